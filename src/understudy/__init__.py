@@ -1,0 +1,1 @@
+"""Synthetic microdata you can publish and do statistics on."""

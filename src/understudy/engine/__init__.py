@@ -1,0 +1,8 @@
+"""SECRET: the rows, and exact statistics of them."""
+
+from understudy.engine.confidential import Confidential
+from understudy.engine.counts import ExactCells, ExactTable
+from understudy.engine.memory import Table
+from understudy.engine.protocol import Engine
+
+__all__ = ["Confidential", "Engine", "ExactCells", "ExactTable", "Table"]

@@ -1,0 +1,118 @@
+"""The in-process engine: rows coded once in memory, or coded again on each pass if too many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from understudy.engine.coding import Coder, Codes
+from understudy.engine.confidential import Confidential
+from understudy.engine.counts import ExactCells, ExactTable
+from understudy.engine.frames import FrameKind, Rows, open_rows
+from understudy.engine.marginals import MarginalCounter
+from understudy.engine.sparse import OccupiedCounter
+from understudy.errors import DataError
+from understudy.schema import Schema
+
+KEEP_BYTES = 2**30
+
+
+class Table:
+    """Rows coded against a schema, in this process.
+
+    The first pass codes every row and so finds structural faults before any budget is spent. The
+    codes (a byte or two per value) are kept if they fit into `keep_bytes`; otherwise each later
+    question reads the input again. Nothing is written to disk.
+
+    Args:
+        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        schema: what the rows are coded against.
+        keep_bytes: most memory to keep coded rows in.
+
+    Raises:
+        DataError: a structural fault: unreadable, a column missing or of an unreadable type, or
+            another number of rows than the schema declares as public.
+    """
+
+    def __init__(self, data: object, schema: Schema, *, keep_bytes: int = KEEP_BYTES) -> None:
+        self._schema = schema
+        self._rows = open_rows(data)
+        self._require_columns(self._rows)
+        self._coder = Coder(schema)
+        self._kept: list[list[Codes]] | None = []
+        self._n_rows = 0
+        self._first_pass(keep_bytes)
+
+    def __repr__(self) -> str:
+        return f"Table({len(self._schema.names)} columns, rows withheld)"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("A table of confidential rows cannot be pickled or copied.")
+
+    @property
+    def schema(self) -> Schema:
+        """The public schema the rows are coded against."""
+        return self._schema
+
+    @property
+    def frame_kind(self) -> FrameKind:
+        """Which kind of data frame came in."""
+        return self._rows.kind
+
+    def total(self) -> Confidential[int]:
+        """Number of rows, those with out-of-domain values included."""
+        return Confidential(self._n_rows)
+
+    def count(self, marginals: Sequence[tuple[int, ...]]) -> Confidential[list[ExactTable]]:
+        """Contingency tables of sets of columns, all in one pass over the rows."""
+        sizes = [size + 1 for size in self._schema.sizes]
+        counter = MarginalCounter(sizes, marginals)
+        for columns in self._batches():
+            counter.add(columns)
+        return Confidential([ExactTable.fold(table) for table in counter.tables()])
+
+    def occupied(self, columns: tuple[int, ...]) -> Confidential[ExactCells]:
+        """Occupied cells of one contingency table of up to 2⁶² cells."""
+        sizes = [self._schema.sizes[j] for j in columns]
+        counter = OccupiedCounter(sizes)
+        outside = 0
+        for batch in self._batches():
+            used = [batch[j] for j in columns]
+            inside = np.ones(len(used[0]), dtype=np.bool_)
+            for codes, size in zip(used, sizes, strict=True):
+                inside &= codes < size
+            counter.add(used, inside)
+            outside += int(len(inside) - inside.sum())
+        codes, counts = counter.cells()
+        return Confidential(ExactCells(codes, counts, outside))
+
+    def _require_columns(self, rows: Rows) -> None:
+        absent = [name for name in self._schema.names if name not in rows.columns]
+        if absent:
+            some = ", ".join(repr(name) for name in absent[:5])
+            more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+            raise DataError(f"{rows.place} lacks the column {some}{more} that the schema declares; "
+                            "add it to the data, or take it out of the schema.")
+
+    def _first_pass(self, keep_bytes: int) -> None:
+        used = 0
+        for columns in self._coded():
+            self._n_rows += len(columns[0])
+            used += sum(codes.nbytes for codes in columns)
+            if self._kept is not None and used <= keep_bytes:
+                self._kept.append(columns)
+            else:
+                self._kept = None
+        if self._schema.rows == "public" and self._n_rows != self._schema.n_rows:
+            raise DataError(
+                f"The schema declares n_rows = {self._schema.n_rows} as public, but the data have "
+                "another number of rows; correct n_rows, or declare rows = \"private\"."
+            )
+
+    def _coded(self) -> Iterator[list[Codes]]:
+        for batch in self._rows.batches(self._schema.names):
+            yield self._coder.code(batch)
+
+    def _batches(self) -> Iterator[list[Codes]]:
+        return self._coded() if self._kept is None else iter(self._kept)

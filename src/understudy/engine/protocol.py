@@ -1,0 +1,35 @@
+"""What every engine answers. Only privacy mechanisms and internal evaluations may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from understudy.engine.confidential import Confidential
+from understudy.engine.counts import ExactCells, ExactTable
+from understudy.schema import Schema
+
+
+class Engine(Protocol):
+    """A table of rows that can be counted exactly."""
+
+    @property
+    def schema(self) -> Schema:
+        """The public schema the rows are coded against."""
+        ...
+
+    def total(self) -> Confidential[int]:
+        """Number of rows, those with out-of-domain values included."""
+        ...
+
+    def count(self, marginals: Sequence[tuple[int, ...]]) -> Confidential[list[ExactTable]]:
+        """Contingency tables of sets of columns.
+
+        Args:
+            marginals: column indices of each table, in the order of its axes.
+        """
+        ...
+
+    def occupied(self, columns: tuple[int, ...]) -> Confidential[ExactCells]:
+        """Occupied cells of one contingency table of up to 2⁶² cells."""
+        ...

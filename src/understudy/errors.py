@@ -1,0 +1,54 @@
+"""One small tree of exceptions.
+
+Every message is one sentence or two that say what was expected, what came and what to do.
+No message holds a value read from confidential rows: an error is an output too.
+"""
+
+
+class UnderstudyError(Exception):
+    """Base of everything that Understudy raises on purpose; the command line exits with code 2."""
+
+
+class SchemaError(UnderstudyError):
+    """The schema is malformed, contradicts itself, or is not reviewed."""
+
+
+class DataError(UnderstudyError):
+    """The input has a structural fault: it cannot be read, or a column is absent or unreadable."""
+
+
+class BudgetError(UnderstudyError):
+    """A privacy budget is not a budget (ε ≤ 0, δ outside [0, 1), not a number)."""
+
+
+class InsufficientBudgetError(BudgetError):
+    """A request would cost more than what is left; nothing was computed.
+
+    Attributes:
+        requested: what the request costs, in the unit of the gate (ε or ρ), as text.
+        remaining: what is left, in the same unit, as text.
+    """
+
+    def __init__(self, requested: str, remaining: str, unit: str) -> None:
+        super().__init__(
+            f"This step costs {unit} = {requested} but only {unit} = {remaining} is left; "
+            f"nothing was computed. Ask for less, or give the release a larger budget."
+        )
+        self.requested = requested
+        self.remaining = remaining
+
+
+class NotPrivateError(UnderstudyError):
+    """Exact values were asked for without the explicit permission `allow_nonprivate=True`."""
+
+
+class MethodError(UnderstudyError):
+    """Unknown method, unknown or invalid option, or a method that does not fit this schema."""
+
+
+class ReleaseError(UnderstudyError):
+    """A release folder cannot be written or read, or fails its own checks."""
+
+
+class MissingExtraError(UnderstudyError):
+    """An optional library is needed for this step and is not installed."""

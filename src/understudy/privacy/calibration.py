@@ -1,0 +1,100 @@
+"""How much noise a contingency table needs, and why.
+
+**Sensitivity of a contingency table.** Coding is record by record, so each record adds 1 to exactly
+one cell of a table (its out-of-domain count included).
+
+* Add/remove: one cell changes by 1, so the L1 sensitivity is 1 and the L2 sensitivity is 1.
+* Replace: the record leaves one cell and enters another, or stays: L1 at most 2, L2 at most √2.
+
+Both are attained. Laplace-type noise of scale Δ₁/ε in every cell, empty ones included, is ε-DP
+(Dwork & Roth 2014, Theorem 3.6; for the discrete law Ghosh, Roughgarden & Sundararajan 2012).
+Discrete Gaussian noise of variance Δ₂²/(2ρ) is ρ-zCDP (Canonne, Kamath & Steinke 2020, Theorem 4
+for integer-valued queries). `tests/privacy/test_sensitivity.py` enumerates the neighbours.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from understudy.errors import MethodError
+from understudy.privacy.budget import Accounting, Neighbours, pure_within
+from understudy.privacy.laws import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    LatticeLaplace,
+    representable,
+)
+from understudy.privacy.values import Noise
+
+LawName = Literal["geometric", "laplace", "gaussian"]
+NoiseLaw = DiscreteLaplace | DiscreteGaussian | LatticeLaplace
+
+_FINENESS = 20  # a lattice Laplace law has about 2^20 steps per unit of its scale
+
+
+def l1_sensitivity(neighbours: Neighbours) -> int:
+    """Largest change of a contingency table in the L1 norm."""
+    return 1 if neighbours == "add_remove" else 2
+
+
+def l2_sensitivity_squared(neighbours: Neighbours) -> int:
+    """Square of the largest change of a contingency table in the L2 norm."""
+    return 1 if neighbours == "add_remove" else 2
+
+
+def calibrate(
+    law: LawName, *, spend: Fraction, accounting: Accounting, neighbours: Neighbours
+) -> NoiseLaw:
+    """The noise for one contingency table.
+
+    Args:
+        law: "geometric" (discrete Laplace on the integers), "laplace" (on a fine public lattice),
+            or "gaussian" (discrete Gaussian; needs zCDP accounting).
+        spend: cost, in the unit of the accounting.
+        accounting: pure ε or ρ of zCDP.
+        neighbours: which tables count as neighbours.
+
+    Raises:
+        MethodError: Gaussian noise under pure accounting.
+    """
+    if law == "gaussian":
+        if accounting == "pure":
+            raise MethodError("Gaussian noise gives no pure guarantee; set delta above 0, or take "
+                              "geometric noise.")
+        squared = l2_sensitivity_squared(neighbours)
+        return DiscreteGaussian(representable(Fraction(squared) / (2 * spend)))
+    epsilon = spend if accounting == "pure" else pure_within(spend)
+    scale = representable(l1_sensitivity(neighbours) / epsilon)
+    return DiscreteLaplace(scale) if law == "geometric" else LatticeLaplace(scale, lattice_step(scale))
+
+
+def lattice_step(scale: Fraction) -> Fraction:
+    """Public step of the lattice for a Laplace law: a power of two, at most 1, so that counts lie
+    on it and their sensitivity needs no correction for rounding."""
+    step = Fraction(1)
+    while step > Fraction(1, 2**40) and step * 2**_FINENESS > scale:
+        step /= 2
+    return step
+
+
+def noise_of(law: NoiseLaw) -> Noise:
+    """What a released value says about the noise in it."""
+    scale = law.variance if isinstance(law, DiscreteGaussian) else law.scale
+    return Noise(law.name, str(scale), law.stddev)
+
+
+def describe(law: NoiseLaw) -> str:
+    """The law with its exact parameter, for the ledger."""
+    if isinstance(law, DiscreteGaussian):
+        return f"discrete Gaussian, variance {law.variance}"
+    if isinstance(law, LatticeLaplace):
+        return f"Laplace, scale {law.scale}, on the lattice of step {law.step}"
+    return f"discrete Laplace (geometric), scale {law.scale}"
+
+
+def sensitivity_text(law: NoiseLaw, neighbours: Neighbours) -> str:
+    """The sensitivity that the noise was calibrated to, for the ledger."""
+    if isinstance(law, DiscreteGaussian):
+        return "L2 = 1" if neighbours == "add_remove" else "L2 = √2"
+    return f"L1 = {l1_sensitivity(neighbours)}"

@@ -1,0 +1,87 @@
+"""The empty cells of a huge table, without writing them out.
+
+A sanitizer adds noise to all K cells, though only J of them hold records. The K₀ = K − J others are
+exchangeable, so a few aggregates and a uniform choice of places stand for all of them (Bowen & Liu
+2020, §3.1.1, made exact for large K; Cormode et al. 2012 for the filtered form).
+
+**Arithmetic.** The noise of occupied cells, token draws and urns are exact integer draws. How many
+empty cells turn positive (binomial) and their total (negative binomial) are drawn by inversion of a
+53-bit uniform number in double precision, and places by conditional inversion: probabilities hold
+up to rounding, which `ROUNDING` says in the guarantee.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from understudy.engine.sparse import decode, encode
+from understudy.privacy.randomness import Randomness
+from understudy.schema import Domain
+
+ROUNDING = (
+    "The number and the total of noisy empty cells are drawn in double precision; the probability "
+    "mass misplaced by rounding is of the order of 10⁻¹²."
+)
+_ENUMERATE = 2**20
+
+
+def binomial(n: int, p: float, randomness: Randomness) -> int:
+    """One binomial draw for any n, by inversion."""
+    if n == 0 or p <= 0:
+        return 0
+    u = float(randomness.uniforms(1)[0])
+    return min(n, max(0, int(stats.binom.ppf(u, n, p))))
+
+
+def negative_binomial(n: int, p: float, randomness: Randomness) -> int:
+    """Sum of n geometric numbers of failures with success probability p, by inversion."""
+    if n == 0 or p >= 1:
+        return 0
+    u = float(randomness.uniforms(1)[0])
+    return max(0, int(stats.nbinom.ppf(u, n, p)))
+
+
+def fresh_cells(
+    n: int, domain: Domain, occupied: NDArray[np.int64], randomness: Randomness
+) -> NDArray[np.int64]:
+    """Distinct cells, uniform without replacement over the allowed cells that hold no record.
+
+    Args:
+        n: how many; at most the number of allowed empty cells.
+        domain: sizes and structural zeros.
+        occupied: codes of the occupied cells, ascending.
+        randomness: source of the draw.
+
+    Returns:
+        Mixed-radix codes in random order, shape (n,).
+    """
+    if domain.n_cells <= _ENUMERATE:
+        empty = domain.allowed_mask().reshape(-1)
+        empty[occupied] = False
+        codes = np.flatnonzero(empty)
+        return codes[randomness.permutation(len(codes))[:n]]
+    found = np.zeros(0, dtype=np.int64)
+    while len(found) < n:
+        wanted = n - len(found)
+        columns = domain.draw(wanted + wanted // 8 + 8, randomness.uniforms)
+        drawn = encode(columns, domain.sizes)
+        drawn = drawn[~is_among(occupied, drawn)]
+        both = np.concatenate([found, drawn])
+        _, first = np.unique(both, return_index=True)
+        found = both[np.sort(first)][:n]
+    return found
+
+
+def is_among(ascending: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the wanted codes stand in an ascending array."""
+    if not len(ascending):
+        return np.zeros(len(wanted), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.asarray(ascending[place] == wanted)
+
+
+def columns_of(codes: NDArray[np.int64], domain: Domain) -> tuple[NDArray[np.int64], ...]:
+    """States per column of cells given by their codes."""
+    return tuple(column.astype(np.int64) for column in decode(codes, domain.sizes))

@@ -1,0 +1,147 @@
+"""What a release promises, exactly, and on what that promise rests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from understudy.privacy.budget import Neighbours, decimal_up, exact
+from understudy.schema import NUMERIC, Schema
+
+Kind = Literal["pure", "approximate", "zcdp", "asymptotic", "conditional", "none"]
+
+_NEIGHBOUR_WORDS = {
+    "add_remove": "one record is added or removed",
+    "replace": "one record is replaced by another (the number of records is public)",
+}
+
+
+@dataclass(frozen=True)
+class PublicInput:
+    """Something the guarantee takes as public knowledge.
+
+    Attributes:
+        what: the quantity, in words.
+        source: where it comes from; "" if nobody said.
+        note: "" or what is doubtful about it.
+    """
+
+    what: str
+    source: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The promise of a release.
+
+    Attributes:
+        kind: pure ε-DP, approximate (ε, δ)-DP, zCDP, asymptotic only, conditional, or none.
+        epsilon: ε; None where there is no finite one.
+        delta: δ.
+        neighbours: which tables the promise cannot tell apart.
+        rho: ρ, where the ledger was kept in zCDP.
+        public_inputs: what is taken as public knowledge, and its sources.
+        conditions: what must hold for the promise to hold.
+        leaks: what left the rows without being paid for.
+    """
+
+    kind: Kind
+    epsilon: Fraction | None
+    delta: Fraction
+    neighbours: Neighbours
+    rho: Fraction | None = None
+    public_inputs: tuple[PublicInput, ...] = ()
+    conditions: tuple[str, ...] = ()
+    leaks: tuple[str, ...] = ()
+
+    @property
+    def statement(self) -> str:
+        """The promise in plain words."""
+        if self.kind == "none" or self.epsilon is None:
+            reason = f" {' '.join(self.leaks)}" if self.leaks else ""
+            return f"This release is NOT private: no differential-privacy guarantee holds.{reason}"
+        size = f"ε = {decimal_up(self.epsilon)}"
+        if self.delta:
+            size += f", δ = {decimal_up(self.delta)}"
+        rest = f" It holds under these conditions: {' '.join(self.conditions)}" * bool(self.conditions)
+        leaks = f" Left in, unpaid: {' '.join(self.leaks)}" * bool(self.leaks)
+        return (
+            f"{_KIND_WORDS[self.kind]} differential privacy with {size}: whatever is computed from "
+            f"this release, its probability changes by a factor of at most e^ε"
+            f"{' (up to δ)' * bool(self.delta)} if {_NEIGHBOUR_WORDS[self.neighbours]}.{rest}{leaks}"
+        )
+
+    def not_private(self, reason: str) -> Guarantee:
+        """The guarantee `none`, with the reason among the leaks."""
+        return replace(self, kind="none", epsilon=None, rho=None, leaks=(*self.leaks, reason))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the manifest; numbers as decimal text, rounded up."""
+        return {
+            "kind": self.kind,
+            "epsilon": None if self.epsilon is None else decimal_up(self.epsilon),
+            "delta": decimal_up(self.delta),
+            "rho": None if self.rho is None else decimal_up(self.rho),
+            "neighbours": self.neighbours,
+            "statement": self.statement,
+            "public_inputs": [vars(public) for public in self.public_inputs],
+            "conditions": list(self.conditions),
+            "leaks": list(self.leaks),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Guarantee:
+        """Read back what `to_json` wrote."""
+        return cls(
+            kind=data["kind"],
+            epsilon=None if data["epsilon"] is None else exact(data["epsilon"]),
+            delta=exact(data["delta"]),
+            neighbours=data["neighbours"],
+            rho=None if data["rho"] is None else exact(data["rho"]),
+            public_inputs=tuple(PublicInput(**public) for public in data["public_inputs"]),
+            conditions=tuple(data["conditions"]),
+            leaks=tuple(data["leaks"]),
+        )
+
+
+_KIND_WORDS = {
+    "pure": "Pure",
+    "approximate": "Approximate",
+    "zcdp": "Zero-concentrated",
+    "asymptotic": "Asymptotic (not for this number of rows)",
+    "conditional": "Conditional",
+    "none": "No",
+}
+
+NO_SOURCE = "no source named"
+UNCHANGED = "unchanged from the draft that was read from the data"
+
+
+def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
+    """Everything that a schema declares as public, with its sources and doubts."""
+    found = []
+    if schema.rows == "public":
+        found.append(PublicInput(f"number of rows, {schema.n_rows}", "declared in the schema"))
+    elif schema.row_limit is not None:
+        found.append(PublicInput(f"upper limit of rows, {schema.row_limit}", "declared"))
+    for name, column in schema.columns.items():
+        what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
+        doubts = [NO_SOURCE] * (not column.source) + [UNCHANGED] * column.unchanged_from_draft
+        found.append(PublicInput(f"{what} of {name}", column.source, "; ".join(doubts)))
+    for rule in schema.forbidden:
+        note = "" if rule.source else NO_SOURCE
+        found.append(PublicInput(f"impossible: {rule.text}", rule.source, note))
+    return tuple(found)
+
+
+def drafted_leaks(schema: Schema) -> tuple[str, ...]:
+    """Levels and bounds that stand as they were read from the rows."""
+    names = [name for name, column in schema.columns.items() if column.unchanged_from_draft]
+    if not names:
+        return ()
+    return (
+        f"Levels or bounds of {', '.join(names)} are unchanged from a draft that was read from the "
+        "rows; the guarantee holds only if a reviewer knew them from elsewhere.",
+    )

@@ -1,0 +1,162 @@
+"""Records from a noisy table of any size, drawn as if every cell had been perturbed.
+
+The dense sanitizer adds noise to all cells, sets negative counts to 0 and draws records in
+proportion to what is left (Bowen & Liu 2020, §3.1.1). The same law, at a cost of occupied cells and
+records alone:
+
+1. Perturb and clip the J occupied cells; their total is A.
+2. Among the K₀ empty cells, P ~ Binomial(K₀, q/(1+q)) are positive. Each has 1 token plus a
+   geometric number of extra tokens, so all extra tokens together number E ~ NegBin(P, 1−q).
+3. A record picks one of the A + P + E tokens uniformly. Tokens of occupied cells are known. The
+   P first tokens belong to one positive cell each. Given their total, the extra tokens are spread
+   over the P cells with all compositions equally likely (Bose–Einstein), which is an exchangeable
+   Pólya urn: the (i+1)-th extra token to be looked at belongs to any of the P cells with
+   probability 1/(P+i) each, and otherwise shares the cell of one of the i tokens seen before.
+4. A positive cell that is met for the first time gets a place, uniform over the empty allowed cells
+   that have none yet.
+
+The law is that of the dense sanitizer (tested against it), hence so is the guarantee. Drawing *is*
+the mechanism: which empty cells are positive is hidden until a record falls there, so all
+randomness is of the secure kind, and nothing in between leaves. Only totals over **all** cells are
+released; a total over occupied cells alone would depend on which are occupied.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.engine import ExactCells
+from understudy.engine.sparse import encode
+from understudy.errors import MethodError
+from understudy.privacy.calibration import LawName
+from understudy.privacy.empty_cells import binomial, columns_of, fresh_cells, negative_binomial
+from understudy.privacy.filtered import in_units
+from understudy.privacy.laws import DiscreteLaplace, LatticeLaplace
+from understudy.privacy.randomness import Randomness
+from understudy.privacy.values import NoisyTotals, Records
+from understudy.schema import Domain
+
+_MOST_TOKENS = 2**60
+
+
+@dataclass(frozen=True, kw_only=True)
+class LazyTable:
+    """Specification: the Laplace sanitizer of one table, never written out.
+
+    Attributes:
+        columns: names of the table's columns.
+        law: "geometric" or "laplace".
+    """
+
+    columns: tuple[str, ...]
+    law: LawName = "geometric"
+
+
+def require_tokens_fit(domain: Domain, law: DiscreteLaplace | LatticeLaplace) -> None:
+    """Refuse tables whose tokens 64-bit integers could not number; a public check.
+
+    Raises:
+        MethodError: too many cells for this amount of noise.
+    """
+    units, _ = in_units(law)
+    if domain.n_allowed * max(Fraction(1), units.scale) > _MOST_TOKENS:
+        raise MethodError(
+            f"The table has {domain.n_allowed:.3g} cells, too many to draw from lazily at this "
+            "noise; take --option form=filtered, or the method independent."
+        )
+
+
+def lazy_records(
+    exact: ExactCells,
+    columns: tuple[str, ...],
+    domain: Domain,
+    law: DiscreteLaplace | LatticeLaplace,
+    n_rows: int,
+    randomness: Randomness,
+) -> Records:
+    """Draw records from the noisy table.
+
+    Args:
+        exact: occupied cells.
+        columns: names of the columns.
+        domain: their domain.
+        law: calibrated noise.
+        n_rows: records to draw.
+        randomness: source of every draw.
+    """
+    require_tokens_fit(domain, law)
+    units, step = in_units(law)
+    noisy = exact.counts * int(1 / step) + units.sample(len(exact.counts), randomness)
+    occupied = np.cumsum(np.maximum(noisy, 0))
+    mass = int(occupied[-1]) if len(occupied) else 0
+    rate = math.exp(-float(1 / units.scale))
+    n_empty = domain.n_allowed - len(exact.codes)
+    positive = binomial(n_empty, rate / (1 + rate), randomness)
+    extra = negative_binomial(positive, -math.expm1(-float(1 / units.scale)), randomness)
+    outside = float(exact.outside + law.sample(1, randomness)[0])
+    totals = NoisyTotals(
+        columns,
+        positive_cells=positive + int((noisy > 0).sum()),
+        positive_mass=float((mass + positive + extra) * step),
+        outside=outside,
+    )
+    if mass + positive + extra == 0:
+        drawn = domain.draw(n_rows, randomness.uniforms)
+        return Records(tuple(drawn), totals)
+    tokens = randomness.below(mass + positive + extra, n_rows)
+    codes = np.empty(n_rows, dtype=np.int64)
+    known = tokens < mass
+    codes[known] = exact.codes[np.searchsorted(occupied, tokens[known], side="right")]
+    labels = _labels(tokens[~known] - mass, positive, randomness)
+    codes[~known] = _place(labels, domain, exact.codes, randomness)
+    return Records(columns_of(codes, domain), totals)
+
+
+def _labels(
+    tokens: NDArray[np.int64], positive: int, randomness: Randomness
+) -> NDArray[np.int64]:
+    """Which positive empty cell (0..positive−1) each token belongs to."""
+    labels = tokens.copy()
+    is_extra = tokens >= positive
+    distinct, which = np.unique(tokens[is_extra], return_inverse=True)
+    # Exchangeable: the urn may look at the distinct tokens in any order.
+    drawn = below_each(positive + np.arange(len(distinct), dtype=np.int64), randomness)
+    for i in np.flatnonzero(drawn >= positive):
+        drawn[i] = drawn[drawn[i] - positive]
+    labels[is_extra] = drawn[which]
+    return labels
+
+
+def _place(
+    labels: NDArray[np.int64], domain: Domain, occupied: NDArray[np.int64], randomness: Randomness
+) -> NDArray[np.int64]:
+    """Cells for labels: equal labels share a cell, different ones have different cells."""
+    distinct, which = np.unique(labels, return_inverse=True)
+    return fresh_cells(len(distinct), domain, occupied, randomness)[which]
+
+
+def below_each(bounds: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
+    """For each bound, an exactly uniform integer from 0 to bound − 1, by rejection.
+
+    Args:
+        bounds: between 1 and 2⁶², shape (n,).
+        randomness: source of words.
+    """
+    wide = bounds.astype(np.uint64)
+    # 2^64 mod b, computed without leaving 64 bits: words above the last whole block are redrawn.
+    excess = (np.uint64(0) - wide) % wide
+    last = np.uint64(2**64 - 1) - excess
+    words = randomness.words(len(bounds))
+    while (over := np.flatnonzero(words > last)).size:
+        words[over] = randomness.words(over.size)
+    return (words % wide).astype(np.int64)
+
+
+def codes_of(records: Records, domain: Domain) -> NDArray[np.int64]:
+    """Mixed-radix codes of records, shape (n,)."""
+    return encode(records.columns, domain.sizes)

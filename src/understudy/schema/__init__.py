@@ -1,0 +1,31 @@
+"""What is public about a table, declared before anyone looks at its rows."""
+
+from understudy.schema.column import (
+    NUMERIC,
+    Boolean,
+    Categorical,
+    Column,
+    Continuous,
+    Date,
+    Integer,
+    Ordinal,
+)
+from understudy.schema.domain import Domain
+from understudy.schema.rule import Range, Rule
+from understudy.schema.schema import Schema, Unit
+
+__all__ = [
+    "NUMERIC",
+    "Boolean",
+    "Categorical",
+    "Column",
+    "Continuous",
+    "Date",
+    "Domain",
+    "Integer",
+    "Ordinal",
+    "Range",
+    "Rule",
+    "Schema",
+    "Unit",
+]

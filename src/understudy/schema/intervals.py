@@ -1,0 +1,126 @@
+"""Intervals of the number line: public bins, and spikes that are a state of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A set of numbers that count as one state.
+
+    Attributes:
+        low: smallest number of the interval.
+        high: largest number; the next bin of a real column begins there.
+        label: text for people.
+        spike: whether it is one exact value that is kept apart from the bin around it.
+    """
+
+    low: float
+    high: float
+    label: str
+    spike: bool = False
+
+
+def integer_intervals(
+    lower: int,
+    upper: int,
+    bins: int | Sequence[int],
+    spikes: Sequence[int],
+    show: Callable[[int], str],
+) -> tuple[Interval, ...]:
+    """Intervals of the whole numbers lower..upper.
+
+    Args:
+        lower: smallest value.
+        upper: largest value, included.
+        bins: number of bins of (nearly) equal width, or first values of the bins followed by
+            `upper`: 0, 5, 10 are the bins 0–4 and 5–10.
+        spikes: values that are a state of their own.
+        show: text of a whole number (dates are shown as dates).
+
+    Raises:
+        ValueError: edges are not increasing from `lower` to `upper`, or a spike is out of range or
+            fills a whole bin.
+    """
+    _check_bounds(lower, upper, allow_equal=True)
+    starts = _integer_starts(lower, upper, bins)
+    ends = [*(start - 1 for start in starts[1:]), upper]
+    _check_spikes(spikes, lower, upper)
+    found = [Interval(spike, spike, show(spike), spike=True) for spike in spikes]
+    for low, high in zip(starts, ends, strict=True):
+        inside = sum(low <= spike <= high for spike in spikes)
+        if inside == high - low + 1:
+            raise ValueError(f"bin {show(low)} to {show(high)} holds nothing but spikes; "
+                             "take them off `spikes`, or widen the bin")
+        label = show(low) if low == high else f"{show(low)} to {show(high)}"
+        found.append(Interval(low, high, label))
+    return _in_order(found)
+
+
+def _integer_starts(lower: int, upper: int, bins: int | Sequence[int]) -> list[int]:
+    n_values = upper - lower + 1
+    if isinstance(bins, int):
+        if not 1 <= bins <= n_values:
+            raise ValueError(f"bins must lie between 1 and the number of values, {n_values}")
+        return [lower + (n_values * k) // bins for k in range(bins)]
+    _check_edges(bins, lower, upper)
+    # The last edge closes the last bin; with one value in all, one edge would do.
+    return list(bins[:-1])
+
+
+def real_intervals(
+    lower: float, upper: float, bins: int | Sequence[float], spikes: Sequence[float]
+) -> tuple[Interval, ...]:
+    """Intervals [edge, next edge) of the real numbers lower..upper, the last one closed.
+
+    Args:
+        lower: smallest value.
+        upper: largest value.
+        bins: number of bins of equal width, or all edges from `lower` to `upper`.
+        spikes: values that are a state of their own, such as the zero of a semicontinuous variable.
+
+    Raises:
+        ValueError: bounds reversed or equal, edges not increasing from `lower` to `upper`, spike
+            out of range.
+    """
+    _check_bounds(lower, upper, allow_equal=False)
+    if isinstance(bins, int):
+        if bins < 1:
+            raise ValueError("bins must be at least 1")
+        edges = [float(edge) for edge in np.linspace(lower, upper, bins + 1)]
+    else:
+        edges = [float(edge) for edge in bins]
+        _check_edges(edges, lower, upper)
+    _check_spikes(spikes, lower, upper)
+    found = [Interval(float(s), float(s), f"{s:g}", spike=True) for s in spikes]
+    last = len(edges) - 2
+    for k in range(len(edges) - 1):
+        low, high = edges[k], edges[k + 1]
+        found.append(Interval(low, high, f"[{low:g}, {high:g}{']' if k == last else ')'}"))
+    return _in_order(found)
+
+
+def _in_order(found: list[Interval]) -> tuple[Interval, ...]:
+    return tuple(sorted(found, key=lambda one: (one.low, not one.spike)))
+
+
+def _check_bounds(lower: float, upper: float, *, allow_equal: bool) -> None:
+    if lower > upper or (lower == upper and not allow_equal):
+        raise ValueError("lower must be below upper; were the two exchanged?")
+
+
+def _check_edges(edges: Sequence[float], lower: float, upper: float) -> None:
+    increasing = all(a < b for a, b in zip(edges, edges[1:], strict=False))
+    if len(edges) < 2 or not increasing or edges[0] != lower or edges[-1] != upper:
+        raise ValueError("edges in `bins` must increase from lower to upper, both included")
+
+
+def _check_spikes(spikes: Sequence[float], lower: float, upper: float) -> None:
+    if len(set(spikes)) != len(spikes):
+        raise ValueError("a value stands twice among the spikes")
+    if any(not lower <= spike <= upper for spike in spikes):
+        raise ValueError("every spike must lie between lower and upper")

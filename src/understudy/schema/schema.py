@@ -1,0 +1,187 @@
+"""The schema: everything that is public about a table before anyone looks at its rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from understudy.errors import SchemaError
+from understudy.schema.column import Column
+from understudy.schema.domain import Domain
+from understudy.schema.rule import Rule
+
+FORMAT = 1
+
+
+class Unit(BaseModel):
+    """Who is protected.
+
+    Attributes:
+        rows_per_unit: most rows that one protected unit (person, household) can have. Only 1 is
+            accepted: group accounting does not exist yet.
+        description: the unit in words.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    rows_per_unit: int = Field(default=1, ge=1)
+    description: str = ""
+
+    @model_validator(mode="after")
+    def _one_row(self) -> Unit:
+        if self.rows_per_unit > 1:
+            raise ValueError(
+                "rows_per_unit above 1 is not supported yet (the guarantee would need group "
+                "accounting); reduce the table to one row per protected unit and set it to 1"
+            )
+        return self
+
+
+class Schema(BaseModel):
+    """Public description of a table: columns, bounds, impossible combinations, who is protected.
+
+    Attributes:
+        format: version of the file format.
+        title: name of the table, for people.
+        rows: "private": the number of rows is protected, neighbouring tables differ by one record
+            added or removed. "public": it is declared in `n_rows`, neighbouring tables differ by
+            one record replaced.
+        n_rows: the public number of rows, only with rows = "public".
+        row_limit: optional public upper limit of the noisy number of rows, only with
+            rows = "private".
+        unit: who is protected.
+        columns: name → column, in the order of the release.
+        forbidden: combinations that cannot occur (structural zeros).
+
+    Example:
+        >>> schema = Schema.loads('''
+        ... [columns.sex]
+        ... kind = "categorical"
+        ... levels = ["f", "m"]
+        ... source = "codebook"
+        ... reviewed = true
+        ... ''')
+        >>> schema.names, schema.domain.n_cells, schema.neighbours
+        (('sex',), 2, 'add_remove')
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = FORMAT
+    title: str = ""
+    rows: Literal["private", "public"] = "private"
+    n_rows: int | None = Field(default=None, ge=0)
+    row_limit: int | None = Field(default=None, ge=1)
+    unit: Unit = Unit()
+    columns: dict[str, Column] = Field(min_length=1)
+    forbidden: tuple[Rule, ...] = ()
+
+    @model_validator(mode="after")
+    def _rows_fit(self) -> Schema:
+        if self.rows == "public" and self.n_rows is None:
+            raise ValueError('rows = "public" needs n_rows, the public number of rows')
+        if self.rows == "private" and self.n_rows is not None:
+            raise ValueError('n_rows is for rows = "public"; with private rows the number is '
+                             "bought from the budget (row_limit may bound it)")
+        if self.rows == "public" and self.row_limit is not None:
+            raise ValueError('row_limit is for rows = "private"; rows = "public" has n_rows')
+        return self
+
+    @model_validator(mode="after")
+    def _rules_fit(self) -> Schema:
+        try:
+            n_allowed = self.domain.n_allowed
+        except SchemaError as error:
+            raise ValueError(str(error)) from error
+        if n_allowed == 0:
+            raise ValueError("the forbidden combinations leave no record possible; remove some")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names, in the order of the release."""
+        return tuple(self.columns)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of states of each column, the undeclared out-of-domain state not counted."""
+        return tuple(column.size for column in self.columns.values())
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Cells of the full cross-tabulation, with the structural zeros."""
+        index = {name: j for j, name in enumerate(self.columns)}
+        boxes = tuple(
+            {index[name]: states for name, states in rule.states(self.columns).items()}
+            for rule in self.forbidden
+        )
+        return Domain(self.sizes, boxes)
+
+    @property
+    def neighbours(self) -> Literal["add_remove", "replace"]:
+        """Which tables count as neighbours: those that differ by one record in this way."""
+        return "replace" if self.rows == "public" else "add_remove"
+
+    def require_reviewed(self) -> None:
+        """Refuse a schema that still holds entries nobody has confirmed.
+
+        Raises:
+            SchemaError: names the entries and what to confirm.
+        """
+        entries = [f"column {name!r}" for name, col in self.columns.items() if not col.reviewed]
+        entries += [f"rule “{rule.text}”" for rule in self.forbidden if not rule.reviewed]
+        if entries:
+            more = f" and {len(entries) - 5} more" if len(entries) > 5 else ""
+            raise SchemaError(
+                f"The schema is not reviewed: confirm that the levels, bounds and bins of "
+                f"{', '.join(entries[:5])}{more} come from public knowledge and not from the rows, "
+                f"name their source, and set reviewed = true."
+            )
+
+    def released(self) -> Schema:
+        """The schema as it leaves with a release: without the fingerprints of the draft."""
+        columns = {n: c.model_copy(update={"drafted": ""}) for n, c in self.columns.items()}
+        return self.model_copy(update={"columns": columns})
+
+    @classmethod
+    def loads(cls, text: str) -> Schema:
+        """Read a schema from TOML text.
+
+        Raises:
+            SchemaError: one sentence that names the entry, what is wrong and the fix.
+        """
+        from understudy.schema.toml import loads
+
+        return loads(text)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """Read a schema from a TOML file.
+
+        Raises:
+            SchemaError: the file cannot be read, or its content is no schema.
+        """
+        from understudy.schema.toml import load
+
+        return load(Path(path))
+
+    def dumps(self) -> str:
+        """The schema as TOML text; `loads` gives back an equal schema."""
+        from understudy.schema.toml import dumps
+
+        return dumps(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the schema to a TOML file."""
+        Path(path).write_text(self.dumps(), encoding="utf-8")
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """JSON Schema (2020-12) of the file format, for editors and other programs."""
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            **cls.model_json_schema(),
+            "title": "Understudy table schema",
+        }

@@ -1,0 +1,72 @@
+"""Values as they stand in a schema, and when two of them are the same.
+
+>>> text_of(3.0), text_of("03"), text_of(True)
+('3', '03', 'true')
+>>> same_value(3, "3.0"), same_value("03", "3")
+(True, False)
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Sequence
+
+Code = bool | int | float | datetime.date | str
+
+
+def is_number(value: Code) -> bool:
+    """Whether a code was written as a number (not as text, truth value or date)."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def text_of(value: Code) -> str:
+    """Canonical text of a value: whole numbers without a point, dates in ISO form."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return str(int(value))
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return str(value)
+
+
+def number_of(value: Code) -> float | None:
+    """The number that a value denotes, or None: 3, 3.0 and "3" all denote 3.0."""
+    if isinstance(value, bool | datetime.date):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def same_value(left: Code, right: Code) -> bool:
+    """Whether two values are one level.
+
+    Equal texts are one. Texts that are both written as text and differ ("03", "3") are two levels;
+    otherwise equal numbers are one.
+    """
+    if text_of(left) == text_of(right):
+        return True
+    if isinstance(left, str) and isinstance(right, str):
+        return False
+    number = number_of(left)
+    return number is not None and number == number_of(right)
+
+
+def duplicated(values: Iterable[Code]) -> Code | None:
+    """The first value that stands for the same level as an earlier one, or None."""
+    texts: set[str] = set()
+    numbers: dict[float, list[Code]] = {}
+    for value in values:
+        text = text_of(value)
+        number = number_of(value)
+        alike: Sequence[Code] = numbers.get(number, ()) if number is not None else ()
+        if text in texts or any(same_value(value, other) for other in alike):
+            return value
+        texts.add(text)
+        if number is not None:
+            numbers.setdefault(number, []).append(value)
+    return None
