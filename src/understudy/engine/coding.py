@@ -20,7 +20,8 @@ from understudy.schema.values import Code, number_of, text_of
 
 Codes = NDArray[np.unsignedinteger]
 
-_WORDS = {"true": True, "false": False}
+_WORDS = ["true", "false"]
+_DAY = r"^(\d{4}-\d{2}-\d{2})(?:[T ].*)?$"
 
 
 def code_dtype(size: int) -> type[np.unsignedinteger]:
@@ -32,8 +33,27 @@ def code_dtype(size: int) -> type[np.unsignedinteger]:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """One batch of a column, read against its declaration; arrays of shape (n,).
+
+    Attributes:
+        states: state of each value; `size` where it fits none.
+        number: place on the number line (dates: days since 1970-01-01), NaN where there is none.
+        absent: null, NaN or empty text.
+    """
+
+    states: NDArray[np.int64]
+    number: NDArray[np.float64]
+    absent: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
 class ColumnCoder:
     """Turns the values of one column into state numbers.
+
+    A value is the state that has its very text; else the one that has its number, if there is one
+    such state (of "03" and "3", the plain "3"); else, in a numeric column, the bin it lies in after
+    clipping to the bounds.
 
     Attributes:
         name: the column's name, for error messages.
@@ -50,7 +70,7 @@ class ColumnCoder:
     def __post_init__(self) -> None:
         states = self._named_states()
         object.__setattr__(self, "_texts", {text_of(value): k for value, k in states})
-        object.__setattr__(self, "_numbers", _by_number(states))
+        object.__setattr__(self, "_numbers", _by_number(self._numbered(states)))
         intervals = self.column.intervals if isinstance(self.column, NUMERIC) else ()
         bins = [(one.low, k) for k, one in enumerate(intervals) if not one.spike]
         object.__setattr__(self, "_starts", np.array([low for low, _ in bins], dtype=np.float64))
@@ -65,14 +85,40 @@ class ColumnCoder:
             return [*codes, *spikes]
         return [*((level, k) for k, level in enumerate(column.levels)), *codes]
 
+    def _numbered(self, states: list[tuple[Code, int]]) -> list[tuple[Code, float, int]]:
+        """Those of the named states that are a number (a day, for dates), with that number."""
+        numbered = []
+        for value, state in states:
+            if isinstance(self.column, Date) and isinstance(value, float):
+                number: float | None = value  # a day
+            elif isinstance(self.column, NUMERIC):
+                number = self.column.position(value)
+            else:
+                number = float(value) if isinstance(value, bool) else number_of(value)
+            if number is not None:
+                numbered.append((value, number, state))
+        return numbered
+
     def code(self, values: pl.Series) -> Codes:
-        """State of each value.
+        """State of each value; what fits none gets the out-of-domain state.
 
         Args:
             values: any type that can be read; shape (n,).
 
         Returns:
-            Shape (n,), the smallest unsigned type that holds `size`.
+            Shape (n,), the smallest unsigned type that holds `size`. The out-of-domain state is
+            that of the declared code `out_of_domain`, or `size` if there is none.
+
+        Raises:
+            DataError: the type cannot hold such a column at all (a structural fault).
+        """
+        states, size = self.read(values).states, self.column.size
+        if self.column.out_of_domain is not None:
+            states[states == size] = size - 1  # the declared code is the last state
+        return states.astype(code_dtype(size))
+
+    def read(self, values: pl.Series) -> Reading:
+        """What `code` does, with what `check` needs to say why a value fits no state.
 
         Raises:
             DataError: the type cannot hold such a column at all (a structural fault).
@@ -83,11 +129,13 @@ class ColumnCoder:
         if isinstance(self.column, NUMERIC):
             self._into_intervals(number, states)
         self._match_numbers(number, states)
-        if text is not None:
+        if text is None:
+            absent = values.is_null().to_numpy() | np.isnan(number)
+        else:
             self._match_texts(text, states)
-        absent = values.is_null().to_numpy() | (np.isnan(number) if text is None else False)
+            absent = text.is_null().to_numpy() | (text == "").fill_null(False).to_numpy()
         states[absent] = self._texts.get("", size)
-        return states.astype(code_dtype(size))
+        return Reading(states, number, absent)
 
     def _into_intervals(self, number: NDArray[np.float64], states: NDArray[np.int64]) -> None:
         """Clip to the bounds, then find the bin; infinities and NaN stay out of the domain."""
@@ -116,46 +164,37 @@ class ColumnCoder:
         states[hit] = found.drop_nulls().to_numpy()
 
     def _text_and_number(self, values: pl.Series) -> tuple[pl.Series | None, NDArray[np.float64]]:
-        """The values as text (None if they came as numbers) and as numbers (NaN if they are not)."""
-        dtype = values.dtype
-        if dtype == pl.Boolean:
-            text = values.cast(pl.Int8).cast(pl.String).replace({"1": "true", "0": "false"})
-            return text, _float(values)
-        if dtype.is_numeric():
-            self._refuse_if(isinstance(self.column, Date), dtype)
-            return None, _float(values)
-        if dtype in (pl.Date, pl.Datetime):
-            whole_days = values.cast(pl.Date)
-            self._refuse_if(isinstance(self.column, NUMERIC) and self.column.kind != "date", dtype)
-            number = _float(whole_days.cast(pl.Int32)) if isinstance(self.column, Date) else None
-            text = whole_days.cast(pl.String)
-            return text, np.full(len(values), np.nan) if number is None else number
-        if dtype in (pl.String, pl.Categorical, pl.Enum):
-            return self._parse(values.cast(pl.String))
+        """The values as text (None if they came as numbers) and as numbers (NaN if not one)."""
+        dtype, is_date = values.dtype, isinstance(self.column, Date)
         if dtype == pl.Null:
             return None, np.full(len(values), np.nan)
-        self._refuse_if(True, dtype)
-        raise AssertionError("unreachable")
+        if dtype == pl.Boolean and not is_date:
+            text = values.cast(pl.Int8).cast(pl.String).replace({"1": "true", "0": "false"})
+            return text, _float(values)
+        if dtype.is_numeric() and not is_date:
+            # 0.1 stored in 32 bits is meant as 0.1, not as the 64-bit number next to it.
+            return None, _float(values.cast(pl.String) if dtype == pl.Float32 else values)
+        if dtype in (pl.Date, pl.Datetime) and (is_date or not isinstance(self.column, NUMERIC)):
+            day = values if dtype == pl.Date else values.dt.date()
+            number = _float(day.cast(pl.Int32)) if is_date else np.full(len(values), np.nan)
+            return day.dt.to_string("iso"), number
+        if dtype in (pl.String, pl.Categorical, pl.Enum):
+            return self._parse(values.cast(pl.String))
+        raise DataError(
+            f"Column {self.name!r} has the type {dtype} in the data, which cannot be read as "
+            f"{self.column.kind}; convert the column, or correct its kind in the schema."
+        )
 
     def _parse(self, text: pl.Series) -> tuple[pl.Series, NDArray[np.float64]]:
         stripped = text.str.strip_chars()
         if isinstance(self.column, Date):
-            day = stripped.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+            # A time of day is cut off; anything else behind the day makes it no date.
+            day = stripped.str.extract(_DAY, 1).str.to_date("%Y-%m-%d", strict=False)
             return text, _float(day.cast(pl.Int32))
         if isinstance(self.column, Boolean):
-            text = pl.select(
-                pl.when(stripped.str.to_lowercase().is_in(list(_WORDS)))
-                .then(stripped.str.to_lowercase())
-                .otherwise(text)
-            ).to_series()
+            lower = stripped.str.to_lowercase()
+            text = lower.zip_with(lower.is_in(_WORDS), text)
         return text, _float(stripped)
-
-    def _refuse_if(self, unreadable: bool, dtype: pl.DataType) -> None:
-        if unreadable:
-            raise DataError(
-                f"Column {self.name!r} has the type {dtype} in the data, which cannot be read as "
-                f"{self.column.kind}; convert the column, or correct its kind in the schema."
-            )
 
 
 def _float(values: pl.Series) -> NDArray[np.float64]:
@@ -163,18 +202,21 @@ def _float(values: pl.Series) -> NDArray[np.float64]:
 
 
 def _by_number(
-    states: Sequence[tuple[Code, int]],
+    states: Sequence[tuple[Code, float, int]],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """States by numeric value, ascending; texts that share a value ("03", "3") match by text only.
+    """States by numeric value, ascending.
 
-    True and false are 1 and 0 here.
+    Of texts that share a value ("03", "3") the plain one has the number; without a plain one
+    ("03", "003") each matches by its text only.
     """
-    values: dict[float, list[int]] = {}
-    for value, state in states:
-        number = float(value) if isinstance(value, bool) else number_of(value)
-        if number is not None:
-            values.setdefault(number, []).append(state)
-    single = sorted((number, found[0]) for number, found in values.items() if len(found) == 1)
+    values: dict[float, list[tuple[Code, int]]] = {}
+    for value, number, state in states:
+        values.setdefault(number, []).append((value, state))
+    single = []
+    for number, found in sorted(values.items()):
+        plain = [state for value, state in found if text_of(value) == text_of(number)]
+        if plain or len(found) == 1:
+            single.append((number, plain[0] if plain else found[0][1]))
     keys = np.array([number for number, _ in single], dtype=np.float64)
     return keys, np.array([state for _, state in single], dtype=np.int64)
 

@@ -9,14 +9,19 @@ data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from understudy.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FrameKind = Literal["pandas", "polars", "arrow"]
 BATCH_ROWS = 250_000
@@ -32,26 +37,42 @@ class Rows:
         columns: column names, in the order of the input.
         kind: which kind of data frame came in (for paths: pandas).
         place: where the rows are, in words, for error messages.
+        unreadable: columns whose type cannot be read, with the name of that type; they are among
+            `columns` but not in `lazy`.
     """
 
     lazy: pl.LazyFrame
     columns: tuple[str, ...]
     kind: FrameKind
     place: str
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Read some columns, in batches of at most about 250,000 rows, in any order of rows.
 
         Raises:
-            DataError: the input breaks off or is malformed.
+            DataError: a column's type cannot be read, or the input breaks off or is malformed.
         """
+        for name in columns:
+            if name in self.unreadable:
+                raise DataError(
+                    f"Column {name!r} has the type {self.unreadable[name]}, which cannot be read; "
+                    "convert it to numbers, text or dates."
+                )
         try:
-            yield from self.lazy.select(columns).collect_batches(chunk_size=BATCH_ROWS)
+            # By exact name: Polars takes "*" and "^…$" in a plain select for patterns.
+            chosen = self.lazy.select(cs.by_name(list(columns)))
+            yield from chosen.collect_batches(chunk_size=BATCH_ROWS)
         except _READ_FAULTS:
-            raise DataError(
-                f"{self.place} cannot be read to the end: it is truncated, damaged or has rows of "
-                "unequal length. Repair it; nothing was spent."
-            ) from None
+            raise DataError(self.broken) from None
+
+    @property
+    def broken(self) -> str:
+        """What to say when the rows cannot be read to the end."""
+        return (
+            f"{self.place} cannot be read to the end: it is truncated, damaged, not UTF-8 text or "
+            "has rows of unequal length; repair it (nothing was spent)."
+        )
 
 
 def open_rows(data: object) -> Rows:
@@ -62,9 +83,23 @@ def open_rows(data: object) -> Rows:
     """
     if isinstance(data, str | Path):
         return _open_path(Path(data))
-    kind, frame = _as_polars(data)
-    lazy = frame.lazy()
-    return Rows(lazy, _names(lazy, "The table"), kind, "The table")
+    place = "The table"
+    if isinstance(data, pl.LazyFrame):
+        return Rows(data, _names(data, place), "polars", place)
+    if isinstance(data, pl.DataFrame):
+        return Rows(data.lazy(), tuple(data.columns), "polars", place)
+    if type(data).__module__.partition(".")[0] == "pandas":
+        return _open_pandas(data)
+    if hasattr(data, "__arrow_c_stream__") and not isinstance(data, pl.Series):
+        frame = _from_arrow(data)
+        return Rows(frame.lazy(), tuple(frame.columns), "arrow", place)
+    raise _not_a_table(data)
+
+
+def _not_a_table(data: object) -> DataError:
+    return DataError(
+        f"The table must be a pandas, Polars or Arrow table or a path, not {type(data).__name__}."
+    )
 
 
 def _names(lazy: pl.LazyFrame, place: str) -> tuple[str, ...]:
@@ -105,55 +140,80 @@ def _open_path(path: Path) -> Rows:
 
 
 def _scan_csv(path: Path, separator: str, place: str) -> pl.LazyFrame:
-    """Every cell as text; an empty cell is null, and stays apart from nothing else."""
+    """Every cell as text; an empty cell is null."""
     try:
-        return pl.scan_csv(path, infer_schema=False, separator=separator, glob=False)
-    except pl.exceptions.NoDataError:
-        raise DataError(
-            f"{place} is empty: it has no header line that names the columns."
-        ) from None
+        lazy = pl.scan_csv(path, infer_schema=False, separator=separator, glob=False)
     except _READ_FAULTS:
         raise DataError(f"{place} cannot be read as text with a header line.") from None
+    names = set(_names(lazy, place))
+    for name in names:
+        # Polars renames the second of two equal headings.
+        first, mark, number = name.rpartition("_duplicated_")
+        if mark and number.isdecimal() and first in names:
+            raise DataError(f"{place} has two columns named {first!r}; rename one of them.")
+    return lazy
 
 
-def _as_polars(data: Any) -> tuple[FrameKind, pl.DataFrame]:
-    if isinstance(data, pl.DataFrame):
-        return "polars", data
-    if isinstance(data, pl.LazyFrame):
-        return "polars", data.collect()
-    module = type(data).__module__.partition(".")[0]
-    if module == "pandas" and hasattr(data, "columns"):
-        return "pandas", _from_pandas(data)
-    if hasattr(data, "__arrow_c_stream__"):
-        return "arrow", pl.DataFrame(data)
-    raise DataError(
-        f"The table must be a pandas, Polars or Arrow table or a path, not {type(data).__name__}."
-    )
+def _from_arrow(data: Any) -> pl.DataFrame:  # noqa: ANN401 - whatever speaks Arrow
+    try:
+        return pl.DataFrame(data)
+    except pl.exceptions.DuplicateError:
+        raise _two_of_one_name() from None
+    except pl.exceptions.SchemaError:  # an Arrow column, not a table
+        raise _not_a_table(data) from None
+    except _READ_FAULTS:
+        raise DataError(
+            "The Arrow table has a type that cannot be read; convert its columns to numbers, text "
+            "or dates."
+        ) from None
 
 
-def _from_pandas(frame: Any) -> pl.DataFrame:
+def _two_of_one_name() -> DataError:
+    return DataError("The table has two columns of one name; rename one of them.")
+
+
+def _open_pandas(frame: Any) -> Rows:  # noqa: ANN401 - pandas may be absent when types are checked
     """A pandas table column by column; columns of mixed Python objects become text."""
+    if not hasattr(frame, "columns"):
+        raise _not_a_table(frame)
     names = [str(name) for name in frame.columns]
     if len(set(names)) != len(names):
-        raise DataError("The table has two columns of one name; rename one of them.")
-    return pl.DataFrame([_pandas_column(frame.iloc[:, k], name) for k, name in enumerate(names)])
+        raise _two_of_one_name()
+    columns, unreadable = [], {}
+    for k, name in enumerate(names):
+        try:
+            columns.append(_pandas_column(frame.iloc[:, k]).alias(name))
+        except (*_READ_FAULTS, ImportError):
+            unreadable[name] = str(frame.dtypes.iloc[k])
+    return Rows(pl.DataFrame(columns).lazy(), tuple(names), "pandas", "The table", unreadable)
 
 
-def _pandas_column(series: Any, name: str) -> pl.Series:
-    if str(series.dtype) == "object" or str(series.dtype) == "category":
-        absent = series.isna()
-        texts = [None if gone else _text(v) for v, gone in zip(series, absent, strict=True)]
-        return pl.Series(name, texts, dtype=pl.String)
-    try:
-        return pl.from_pandas(series).alias(name)
-    except (*_READ_FAULTS, ImportError):
-        raise DataError(
-            f"Column {name!r} has the type {series.dtype}, which cannot be read; "
-            "convert it to numbers, text or dates."
-        ) from None
+def _pandas_column(series: pd.Series) -> pl.Series:
+    if str(series.dtype) == "category":
+        return _pandas_category(series)
+    if str(series.dtype) != "object":
+        try:
+            return pl.Series(pl.from_pandas(series))
+        except UnicodeError:  # half a character in a text column: read it the slow way
+            pass
+    absent = series.isna()
+    texts = [None if gone else _text(v) for v, gone in zip(series, absent, strict=True)]
+    return pl.Series(texts, dtype=pl.String)
+
+
+def _pandas_category(series: pd.Series) -> pl.Series:
+    """The text of each category, written once per category and not once per row."""
+    texts = pl.Series([_text(value) for value in series.cat.categories], dtype=pl.String)
+    codes = series.cat.codes.to_numpy().astype(np.int64)
+    places = pl.Series(codes).set(pl.Series(codes < 0), None)
+    return texts.gather(places).cast(pl.Categorical)
 
 
 def _text(value: object) -> str:
-    if isinstance(value, bool):
+    """Text of a Python object, whatever it is: no value may stop the reading."""
+    if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
-    return str(value)
+    try:
+        return str(value).encode("utf-8", "replace").decode("utf-8")
+    except Exception:  # noqa: BLE001 - an object may refuse to be written (an endless integer)
+        return "\ufffd"

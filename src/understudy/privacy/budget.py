@@ -77,6 +77,8 @@ def exact(value: Number, name: str = "number") -> Fraction:
     Raises:
         BudgetError: not a finite number.
     """
+    if isinstance(value, bool):
+        raise BudgetError(f"{name} must be a number such as 1 or 0.5, not true or false.")
     try:
         text = repr(value) if isinstance(value, float) else value
         number = Fraction(text) if not isinstance(text, Decimal) else Fraction(str(text))

@@ -14,6 +14,8 @@ for integer-valued queries). `tests/privacy/test_sensitivity.py` enumerates the 
 
 from __future__ import annotations
 
+import math
+
 from fractions import Fraction
 from typing import Literal
 
@@ -23,12 +25,12 @@ from understudy.privacy.laws import (
     DiscreteGaussian,
     DiscreteLaplace,
     LatticeLaplace,
+    NoiseLaw,
     representable,
 )
 from understudy.privacy.values import Noise
 
 LawName = Literal["geometric", "laplace", "gaussian"]
-NoiseLaw = DiscreteLaplace | DiscreteGaussian | LatticeLaplace
 
 _FINENESS = 20  # a lattice Laplace law has about 2^20 steps per unit of its scale
 
@@ -65,8 +67,11 @@ def calibrate(
         squared = l2_sensitivity_squared(neighbours)
         return DiscreteGaussian(representable(Fraction(squared) / (2 * spend)))
     epsilon = spend if accounting == "pure" else pure_within(spend)
-    scale = representable(l1_sensitivity(neighbours) / epsilon)
-    return DiscreteLaplace(scale) if law == "geometric" else LatticeLaplace(scale, lattice_step(scale))
+    scale = l1_sensitivity(neighbours) / epsilon
+    if law == "geometric":
+        return DiscreteLaplace(representable(scale))
+    step = lattice_step(scale)
+    return LatticeLaplace(representable(scale, step), step)
 
 
 def lattice_step(scale: Fraction) -> Fraction:
@@ -98,3 +103,14 @@ def sensitivity_text(law: NoiseLaw, neighbours: Neighbours) -> str:
     if isinstance(law, DiscreteGaussian):
         return "L2 = 1" if neighbours == "add_remove" else "L2 = √2"
     return f"L1 = {l1_sensitivity(neighbours)}"
+
+
+def mean_positive(law: NoiseLaw) -> float:
+    """E max(noise, 0): records' worth of noise that an empty cell receives on average."""
+    if isinstance(law, DiscreteGaussian):
+        return law.stddev / math.sqrt(2 * math.pi)
+    if isinstance(law, LatticeLaplace):
+        return float(law.scale) / 2
+    rate = float(1 / law.scale)
+    # q / (1 − q²) with q = e^(−rate), in a form that neither overflows nor cancels.
+    return math.exp(-rate) / -math.expm1(-2 * rate) if rate < 700 else 0.0

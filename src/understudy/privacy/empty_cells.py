@@ -66,7 +66,7 @@ def fresh_cells(
     while len(found) < n:
         wanted = n - len(found)
         columns = domain.draw(wanted + wanted // 8 + 8, randomness.uniforms)
-        drawn = encode(columns, domain.sizes)
+        drawn = encode([column.astype(np.uint32) for column in columns], domain.sizes)
         drawn = drawn[~is_among(occupied, drawn)]
         both = np.concatenate([found, drawn])
         _, first = np.unique(both, return_index=True)

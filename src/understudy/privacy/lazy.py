@@ -31,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.engine import ExactCells
-from understudy.engine.sparse import encode
 from understudy.errors import MethodError
 from understudy.privacy.calibration import LawName
 from understudy.privacy.empty_cells import binomial, columns_of, fresh_cells, negative_binomial
@@ -156,7 +155,3 @@ def below_each(bounds: NDArray[np.int64], randomness: Randomness) -> NDArray[np.
         words[over] = randomness.words(over.size)
     return (words % wide).astype(np.int64)
 
-
-def codes_of(records: Records, domain: Domain) -> NDArray[np.int64]:
-    """Mixed-radix codes of records, shape (n,)."""
-    return encode(records.columns, domain.sizes)

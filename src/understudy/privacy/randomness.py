@@ -119,12 +119,14 @@ class _KeyStream:
     def _expand(self, n: int) -> NDArray[np.uint64]:
         # `update_into` wants one spare block (15 bytes) behind what it writes: two more words.
         words = np.empty(n + 2, dtype=np.uint64)
-        target = memoryview(words).cast("B")
+        target = words.data.cast("B")
         for start in range(0, 8 * n, _CHUNK_BYTES):
             size = min(_CHUNK_BYTES, 8 * n - start)
             if size > self._bytes_left:
                 self._rekey()
-            self._encryptor.update_into(memoryview(_ZEROS)[:size], target[start : start + size + 15])
+            self._encryptor.update_into(
+                memoryview(_ZEROS)[:size], target[start : start + size + 15]
+            )
             self._bytes_left -= size
         return words[:n]
 

@@ -51,12 +51,14 @@ GAUSSIAN_VARIANCE: Final = 2**60
 """Largest numerator of a Gaussian variance; then b·t² ≤ 4a ≤ 2⁶² in `_gaussian`."""
 
 _LONGEST_RUN: Final = 2**20
+_ONE: Final = (1, 1)
 _CHUNK_WORDS: Final = 2**16
 _WORDS_PER_DRAW: Final = 16
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Words = NDArray[np.uint64]
 _Integers = NDArray[np.int64]
+_Ratio = tuple[int, int]
 
 
 def compiled(function: _Function) -> _Function:
@@ -90,8 +92,10 @@ def word_below(words: _Words, cursor: _Integers, bound: int) -> int:
 
 
 @compiled
-def _exp_chain(words: _Words, cursor: _Integers, n: int, d: int, m: int, e: int) -> bool:
-    """Bernoulli(exp(-(n/d)·(m/e))), both fractions in [0, 1]; False when the words run out."""
+def _exp_chain(words: _Words, cursor: _Integers, first: _Ratio, second: _Ratio) -> bool:
+    """Bernoulli(exp(-first·second)), both ratios in [0, 1]; False when the words run out."""
+    n, d = first
+    m, e = second
     if n == 0 or m == 0:
         return True
     k = 1
@@ -107,41 +111,40 @@ def _exp_chain(words: _Words, cursor: _Integers, n: int, d: int, m: int, e: int)
 
 
 @compiled
-def _exp_product(
-    words: _Words, cursor: _Integers, n: int, d: int, top: int, bottom: int
-) -> bool:
-    """Bernoulli(exp(-(n/d)·(top/bottom))), n/d in [0, 1], top/bottom ≥ 0 of any size."""
-    if n == 0:
+def _exp_product(words: _Words, cursor: _Integers, part: _Ratio, rate: _Ratio) -> bool:
+    """Bernoulli(exp(-part·rate)), part in [0, 1], rate ≥ 0 of any size."""
+    if part[0] == 0:
         return True
-    for _ in range(top // bottom):
-        if not _exp_chain(words, cursor, n, d, 1, 1):
+    for _ in range(rate[0] // rate[1]):
+        if not _exp_chain(words, cursor, part, _ONE):
             return False
-    return _exp_chain(words, cursor, n, d, top % bottom, bottom)
+    return _exp_chain(words, cursor, part, (rate[0] % rate[1], rate[1]))
 
 
 @compiled
-def exp_trial(words: _Words, cursor: _Integers, top: int, bottom: int) -> bool:
-    """Bernoulli(exp(-top/bottom)), top/bottom ≥ 0 of any size (kernel)."""
-    return _exp_product(words, cursor, 1, 1, top, bottom)
+def exp_trial(words: _Words, cursor: _Integers, rate: _Ratio) -> bool:
+    """Bernoulli(exp(-rate)), rate = (numerator, denominator) ≥ 0 of any size (kernel)."""
+    return _exp_product(words, cursor, _ONE, rate)
 
 
 @compiled
 def _exponential(words: _Words, cursor: _Integers, t: int) -> tuple[int, int]:
-    """Return (u, v), 0 ≤ u < t, with P(u + tv = x) ∝ exp(-x/t) on x = 0, 1, 2, …"""
+    """Return (u, v), 0 ≤ u < t, with P(u + tv = x) ∝ exp(-x/t) on x = 0, 1, 2, …."""
     u = 0
     while cursor[0] <= words.size:
         u = word_below(words, cursor, t)
-        if _exp_chain(words, cursor, u, t, 1, 1):
+        if _exp_chain(words, cursor, (u, t), _ONE):
             break
     v = 0
-    while v < _LONGEST_RUN and _exp_chain(words, cursor, 1, 1, 1, 1):
+    while v < _LONGEST_RUN and _exp_chain(words, cursor, _ONE, _ONE):
         v += 1
     return u, v
 
 
 @compiled
-def _laplace(words: _Words, cursor: _Integers, t: int, s: int) -> int:
-    """P(x) ∝ exp(-|x|·s/t): algorithm 2. u + tv < 2⁴⁰ + 2⁶⁰."""
+def _laplace(words: _Words, cursor: _Integers, scale: _Ratio) -> int:
+    """P(x) ∝ exp(-|x|/scale): algorithm 2. With scale = t/s no number exceeds 2⁴⁰ + 2⁶⁰."""
+    t, s = scale
     while cursor[0] <= words.size:
         u, v = _exponential(words, cursor, t)
         magnitude = (u + t * v) // s
@@ -154,51 +157,52 @@ def _laplace(words: _Words, cursor: _Integers, t: int, s: int) -> int:
 
 @compiled
 def _gaussian_accepts(
-    words: _Words, cursor: _Integers, u: int, v: int, a: int, b: int, t: int
+    words: _Words, cursor: _Integers, y: tuple[int, int], variance: _Ratio, t: int
 ) -> bool:
-    """Bernoulli(exp(-(y - σ²/t)²/(2σ²))), y = u + tv, σ² = a/b, t > σ.
+    """Bernoulli(exp(-(y - σ²/t)²/(2σ²))), y = u + tv given as (u, v), σ² = a/b, t > σ.
 
-    With \|y - σ²/t\|/t = i + f (i whole, 0 ≤ f < 1), h = t²/(2σ²) and g = f·h the exponent is
+    With |y - σ²/t|/t = i + f (i whole, 0 ≤ f < 1), h = t²/(2σ²) and g = f·h the exponent is
     h·(i + f)² = i²·h + 2i·g + f·g: that many independent trials. f = top/full, h = full/2a and
     g = top/2a with full = b·t², the largest product formed. A trial of h or g repeats at most
     about σ⁻² times, and only while each repetition succeeds, so small variances cost nothing.
     """
+    u, i = y
+    a, b = variance
     full = b * t * t
     top = u * b * t - a
-    i = v
-    if top < 0 and v > 0:
-        i, top = v - 1, top + full
+    if top < 0 and i > 0:
+        i, top = i - 1, top + full
     elif top < 0:
         top = -top
     for _ in range(i * i):
-        if not exp_trial(words, cursor, full, 2 * a):
+        if not exp_trial(words, cursor, (full, 2 * a)):
             return False
     for _ in range(2 * i):
-        if not exp_trial(words, cursor, top, 2 * a):
+        if not exp_trial(words, cursor, (top, 2 * a)):
             return False
-    return _exp_product(words, cursor, top, full, top, 2 * a)
+    return _exp_product(words, cursor, (top, full), (top, 2 * a))
 
 
 @compiled
-def _gaussian(words: _Words, cursor: _Integers, a: int, b: int, t: int) -> int:
-    """P(x) ∝ exp(-x²·b/(2a)): algorithm 3, discrete Laplace proposals of scale t = ⌊σ⌋ + 1."""
+def _gaussian(words: _Words, cursor: _Integers, variance: _Ratio, t: int) -> int:
+    """P(x) ∝ exp(-x²/(2σ²)): algorithm 3, discrete Laplace proposals of scale t = ⌊σ⌋ + 1."""
     while cursor[0] <= words.size:
         u, v = _exponential(words, cursor, t)
         magnitude = u + t * v
         negative = (_word(words, cursor) & np.uint64(1)) == np.uint64(1)
         if magnitude == 0 and negative:
             continue
-        if _gaussian_accepts(words, cursor, u, v, a, b, t):
+        if _gaussian_accepts(words, cursor, (u, v), variance, t):
             return -magnitude if negative else magnitude
     return 0
 
 
 @compiled
-def _fill_exp(words: _Words, out: _Integers, done: int, top: int, bottom: int) -> tuple[int, int]:
+def _fill_exp(words: _Words, out: _Integers, done: int, rate: _Ratio) -> tuple[int, int]:
     cursor = np.zeros(1, dtype=np.int64)
     for index in range(done, out.size):
         start = cursor[0]
-        value = exp_trial(words, cursor, top, bottom)
+        value = exp_trial(words, cursor, rate)
         if cursor[0] > words.size:
             return index, start
         out[index] = value
@@ -206,11 +210,11 @@ def _fill_exp(words: _Words, out: _Integers, done: int, top: int, bottom: int) -
 
 
 @compiled
-def _fill_laplace(words: _Words, out: _Integers, done: int, t: int, s: int) -> tuple[int, int]:
+def _fill_laplace(words: _Words, out: _Integers, done: int, scale: _Ratio) -> tuple[int, int]:
     cursor = np.zeros(1, dtype=np.int64)
     for index in range(done, out.size):
         start = cursor[0]
-        value = _laplace(words, cursor, t, s)
+        value = _laplace(words, cursor, scale)
         if cursor[0] > words.size:
             return index, start
         out[index] = value
@@ -219,12 +223,12 @@ def _fill_laplace(words: _Words, out: _Integers, done: int, t: int, s: int) -> t
 
 @compiled
 def _fill_gaussian(
-    words: _Words, out: _Integers, done: int, a: int, b: int, t: int
+    words: _Words, out: _Integers, done: int, variance: _Ratio, t: int
 ) -> tuple[int, int]:
     cursor = np.zeros(1, dtype=np.int64)
     for index in range(done, out.size):
         start = cursor[0]
-        value = _gaussian(words, cursor, a, b, t)
+        value = _gaussian(words, cursor, variance, t)
         if cursor[0] > words.size:
             return index, start
         out[index] = value
@@ -232,7 +236,7 @@ def _fill_gaussian(
 
 
 def _fill(
-    kernel: Callable[..., tuple[int, int]], terms: tuple[int, ...], size: int, source: Randomness
+    kernel: Callable[..., tuple[int, int]], terms: tuple[Any, ...], size: int, source: Randomness
 ) -> _Integers:
     """Run ``kernel`` until ``size`` draws are complete, feeding it words.
 
@@ -265,11 +269,11 @@ def bernoulli_exp(gamma: Fraction, size: int, source: Randomness) -> NDArray[np.
     """
     if gamma < 0 or max(gamma.numerator, gamma.denominator) >= 2**62:
         raise ValueError("bernoulli_exp: expected gamma >= 0 with terms below 2**62")
-    return _fill(_fill_exp, gamma.as_integer_ratio(), size, source).astype(np.bool_)
+    return _fill(_fill_exp, (gamma.as_integer_ratio(),), size, source).astype(np.bool_)
 
 
 def discrete_laplace(scale: Fraction, size: int, source: Randomness) -> NDArray[np.int64]:
-    """Return ``size`` exact draws of P(x) ∝ exp(-\\|x\\|/scale) on the integers.
+    """Return ``size`` exact draws of P(x) ∝ exp(-|x|/scale) on the integers.
 
     Args:
         scale: Positive, numerator and denominator at most `LAPLACE_TERMS`.
@@ -284,7 +288,7 @@ def discrete_laplace(scale: Fraction, size: int, source: Randomness) -> NDArray[
     """
     if scale <= 0 or max(scale.numerator, scale.denominator) > LAPLACE_TERMS:
         raise ValueError("discrete_laplace: expected scale > 0 with terms at most 2**40")
-    return _fill(_fill_laplace, scale.as_integer_ratio(), size, source)
+    return _fill(_fill_laplace, (scale.as_integer_ratio(),), size, source)
 
 
 def discrete_gaussian(variance: Fraction, size: int, source: Randomness) -> NDArray[np.int64]:
@@ -304,4 +308,4 @@ def discrete_gaussian(variance: Fraction, size: int, source: Randomness) -> NDAr
     a, b = variance.as_integer_ratio()
     if a <= 0 or a > GAUSSIAN_VARIANCE or b > LAPLACE_TERMS:
         raise ValueError("discrete_gaussian: expected 0 < variance, terms at most 2**60 / 2**40")
-    return _fill(_fill_gaussian, (a, b, math.isqrt(a // b) + 1), size, source)
+    return _fill(_fill_gaussian, ((a, b), math.isqrt(a // b) + 1), size, source)

@@ -80,8 +80,8 @@ class Measurement:
         places = np.unravel_index(self.codes, sizes) if sizes else ()
         series = []
         for name, place in zip(self.columns, places, strict=True):
-            labels = pl.Enum(_distinct(schema.columns[name].labels))
-            series.append(pl.Series(name, place.astype(np.uint32)).cast(labels))
+            labels = _distinct(schema.columns[name].labels)
+            series.append(pl.Series(name, labels, dtype=pl.Enum(labels)).gather(place))
         return pl.DataFrame([*series, pl.Series("count", self.counts)])
 
     def to_json(self) -> dict[str, Any]:

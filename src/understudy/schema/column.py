@@ -1,9 +1,10 @@
 """Columns: what each one may hold, declared in public before anyone looks at the rows.
 
-A column has *states*: its levels (or, for numbers and dates, its intervals), then its not-applicable
-codes, its missing codes and, if declared, the code for values outside the domain. States are
-numbered 0, 1, 2, … in that order; `size` counts them. Values that fit no state are coded `size`,
-the undeclared out-of-domain state, which is counted but never sampled.
+A column has *states*: its levels (or, for numbers and dates, its intervals), then its
+not-applicable codes, its missing codes and, if declared, the code for values outside the domain.
+States are numbered 0, 1, 2, … in that order; `size` counts them. Values that fit no state are coded
+as the declared code for values outside the domain; without one they are coded `size`, the
+undeclared out-of-domain state, which is counted but never sampled.
 """
 
 from __future__ import annotations
@@ -11,16 +12,38 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import math
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
 from understudy.schema.intervals import Interval, integer_intervals, real_intervals
-from understudy.schema.values import Code, duplicated, is_number, text_of
+from understudy.schema.values import Code, duplicated, number_of, text_of
 
 DEFAULT_BINS = 20
 ONE_BIN_EACH = 50  # integers with at most this many values get one bin each
 EXACT_INTEGER = 2**53  # beyond it, float64 no longer holds every integer
+
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+def _finite(value: Code) -> Code:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(
+            'NaN and infinity cannot be declared; "" stands for an empty cell, NaN included'
+        )
+    return value
+
+
+Value = Annotated[Code, AfterValidator(_finite)]
 
 
 class _Column(BaseModel):
@@ -44,9 +67,9 @@ class _Column(BaseModel):
 
     description: str = ""
     unit: str = ""
-    missing: tuple[Code, ...] = ()
-    not_applicable: tuple[Code, ...] = ()
-    out_of_domain: Code | None = None
+    missing: tuple[Value, ...] = ()
+    not_applicable: tuple[Value, ...] = ()
+    out_of_domain: Value | None = None
     source: str = ""
     reviewed: bool = False
     drafted: str = ""
@@ -88,7 +111,13 @@ class _Column(BaseModel):
 
 
 class _Levels(_Column):
-    levels: tuple[Code, ...] = Field(min_length=1)
+    """A column with levels.
+
+    Attributes:
+        levels: the values, each a state of its own; 3, 3.0 and "3" are one level.
+    """
+
+    levels: tuple[Value, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _distinct(self) -> _Levels:
@@ -102,6 +131,7 @@ class _Levels(_Column):
 
     @property
     def n_ordinary(self) -> int:
+        """Number of levels."""
         return len(self.levels)
 
     def _ordinary_labels(self) -> tuple[str, ...]:
@@ -125,6 +155,17 @@ class Boolean(_Column):
 
     kind: Literal["boolean"]
 
+    @model_validator(mode="after")
+    def _codes_apart(self) -> Boolean:
+        _refuse_repeated_code(self.codes)
+        for code in self.codes:
+            if text_of(code).lower() in {"true", "false"} or number_of(code) in {0.0, 1.0}:
+                raise ValueError(
+                    f"code {text_of(code)!r} cannot be told from true or false; use another code, "
+                    "or declare the column as categorical"
+                )
+        return self
+
     @property
     def levels(self) -> tuple[bool, bool]:
         """The two levels."""
@@ -132,6 +173,7 @@ class Boolean(_Column):
 
     @property
     def n_ordinary(self) -> int:
+        """Two."""
         return 2
 
     def _ordinary_labels(self) -> tuple[str, ...]:
@@ -141,19 +183,22 @@ class Boolean(_Column):
 class _Numeric(_Column):
     """Bounds, bins and spikes of a column on the number line.
 
-    `bins` is a public number of bins of equal width, or the list of public edges from `lower` to
-    `upper`. `spikes` are values that many records share exactly (a zero of a semicontinuous
-    variable): each has a state of its own.
+    Attributes:
+        lower: smallest value; smaller ones are clipped to it.
+        upper: largest value; larger ones are clipped to it.
+        bins: a public number of bins of equal width, or the list of public edges from `lower` to
+            `upper`.
+        spikes: values that many records share exactly (a zero of a semicontinuous variable); each
+            has a state of its own.
     """
 
     @model_validator(mode="after")
     def _codes_apart(self) -> _Numeric:
-        twice = duplicated(self.codes)
-        if twice is not None:
-            raise ValueError(f"code {text_of(twice)!r} is declared twice; keep one of them")
+        _refuse_repeated_code(self.codes)
         low, high = self.bounds
         for code in self.codes:
-            if is_number(code) and low <= float(code) <= high:
+            place = self.position(code)
+            if place is not None and low <= place <= high:
                 raise ValueError(
                     f"code {text_of(code)!r} lies between lower and upper, so it cannot be told "
                     "from a value; narrow the bounds or take the code off the list"
@@ -172,12 +217,17 @@ class _Numeric(_Column):
 
     @property
     def n_ordinary(self) -> int:
+        """Number of bins and spikes."""
         return len(self.intervals)
+
+    def position(self, value: Code) -> float | None:
+        """Place of a declared value on the number line; None if it has none (text, say)."""
+        return number_of(value)
 
     def _ordinary_labels(self) -> tuple[str, ...]:
         return tuple(interval.label for interval in self.intervals)
 
-    def model_post_init(self, _context: Any) -> None:
+    def model_post_init(self, _context: Any, /) -> None:  # noqa: ANN401 - pydantic's signature
         """Lay the intervals once, so that bad edges are found when the schema is read."""
         assert self.intervals
 
@@ -195,16 +245,19 @@ class Integer(_Numeric):
     @classmethod
     def _exact(cls, value: int) -> int:
         if abs(value) > EXACT_INTEGER:
-            raise ValueError("must lie within ±2^53; declare identifiers as categorical, or leave "
-                             "them out")
+            raise ValueError(
+                "must lie within ±2^53; declare identifiers as categorical, or leave them out"
+            )
         return value
 
     @property
     def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound."""
         return float(self.lower), float(self.upper)
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
+        """Bins of whole numbers, and spikes."""
         return integer_intervals(self.lower, self.upper, self._bins(), self.spikes, str)
 
     def _bins(self) -> int | tuple[int, ...]:
@@ -215,7 +268,11 @@ class Integer(_Numeric):
 
 
 class Continuous(_Numeric):
-    """Real numbers from `lower` to `upper`; `decimals` rounds what is released."""
+    """Real numbers from `lower` to `upper`.
+
+    Attributes:
+        decimals: number of decimals that released values are rounded to.
+    """
 
     kind: Literal["continuous"]
     lower: float = Field(allow_inf_nan=False)
@@ -226,10 +283,12 @@ class Continuous(_Numeric):
 
     @property
     def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound."""
         return self.lower, self.upper
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
+        """Half-open bins (the last one closed), and spikes."""
         return real_intervals(self.lower, self.upper, self.bins, self.spikes)
 
 
@@ -243,12 +302,23 @@ class Date(_Numeric):
 
     @property
     def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound in days since 1970-01-01."""
         return float(_day(self.lower)), float(_day(self.upper))
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
+        """Bins of days."""
         bins = self.bins if isinstance(self.bins, int) else tuple(_day(edge) for edge in self.bins)
         return integer_intervals(_day(self.lower), _day(self.upper), bins, (), _iso)
+
+    def position(self, value: Code) -> float | None:
+        """Days since 1970-01-01 of a date, also of one written as text; else None."""
+        if isinstance(value, str) and _ISO_DAY.fullmatch(value.strip()):
+            try:
+                value = datetime.date.fromisoformat(value.strip())
+            except ValueError:
+                return None
+        return float(_day(value)) if isinstance(value, datetime.date) else None
 
 
 Column = Annotated[
@@ -257,6 +327,12 @@ Column = Annotated[
 NUMERIC = (Integer, Continuous, Date)
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
+
+
+def _refuse_repeated_code(codes: tuple[Code, ...]) -> None:
+    twice = duplicated(codes)
+    if twice is not None:
+        raise ValueError(f"code {text_of(twice)!r} is declared twice; keep one of them")
 
 
 def _day(date: datetime.date) -> int:

@@ -3,10 +3,10 @@
 A cell is one state for each column. Rules declare boxes of cells that cannot occur. Everything
 here is public: it follows from the schema alone.
 
-All three jobs (count the allowed cells exactly, recognise forbidden ones, draw allowed ones) walk
-the columns with a *live set*: the rules that every state so far has matched. A cell is forbidden if
-a rule is still live at the end. The number of distinct live sets, not the number of cells, bounds
-the work, so 10¹² cells and more cost no more than a few.
+Counting the allowed cells and drawing them walk the columns with a *live set*: the rules that every
+state so far has matched. A cell is forbidden as soon as a rule is live after its last column. The
+number of distinct live sets, not the number of cells, bounds the work, so 10¹² cells and more cost
+no more than a few.
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from understudy.errors import SchemaError
+
+# Counting cells under rules that interlock freely is #P-hard; give up before memory does.
+MAX_LIVE_SETS = 100_000
 
 Uniforms = Callable[[int], NDArray[np.float64]]
 
@@ -43,10 +48,15 @@ class Domain:
 
     @cached_property
     def n_allowed(self) -> int:
-        """Cells that can occur, counted exactly; only live sets of rules are enumerated."""
+        """Cells that can occur, counted exactly; only live sets of rules are enumerated.
+
+        Raises:
+            SchemaError: the rules interlock in more ways than can be kept track of.
+        """
         if not self.boxes:
             return self.n_cells
-        return int(self._futures([np.ones(size, dtype=object) for size in self.sizes])[0][self._all])
+        ones = [np.ones(size, dtype=object) for size in self.sizes]
+        return int(self._futures(ones)[0].get(self._all, 0))
 
     def project(self, columns: Sequence[int]) -> Domain:
         """The domain of some columns, with the rules that mention no other column."""
@@ -96,17 +106,21 @@ class Domain:
         Returns:
             One array of states per column, each of shape (n,). If no allowed cell has positive
             weight, the draw is uniform over the allowed cells.
+
+        Raises:
+            ValueError: no cell is allowed.
         """
         plain = [np.full(size, 1 / size) for size in self.sizes]
         used = plain if weights is None else [_share(w) for w in weights]
         futures = self._futures(used)
-        if not futures[0][self._all] > 0:
+        if not futures[0].get(self._all, 0) > 0:
             used, futures = plain, self._futures(plain)
-        live = np.zeros(n, dtype=np.int64)  # index into `groups`
-        groups: list[int] = [self._all]
+        if not futures[0].get(self._all, 0) > 0:
+            raise ValueError("the rules forbid every cell, so none can be drawn")
+        live = np.zeros(n, dtype=np.int64)  # place of each draw's live set in `sorted(futures[j])`
         result: list[NDArray[np.int64]] = []
-        for j in range(len(self.sizes)):
-            states, live, groups = self._draw_column(j, live, groups, used[j], futures, uniforms)
+        for j, weight in enumerate(used):
+            states, live = self._draw_column(j, live, weight, futures, uniforms)
             result.append(states)
         return result
 
@@ -115,35 +129,68 @@ class Domain:
         return (1 << len(self.boxes)) - 1
 
     @cached_property
-    def _signatures(self) -> list[list[int]]:
-        """For each column and state, the set of rules that the state leaves live (as bits)."""
-        table = [[self._all] * size for size in self.sizes]
+    def _signatures(self) -> list[tuple[list[int], NDArray[np.int64]]]:
+        """For each column: the sets of rules (as bits) that a state can leave live, and by state.
+
+        The second item holds, for each state, the place of its set in the first.
+        """
+        return [self._column_signatures(j) for j in range(len(self.sizes))]
+
+    def _column_signatures(self, j: int) -> tuple[list[int], NDArray[np.int64]]:
+        by_state = [self._all] * self.sizes[j]
         for r, box in enumerate(self.boxes):
-            for j, states in box.items():
-                for state in set(range(self.sizes[j])) - states:
-                    table[j][state] &= ~(1 << r)
-        return table
+            for state in set(range(self.sizes[j])) - box.get(j, frozenset(range(self.sizes[j]))):
+                by_state[state] &= ~(1 << r)
+        distinct = sorted(set(by_state))
+        place = {signature: k for k, signature in enumerate(distinct)}
+        return distinct, np.array([place[signature] for signature in by_state], dtype=np.int64)
+
+    @cached_property
+    def _ending(self) -> list[int]:
+        """For each column, the rules (as bits) of which it is the last."""
+        ending = [0] * len(self.sizes)
+        for r, box in enumerate(self.boxes):
+            ending[max(box)] |= 1 << r
+        return ending
+
+    def _step(self, j: int, live: int, signature: int) -> int | None:
+        """The live set after column j; None if a rule is complete, so the cell is forbidden."""
+        after = live & signature
+        return None if after & self._ending[j] else after
 
     @cached_property
     def _reachable(self) -> list[set[int]]:
-        """Live sets that can stand before each column, and after the last one."""
+        """Live sets of allowed cells that can stand before each column, and after the last one."""
         levels = [{self._all}]
-        for j in range(len(self.sizes)):
-            distinct = set(self._signatures[j])
-            levels.append({live & sig for live in levels[-1] for sig in distinct})
+        for j, (distinct, _) in enumerate(self._signatures):
+            found: set[int] = set()
+            for signature in distinct:
+                steps = (self._step(j, live, signature) for live in levels[-1])
+                found.update(step for step in steps if step is not None)
+                if len(found) > MAX_LIVE_SETS:
+                    raise SchemaError(
+                        "The forbidden combinations interlock in too many ways; use fewer rules, "
+                        "or put columns that stand in one rule next to each other."
+                    )
+            levels.append(found)
         return levels
 
     def _futures(self, weights: Sequence[NDArray[np.generic]]) -> list[dict[int, float]]:
         """Total weight of allowed completions, by column and live set."""
-        after: dict[int, float] = {live: 0 if live else 1 for live in self._reachable[-1]}
-        levels = [after]
+        levels: list[dict[int, float]] = [dict.fromkeys(self._reachable[-1], 1)]
         for j in range(len(self.sizes) - 1, -1, -1):
-            by_signature: dict[int, float] = {}
-            for state, signature in enumerate(self._signatures[j]):
-                by_signature[signature] = by_signature.get(signature, 0) + weights[j][state]
+            distinct, by_state = self._signatures[j]
+            mass = dict.fromkeys(distinct, 0)
+            for place, weight in zip(by_state.tolist(), weights[j].tolist(), strict=True):
+                mass[distinct[place]] += weight
+            after = levels[-1]
             levels.append(
                 {
-                    live: sum(w * levels[-1][live & sig] for sig, w in by_signature.items())
+                    live: sum(
+                        w * after.get(step, 0)
+                        for signature, w in mass.items()
+                        if (step := self._step(j, live, signature)) is not None
+                    )
                     for live in self._reachable[j]
                 }
             )
@@ -153,29 +200,34 @@ class Domain:
         self,
         j: int,
         live: NDArray[np.int64],
-        groups: list[int],
         weights: NDArray[np.float64],
         futures: list[dict[int, float]],
         uniforms: Uniforms,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """States of column j for every draw, and the live sets afterwards."""
-        n = len(live)
-        states = np.zeros(n, dtype=np.int64)
-        next_sets = sorted({group & sig for group in groups for sig in set(self._signatures[j])})
-        position = {s: k for k, s in enumerate(next_sets)}
-        next_live = np.zeros(n, dtype=np.int64)
-        u = uniforms(n)
-        for g, group in enumerate(groups):
+        distinct, by_state = self._signatures[j]
+        groups = sorted(futures[j])
+        place = {step: k for k, step in enumerate(sorted(futures[j + 1]))}
+        states, next_live = np.zeros_like(live), np.zeros_like(live)
+        u = uniforms(len(live))
+        for g in np.unique(live):
+            steps = [self._step(j, groups[g], signature) for signature in distinct]
+            future = [0.0 if s is None else float(futures[j + 1][s]) for s in steps]
+            mass = weights * np.array(future)[by_state]
             rows = np.flatnonzero(live == g)
-            if not len(rows):
-                continue
-            to = [group & sig for sig in self._signatures[j]]
-            mass = np.array([float(w * futures[j + 1][s]) for w, s in zip(weights, to, strict=True)])
-            edges = np.cumsum(mass)
-            picked = np.searchsorted(edges, u[rows] * edges[-1], side="right")
-            states[rows] = np.minimum(picked, np.flatnonzero(mass)[-1])
-            next_live[rows] = np.array([position[s] for s in to])[states[rows]]
-        return states, next_live, next_sets
+            states[rows] = _pick(mass, u[rows])
+            next_places = np.array([-1 if s is None else place[s] for s in steps])
+            next_live[rows] = next_places[by_state[states[rows]]]
+        return states, next_live
+
+
+def _pick(mass: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.int64]:
+    """States drawn with probability ∝ mass, by inversion; never one of mass zero."""
+    edges = np.cumsum(mass)
+    picked = np.searchsorted(edges, u * edges[-1], side="right")
+    last = int(np.flatnonzero(mass)[-1])  # rounding must not carry u onto a mass of zero
+    clipped: NDArray[np.int64] = np.minimum(picked, last)
+    return clipped
 
 
 def _share(weights: NDArray[np.float64]) -> NDArray[np.float64]:

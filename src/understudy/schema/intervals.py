@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -54,8 +55,10 @@ def integer_intervals(
     for low, high in zip(starts, ends, strict=True):
         inside = sum(low <= spike <= high for spike in spikes)
         if inside == high - low + 1:
-            raise ValueError(f"bin {show(low)} to {show(high)} holds nothing but spikes; "
-                             "take them off `spikes`, or widen the bin")
+            raise ValueError(
+                f"bin {show(low)} to {show(high)} holds nothing but spikes; "
+                "take them off `spikes`, or widen the bin"
+            )
         label = show(low) if low == high else f"{show(low)} to {show(high)}"
         found.append(Interval(low, high, label))
     return _in_order(found)
@@ -91,17 +94,31 @@ def real_intervals(
     if isinstance(bins, int):
         if bins < 1:
             raise ValueError("bins must be at least 1")
-        edges = [float(edge) for edge in np.linspace(lower, upper, bins + 1)]
+        edges = _equal_edges(lower, upper, bins)
     else:
         edges = [float(edge) for edge in bins]
         _check_edges(edges, lower, upper)
     _check_spikes(spikes, lower, upper)
-    found = [Interval(float(s), float(s), f"{s:g}", spike=True) for s in spikes]
-    last = len(edges) - 2
-    for k in range(len(edges) - 1):
-        low, high = edges[k], edges[k + 1]
-        found.append(Interval(low, high, f"[{low:g}, {high:g}{']' if k == last else ')'}"))
+    found = [Interval(float(s), float(s), _digits(s), spike=True) for s in spikes]
+    for low, high in pairwise(edges):
+        closing = "]" if high == edges[-1] else ")"
+        found.append(Interval(low, high, f"[{_digits(low)}, {_digits(high)}{closing}"))
     return _in_order(found)
+
+
+def _equal_edges(lower: float, upper: float, bins: int) -> list[float]:
+    with np.errstate(over="ignore", invalid="ignore"):  # the check below finds both
+        edges = [float(edge) for edge in np.linspace(lower, upper, bins + 1)]
+    if not all(a < b for a, b in pairwise(edges)):
+        raise ValueError(
+            "the bins would be narrower than numbers of this size can tell apart, or the range is "
+            "wider than numbers go; use fewer bins or other bounds"
+        )
+    return edges
+
+
+def _digits(number: float) -> str:
+    return f"{number:.12g}"
 
 
 def _in_order(found: list[Interval]) -> tuple[Interval, ...]:
@@ -114,7 +131,7 @@ def _check_bounds(lower: float, upper: float, *, allow_equal: bool) -> None:
 
 
 def _check_edges(edges: Sequence[float], lower: float, upper: float) -> None:
-    increasing = all(a < b for a, b in zip(edges, edges[1:], strict=False))
+    increasing = all(a < b for a, b in pairwise(edges))
     if len(edges) < 2 or not increasing or edges[0] != lower or edges[-1] != upper:
         raise ValueError("edges in `bins` must increase from lower to upper, both included")
 

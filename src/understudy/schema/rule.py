@@ -12,25 +12,33 @@ Values of numeric columns are given as a range over whole bins, `{ lower = 0, up
 from __future__ import annotations
 
 import datetime
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from understudy.errors import SchemaError
-from understudy.schema.column import NUMERIC, Column, Date, Integer
+from understudy.schema.column import NUMERIC, Column, Continuous, Date, Integer, Value
 from understudy.schema.intervals import Interval
 from understudy.schema.values import Code, same_value, text_of
 
 
 class Range(BaseModel):
-    """Values from `lower` to `upper`; whole numbers and dates include `upper`, real numbers not
-    (unless it is the column's upper bound)."""
+    """Values from `lower` to `upper`.
+
+    Whole numbers and dates include `upper`; real numbers do not, unless it is the column's upper
+    bound.
+
+    Attributes:
+        lower: first value; an edge of a bin.
+        upper: last value; an edge of a bin.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    lower: float | datetime.date
-    upper: float | datetime.date
+    lower: int | float | datetime.date
+    upper: int | float | datetime.date
 
 
-Selector = Range | tuple[Code, ...] | Code
+Selector = Range | Annotated[tuple[Value, ...], Field(min_length=1)] | Value
 
 
 class Rule(BaseModel):
@@ -62,8 +70,10 @@ class Rule(BaseModel):
 
     def _states_of(self, name: str, columns: dict[str, Column]) -> frozenset[int]:
         if name not in columns:
-            raise SchemaError(f"A forbidden combination names the column {name!r}, which the "
-                              "schema does not have; correct the name or remove the rule.")
+            raise SchemaError(
+                f"A forbidden combination names the column {name!r}, which the "
+                "schema does not have; correct the name or remove the rule."
+            )
         column, selector = columns[name], self.where[name]
         if isinstance(selector, Range):
             return _range_states(name, column, selector)
@@ -84,42 +94,58 @@ def _state_of(name: str, column: Column, value: Code) -> int:
         if same_value(code, value):
             return column.n_ordinary + k
     if isinstance(column, NUMERIC):
+        place = column.position(value)
         for k, interval in enumerate(column.intervals):
-            if same_value(_number(value), interval.low) and interval.low == interval.high:
+            if interval.low == interval.high == place:
                 return k
-        raise SchemaError(f"A forbidden combination names one value of {name!r} that has no bin of "
-                          "its own; give a range over whole bins, {lower = …, upper = …}, or "
-                          "declare the value among the spikes.")
+        raise SchemaError(
+            f"A forbidden combination names one value of {name!r} that has no bin of "
+            "its own; give a range over whole bins, {lower = …, upper = …}, or "
+            "declare the value among the spikes."
+        )
     for k, level in enumerate(column.levels):
         if same_value(level, value):
             return k
-    raise SchemaError(f"A forbidden combination names the value {text_of(value)!r} of {name!r}, "
-                      "which is neither among its levels nor among its codes; add it or correct it.")
-
-
-def _number(value: Code) -> Code:
-    if isinstance(value, datetime.date):
-        return (value - datetime.date(1970, 1, 1)).days
-    return value
+    raise SchemaError(
+        f"A forbidden combination names the value {text_of(value)!r} of {name!r}, which is neither "
+        "among its levels nor among its codes; add it or correct it."
+    )
 
 
 def _range_states(name: str, column: Column, wanted: Range) -> frozenset[int]:
     if not isinstance(column, NUMERIC):
-        raise SchemaError(f"A forbidden combination gives a range for {name!r}, which has levels; "
-                          "list the levels.")
-    low, high = float(_number(wanted.lower)), float(_number(wanted.upper))
+        raise SchemaError(
+            f"A forbidden combination gives a range for {name!r}, which has levels; "
+            "list the levels."
+        )
+    low, high = _place(name, column, wanted.lower), _place(name, column, wanted.upper)
     whole = isinstance(column, Integer | Date)
     inside = set()
     for k, interval in enumerate(column.intervals):
         if _within(interval, low, high, whole=whole, last=column.bounds[1]):
             inside.add(k)
         elif _touches(interval, low, high, whole=whole):
-            raise SchemaError(f"A forbidden combination cuts the bin {interval.label} of {name!r} "
-                              "in two; let the range begin and end at edges of bins.")
+            raise SchemaError(
+                f"A forbidden combination cuts the bin {interval.label} of {name!r} "
+                "in two; let the range begin and end at edges of bins."
+            )
     if not inside:
-        raise SchemaError(f"A forbidden combination gives a range for {name!r} that holds no bin; "
-                          "correct its lower and upper.")
+        raise SchemaError(
+            f"A forbidden combination gives a range for {name!r} that holds no bin; "
+            "correct its lower and upper."
+        )
     return frozenset(inside)
+
+
+def _place(name: str, column: Integer | Continuous | Date, end: Code) -> float:
+    place = column.position(end)
+    if place is None:
+        wanted = "dates" if isinstance(column, Date) else "numbers"
+        raise SchemaError(
+            f"A forbidden combination gives a range for {name!r} whose ends are not "
+            f"{wanted}; correct its lower and upper."
+        )
+    return place
 
 
 def _within(interval: Interval, low: float, high: float, *, whole: bool, last: float) -> bool:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from understudy.errors import SchemaError
-from understudy.schema.column import Column
+from understudy.schema import toml
+from understudy.schema.column import (
+    Boolean,
+    Categorical,
+    Column,
+    Continuous,
+    Date,
+    Integer,
+    Ordinal,
+)
 from understudy.schema.domain import Domain
-from understudy.schema.rule import Rule
-
-FORMAT = 1
+from understudy.schema.json_schema import json_schema
+from understudy.schema.rule import Range, Rule
 
 
 class Unit(BaseModel):
@@ -26,7 +35,7 @@ class Unit(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    rows_per_unit: int = Field(default=1, ge=1)
+    rows_per_unit: int = Field(default=1, ge=1, json_schema_extra={"maximum": 1})
     description: str = ""
 
     @model_validator(mode="after")
@@ -69,7 +78,7 @@ class Schema(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
     title: str = ""
     rows: Literal["private", "public"] = "private"
     n_rows: int | None = Field(default=None, ge=0)
@@ -83,8 +92,10 @@ class Schema(BaseModel):
         if self.rows == "public" and self.n_rows is None:
             raise ValueError('rows = "public" needs n_rows, the public number of rows')
         if self.rows == "private" and self.n_rows is not None:
-            raise ValueError('n_rows is for rows = "public"; with private rows the number is '
-                             "bought from the budget (row_limit may bound it)")
+            raise ValueError(
+                'n_rows is for rows = "public"; with private rows the number is '
+                "bought from the budget (row_limit may bound it)"
+            )
         if self.rows == "public" and self.row_limit is not None:
             raise ValueError('row_limit is for rows = "private"; rows = "public" has n_rows')
         return self
@@ -145,6 +156,19 @@ class Schema(BaseModel):
         columns = {n: c.model_copy(update={"drafted": ""}) for n, c in self.columns.items()}
         return self.model_copy(update={"columns": columns})
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with changes, checked like any schema; what was computed once is not taken over.
+
+        Args:
+            update: entries to change.
+            deep: accepted for pydantic's sake; everything inside is frozen.
+
+        Raises:
+            pydantic.ValidationError: the changed schema does not hold together.
+        """
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_validate({**fields, **(update or {})})
+
     @classmethod
     def loads(cls, text: str) -> Schema:
         """Read a schema from TOML text.
@@ -152,9 +176,7 @@ class Schema(BaseModel):
         Raises:
             SchemaError: one sentence that names the entry, what is wrong and the fix.
         """
-        from understudy.schema.toml import loads
-
-        return loads(text)
+        return toml.loads(text, cls)
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
@@ -163,15 +185,19 @@ class Schema(BaseModel):
         Raises:
             SchemaError: the file cannot be read, or its content is no schema.
         """
-        from understudy.schema.toml import load
-
-        return load(Path(path))
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise SchemaError(f"The schema file {str(path)!r} cannot be read: {reason}.") from None
+        return cls.loads(text)
 
     def dumps(self) -> str:
-        """The schema as TOML text; `loads` gives back an equal schema."""
-        from understudy.schema.toml import dumps
-
-        return dumps(self)
+        """The schema as TOML text, defaults left out; `loads` gives back an equal schema."""
+        content = self.model_dump(exclude_defaults=True)
+        unit = {"rows_per_unit": self.unit.rows_per_unit, **content.pop("unit", {})}
+        head = {"format": self.format, "rows": self.rows}
+        return toml.dumps({**head, **content, "unit": unit})
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a TOML file."""
@@ -180,8 +206,5 @@ class Schema(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """JSON Schema (2020-12) of the file format, for editors and other programs."""
-        return {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            **cls.model_json_schema(),
-            "title": "Understudy table schema",
-        }
+        kinds = (Categorical, Ordinal, Boolean, Integer, Continuous, Date)
+        return json_schema(cls, Unit, Rule, Range, *kinds, title="Understudy table schema")

@@ -1,5 +1,7 @@
 """Values as they stand in a schema, and when two of them are the same.
 
+Numbers are compared as 64-bit floats: beyond ±2^53 two whole numbers may count as one value.
+
 >>> text_of(3.0), text_of("03"), text_of(True)
 ('3', '03', 'true')
 >>> same_value(3, "3.0"), same_value("03", "3")
@@ -10,9 +12,13 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 Code = bool | int | float | datetime.date | str
+
+# What the reader of the rows takes for a number, too: no "1_000", no "١", no "inf".
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def is_number(value: Code) -> bool:
@@ -35,9 +41,11 @@ def number_of(value: Code) -> float | None:
     """The number that a value denotes, or None: 3, 3.0 and "3" all denote 3.0."""
     if isinstance(value, bool | datetime.date):
         return None
+    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
+        return None
     try:
         number = float(value)
-    except (ValueError, OverflowError):
+    except OverflowError:
         return None
     return number if math.isfinite(number) else None
 

@@ -1,0 +1,227 @@
+"""The command line: a face without logic of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from understudy import pipeline, terminal
+from understudy.demo import demo_data, demo_schema
+from understudy.errors import MethodError, UnderstudyError
+from understudy.release import Release
+from understudy.release.bundle import remove, require_new
+from understudy.schema import Schema
+
+app = typer.Typer(
+    help="Synthetic microdata you can publish and do statistics on.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+schema_app = typer.Typer(help="Draft and check the public schema of a table.", no_args_is_help=True)
+app.add_typer(schema_app, name="schema")
+
+DEMO_MARK = ".made-by-understudy-demo"
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Epsilon = Annotated[str, typer.Option("--epsilon", "-e", help="Privacy budget ε of the release.")]
+Delta = Annotated[str, typer.Option(help="δ of the release; 0 for pure differential privacy.")]
+MethodName = Annotated[str, typer.Option("--method", "-m", help="Name of a method, or auto.")]
+Sets = Annotated[int, typer.Option("--sets", "-s", help="Number of synthetic tables.")]
+Options = Annotated[
+    list[str] | None, typer.Option("--option", "-o", help="Option of the method, name=value.")
+]
+SchemaFile = Annotated[Path, typer.Option("--schema", help="Reviewed schema (TOML).")]
+RowsShare = Annotated[str, typer.Option(help="Share of the budget that buys the number of rows.")]
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder of the release.")] = Path("demo-release"),
+    epsilon: Epsilon = "1",
+    sets: Sets = 5,
+    method: MethodName = "auto",
+    quiet: Quiet = False,
+) -> None:
+    """Release a real survey as synthetic data: the main job in one command.
+
+    Replaces the output folder only if a demo made it.
+    """
+    schema = demo_schema()
+    _require_demo_place(out)
+    with terminal.progress(quiet=quiet) as tell:
+        release = pipeline.synthesize(
+            demo_data(), schema, epsilon=epsilon, method=method, sets=sets, progress=tell
+        )
+        tell("Writing the release", 0, 1)
+        if (out / DEMO_MARK).exists():
+            remove(out)
+        release.save(out)
+        (out / DEMO_MARK).touch()
+        tell("Writing the release", 1, 1)
+    if not quiet:
+        terminal.released(release, out)
+
+
+@schema_app.command("draft")
+def schema_draft(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Where the draft goes.")],
+    title: Annotated[str, typer.Option(help="Title of the table.")] = "",
+    quiet: Quiet = False,
+) -> None:
+    """Draft a schema from the data. The draft is CONFIDENTIAL until every entry is reviewed."""
+    if out.exists():
+        raise MethodError(f"The file {str(out)!r} already exists; choose another name.")
+    text = pipeline.draft(data, title=title)
+    _write_text(out, text)
+    if not quiet:
+        terminal.drafted(out)
+
+
+@schema_app.command("check")
+def schema_check(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    schema: Annotated[Path, typer.Argument(help="Schema (TOML).")],
+    counts: Annotated[bool, typer.Option(help="Show how many rows; confidential.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Report every column that does not fit its schema; exit code 2 if there is one."""
+    report = pipeline.check(data, Schema.load(schema))
+    if as_json:
+        print_json({"ok": report.ok, "findings": report.lines(counts=counts)})
+    elif not quiet or not report.ok:
+        terminal.checked(report, counts=counts)
+    if not report.ok:
+        raise typer.Exit(2)
+
+
+@app.command()
+def plan(
+    schema: SchemaFile,
+    epsilon: Epsilon,
+    delta: Delta = "0",
+    method: MethodName = "auto",
+    sets: Sets = 1,
+    option: Options = None,
+    rows_share: RowsShare = "0.05",
+    as_json: Json = False,
+) -> None:
+    """Show what a release would measure, cost and how exact it would be. Reads no data."""
+    planned = pipeline.plan(
+        Schema.load(schema), epsilon=epsilon, delta=delta, method=method, sets=sets,
+        options=_options(option), rows_share=rows_share,
+    )
+    if as_json:
+        print_json(terminal.plan_json(planned))
+    else:
+        terminal.planned(planned)
+
+
+@app.command()
+def synthesize(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    schema: SchemaFile,
+    epsilon: Epsilon,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the release; must be new.")],
+    delta: Delta = "0",
+    method: MethodName = "auto",
+    sets: Sets = 1,
+    option: Options = None,
+    rows_share: RowsShare = "0.05",
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the sampling after the last paid step.", min=0)
+    ] = None,
+    insecure_noise_seed: Annotated[
+        int | None,
+        typer.Option(help="For tests only: seed the privacy noise. The release is NOT private.", min=0),
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Write CSV beside Parquet.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turn a confidential table into a release."""
+    require_new(out)
+    loaded = Schema.load(schema)
+    with terminal.progress(quiet=quiet or as_json) as tell:
+        release = pipeline.synthesize(
+            data, loaded, epsilon=epsilon, delta=delta, method=method, sets=sets,
+            options=_options(option), rows_share=rows_share, seed=seed,
+            insecure_noise_seed=insecure_noise_seed, progress=tell,
+        )
+        tell("Writing the release", 0, 1)
+        release.save(out, csv=csv)
+        tell("Writing the release", 1, 1)
+    if as_json:
+        print_json({"release": str(out), "guarantee": release.guarantee.to_json()})
+    elif not quiet:
+        terminal.released(release, out)
+
+
+@app.command()
+def methods(as_json: Json = False) -> None:
+    """List the methods: what each is for, what it promises, what it costs."""
+    if as_json:
+        print_json([vars(facts) for facts in pipeline.methods()])
+    else:
+        terminal.methods(pipeline.methods())
+
+
+@app.command("show")
+def show_release(
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")], as_json: Json = False
+) -> None:
+    """Show what a release promises and holds, after checking its files."""
+    loaded = Release.load(release)
+    if as_json:
+        print_json(loaded.manifest.to_json())
+    else:
+        terminal.release(loaded)
+
+
+def print_json(content: Any) -> None:
+    """Print plain data as JSON on standard output."""
+    Console(soft_wrap=True, highlight=False).out(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def _options(pairs: list[str] | None) -> dict[str, str]:
+    options = {}
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise MethodError(f"--option {pair!r} must read name=value, such as form=filtered.")
+        options[name.strip()] = value.strip()
+    return options
+
+
+def _require_demo_place(out: Path) -> None:
+    """The demo replaces nothing but a folder that it made itself."""
+    if not (out / DEMO_MARK).exists():
+        require_new(out)
+
+
+def _write_text(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise MethodError(f"The file {str(path)!r} cannot be written: {error.strerror}.") from None
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends with one sentence and exit code 2."""
+    try:
+        app()
+    except UnderstudyError as error:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"Error: {error}", markup=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("Interrupted; nothing was written.")
+        sys.exit(130)

@@ -1,0 +1,25 @@
+"""The bundled demonstration: a real survey on a sensitive subject, and its reviewed schema.
+
+The rows are those of `statsmodels.datasets.fair` (6,366 married women who answered a magazine's
+survey in 1974; Fair 1978, "A Theory of Extramarital Affairs", Journal of Political Economy 86).
+They ship with statsmodels, not with Understudy.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from understudy.schema import Schema
+
+
+def demo_data() -> Any:
+    """The survey as a pandas data frame of 6,366 rows and 9 columns."""
+    from statsmodels.datasets import fair
+
+    return fair.load_pandas().data
+
+
+def demo_schema() -> Schema:
+    """The reviewed schema of the survey; every level and bound names its source."""
+    return Schema.loads((files(__name__) / "fair.toml").read_text(encoding="utf-8"))

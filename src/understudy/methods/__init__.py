@@ -1,0 +1,70 @@
+"""The methods: one file each, one row in this table each."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from understudy.errors import MethodError
+from understudy.methods.base import Facts, Method, PlannedTable
+from understudy.methods.independent import Independent
+from understudy.methods.laplace import Laplace
+from understudy.schema import Schema
+
+METHODS: dict[str, type[Method]] = {
+    kind.facts.name: kind
+    for kind in (
+        Independent,
+        Laplace,
+    )
+}
+
+AUTO_CELLS = 1_000
+
+
+def configure(name: str, options: Mapping[str, Any]) -> Method:
+    """A method with its options, validated by its own configuration.
+
+    Args:
+        name: name in the table of methods.
+        options: option → value; text is read as the option's type.
+
+    Raises:
+        MethodError: unknown method, unknown option, or a value that does not fit.
+    """
+    if name not in METHODS:
+        raise MethodError(f"There is no method {name!r}{_suggest(name, list(METHODS))}; "
+                          f"available: auto, {', '.join(METHODS)}.")
+    kind = METHODS[name]
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    for option in options:
+        if option not in known:
+            raise MethodError(f"The method {name} has no option {option!r}{_suggest(option, known)}; "
+                              f"available: {', '.join(known)}.")
+    try:
+        return TypeAdapter(kind).validate_python(dict(options))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        option = first["loc"][0] if first["loc"] else "?"
+        message = first["msg"][:1].lower() + first["msg"][1:]
+        raise MethodError(f"The option {option!r} of the method {name} does not fit: {message}.") from None
+
+
+def choose(schema: Schema) -> tuple[str, str]:
+    """The method that `auto` stands for, and why; from public facts alone."""
+    n_cells = schema.domain.n_allowed
+    if n_cells <= AUTO_CELLS:
+        return "laplace", f"the full table has {n_cells:,} cells, at most {AUTO_CELLS:,}"
+    return "independent", f"the full table has {n_cells:.3g} cells, more than {AUTO_CELLS:,}"
+
+
+def _suggest(word: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+__all__ = ["METHODS", "Facts", "Method", "PlannedTable", "choose", "configure"]

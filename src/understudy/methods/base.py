@@ -1,0 +1,133 @@
+"""What every method declares and answers.
+
+A method is a frozen configuration. `plan` says from the schema alone what it will measure; `fit`
+asks the gate for it and gives back a model; a method whose drawing of records *is* the mechanism
+answers `synthesize` instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, Protocol
+
+from understudy.models import Model
+from understudy.privacy.budget import Accounting, Budget
+from understudy.privacy.calibration import LawName, calibrate, describe, mean_positive
+from understudy.privacy.gate import Gate
+from understudy.privacy.values import Records, Released
+from understudy.schema import Schema
+
+SetsKind = Literal["free", "split"]
+CostClass = Literal["fast", "slow", "mcmc"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the table of methods says about one of them.
+
+    Attributes:
+        name: name on the command line.
+        title: what it does, in a line.
+        paper: where it was published.
+        guarantee: what it can promise, and under which neighbours.
+        data: which data it is for.
+        cost: how work grows.
+        cost_class: how many repetitions a simulation study can afford.
+    """
+
+    name: str
+    title: str
+    paper: str
+    guarantee: str
+    data: str
+    cost: str
+    cost_class: CostClass
+
+
+@dataclass(frozen=True)
+class PlannedTable:
+    """One table that a method will measure, as far as the schema tells.
+
+    Attributes:
+        columns: names of its columns.
+        n_cells: numbers that get noise.
+        share: part of the budget, exact.
+        noise: law of the noise, in words.
+        stddev: standard deviation of the noise in one number.
+        noise_mass: records' worth of positive noise that empty cells receive on average.
+        form: "dense", "filtered" or "lazy".
+        threshold: public threshold of the filtered form.
+    """
+
+    columns: tuple[str, ...]
+    n_cells: int
+    share: Fraction
+    noise: str
+    stddev: float
+    noise_mass: float
+    form: str = "dense"
+    threshold: int | None = None
+
+
+class Method(Protocol):
+    """A synthesizer."""
+
+    facts: ClassVar[Facts]
+    sets: SetsKind
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """What will be measured for one fit, from public facts alone.
+
+        Args:
+            schema: the public schema.
+            spend: what one fit may spend, in the unit of the budget.
+            budget: the whole budget, for its accounting.
+
+        Raises:
+            MethodError: the method does not fit this schema or budget.
+        """
+        ...
+
+    def draws_records(self, schema: Schema) -> bool:
+        """Whether drawing records is the mechanism, so that `synthesize` is to be called."""
+        ...
+
+    def fit(self, gate: Gate, spend: Fraction) -> Model:
+        """Measure through the gate and fit a model, from which sampling is free."""
+        ...
+
+    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
+        """Draw records through the gate."""
+        ...
+
+
+def planned(
+    schema: Schema,
+    columns: tuple[str, ...],
+    spend: Fraction,
+    budget: Budget,
+    law: LawName,
+    *,
+    form: str = "dense",
+    threshold: int | None = None,
+) -> PlannedTable:
+    """A planned table with its noise worked out."""
+    noise = calibrate(law, spend=spend, accounting=budget.accounting, neighbours=schema.neighbours)
+    index = {name: j for j, name in enumerate(schema.names)}
+    n_cells = schema.domain.project([index[name] for name in columns]).n_allowed
+    return PlannedTable(
+        columns=columns,
+        n_cells=n_cells + 1,
+        share=spend / budget.amount,
+        noise=describe(noise),
+        stddev=noise.stddev,
+        noise_mass=n_cells * mean_positive(noise),
+        form=form,
+        threshold=threshold,
+    )
+
+
+def natural_law(accounting: Accounting) -> LawName:
+    """The noise that fits the accounting best: geometric for pure ε, Gaussian for zCDP."""
+    return "geometric" if accounting == "pure" else "gaussian"

@@ -1,0 +1,340 @@
+"""From a table to a release: the only file that names an engine and a method together."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from understudy import engine as engines
+from understudy.engine.check import CheckReport
+from understudy.engine.check import check as check_rows
+from understudy.engine.draft import draft as draft_schema
+from understudy.errors import BudgetError, MethodError
+from understudy.methods import METHODS, Facts, Method, PlannedTable, choose, configure
+from understudy.models import States
+from understudy.privacy.budget import Budget, Number, decimal_up, exact
+from understudy.privacy.calibration import calibrate, describe
+from understudy.privacy.gate import Gate
+from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRandomness
+from understudy.privacy.values import Released
+from understudy.release import Manifest, Measurement, Release
+from understudy.release.rows import FrameKind, decode
+from understudy.report import public_page
+from understudy.schema import Schema
+
+DEFAULT_ROWS_SHARE = Fraction(1, 20)
+Progress = Callable[[str, int, int], None]
+
+_SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")
+
+
+def draft(data: object, *, title: str = "") -> str:
+    """Draft a schema from the data, as TOML text. The text is confidential: it holds levels and
+    bounds read from the rows, and cannot be used before every entry is reviewed.
+
+    Raises:
+        DataError: the data cannot be read, or no column can be drafted.
+    """
+    return draft_schema(data, title=title)
+
+
+def check(data: object, schema: Schema) -> CheckReport:
+    """What in the data does not fit the schema. For the steward; spends nothing, releases nothing.
+
+    Raises:
+        DataError: the data cannot be read.
+    """
+    return check_rows(data, schema)
+
+
+def methods() -> tuple[Facts, ...]:
+    """The table of methods."""
+    return tuple(kind.facts for kind in METHODS.values())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release would cost and measure, from public facts alone.
+
+    Attributes:
+        method: its name.
+        options: its options, defaults included.
+        reason: why it was chosen, if it was chosen automatically.
+        budget: the stated budget.
+        neighbours: neighbouring relation.
+        sets: number of synthetic tables.
+        sets_kind: "free" or "split".
+        rows_noise: how the number of rows is obtained, in words.
+        tables: what one fit measures.
+        fits: how many fits there are.
+        memory_mb: memory beyond the rows, estimated from the number of cells, in megabytes.
+        seconds: time beyond reading the rows, estimated from the number of cells, in seconds.
+    """
+
+    method: str
+    options: dict[str, Any]
+    reason: str
+    budget: Budget
+    neighbours: str
+    sets: int
+    sets_kind: str
+    rows_noise: str
+    tables: tuple[PlannedTable, ...]
+    fits: int
+    memory_mb: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A checked request: everything that can be refused without looking at the rows."""
+
+    schema: Schema
+    budget: Budget
+    method: Method
+    name: str
+    reason: str
+    sets: int
+    rows_spend: Fraction
+
+    def tables(self) -> tuple[PlannedTable, ...]:
+        return self.method.plan(self.schema, self.fit_spend, self.budget)
+
+    @property
+    def fits(self) -> int:
+        return self.sets if self.method.sets == "split" else 1
+
+    @property
+    def fit_spend(self) -> Fraction:
+        return (self.budget.amount - self.rows_spend) / self.fits
+
+    @property
+    def rows_words(self) -> str:
+        if self.schema.rows == "public":
+            return "declared as public in the schema"
+        law = calibrate(
+            _rows_law(self.budget), spend=self.rows_spend, accounting=self.budget.accounting,
+            neighbours=self.schema.neighbours,
+        )
+        cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
+        return f"bought once for {cost} ({describe(law)})"
+
+
+def _rows_law(budget: Budget) -> Any:
+    return "gaussian" if budget.accounting == "zcdp" else "geometric"
+
+
+def _request(
+    schema: Schema,
+    method: str,
+    epsilon: Number,
+    delta: Number,
+    sets: int,
+    options: Mapping[str, Any] | None,
+    rows_share: Number,
+) -> _Request:
+    schema.require_reviewed()
+    budget = Budget.of(epsilon, delta)
+    if isinstance(sets, bool) or not isinstance(sets, int) or sets < 1:
+        raise MethodError("sets must be a whole number, at least 1.")
+    share = exact(rows_share, "rows_share")
+    if not 0 < share < 1:
+        raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
+    name, reason = choose(schema) if method == "auto" else (method, "")
+    configured = configure(name, options or {})
+    rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
+    return _Request(schema, budget, configured, name, reason, sets, rows_spend)
+
+
+def plan(
+    schema: Schema,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    method: str = "auto",
+    sets: int = 1,
+    options: Mapping[str, Any] | None = None,
+    rows_share: Number = DEFAULT_ROWS_SHARE,
+) -> Plan:
+    """What a release would measure and cost, and how exact it would be. No data are read.
+
+    Args:
+        schema: a reviewed schema.
+        epsilon: ε of the whole release.
+        delta: δ of the whole release; 0 for pure differential privacy.
+        method: a name in the table of methods, or "auto".
+        sets: number of synthetic tables.
+        options: options of the method.
+        rows_share: share of the budget that buys the number of rows, where that is private.
+
+    Raises:
+        SchemaError: not reviewed.
+        BudgetError: not a budget.
+        MethodError: unknown method or option, or one that does not fit the schema.
+    """
+    request = _request(schema, method, epsilon, delta, sets, options, rows_share)
+    tables = request.tables()
+    written = sum(table.n_cells for table in tables if table.form == "dense") * request.fits
+    return Plan(
+        method=request.name,
+        options=_options(request.method),
+        reason=request.reason,
+        budget=request.budget,
+        neighbours=schema.neighbours,
+        sets=sets,
+        sets_kind=request.method.sets,
+        rows_noise=request.rows_words,
+        tables=tables,
+        fits=request.fits,
+        # Measured by benchmarks/cells.py: exact, mask, noise, counts and weights of a dense table,
+        # and about ten million cells a second.
+        memory_mb=round(40 * written / request.fits / 1e6, 1),
+        seconds=round(written / 1e7, 2),
+    )
+
+
+def synthesize(
+    data: object,
+    schema: Schema,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    method: str = "auto",
+    sets: int = 1,
+    options: Mapping[str, Any] | None = None,
+    rows_share: Number = DEFAULT_ROWS_SHARE,
+    seed: int | None = None,
+    insecure_noise_seed: int | None = None,
+    allow_nonprivate: bool = False,
+    frame: FrameKind | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Turn a confidential table into a release.
+
+    Args:
+        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        schema: a reviewed schema.
+        epsilon: ε of the whole release.
+        delta: δ of the whole release; 0 for pure differential privacy.
+        method: a name in the table of methods, or "auto".
+        sets: number of synthetic tables.
+        options: options of the method.
+        rows_share: share of the budget that buys the number of rows, where that is private.
+        seed: seed of the sampling that follows the last paid step; recorded in the manifest.
+            It fixes which records are drawn, not their order.
+        insecure_noise_seed: for tests and studies only: draw the privacy noise from this seed, so
+            that the release is **not private** and stamped so.
+        allow_nonprivate: permit methods that publish exact statistics.
+        frame: kind of data frame to give back; by default the kind that came in.
+        progress: called with a stage, and how much of how much is done.
+
+    Returns:
+        The release: synthetic tables, noisy measurements, guarantee and ledger.
+
+    Raises:
+        SchemaError: not reviewed.
+        BudgetError: not a budget.
+        MethodError: unknown method or option, or one that does not fit the schema.
+        DataError: a structural fault of the data; nothing was spent.
+    """
+    request = _request(schema, method, epsilon, delta, sets, options, rows_share)
+    request.tables()  # whatever does not fit the schema is refused here, before rows are read
+    if seed is not None and request.method.draws_records(schema):
+        raise MethodError(f"In this form of {request.name}, drawing records is the privacy "
+                          "mechanism, so no seed is accepted; leave seed out.")
+    tell = progress or (lambda _stage, _done, _total: None)
+    tell("Reading and coding rows", 0, 1)
+    rows = engines.Table(data, schema)
+    tell("Reading and coding rows", 1, 1)
+    randomness = _randomness(insecure_noise_seed)
+    gate = Gate(rows, request.budget, randomness, allow_nonprivate=allow_nonprivate)
+    rng = _generator(seed, insecure_noise_seed)
+    n_rows = gate.count_rows(spend=request.rows_spend)
+    tables = []
+    for k, states in enumerate(_draw_sets(request, gate, n_rows, rng, tell), start=1):
+        order = randomness.permutation(n_rows.value)
+        tables.append(decode([column[order] for column in states], schema, rng))
+        tell("Drawing synthetic sets", k, sets)
+    return Release(
+        tables=tuple(tables),
+        schema=schema.released(),
+        manifest=_manifest(request, gate, n_rows.value, seed, randomness),
+        measurements=_measurements(gate),
+        frame=frame or rows.frame_kind,
+        pages=lambda release: {"report.html": public_page(release)},
+    )
+
+
+def _draw_sets(
+    request: _Request, gate: Gate, n_rows: Released[int], rng: np.random.Generator, tell: Progress
+) -> list[States]:
+    """The states of every set: free sets from one fit, split sets from a fit each."""
+    method, sets, n = request.method, request.sets, n_rows.value
+    per_fit = sets // request.fits
+    drawn: list[States] = []
+    for k in range(request.fits):
+        tell("Measuring with noise", k, request.fits)
+        if method.draws_records(gate.schema):
+            records = method.synthesize(gate, n * per_fit, request.fit_spend).value.columns
+            drawn += [[column[i * n : (i + 1) * n] for column in records] for i in range(per_fit)]
+        else:
+            model = method.fit(gate, request.fit_spend)
+            drawn += [model.sample(n, rng) for _ in range(per_fit)]
+    tell("Measuring with noise", request.fits, request.fits)
+    return drawn
+
+
+def _randomness(insecure_noise_seed: int | None) -> Randomness:
+    return SecureRandomness() if insecure_noise_seed is None else SeededRandomness(insecure_noise_seed)
+
+
+def _generator(seed: int | None, insecure_noise_seed: int | None) -> np.random.Generator:
+    if seed is None and insecure_noise_seed is not None:
+        seed = insecure_noise_seed
+    return np.random.default_rng(secrets.randbits(128) if seed is None else seed)
+
+
+def _options(method: Method) -> dict[str, Any]:
+    return asdict(method)  # type: ignore[call-overload]
+
+
+def _manifest(
+    request: _Request, gate: Gate, n_rows: int, seed: int | None, randomness: Randomness
+) -> Manifest:
+    return Manifest(
+        method=request.name,
+        options=_options(request.method),
+        reason=request.reason,
+        sets=request.sets,
+        sets_kind=request.method.sets,
+        n_rows=n_rows,
+        rows_obtained=request.rows_words,
+        guarantee=gate.guarantee(),
+        budget={
+            "epsilon": decimal_up(request.budget.epsilon),
+            "delta": decimal_up(request.budget.delta),
+            "unit": "epsilon" if request.budget.accounting == "pure" else "rho",
+            "amount": decimal_up(request.budget.amount),
+        },
+        ledger=tuple(entry.to_json() for entry in gate.ledger),
+        secure=randomness.secure,
+        sampling_seed=seed,
+        software={"python": platform.python_version()}
+        | {name: importlib.metadata.version(name) for name in _SOFTWARE},
+    )
+
+
+def _measurements(gate: Gate) -> tuple[Measurement, ...]:
+    """The released tables, in the order in which they were paid for."""
+    width = len(str(len(gate.measured)))
+    return tuple(
+        Measurement.of(released, f"table-{k:0{width}d}")
+        for k, released in enumerate(gate.measured, start=1)
+    )

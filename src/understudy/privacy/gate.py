@@ -1,0 +1,384 @@
+"""The gate: the one door between rows and everything else.
+
+A method holds a gate and nothing more. Each verb checks what is public, charges the ledger, and
+only then computes; what it gives out is `Released`. A request that the budget cannot pay is refused
+before anything is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TypeVar
+
+from understudy.engine import Engine
+from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
+from understudy.privacy.budget import Budget, Neighbours, decimal_down, decimal_up, pure_within, split
+from understudy.privacy.calibration import (
+    LawName,
+    NoiseLaw,
+    calibrate,
+    describe,
+    noise_of,
+    sensitivity_text,
+)
+from understudy.privacy.empty_cells import ROUNDING
+from understudy.privacy.filtered import noisy_cells
+from understudy.privacy.guarantee import Guarantee, drafted_leaks, public_inputs
+from understudy.privacy.laws import DiscreteGaussian
+from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
+from understudy.privacy.ledger import Entry
+from understudy.privacy.randomness import Randomness
+from understudy.privacy.scores import SCORES, Score
+from understudy.privacy.selection import select
+from understudy.privacy.tables import MAX_CELLS, noisy_table
+from understudy.privacy.values import (
+    NO_NOISE,
+    NoisyCells,
+    NoisyTable,
+    NoisyTotals,
+    Records,
+    Released,
+)
+from understudy.schema import Domain, Schema
+
+C = TypeVar("C")
+Measured = Released[NoisyTable | NoisyCells | NoisyTotals]
+
+
+class Gate:
+    """Answers questions about the rows, for a price, with noise.
+
+    Args:
+        engine: the rows.
+        budget: all that may be spent.
+        randomness: source of the noise; one that is not secure makes the release not private.
+        allow_nonprivate: permit `reveal`, which makes the release not private.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        budget: Budget,
+        randomness: Randomness,
+        *,
+        allow_nonprivate: bool = False,
+    ) -> None:
+        self.__engine = engine
+        self.__randomness = randomness
+        self._allow_nonprivate = allow_nonprivate
+        self._entries: list[Entry] = []
+        self._measured: list[Measured] = []
+        self._conditions: list[str] = []
+        self.budget = budget
+        self.schema: Schema = engine.schema
+        self.neighbours: Neighbours = engine.schema.neighbours
+
+    def __repr__(self) -> str:
+        return f"Gate({self.budget.unit} left: {decimal_down(self.remaining)})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("A gate cannot be copied or pickled: it would spend its budget twice.")
+
+    # --- what is public about the gate itself ---------------------------------------------------
+
+    @property
+    def ledger(self) -> tuple[Entry, ...]:
+        """Every step so far."""
+        return tuple(self._entries)
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """Every noisy table given out so far; what a release publishes in `noisy/`."""
+        return tuple(self._measured)
+
+    @property
+    def spent(self) -> Fraction:
+        """What was charged so far, in the budget's unit (infinite steps not counted)."""
+        return sum((entry.spent or Fraction(0) for entry in self._entries), Fraction(0))
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left, in the budget's unit."""
+        return self.budget.amount - self.spent
+
+    # --- verbs ----------------------------------------------------------------------------------
+
+    def count_rows(self, *, spend: Fraction) -> Released[int]:
+        """Number of rows: declared if the schema makes it public, else bought.
+
+        Adding or removing a record changes it by 1. Clipping to [0, row_limit] is post-processing.
+
+        Args:
+            spend: cost; not charged where the number is public.
+        """
+        if self.schema.rows == "public":
+            assert self.schema.n_rows is not None
+            return Released(self.schema.n_rows, NO_NOISE, "declared", 0)
+        law = calibrate(
+            "gaussian" if self.budget.accounting == "zcdp" else "geometric",
+            spend=spend, accounting=self.budget.accounting, neighbours=self.neighbours,
+        )
+        entry = self._charge(spend, "noisy count", "number of rows", law, 1)
+        noisy = self.__engine.total().expose() + int(law.sample(1, self.__randomness)[0])
+        limit = noisy if self.schema.row_limit is None else self.schema.row_limit
+        return Released(max(0, min(noisy, limit)), noise_of(law), "noisy count", entry)
+
+    def count(
+        self,
+        marginals: Sequence[tuple[str, ...]],
+        *,
+        spend: Fraction,
+        law: LawName,
+        weights: Sequence[int | Fraction] | None = None,
+    ) -> list[Released[NoisyTable]]:
+        """Noisy contingency tables, with noise in every allowed cell.
+
+        Args:
+            marginals: column names of each table.
+            spend: cost of all of them together.
+            law: "geometric", "laplace" or "gaussian".
+            weights: how the cost is divided among the tables; evenly if None.
+
+        Raises:
+            MethodError: a table too large to write out, or noise that does not fit the accounting.
+            InsufficientBudgetError: more than is left.
+        """
+        places = [self._places(names) for names in marginals]
+        domains = [self.schema.domain.project(place) for place in places]
+        for names, domain in zip(marginals, domains, strict=True):
+            _require_dense(names, domain)
+        shares = split(spend, weights or [1] * len(marginals)) if marginals else []
+        laws = [self._calibrate(law, share) for share in shares]
+        self._require(spend)
+        entries = [
+            self._charge(share, "noisy table", _query(names), noise, domain.n_allowed + 1)
+            for names, domain, noise, share in zip(marginals, domains, laws, shares, strict=True)
+        ]
+        exact = self.__engine.count(places).expose()
+        released = [
+            Released(noisy_table(table, names, domain, noise, self.__randomness),
+                     noise_of(noise), "noisy table", entry)
+            for table, names, domain, noise, entry in zip(
+                exact, marginals, domains, laws, entries, strict=True
+            )
+        ]
+        self._measured.extend(released)
+        return released
+
+    def count_above(
+        self, columns: tuple[str, ...], threshold: int, *, spend: Fraction, law: LawName
+    ) -> Released[NoisyCells]:
+        """The cells of a noisy table of any size that reach a public threshold.
+
+        Args:
+            columns: column names of the table.
+            threshold: at least 1, chosen without looking at the rows.
+            spend: cost.
+            law: "geometric" or "laplace".
+
+        Raises:
+            MethodError: more than 2⁶² cells, or a law or threshold that does not fit.
+            InsufficientBudgetError: more than is left.
+        """
+        domain = self._sparse_domain(columns)
+        if threshold < 1:
+            raise MethodError("The threshold must be at least 1; take the dense form below that.")
+        noise = self._calibrate(law, spend)
+        if isinstance(noise, DiscreteGaussian):
+            raise MethodError("A filtered table needs geometric or laplace noise.")
+        entry = self._charge(spend, "filtered noisy table", _query(columns), noise,
+                             domain.n_allowed + 1)
+        self._under(ROUNDING)
+        exact = self.__engine.occupied(self._places(columns)).expose()
+        cells = noisy_cells(exact, columns, domain, noise, threshold, self.__randomness)
+        released = Released(cells, noise_of(noise), "filtered noisy table", entry)
+        self._measured.append(released)
+        return released
+
+    def records(self, specification: LazyTable, *, n_rows: int, spend: Fraction) -> Released[Records]:
+        """Synthetic records from a mechanism in which drawing them is the mechanism.
+
+        Args:
+            specification: a named mechanism and its public parameters.
+            n_rows: how many; public or released.
+            spend: cost of all of them together.
+
+        Raises:
+            MethodError: a table too large for it.
+            InsufficientBudgetError: more than is left.
+        """
+        columns = specification.columns
+        domain = self._sparse_domain(columns)
+        noise = self._calibrate(specification.law, spend)
+        if isinstance(noise, DiscreteGaussian):
+            raise MethodError("A lazy table needs geometric or laplace noise.")
+        require_tokens_fit(domain, noise)
+        entry = self._charge(spend, "lazy noisy table", _query(columns), noise, domain.n_allowed + 1)
+        self._under(ROUNDING)
+        exact = self.__engine.occupied(self._places(columns)).expose()
+        drawn = lazy_records(exact, columns, domain, noise, n_rows, self.__randomness)
+        self._measured.append(Released(drawn.totals, noise_of(noise), "lazy noisy table", entry))
+        return Released(drawn, noise_of(noise), "lazy noisy table", entry)
+
+    def choose(
+        self,
+        candidates: Sequence[C],
+        score: Score,
+        *,
+        spend: Fraction,
+        feasible: Callable[[C], bool] | None = None,
+    ) -> Released[C]:
+        """One candidate, by the exponential mechanism; only the winner leaves.
+
+        Args:
+            candidates: public; as many as the score has values.
+            score: one of the named scores.
+            spend: cost.
+            feasible: a public rule; infeasible candidates are passed over inside the mechanism.
+
+        Raises:
+            MethodError: no candidate, or none that is feasible (a public fact).
+            InsufficientBudgetError: more than is left.
+        """
+        if not isinstance(score, SCORES):
+            raise MethodError(f"{type(score).__name__} is not among the named scores; a score sees "
+                              "the rows and needs a proof in privacy/scores.py.")
+        if not candidates:
+            raise MethodError("There is no candidate to choose from.")
+        monotone = score.monotone and self.neighbours == "add_remove"
+        sensitivity = score.sensitivity(self.neighbours)
+        epsilon = self._selection_epsilon(spend)
+        entry = self._charge(
+            spend, "exponential mechanism",
+            f"one of {len(candidates)} candidates by {type(score).__name__}", None, 1,
+            sensitivity=f"score: {sensitivity}{', monotone' * monotone}",
+        )
+        values = score.evaluate(self.__engine.count(score.queries()).expose())
+        if len(values) != len(candidates):
+            raise MethodError("The score does not have one value per candidate.")
+        rule = None if feasible is None else lambda k: feasible(candidates[k])
+        winner = select(values, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone,
+                        feasible=rule, source=self.__randomness)
+        if winner is None:
+            raise MethodError("No candidate is feasible; widen the public limit.")
+        return Released(candidates[winner], NO_NOISE, "exponential mechanism", entry)
+
+    def reveal(self, marginals: Sequence[tuple[str, ...]]) -> list[Released[NoisyTable]]:
+        """Exact tables, for classical baselines: the release becomes not private.
+
+        Raises:
+            NotPrivateError: not permitted with `allow_nonprivate=True`.
+        """
+        if not self._allow_nonprivate:
+            raise NotPrivateError("This method publishes exact statistics; it needs "
+                                  "allow_nonprivate=True, and its release is stamped not private.")
+        places = [self._places(names) for names in marginals]
+        entries = [self._enter(None, "exact table", _query(names), "none", "", 0)
+                   for names in marginals]
+        exact = self.__engine.count(places).expose()
+        return [
+            Released(NoisyTable(names, table.inside, float(table.outside)), NO_NOISE,
+                     "exact table", entry)
+            for names, table, entry in zip(marginals, exact, entries, strict=True)
+        ]
+
+    # --- the promise ----------------------------------------------------------------------------
+
+    def guarantee(self) -> Guarantee:
+        """What may be promised about everything given out so far: the stated budget."""
+        approximate = self.budget.accounting == "zcdp"
+        promise = Guarantee(
+            kind="approximate" if approximate else "pure",
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            rho=self.budget.amount if approximate else None,
+            neighbours=self.neighbours,
+            public_inputs=public_inputs(self.schema),
+            conditions=tuple(self._conditions),
+            leaks=drafted_leaks(self.schema),
+        )
+        if any(entry.spent is None for entry in self._entries):
+            promise = promise.not_private("Exact statistics of the rows were published.")
+        if not self.__randomness.secure:
+            promise = promise.not_private("Its noise was drawn from a seed, so it can be removed.")
+        return promise
+
+    # --- inside ---------------------------------------------------------------------------------
+
+    def _places(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        index = {name: j for j, name in enumerate(self.schema.names)}
+        unknown = [name for name in names if name not in index]
+        if unknown:
+            raise MethodError(f"There is no column {unknown[0]!r} in the schema.")
+        return tuple(index[name] for name in names)
+
+    def _sparse_domain(self, columns: tuple[str, ...]) -> Domain:
+        domain = self.schema.domain.project(self._places(columns))
+        if domain.n_cells > 2**62:
+            raise MethodError(
+                f"The full table has about 10^{math.log10(domain.n_cells):.0f} cells, more than "
+                "2^62, which 64-bit codes cannot number; take the method independent, or coarser "
+                "bins and fewer columns."
+            )
+        return domain
+
+    def _calibrate(self, law: LawName, spend: Fraction) -> NoiseLaw:
+        return calibrate(law, spend=spend, accounting=self.budget.accounting,
+                         neighbours=self.neighbours)
+
+    def _selection_epsilon(self, spend: Fraction) -> Fraction:
+        """ε of an exponential mechanism that costs `spend`; ρ = ε²/8 by its bounded range (Cesar &
+        Rogers 2021)."""
+        return spend if self.budget.accounting == "pure" else 2 * pure_within(spend)
+
+    def _require(self, spend: Fraction) -> None:
+        if spend <= 0:
+            raise MethodError("A step must cost more than nothing.")
+        if spend > self.remaining:
+            raise InsufficientBudgetError(
+                decimal_up(spend), decimal_down(self.remaining), self.budget.unit
+            )
+
+    def _charge(
+        self,
+        spend: Fraction,
+        mechanism: str,
+        query: str,
+        law: NoiseLaw | None,
+        cells: int,
+        *,
+        sensitivity: str = "",
+    ) -> int:
+        """Pay first; the number of the ledger entry."""
+        self._require(spend)
+        noise = describe(law) if law is not None else ""
+        known = sensitivity_text(law, self.neighbours) if law is not None else sensitivity
+        return self._enter(spend, mechanism, query, known, noise, cells)
+
+    def _enter(
+        self, spent: Fraction | None, mechanism: str, query: str, sensitivity: str, noise: str,
+        cells: int,
+    ) -> int:
+        number = len(self._entries) + 1
+        self._entries.append(Entry(number, mechanism, query, self.budget.accounting, spent,
+                                   sensitivity, noise, cells))
+        return number
+
+    def _under(self, condition: str) -> None:
+        if condition not in self._conditions:
+            self._conditions.append(condition)
+
+
+def _query(columns: tuple[str, ...]) -> str:
+    return "counts by " + " × ".join(columns) if columns else "count"
+
+
+def _require_dense(names: tuple[str, ...], domain: Domain) -> None:
+    if domain.n_cells > MAX_CELLS:
+        raise MethodError(
+            f"The table of {', '.join(names)} has {domain.n_cells:,} cells, too many to write out "
+            f"(at most {MAX_CELLS:,}); take a filtered or lazy form, or coarser bins."
+        )
+

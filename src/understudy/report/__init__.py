@@ -1,0 +1,5 @@
+"""Pages for people: what a release is, how far it can be relied on, and what it promises."""
+
+from understudy.report.public import public_page
+
+__all__ = ["public_page"]

@@ -1,0 +1,206 @@
+"""How far noisy counts can be relied on, computed from the release alone.
+
+Everything here describes the noise that was added, never the people: sampling error and the error
+of a model stand apart from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.release import Measurement
+from understudy.schema import Schema
+
+NORMAL_95 = 1.959963984540054
+MANY = 200  # a sum of this many Laplace variables has its 95 % point within 0.1 % of the normal one
+
+
+def is_laplace(law: str) -> bool:
+    """Whether a law has the tails of a Laplace distribution (continuous or discrete)."""
+    return any(word in law.lower() for word in ("laplace", "geometric"))
+
+
+@lru_cache(maxsize=None)
+def laplace_sum_95(n: int) -> float:
+    """The number of standard deviations that a sum of n Laplace variables exceeds 5 % of the time.
+
+    The sum is a difference of two Erlang(n) variables. Count the arrivals of two equal Poisson
+    processes until one has n of them: the arrivals that the other still lacks, j, follow a negative
+    binomial law, and given j the absolute sum is Erlang(j).
+
+    Example:
+        >>> round(laplace_sum_95(1) * math.sqrt(2) - math.log(20), 9)
+        0.0
+        >>> 1.96 < laplace_sum_95(50) < laplace_sum_95(2) < laplace_sum_95(1)
+        True
+    """
+    if n > MANY:
+        return NORMAL_95
+    weights = [math.comb(2 * n - j - 1, n - 1) / 2.0 ** (2 * n - j - 1) for j in range(1, n + 1)]
+    low, high = 0.0, 4.0 * math.sqrt(2 * n)
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _tail(weights, middle) > 0.05 else (low, middle)
+    return high / math.sqrt(2 * n)
+
+
+def _tail(weights: Sequence[float], x: float) -> float:
+    """P(X > x) for a mixture of Erlang(1), Erlang(2), … of unit rate."""
+    term, cumulative, total = math.exp(-x), 0.0, 0.0
+    for j, weight in enumerate(weights, start=1):
+        cumulative += term
+        term *= x / j
+        total += weight * cumulative
+    return total
+
+
+def factor_95(law: str, n_cells: int) -> float:
+    """Half width of the central 95 % of the noise in a sum of cells, in standard deviations.
+
+    Laplace laws have the exact quantile of their sum (2.12 for one cell, towards 1.96 for many);
+    all others the normal one.
+    """
+    return laplace_sum_95(max(n_cells, 1)) if is_laplace(law) else NORMAL_95
+
+
+def half_width_95(measurement: Measurement) -> float:
+    """Half width of the central 95 % of the noise in one count, in records."""
+    width = factor_95(measurement.law, 1) * measurement.stddev
+    # Whole-numbered noise exceeds the quantile of its continuous twin rounded up at most as often.
+    discrete = any(word in measurement.law.lower() for word in ("discrete", "geometric"))
+    return float(math.ceil(width)) if discrete else width
+
+
+def false_positive_rate(law: str) -> float:
+    """Probability that noise alone exceeds two standard deviations upwards."""
+    return math.exp(-2 * math.sqrt(2)) / 2 if is_laplace(law) else math.erfc(math.sqrt(2)) / 2
+
+
+def allowed_cells(measurement: Measurement, schema: Schema) -> NDArray[np.bool_]:
+    """Which cells of a whole table carry noise: all but the structural zeros; shape of the table."""
+    index = [schema.names.index(name) for name in measurement.columns]
+    return schema.domain.project(index).allowed_mask()
+
+
+def n_measured(measurement: Measurement, schema: Schema) -> int:
+    """Number of noisy counts that were released of a measurement."""
+    if measurement.kind != "table":
+        return len(measurement.codes)
+    index = [schema.names.index(name) for name in measurement.columns]
+    return schema.domain.project(index).n_allowed
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """Noisy counts of the states (or groups of states) of one column.
+
+    Attributes:
+        counts: noisy counts, shape (n,).
+        variance: variance of the noise in each, shape (n,).
+        n_cells: how many noisy cells were summed into each, shape (n,).
+        law: law of the noise in one cell.
+        n_tables: how many measured tables it rests on.
+    """
+
+    counts: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    n_cells: NDArray[np.int64]
+    law: str
+    n_tables: int
+
+    def grouped(self, groups: Sequence[Sequence[int]]) -> Marginal:
+        """Sums over groups of states, whose noises are independent."""
+
+        def add(values: NDArray[Any]) -> NDArray[Any]:
+            return np.array([values[list(group)].sum() for group in groups])
+
+        return Marginal(
+            add(self.counts), add(self.variance), add(self.n_cells), self.law, self.n_tables
+        )
+
+    def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Noisy shares and the half width of the band that noise alone explains (95 %).
+
+        A share is c / T with T the sum of all counts, so noise in the other counts enters too; to
+        first order its variance is ((1−p)² v + p² (V−v)) / T², where v is the variance of c and
+        V the sum of all variances.
+
+        Returns:
+            Two arrays of shape (n,); None if the noisy total does not exceed its own noise (then a
+            share means nothing).
+        """
+        total, whole = float(self.counts.sum()), float(self.variance.sum())
+        if total <= 3 * math.sqrt(whole) or total <= 0:
+            return None
+        share = self.counts / total
+        spread = (1 - share) ** 2 * self.variance + share**2 * (whole - self.variance)
+        factors = np.array([factor_95(self.law, int(n)) for n in self.n_cells])
+        return share, factors * np.sqrt(np.maximum(spread, 0)) / total
+
+
+def marginal(name: str, measurements: Sequence[Measurement], schema: Schema) -> Marginal | None:
+    """The best noisy one-way counts of a column: all whole tables that contain it, pooled.
+
+    Tables are summed over their other columns (the variance grows with the number of cells summed)
+    and averaged with weights 1 / variance.
+
+    Returns:
+        None if no measured table with every cell contains the column.
+    """
+    found = [
+        _summed(name, one, schema)
+        for one in measurements
+        if one.kind == "table" and name in one.columns
+    ]
+    if not found:
+        return None
+    exact = [one for one in found if not one.variance.any()]
+    return exact[0] if exact else _pooled(found)
+
+
+def _summed(name: str, measurement: Measurement, schema: Schema) -> Marginal:
+    mask = allowed_cells(measurement, schema)
+    axis = measurement.columns.index(name)
+    others = tuple(k for k in range(mask.ndim) if k != axis)
+    counts = np.asarray(measurement.counts, dtype=np.float64).reshape(mask.shape).sum(axis=others)
+    n_cells = mask.sum(axis=others, dtype=np.int64)
+    return Marginal(counts, n_cells * measurement.stddev**2, n_cells, measurement.law, 1)
+
+
+def _pooled(found: Sequence[Marginal]) -> Marginal:
+    if len(found) == 1:
+        return found[0]
+    variance = np.stack([one.variance for one in found])
+    # A table whose rules make a state impossible knows its count, 0, without noise.
+    certain = variance == 0
+    weights = np.where(certain.any(0), certain, 1 / np.where(certain, 1, variance))
+    counts = (weights * np.stack([one.counts for one in found])).sum(0) / weights.sum(0)
+    pooled = np.where(certain.any(0), 0, 1 / weights.sum(0))
+    # Averaging only brings the law closer to the normal one; the fewest cells are the safe choice.
+    n_cells = np.stack([one.n_cells for one in found]).min(0)
+    laws = [one.law for one in found]
+    law = next(filter(is_laplace, laws), laws[0])
+    return Marginal(counts, pooled, n_cells, law, len(found))
+
+
+def noisy_total(measurements: Sequence[Measurement], schema: Schema) -> float | None:
+    """Number of records, from the sums of all measured tables with weights 1 / variance.
+
+    Returns:
+        None without a measured table, or if the total is not positive.
+    """
+    tables = [one for one in measurements if one.kind == "table" and n_measured(one, schema)]
+    if not tables:
+        return None
+    variance = np.array([one.stddev**2 * n_measured(one, schema) for one in tables])
+    weights = (variance == 0).astype(float) if (variance == 0).any() else 1 / variance
+    sums = np.array([float(np.sum(one.counts)) for one in tables])
+    total = float((weights * sums).sum() / weights.sum())
+    return total if total > 0 else None

@@ -1,0 +1,105 @@
+"""What is wrong with a schema, in one sentence for the person who wrote it."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+_VALUE = "text, a number, a date, true or false"
+_TEXT = "text"
+_EXPECTED = {
+    "format": "1",
+    "title": _TEXT,
+    "rows": '"private" or "public"',
+    "n_rows": "a whole number of rows",
+    "row_limit": "a whole number of rows",
+    "rows_per_unit": "1",
+    "columns": "a table that maps each column's name to its entries",
+    "forbidden": "a list of rules, each with an entry `where`",
+    "description": _TEXT,
+    "unit": _TEXT,
+    "source": _TEXT,
+    "drafted": _TEXT,
+    "reviewed": "true or false",
+    "levels": f"a list of values (each {_VALUE})",
+    "missing": f"a list of values (each {_VALUE})",
+    "not_applicable": f"a list of values (each {_VALUE})",
+    "out_of_domain": f"one value ({_VALUE})",
+    "bins": "a whole number of bins, or the list of edges from lower to upper",
+    "spikes": "a list of numbers (whole ones if the column is)",
+    "decimals": "a whole number of decimals",
+    "where": "a table of columns, each with one value, a list of values, or "
+    "{ lower = …, upper = … }",
+}
+_BOUND = {"integer": "a whole number", "continuous": "a number", "date": "a date"}
+_LIMITS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
+_KINDS = "kind must be one of categorical, ordinal, boolean, integer, continuous, date"
+_WORDING = {
+    "extra_forbidden": "there is no such entry; check the spelling, or take it out",
+    "missing": "this entry is required; add it",
+    "union_tag_invalid": _KINDS,
+    "union_tag_not_found": _KINDS,
+    "too_short": "must not be empty",
+    "finite_number": "must be a finite number",
+}
+
+Loc = tuple[int | str, ...]
+
+
+def sentence(error: ValidationError) -> str:
+    """The first fault of a schema and how many others there are."""
+    details = error.errors(include_url=False)
+    others = len({_place(one["loc"]) for one in details}) - 1
+    tail = f" ({others} more fault{'s' if others > 1 else ''} after this one)" if others else ""
+    first = details[0]
+    wording = f"{_place(first['loc'])}{_reworded(first)}".rstrip(".")
+    return full_stop(f"The schema does not hold together: {wording}{tail}")
+
+
+def full_stop(text: str) -> str:
+    """The text as a sentence: with a full stop, unless it already ends one."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def _place(loc: Loc) -> str:
+    """Where in the schema, in words, as the beginning of a sentence."""
+    if not loc:
+        return ""
+    if loc[0] == "columns" and len(loc) > 1:
+        inner = f", {loc[3]}" if len(loc) > 3 else ""
+        return f"column {loc[1]!r}{inner}: "
+    if loc[0] == "forbidden" and len(loc) > 1:
+        inner = f", {loc[2]}" if len(loc) > 2 else ""
+        return f"forbidden combination {int(loc[1]) + 1}{inner}: "
+    return f"{', '.join(str(part) for part in loc[:2])}: "
+
+
+def _reworded(fault: ErrorDetails) -> str:
+    kind, loc, context = fault["type"], fault["loc"], fault.get("ctx", {})
+    if kind == "value_error":
+        return fault["msg"].removeprefix("Value error, ")
+    if kind in _LIMITS:
+        key, words = _LIMITS[kind]
+        return f"must be {words} {context[key]}"
+    # Inside `where`, pydantic tries a range first and complains of what that would need.
+    if kind in _WORDING and not (kind == "missing" and "where" in loc[2:-1]):
+        return _WORDING[kind]
+    return f"must be {_expected(loc)}"
+
+
+def _expected(loc: Loc) -> str:
+    """What the entry at this place should hold."""
+    if loc[0] == "columns" and len(loc) > 1:
+        if len(loc) <= 3:
+            return "a table with an entry `kind`"
+        entry = str(loc[3])
+        return (
+            _BOUND.get(str(loc[2]), "a value")
+            if entry in {"lower", "upper"}
+            else (_EXPECTED.get(entry, "another value"))
+        )
+    if loc[0] == "forbidden" and len(loc) > 1:
+        return _EXPECTED.get(str(loc[2]), "another value") if len(loc) > 2 else "a table"
+    if loc == ("unit",):
+        return "a table (with rows_per_unit and description)"
+    return _EXPECTED.get(str(loc[-1]), "another value")

@@ -1,0 +1,155 @@
+"""What people see in a terminal: progress, tables, and where things were written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from understudy import pipeline
+from understudy.engine.check import CheckReport
+from understudy.methods import Facts, PlannedTable
+from understudy.privacy.budget import decimal_up
+from understudy.release import Release
+
+_MOST_ROWS = 20
+_out = Console(highlight=False)
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[pipeline.Progress]:
+    """A bar per stage on standard error, with elapsed and remaining time; silent if quiet."""
+    bars = Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
+        TimeRemainingColumn(), console=Console(stderr=True), disable=quiet,
+    )
+    tasks: dict[str, TaskID] = {}
+
+    def tell(stage: str, done: int, total: int) -> None:
+        if stage not in tasks:
+            tasks[stage] = bars.add_task(stage, total=None if total == 1 and not done else total)
+        bars.update(tasks[stage], completed=done, total=None if total == 1 and not done else total)
+
+    with bars:
+        yield tell
+
+
+def released(release: Release, folder: Path) -> None:
+    """Where a release is, what it promises, and how to look at it."""
+    manifest = release.manifest
+    _out.print(
+        f"\n[bold]Release written to {escape(str(folder))}/[/bold]: {manifest.sets} synthetic "
+        f"{'sets' if manifest.sets > 1 else 'set'} of {manifest.n_rows:,} rows and "
+        f"{len(release.schema.names)} columns, by the method {manifest.method}"
+        f"{f' (chosen because {manifest.reason})' if manifest.reason else ''}."
+    )
+    _out.print(escape(release.guarantee.statement))
+    report = (folder / "report.html").resolve()
+    _out.print(f"\nOpen the report in a browser: {escape(str(report))}", soft_wrap=True)
+    _out.print(f"Look at it again here:        understudy show {escape(str(folder))}", soft_wrap=True)
+
+
+def drafted(path: Path) -> None:
+    """What to do with a drafted schema."""
+    _out.print(
+        f"Draft written to {escape(str(path))}. It is [bold]CONFIDENTIAL[/bold]: its levels and "
+        "bounds were read from the rows. Replace each by what is publicly known, name the source, "
+        "and set reviewed = true.",
+    )
+
+
+def checked(report: CheckReport, *, counts: bool) -> None:
+    """The findings of a check, one line each."""
+    for line in report.lines(counts=counts):
+        _out.print(escape(line), soft_wrap=True)
+    if report.ok:
+        _out.print("Every column fits the schema.")
+
+
+def methods(rows: tuple[Facts, ...]) -> None:
+    """The table of methods."""
+    table = Table(title="Methods")
+    for heading in ("method", "what it does", "guarantee", "data", "cost", "paper"):
+        table.add_column(heading)
+    for facts in rows:
+        table.add_row(facts.name, facts.title, facts.guarantee, facts.data, facts.cost, facts.paper)
+    _out.print(table)
+
+
+def plan_json(plan: pipeline.Plan) -> dict[str, Any]:
+    """A plan as plain data; shares and budget as decimals."""
+    tables = [{**vars(table), "share": decimal_up(table.share)} for table in plan.tables]
+    budget = {"epsilon": decimal_up(plan.budget.epsilon), "delta": decimal_up(plan.budget.delta)}
+    return {**vars(plan), "budget": budget, "tables": tables}
+
+
+def planned(plan: pipeline.Plan) -> None:
+    """A plan as a table: what is measured, at which cost, how exactly."""
+    budget = f"ε = {decimal_up(plan.budget.epsilon)}"
+    if plan.budget.delta:
+        budget += f", δ = {decimal_up(plan.budget.delta)} (ρ = {decimal_up(plan.budget.amount)})"
+    reason = f" (chosen because {plan.reason})" if plan.reason else ""
+    _out.print(f"[bold]{plan.method}[/bold]{escape(reason)}, {budget}, {plan.sets} set(s), "
+               f"{plan.sets_kind}; neighbours: {plan.neighbours}")
+    _out.print(escape(f"Number of rows: {plan.rows_noise}."))
+    table = Table(title="Measured in one fit" + (f" (of {plan.fits})" if plan.fits > 1 else ""))
+    table.add_column("table of", overflow="fold")
+    for heading in ("form", "cells", "share", "noise sd", "95 % of counts within", "noise mass"):
+        table.add_column(heading, justify="right")
+    for row in plan.tables[:_MOST_ROWS]:
+        table.add_row(*_planned_row(row))
+    _out.print(table)
+    if len(plan.tables) > _MOST_ROWS:
+        _out.print(f"… and {len(plan.tables) - _MOST_ROWS} more tables (all with --json).")
+    _out.print("Noise mass: records' worth of positive noise that empty cells receive on average; "
+               "compare it with the number of rows.")
+    _out.print(f"Beyond the rows: about {plan.memory_mb:,.1f} MB and {plan.seconds:,.2f} s. "
+               "No data were read and no budget was spent.")
+
+
+def _planned_row(row: PlannedTable) -> tuple[str, ...]:
+    names = ", ".join(row.columns[:6]) + (f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else "")
+    form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "")
+    cells = f"{row.n_cells:,}" if row.n_cells < 10**9 else f"10^{math.log10(row.n_cells):.1f}"
+    mass = "–" if row.form == "filtered" else f"{row.noise_mass:,.3g}"
+    return (escape(names), form, cells, f"{float(row.share):.2%}", f"{row.stddev:,.4g}",
+            f"± {1.96 * row.stddev:,.4g}", mass)
+
+
+def release(loaded: Release) -> None:
+    """What a release promises and holds."""
+    manifest, promise = loaded.manifest, loaded.guarantee
+    _out.print(f"[bold]{escape(loaded.schema.title or 'Synthetic data release')}[/bold]")
+    _out.print(f"{manifest.sets} set(s) ({manifest.sets_kind}) of {manifest.n_rows:,} rows × "
+               f"{len(loaded.schema.names)} columns; method {manifest.method}; number of rows "
+               f"{escape(manifest.rows_obtained)}")
+    _out.print(f"\n{escape(promise.statement)}\n")
+    ledger = Table(title="Ledger: every step that touched the rows")
+    for heading in ("step", "mechanism", "asked", "cost", "noise"):
+        ledger.add_column(heading, overflow="fold")
+    for entry in manifest.ledger[:_MOST_ROWS]:
+        unit = "epsilon" if "epsilon" in entry else "rho"
+        cost = f"{'ε' if unit == 'epsilon' else 'ρ'} = {entry[unit] or '∞'}"
+        ledger.add_row(str(entry["number"]), entry["mechanism"], escape(entry["query"]), cost,
+                       entry["noise"])
+    _out.print(ledger)
+    if len(manifest.ledger) > _MOST_ROWS:
+        _out.print(f"… and {len(manifest.ledger) - _MOST_ROWS} more steps (all with --json).")
+    doubtful = [public for public in promise.public_inputs if public.note]
+    for public in doubtful:
+        _out.print(escape(f"Doubtful public input: {public.what}: {public.note}"))
