@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -28,6 +28,7 @@ schema_app = typer.Typer(help="Draft and check the public schema of a table.", n
 app.add_typer(schema_app, name="schema")
 
 DEMO_MARK = ".made-by-understudy-demo"
+INTERRUPTED = 130
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -99,7 +100,7 @@ def schema_check(
     if as_json:
         print_json({"ok": report.ok, "findings": report.lines(counts=counts)})
     elif not quiet or not report.ok:
-        terminal.checked(report, counts=counts)
+        terminal.checked(report.lines(counts=counts), ok=report.ok)
     if not report.ok:
         raise typer.Exit(2)
 
@@ -117,8 +118,13 @@ def plan(
 ) -> None:
     """Show what a release would measure, cost and how exact it would be. Reads no data."""
     planned = pipeline.plan(
-        Schema.load(schema), epsilon=epsilon, delta=delta, method=method, sets=sets,
-        options=_options(option), rows_share=rows_share,
+        Schema.load(schema),
+        epsilon=epsilon,
+        delta=delta,
+        method=method,
+        sets=sets,
+        options=_options(option),
+        rows_share=rows_share,
     )
     if as_json:
         print_json(terminal.plan_json(planned))
@@ -142,7 +148,9 @@ def synthesize(
     ] = None,
     insecure_noise_seed: Annotated[
         int | None,
-        typer.Option(help="For tests only: seed the privacy noise. The release is NOT private.", min=0),
+        typer.Option(
+            help="For tests only: seed the privacy noise. The release is NOT private.", min=0
+        ),
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV beside Parquet.")] = False,
     as_json: Json = False,
@@ -153,9 +161,17 @@ def synthesize(
     loaded = Schema.load(schema)
     with terminal.progress(quiet=quiet or as_json) as tell:
         release = pipeline.synthesize(
-            data, loaded, epsilon=epsilon, delta=delta, method=method, sets=sets,
-            options=_options(option), rows_share=rows_share, seed=seed,
-            insecure_noise_seed=insecure_noise_seed, progress=tell,
+            data,
+            loaded,
+            epsilon=epsilon,
+            delta=delta,
+            method=method,
+            sets=sets,
+            options=_options(option),
+            rows_share=rows_share,
+            seed=seed,
+            insecure_noise_seed=insecure_noise_seed,
+            progress=tell,
         )
         tell("Writing the release", 0, 1)
         release.save(out, csv=csv)
@@ -218,10 +234,19 @@ def _write_text(path: Path, text: str) -> None:
 def main() -> None:
     """Run the command line; a user's mistake ends with one sentence and exit code 2."""
     try:
-        app()
+        code = app(standalone_mode=False)
     except UnderstudyError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"Error: {error}", markup=False)
+        _fail(str(error))
+    except typer.TyperException as error:  # a usage error; without a message, help was shown
+        if message := error.format_message():
+            command = getattr(getattr(error, "ctx", None), "command_path", "understudy")
+            _fail(f"{message.rstrip('.')}. See {command} --help.")
         sys.exit(2)
-    except KeyboardInterrupt:
+    if code == INTERRUPTED:
         Console(stderr=True).print("Interrupted; nothing was written.")
-        sys.exit(130)
+    sys.exit(code)
+
+
+def _fail(sentence: str) -> NoReturn:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"Error: {sentence}", markup=False)
+    sys.exit(2)

@@ -120,7 +120,9 @@ class _Request:
         if self.schema.rows == "public":
             return "declared as public in the schema"
         law = calibrate(
-            _rows_law(self.budget), spend=self.rows_spend, accounting=self.budget.accounting,
+            _rows_law(self.budget),
+            spend=self.rows_spend,
+            accounting=self.budget.accounting,
             neighbours=self.schema.neighbours,
         )
         cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
@@ -247,8 +249,10 @@ def synthesize(
     request = _request(schema, method, epsilon, delta, sets, options, rows_share)
     request.tables()  # whatever does not fit the schema is refused here, before rows are read
     if seed is not None and request.method.draws_records(schema):
-        raise MethodError(f"In this form of {request.name}, drawing records is the privacy "
-                          "mechanism, so no seed is accepted; leave seed out.")
+        raise MethodError(
+            f"In this form of {request.name}, drawing records is the privacy "
+            "mechanism, so no seed is accepted; leave seed out."
+        )
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
     rows = engines.Table(data, schema)
@@ -259,8 +263,7 @@ def synthesize(
     n_rows = gate.count_rows(spend=request.rows_spend)
     tables = []
     for k, states in enumerate(_draw_sets(request, gate, n_rows, rng, tell), start=1):
-        order = randomness.permutation(n_rows.value)
-        tables.append(decode([column[order] for column in states], schema, rng))
+        tables.append(decode(states, schema, rng)[randomness.permutation(n_rows.value)])
         tell("Drawing synthetic sets", k, sets)
     return Release(
         tables=tuple(tables),
@@ -292,7 +295,9 @@ def _draw_sets(
 
 
 def _randomness(insecure_noise_seed: int | None) -> Randomness:
-    return SecureRandomness() if insecure_noise_seed is None else SeededRandomness(insecure_noise_seed)
+    return (
+        SecureRandomness() if insecure_noise_seed is None else SeededRandomness(insecure_noise_seed)
+    )
 
 
 def _generator(seed: int | None, insecure_noise_seed: int | None) -> np.random.Generator:

@@ -22,7 +22,6 @@ from rich.progress import (
 from rich.table import Table
 
 from understudy import pipeline
-from understudy.engine.check import CheckReport
 from understudy.methods import Facts, PlannedTable
 from understudy.privacy.budget import decimal_up
 from understudy.release import Release
@@ -35,8 +34,13 @@ _out = Console(highlight=False)
 def progress(*, quiet: bool) -> Iterator[pipeline.Progress]:
     """A bar per stage on standard error, with elapsed and remaining time; silent if quiet."""
     bars = Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
-        TimeRemainingColumn(), console=Console(stderr=True), disable=quiet,
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=quiet,
     )
     tasks: dict[str, TaskID] = {}
 
@@ -61,7 +65,9 @@ def released(release: Release, folder: Path) -> None:
     _out.print(escape(release.guarantee.statement))
     report = (folder / "report.html").resolve()
     _out.print(f"\nOpen the report in a browser: {escape(str(report))}", soft_wrap=True)
-    _out.print(f"Look at it again here:        understudy show {escape(str(folder))}", soft_wrap=True)
+    _out.print(
+        f"Look at it again here:        understudy show {escape(str(folder))}", soft_wrap=True
+    )
 
 
 def drafted(path: Path) -> None:
@@ -73,11 +79,11 @@ def drafted(path: Path) -> None:
     )
 
 
-def checked(report: CheckReport, *, counts: bool) -> None:
+def checked(lines: list[str], *, ok: bool) -> None:
     """The findings of a check, one line each."""
-    for line in report.lines(counts=counts):
+    for line in lines:
         _out.print(escape(line), soft_wrap=True)
-    if report.ok:
+    if ok:
         _out.print("Every column fits the schema.")
 
 
@@ -104,8 +110,10 @@ def planned(plan: pipeline.Plan) -> None:
     if plan.budget.delta:
         budget += f", δ = {decimal_up(plan.budget.delta)} (ρ = {decimal_up(plan.budget.amount)})"
     reason = f" (chosen because {plan.reason})" if plan.reason else ""
-    _out.print(f"[bold]{plan.method}[/bold]{escape(reason)}, {budget}, {plan.sets} set(s), "
-               f"{plan.sets_kind}; neighbours: {plan.neighbours}")
+    _out.print(
+        f"[bold]{plan.method}[/bold]{escape(reason)}, {budget}, {plan.sets} set(s), "
+        f"{plan.sets_kind}; neighbours: {plan.neighbours}"
+    )
     _out.print(escape(f"Number of rows: {plan.rows_noise}."))
     table = Table(title="Measured in one fit" + (f" (of {plan.fits})" if plan.fits > 1 else ""))
     table.add_column("table of", overflow="fold")
@@ -116,28 +124,43 @@ def planned(plan: pipeline.Plan) -> None:
     _out.print(table)
     if len(plan.tables) > _MOST_ROWS:
         _out.print(f"… and {len(plan.tables) - _MOST_ROWS} more tables (all with --json).")
-    _out.print("Noise mass: records' worth of positive noise that empty cells receive on average; "
-               "compare it with the number of rows.")
-    _out.print(f"Beyond the rows: about {plan.memory_mb:,.1f} MB and {plan.seconds:,.2f} s. "
-               "No data were read and no budget was spent.")
+    _out.print(
+        "Noise mass: records' worth of positive noise that empty cells receive on average; "
+        "compare it with the number of rows."
+    )
+    _out.print(
+        f"Beyond the rows: about {plan.memory_mb:,.1f} MB and {plan.seconds:,.2f} s. "
+        "No data were read and no budget was spent."
+    )
 
 
 def _planned_row(row: PlannedTable) -> tuple[str, ...]:
-    names = ", ".join(row.columns[:6]) + (f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else "")
+    names = ", ".join(row.columns[:6]) + (
+        f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else ""
+    )
     form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "")
     cells = f"{row.n_cells:,}" if row.n_cells < 10**9 else f"10^{math.log10(row.n_cells):.1f}"
     mass = "–" if row.form == "filtered" else f"{row.noise_mass:,.3g}"
-    return (escape(names), form, cells, f"{float(row.share):.2%}", f"{row.stddev:,.4g}",
-            f"± {1.96 * row.stddev:,.4g}", mass)
+    return (
+        escape(names),
+        form,
+        cells,
+        f"{float(row.share):.2%}",
+        f"{row.stddev:,.4g}",
+        f"± {1.96 * row.stddev:,.4g}",
+        mass,
+    )
 
 
 def release(loaded: Release) -> None:
     """What a release promises and holds."""
     manifest, promise = loaded.manifest, loaded.guarantee
     _out.print(f"[bold]{escape(loaded.schema.title or 'Synthetic data release')}[/bold]")
-    _out.print(f"{manifest.sets} set(s) ({manifest.sets_kind}) of {manifest.n_rows:,} rows × "
-               f"{len(loaded.schema.names)} columns; method {manifest.method}; number of rows "
-               f"{escape(manifest.rows_obtained)}")
+    _out.print(
+        f"{manifest.sets} set(s) ({manifest.sets_kind}) of {manifest.n_rows:,} rows × "
+        f"{len(loaded.schema.names)} columns; method {manifest.method}; number of rows "
+        f"{escape(manifest.rows_obtained)}"
+    )
     _out.print(f"\n{escape(promise.statement)}\n")
     ledger = Table(title="Ledger: every step that touched the rows")
     for heading in ("step", "mechanism", "asked", "cost", "noise"):
@@ -145,8 +168,9 @@ def release(loaded: Release) -> None:
     for entry in manifest.ledger[:_MOST_ROWS]:
         unit = "epsilon" if "epsilon" in entry else "rho"
         cost = f"{'ε' if unit == 'epsilon' else 'ρ'} = {entry[unit] or '∞'}"
-        ledger.add_row(str(entry["number"]), entry["mechanism"], escape(entry["query"]), cost,
-                       entry["noise"])
+        ledger.add_row(
+            str(entry["number"]), entry["mechanism"], escape(entry["query"]), cost, entry["noise"]
+        )
     _out.print(ledger)
     if len(manifest.ledger) > _MOST_ROWS:
         _out.print(f"… and {len(manifest.ledger) - _MOST_ROWS} more steps (all with --json).")

@@ -21,7 +21,7 @@ from understudy.schema.values import Code, number_of, text_of
 Codes = NDArray[np.unsignedinteger]
 
 _WORDS = ["true", "false"]
-_DAY = r"^(\d{4}-\d{2}-\d{2})(?:[T ].*)?$"
+_DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$"
 
 
 def code_dtype(size: int) -> type[np.unsignedinteger]:
@@ -89,9 +89,7 @@ class ColumnCoder:
         """Those of the named states that are a number (a day, for dates), with that number."""
         numbered = []
         for value, state in states:
-            if isinstance(self.column, Date) and isinstance(value, float):
-                number: float | None = value  # a day
-            elif isinstance(self.column, NUMERIC):
+            if isinstance(self.column, NUMERIC):
                 number = self.column.position(value)
             else:
                 number = float(value) if isinstance(value, bool) else number_of(value)
@@ -123,6 +121,7 @@ class ColumnCoder:
         Raises:
             DataError: the type cannot hold such a column at all (a structural fault).
         """
+        values = values.alias("values")  # Polars takes some names ("^a$") for patterns
         text, number = self._text_and_number(values)
         size = self.column.size
         states = np.full(len(values), size, dtype=np.int64)
@@ -248,6 +247,9 @@ class Coder:
 
     def code(self, batch: pl.DataFrame) -> list[Codes]:
         """States of every column of a batch; records in a forbidden combination leave the domain.
+
+        They leave it for good, in the columns that the rule names: a declared code `out_of_domain`
+        stands for single values that fit no state, and could itself be part of a rule.
 
         Args:
             batch: holds every column of the schema; n rows.

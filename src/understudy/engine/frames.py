@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 import polars.selectors as cs
+import pyarrow as pa
 
 from understudy.errors import DataError
 
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 FrameKind = Literal["pandas", "polars", "arrow"]
 BATCH_ROWS = 250_000
-_READ_FAULTS = (pl.exceptions.PolarsError, OSError, UnicodeError, ValueError, TypeError)
+_READ_FAULTS = (
+    *(pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError, TypeError),
+    *(NotImplementedError, OverflowError),
+)
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,29 @@ class Rows:
             chosen = self.lazy.select(cs.by_name(list(columns)))
             yield from chosen.collect_batches(chunk_size=BATCH_ROWS)
         except _READ_FAULTS:
-            raise DataError(self.broken) from None
+            raise self._broken() from None
 
-    @property
-    def broken(self) -> str:
-        """What to say when the rows cannot be read to the end."""
-        return (
+    def count(self) -> int:
+        """Number of rows. CONFIDENTIAL unless the schema declares it as public.
+
+        Raises:
+            DataError: the input breaks off or is malformed.
+        """
+        return int(self.ask(self.lazy.select(pl.len())).item())
+
+    def ask(self, query: pl.LazyFrame) -> pl.DataFrame:
+        """Answer a query over `lazy`, reading in batches. CONFIDENTIAL.
+
+        Raises:
+            DataError: the input breaks off or is malformed.
+        """
+        try:
+            return query.collect(engine="streaming")
+        except _READ_FAULTS:
+            raise self._broken() from None
+
+    def _broken(self) -> DataError:
+        return DataError(
             f"{self.place} cannot be read to the end: it is truncated, damaged, not UTF-8 text or "
             "has rows of unequal length; repair it (nothing was spent)."
         )
@@ -215,5 +236,5 @@ def _text(value: object) -> str:
         return "true" if value else "false"
     try:
         return str(value).encode("utf-8", "replace").decode("utf-8")
-    except Exception:  # noqa: BLE001 - an object may refuse to be written (an endless integer)
+    except Exception:  # an object may refuse to be written (an endless integer)
         return "\ufffd"

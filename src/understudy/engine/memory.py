@@ -92,8 +92,10 @@ class Table:
         if absent:
             some = ", ".join(repr(name) for name in absent[:5])
             more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-            raise DataError(f"{rows.place} lacks the column {some}{more} that the schema declares; "
-                            "add it to the data, or take it out of the schema.")
+            raise DataError(
+                f"{rows.place} lacks the column {some}{more} that the schema declares; "
+                "add it to the data, or take it out of the schema."
+            )
 
     def _first_pass(self, keep_bytes: int) -> None:
         used = 0
@@ -107,7 +109,7 @@ class Table:
         if self._schema.rows == "public" and self._n_rows != self._schema.n_rows:
             raise DataError(
                 f"The schema declares n_rows = {self._schema.n_rows} as public, but the data have "
-                "another number of rows; correct n_rows, or declare rows = \"private\"."
+                'another number of rows; correct n_rows, or declare rows = "private".'
             )
 
     def _coded(self) -> Iterator[list[Codes]]:

@@ -37,21 +37,27 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
         MethodError: unknown method, unknown option, or a value that does not fit.
     """
     if name not in METHODS:
-        raise MethodError(f"There is no method {name!r}{_suggest(name, list(METHODS))}; "
-                          f"available: auto, {', '.join(METHODS)}.")
+        raise MethodError(
+            f"There is no method {name!r}{_suggest(name, list(METHODS))}; "
+            f"available: auto, {', '.join(METHODS)}."
+        )
     kind = METHODS[name]
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for option in options:
         if option not in known:
-            raise MethodError(f"The method {name} has no option {option!r}{_suggest(option, known)}; "
-                              f"available: {', '.join(known)}.")
+            raise MethodError(
+                f"The method {name} has no option {option!r}{_suggest(option, known)}; "
+                f"available: {', '.join(known)}."
+            )
     try:
         return TypeAdapter(kind).validate_python(dict(options))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         option = first["loc"][0] if first["loc"] else "?"
         message = first["msg"][:1].lower() + first["msg"][1:]
-        raise MethodError(f"The option {option!r} of the method {name} does not fit: {message}.") from None
+        raise MethodError(
+            f"The option {option!r} of the method {name} does not fit: {message}."
+        ) from None
 
 
 def choose(schema: Schema) -> tuple[str, str]:

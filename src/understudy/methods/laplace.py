@@ -78,8 +78,9 @@ class Laplace:
         self._require(schema, budget)
         form = self._form(schema)
         threshold = self._threshold(schema, spend, budget) if form == "filtered" else None
-        table = planned(schema, schema.names, spend, budget, self.law, form=form,
-                        threshold=threshold)
+        table = planned(
+            schema, schema.names, spend, budget, self.law, form=form, threshold=threshold
+        )
         return (table,)
 
     def draws_records(self, schema: Schema) -> bool:
@@ -122,7 +123,8 @@ class Laplace:
     def _threshold(self, schema: Schema, spend: Fraction, budget: Budget) -> int:
         if self.threshold is not None:
             return self.threshold
-        law = calibrate(self.law, spend=spend, accounting=budget.accounting,
-                        neighbours=schema.neighbours)
+        law = calibrate(
+            self.law, spend=spend, accounting=budget.accounting, neighbours=schema.neighbours
+        )
         assert not isinstance(law, DiscreteGaussian)
         return threshold_for(schema.domain.n_allowed, law.scale, self.spurious)

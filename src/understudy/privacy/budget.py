@@ -8,6 +8,7 @@ tightly, and the whole is stated as (ε, δ) again.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation, localcontext
@@ -21,7 +22,9 @@ Neighbours = Literal["add_remove", "replace"]
 Accounting = Literal["pure", "zcdp"]
 Number = int | float | str | Decimal | Fraction
 
+MOST_EPSILON = 10**15  # within what floating point can tell apart; far beyond any privacy
 _DIGITS = 12
+_LONG_EXPONENT = re.compile(r"[eE][+-]?\d{4}")
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,15 @@ class Budget:
             Fraction(1, 10)
         """
         eps, dlt = exact(epsilon, "epsilon"), exact(delta, "delta")
-        if eps <= 0:
-            raise BudgetError("epsilon must be above 0; typical values lie between 0.1 and 10.")
+        if not 0 < eps <= MOST_EPSILON:
+            raise BudgetError(
+                "epsilon must be above 0 and at most 10^15; typical values lie between 0.1 and 10."
+            )
         if not 0 <= dlt < 1:
-            raise BudgetError("delta must be at least 0 and below 1; leave it at 0 for pure DP, or "
-                              "choose it far below 1 / number of rows.")
+            raise BudgetError(
+                "delta must be at least 0 and below 1; leave it at 0 for pure DP, or "
+                "choose it far below 1 / number of rows."
+            )
         return cls(eps, dlt)
 
     @property
@@ -81,7 +88,10 @@ def exact(value: Number, name: str = "number") -> Fraction:
         raise BudgetError(f"{name} must be a number such as 1 or 0.5, not true or false.")
     try:
         text = repr(value) if isinstance(value, float) else value
-        number = Fraction(text) if not isinstance(text, Decimal) else Fraction(str(text))
+        text = str(text) if isinstance(text, Decimal) else text
+        if isinstance(text, str) and _LONG_EXPONENT.search(text):
+            raise ValueError  # written out, the number would fill the memory
+        number = Fraction(text)
     except (ValueError, InvalidOperation, ZeroDivisionError, TypeError, OverflowError):
         raise BudgetError(f"{name} must be a finite number such as 1 or 0.5.") from None
     return number

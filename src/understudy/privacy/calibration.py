@@ -19,7 +19,7 @@ import math
 from fractions import Fraction
 from typing import Literal
 
-from understudy.errors import MethodError
+from understudy.errors import BudgetError, MethodError
 from understudy.privacy.budget import Accounting, Neighbours, pure_within
 from understudy.privacy.laws import (
     DiscreteGaussian,
@@ -59,11 +59,26 @@ def calibrate(
 
     Raises:
         MethodError: Gaussian noise under pure accounting.
+        BudgetError: so small a cost that the noise would be wider than can be drawn exactly.
     """
+    try:
+        return _calibrated(law, spend, accounting, neighbours)
+    except (ValueError, ZeroDivisionError):
+        raise BudgetError(
+            "This budget leaves so little for a step that its noise would be wider than 10^12; "
+            "raise epsilon, or ask for fewer sets or columns."
+        ) from None
+
+
+def _calibrated(
+    law: LawName, spend: Fraction, accounting: Accounting, neighbours: Neighbours
+) -> NoiseLaw:
     if law == "gaussian":
         if accounting == "pure":
-            raise MethodError("Gaussian noise gives no pure guarantee; set delta above 0, or take "
-                              "geometric noise.")
+            raise MethodError(
+                "Gaussian noise gives no pure guarantee; set delta above 0, or take "
+                "geometric noise."
+            )
         squared = l2_sensitivity_squared(neighbours)
         return DiscreteGaussian(representable(Fraction(squared) / (2 * spend)))
     epsilon = spend if accounting == "pure" else pure_within(spend)

@@ -5,42 +5,25 @@ exchangeable, so a few aggregates and a uniform choice of places stand for all o
 2020, §3.1.1, made exact for large K; Cormode et al. 2012 for the filtered form).
 
 **Arithmetic.** The noise of occupied cells, token draws and urns are exact integer draws. How many
-empty cells turn positive (binomial) and their total (negative binomial) are drawn by inversion of a
-53-bit uniform number in double precision, and places by conditional inversion: probabilities hold
-up to rounding, which `ROUNDING` says in the guarantee.
+empty cells turn positive (binomial), their total (negative binomial) and their places (conditional
+inversion) are exact in real arithmetic and evaluated in double precision, which `ROUNDING` says in
+the guarantee.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from understudy.engine.sparse import decode, encode
 from understudy.privacy.randomness import Randomness
 from understudy.schema import Domain
 
 ROUNDING = (
-    "The number and the total of noisy empty cells are drawn in double precision; the probability "
-    "mass misplaced by rounding is of the order of 10⁻¹²."
+    "The number, the total and the places of noisy empty cells are drawn in double precision, so "
+    "their probabilities hold up to rounding errors."
 )
 _ENUMERATE = 2**20
-
-
-def binomial(n: int, p: float, randomness: Randomness) -> int:
-    """One binomial draw for any n, by inversion."""
-    if n == 0 or p <= 0:
-        return 0
-    u = float(randomness.uniforms(1)[0])
-    return min(n, max(0, int(stats.binom.ppf(u, n, p))))
-
-
-def negative_binomial(n: int, p: float, randomness: Randomness) -> int:
-    """Sum of n geometric numbers of failures with success probability p, by inversion."""
-    if n == 0 or p >= 1:
-        return 0
-    u = float(randomness.uniforms(1)[0])
-    return max(0, int(stats.nbinom.ppf(u, n, p)))
 
 
 def fresh_cells(

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.engine import ExactCells
-from understudy.privacy.empty_cells import binomial, fresh_cells
+from understudy.privacy.aggregates import Uniforms, binomial
+from understudy.privacy.empty_cells import fresh_cells
 from understudy.privacy.laws import DiscreteLaplace, LatticeLaplace
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.values import NoisyCells
@@ -61,7 +62,7 @@ def noisy_cells(
     noisy = exact.counts * int(1 / step) + units.sample(len(exact.counts), randomness)
     kept = noisy >= least
     n_empty = domain.n_allowed - len(exact.codes)
-    spurious = binomial(n_empty, survival_probability(units, least), randomness)
+    spurious = binomial(n_empty, survival_probability(units, least), Uniforms(randomness))
     codes = np.concatenate(
         [exact.codes[kept], fresh_cells(spurious, domain, exact.codes, randomness)]
     )

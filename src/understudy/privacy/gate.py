@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import TypeVar
 
 from understudy.engine import Engine
-from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
-from understudy.privacy.budget import Budget, Neighbours, decimal_down, decimal_up, pure_within, split
+from understudy.errors import MethodError, NotPrivateError
+from understudy.privacy.budget import Budget, Neighbours, decimal_down, pure_within, split
 from understudy.privacy.calibration import (
     LawName,
     NoiseLaw,
@@ -28,7 +28,7 @@ from understudy.privacy.filtered import noisy_cells
 from understudy.privacy.guarantee import Guarantee, drafted_leaks, public_inputs
 from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
-from understudy.privacy.ledger import Entry
+from understudy.privacy.ledger import Entry, Ledger
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.scores import SCORES, Score
 from understudy.privacy.selection import select
@@ -68,7 +68,7 @@ class Gate:
         self.__engine = engine
         self.__randomness = randomness
         self._allow_nonprivate = allow_nonprivate
-        self._entries: list[Entry] = []
+        self._ledger = Ledger(budget)
         self._measured: list[Measured] = []
         self._conditions: list[str] = []
         self.budget = budget
@@ -86,7 +86,7 @@ class Gate:
     @property
     def ledger(self) -> tuple[Entry, ...]:
         """Every step so far."""
-        return tuple(self._entries)
+        return self._ledger.entries
 
     @property
     def measured(self) -> tuple[Measured, ...]:
@@ -94,14 +94,9 @@ class Gate:
         return tuple(self._measured)
 
     @property
-    def spent(self) -> Fraction:
-        """What was charged so far, in the budget's unit (infinite steps not counted)."""
-        return sum((entry.spent or Fraction(0) for entry in self._entries), Fraction(0))
-
-    @property
     def remaining(self) -> Fraction:
         """What is left, in the budget's unit."""
-        return self.budget.amount - self.spent
+        return self._ledger.remaining
 
     # --- verbs ----------------------------------------------------------------------------------
 
@@ -118,7 +113,9 @@ class Gate:
             return Released(self.schema.n_rows, NO_NOISE, "declared", 0)
         law = calibrate(
             "gaussian" if self.budget.accounting == "zcdp" else "geometric",
-            spend=spend, accounting=self.budget.accounting, neighbours=self.neighbours,
+            spend=spend,
+            accounting=self.budget.accounting,
+            neighbours=self.neighbours,
         )
         entry = self._charge(spend, "noisy count", "number of rows", law, 1)
         noisy = self.__engine.total().expose() + int(law.sample(1, self.__randomness)[0])
@@ -151,15 +148,19 @@ class Gate:
             _require_dense(names, domain)
         shares = split(spend, weights or [1] * len(marginals)) if marginals else []
         laws = [self._calibrate(law, share) for share in shares]
-        self._require(spend)
+        self._ledger.require(spend)
         entries = [
             self._charge(share, "noisy table", _query(names), noise, domain.n_allowed + 1)
             for names, domain, noise, share in zip(marginals, domains, laws, shares, strict=True)
         ]
         exact = self.__engine.count(places).expose()
         released = [
-            Released(noisy_table(table, names, domain, noise, self.__randomness),
-                     noise_of(noise), "noisy table", entry)
+            Released(
+                noisy_table(table, names, domain, noise, self.__randomness),
+                noise_of(noise),
+                "noisy table",
+                entry,
+            )
             for table, names, domain, noise, entry in zip(
                 exact, marginals, domains, laws, entries, strict=True
             )
@@ -188,8 +189,9 @@ class Gate:
         noise = self._calibrate(law, spend)
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("A filtered table needs geometric or laplace noise.")
-        entry = self._charge(spend, "filtered noisy table", _query(columns), noise,
-                             domain.n_allowed + 1)
+        entry = self._charge(
+            spend, "filtered noisy table", _query(columns), noise, domain.n_allowed + 1
+        )
         self._under(ROUNDING)
         exact = self.__engine.occupied(self._places(columns)).expose()
         cells = noisy_cells(exact, columns, domain, noise, threshold, self.__randomness)
@@ -197,7 +199,9 @@ class Gate:
         self._measured.append(released)
         return released
 
-    def records(self, specification: LazyTable, *, n_rows: int, spend: Fraction) -> Released[Records]:
+    def records(
+        self, specification: LazyTable, *, n_rows: int, spend: Fraction
+    ) -> Released[Records]:
         """Synthetic records from a mechanism in which drawing them is the mechanism.
 
         Args:
@@ -215,7 +219,9 @@ class Gate:
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("A lazy table needs geometric or laplace noise.")
         require_tokens_fit(domain, noise)
-        entry = self._charge(spend, "lazy noisy table", _query(columns), noise, domain.n_allowed + 1)
+        entry = self._charge(
+            spend, "lazy noisy table", _query(columns), noise, domain.n_allowed + 1
+        )
         self._under(ROUNDING)
         exact = self.__engine.occupied(self._places(columns)).expose()
         drawn = lazy_records(exact, columns, domain, noise, n_rows, self.__randomness)
@@ -243,24 +249,35 @@ class Gate:
             InsufficientBudgetError: more than is left.
         """
         if not isinstance(score, SCORES):
-            raise MethodError(f"{type(score).__name__} is not among the named scores; a score sees "
-                              "the rows and needs a proof in privacy/scores.py.")
+            raise MethodError(
+                f"{type(score).__name__} is not among the named scores; a score sees "
+                "the rows and needs a proof in privacy/scores.py."
+            )
         if not candidates:
             raise MethodError("There is no candidate to choose from.")
         monotone = score.monotone and self.neighbours == "add_remove"
         sensitivity = score.sensitivity(self.neighbours)
         epsilon = self._selection_epsilon(spend)
-        entry = self._charge(
-            spend, "exponential mechanism",
-            f"one of {len(candidates)} candidates by {type(score).__name__}", None, 1,
+        entry = self._ledger.charge(
+            spend,
+            "exponential mechanism",
+            f"one of {len(candidates)} candidates by {type(score).__name__}",
             sensitivity=f"score: {sensitivity}{', monotone' * monotone}",
+            noise="",
+            cells=1,
         )
         values = score.evaluate(self.__engine.count(score.queries()).expose())
         if len(values) != len(candidates):
             raise MethodError("The score does not have one value per candidate.")
         rule = None if feasible is None else lambda k: feasible(candidates[k])
-        winner = select(values, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone,
-                        feasible=rule, source=self.__randomness)
+        winner = select(
+            values,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            monotone=monotone,
+            feasible=rule,
+            source=self.__randomness,
+        )
         if winner is None:
             raise MethodError("No candidate is feasible; widen the public limit.")
         return Released(candidates[winner], NO_NOISE, "exponential mechanism", entry)
@@ -272,15 +289,25 @@ class Gate:
             NotPrivateError: not permitted with `allow_nonprivate=True`.
         """
         if not self._allow_nonprivate:
-            raise NotPrivateError("This method publishes exact statistics; it needs "
-                                  "allow_nonprivate=True, and its release is stamped not private.")
+            raise NotPrivateError(
+                "This method publishes exact statistics; it needs "
+                "allow_nonprivate=True, and its release is stamped not private."
+            )
         places = [self._places(names) for names in marginals]
-        entries = [self._enter(None, "exact table", _query(names), "none", "", 0)
-                   for names in marginals]
+        entries = [
+            self._ledger.charge(
+                None, "exact table", _query(names), sensitivity="none", noise="", cells=0
+            )
+            for names in marginals
+        ]
         exact = self.__engine.count(places).expose()
         return [
-            Released(NoisyTable(names, table.inside, float(table.outside)), NO_NOISE,
-                     "exact table", entry)
+            Released(
+                NoisyTable(names, table.inside, float(table.outside)),
+                NO_NOISE,
+                "exact table",
+                entry,
+            )
             for names, table, entry in zip(marginals, exact, entries, strict=True)
         ]
 
@@ -299,7 +326,7 @@ class Gate:
             conditions=tuple(self._conditions),
             leaks=drafted_leaks(self.schema),
         )
-        if any(entry.spent is None for entry in self._entries):
+        if any(entry.spent is None for entry in self.ledger):
             promise = promise.not_private("Exact statistics of the rows were published.")
         if not self.__randomness.secure:
             promise = promise.not_private("Its noise was drawn from a seed, so it can be removed.")
@@ -325,46 +352,27 @@ class Gate:
         return domain
 
     def _calibrate(self, law: LawName, spend: Fraction) -> NoiseLaw:
-        return calibrate(law, spend=spend, accounting=self.budget.accounting,
-                         neighbours=self.neighbours)
+        return calibrate(
+            law, spend=spend, accounting=self.budget.accounting, neighbours=self.neighbours
+        )
 
     def _selection_epsilon(self, spend: Fraction) -> Fraction:
         """ε of an exponential mechanism that costs `spend`; ρ = ε²/8 by its bounded range (Cesar &
         Rogers 2021)."""
         return spend if self.budget.accounting == "pure" else 2 * pure_within(spend)
 
-    def _require(self, spend: Fraction) -> None:
-        if spend <= 0:
-            raise MethodError("A step must cost more than nothing.")
-        if spend > self.remaining:
-            raise InsufficientBudgetError(
-                decimal_up(spend), decimal_down(self.remaining), self.budget.unit
-            )
-
     def _charge(
-        self,
-        spend: Fraction,
-        mechanism: str,
-        query: str,
-        law: NoiseLaw | None,
-        cells: int,
-        *,
-        sensitivity: str = "",
+        self, spend: Fraction, mechanism: str, query: str, law: NoiseLaw, cells: int
     ) -> int:
-        """Pay first; the number of the ledger entry."""
-        self._require(spend)
-        noise = describe(law) if law is not None else ""
-        known = sensitivity_text(law, self.neighbours) if law is not None else sensitivity
-        return self._enter(spend, mechanism, query, known, noise, cells)
-
-    def _enter(
-        self, spent: Fraction | None, mechanism: str, query: str, sensitivity: str, noise: str,
-        cells: int,
-    ) -> int:
-        number = len(self._entries) + 1
-        self._entries.append(Entry(number, mechanism, query, self.budget.accounting, spent,
-                                   sensitivity, noise, cells))
-        return number
+        """Pay for noise on a contingency table; the number of the ledger entry."""
+        return self._ledger.charge(
+            spend,
+            mechanism,
+            query,
+            sensitivity=sensitivity_text(law, self.neighbours),
+            noise=describe(law),
+            cells=cells,
+        )
 
     def _under(self, condition: str) -> None:
         if condition not in self._conditions:
@@ -381,4 +389,3 @@ def _require_dense(names: tuple[str, ...], domain: Domain) -> None:
             f"The table of {', '.join(names)} has {domain.n_cells:,} cells, too many to write out "
             f"(at most {MAX_CELLS:,}); take a filtered or lazy form, or coarser bins."
         )
-

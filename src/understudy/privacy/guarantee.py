@@ -65,7 +65,9 @@ class Guarantee:
         size = f"ε = {decimal_up(self.epsilon)}"
         if self.delta:
             size += f", δ = {decimal_up(self.delta)}"
-        rest = f" It holds under these conditions: {' '.join(self.conditions)}" * bool(self.conditions)
+        rest = f" It holds under these conditions: {' '.join(self.conditions)}" * bool(
+            self.conditions
+        )
         leaks = f" Left in, unpaid: {' '.join(self.leaks)}" * bool(self.leaks)
         return (
             f"{_KIND_WORDS[self.kind]} differential privacy with {size}: whatever is computed from "

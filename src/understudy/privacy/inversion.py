@@ -39,7 +39,7 @@ from understudy.privacy.rejection import compiled
 __all__ = ["InversionTable", "build_table", "draw", "table_cells"]
 
 LARGEST_TABLE: Final = 2**17
-"""Most cells a table may have: a discrete Laplace of scale 2,300, a Gaussian of stddev 9,000."""
+"""Most cells a table may have: a discrete Laplace of scale 2,600, a Gaussian of stddev 13,000."""
 
 _BITS: Final = 63
 _GUARD_BITS: Final = 96
@@ -80,7 +80,7 @@ class _Cells:
 
 
 def table_cells(linear: Fraction, quadratic: Fraction) -> float:
-    """Return about how many cells a table of this law has: where γ passes 71·log 2 + log(scale)."""
+    """Return an upper estimate of a table's cells: where γ passes 50 (tables end near 63·log 2)."""
     reach = 50.0
     slope, curve = float(linear), float(quadratic)
     if curve == 0.0:

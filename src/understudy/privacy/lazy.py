@@ -32,8 +32,9 @@ from numpy.typing import NDArray
 
 from understudy.engine import ExactCells
 from understudy.errors import MethodError
+from understudy.privacy.aggregates import Uniforms, binomial, negative_binomial
 from understudy.privacy.calibration import LawName
-from understudy.privacy.empty_cells import binomial, columns_of, fresh_cells, negative_binomial
+from understudy.privacy.empty_cells import columns_of, fresh_cells
 from understudy.privacy.filtered import in_units
 from understudy.privacy.laws import DiscreteLaplace, LatticeLaplace
 from understudy.privacy.randomness import Randomness
@@ -93,10 +94,12 @@ def lazy_records(
     noisy = exact.counts * int(1 / step) + units.sample(len(exact.counts), randomness)
     occupied = np.cumsum(np.maximum(noisy, 0))
     mass = int(occupied[-1]) if len(occupied) else 0
-    rate = math.exp(-float(1 / units.scale))
+    rate = float(1 / units.scale)
+    uniform = Uniforms(randomness)
     n_empty = domain.n_allowed - len(exact.codes)
-    positive = binomial(n_empty, rate / (1 + rate), randomness)
-    extra = negative_binomial(positive, -math.expm1(-float(1 / units.scale)), randomness)
+    positive = binomial(n_empty, _expit(-rate), uniform)
+    # Given that it is positive, a cell's count exceeds 1 by a geometric number of mean q/(1 − q).
+    extra = negative_binomial(positive, -math.exp(-rate) / math.expm1(-rate), uniform)
     outside = float(exact.outside + law.sample(1, randomness)[0])
     totals = NoisyTotals(
         columns,
@@ -116,9 +119,12 @@ def lazy_records(
     return Records(columns_of(codes, domain), totals)
 
 
-def _labels(
-    tokens: NDArray[np.int64], positive: int, randomness: Randomness
-) -> NDArray[np.int64]:
+def _expit(x: float) -> float:
+    """1 / (1 + e^(−x)) for x ≤ 0: the share of empty cells with positive noise at x = −rate."""
+    return math.exp(x) / (1 + math.exp(x))
+
+
+def _labels(tokens: NDArray[np.int64], positive: int, randomness: Randomness) -> NDArray[np.int64]:
     """Which positive empty cell (0..positive−1) each token belongs to."""
     labels = tokens.copy()
     is_extra = tokens >= positive
@@ -154,4 +160,3 @@ def below_each(bounds: NDArray[np.int64], randomness: Randomness) -> NDArray[np.
     while (over := np.flatnonzero(words > last)).size:
         words[over] = randomness.words(over.size)
     return (words % wide).astype(np.int64)
-

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from understudy.privacy.budget import Accounting, decimal_up
+from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.privacy.budget import Accounting, Budget, decimal_down, decimal_up, sequential
 
 
 @dataclass(frozen=True)
@@ -47,3 +48,73 @@ class Entry:
             "noise": self.noise,
             "cells": self.cells,
         }
+
+
+class Ledger:
+    """The steps of one release, and what its budget still allows.
+
+    Costs add up, in ε as in ρ (`budget.sequential`). Requests may depend on what was released
+    before: with every request refused that would exceed the budget, the sum is a privacy filter and
+    holds under fully adaptive composition (Rogers, Roth, Ullman & Vadhan 2016 for pure ε; Feldman &
+    Zrnic 2021 for zCDP).
+
+    Args:
+        budget: all that may be spent.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self._entries: list[Entry] = []
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every step so far."""
+        return tuple(self._entries)
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left, in the budget's unit (infinite steps not counted)."""
+        return self.budget.amount - sequential(
+            entry.spent or Fraction(0) for entry in self._entries
+        )
+
+    def require(self, amount: Fraction) -> None:
+        """Refuse an amount that cannot be paid.
+
+        Raises:
+            MethodError: not positive.
+            InsufficientBudgetError: more than is left.
+        """
+        if amount <= 0:
+            raise MethodError("A step must cost more than nothing.")
+        if amount > self.remaining:
+            raise InsufficientBudgetError(
+                decimal_up(amount), decimal_down(self.remaining), self.budget.unit
+            )
+
+    def charge(
+        self,
+        amount: Fraction | None,
+        mechanism: str,
+        query: str,
+        *,
+        sensitivity: str,
+        noise: str,
+        cells: int,
+    ) -> int:
+        """Pay for a step that has not been computed yet; None stands for an infinite cost.
+
+        Returns:
+            The number of the entry.
+
+        Raises:
+            InsufficientBudgetError: more than is left.
+        """
+        if amount is not None:
+            self.require(amount)
+        number = len(self._entries) + 1
+        accounting = self.budget.accounting
+        self._entries.append(
+            Entry(number, mechanism, query, accounting, amount, sensitivity, noise, cells)
+        )
+        return number

@@ -178,6 +178,6 @@ def select(
         alive = np.delete(alive, place)
         walked += 1
         if walked == LONGEST_WALK:
-            alive = alive[[feasible(int(index)) for index in alive]]
+            alive = alive[[bool(feasible(int(index))) for index in alive]]
             feasible = None
     return None

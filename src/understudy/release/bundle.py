@@ -35,14 +35,16 @@ def require_new(path: Path) -> None:
         ReleaseError: the folder is not empty, is a file, or its parent cannot be written.
     """
     if path.is_file() or (path.is_dir() and any(path.iterdir())):
-        raise ReleaseError(f"The output {str(path)!r} already exists; choose another folder, or "
-                           "remove it first.")
+        raise ReleaseError(
+            f"The output {str(path)!r} already exists; choose another folder, or remove it first."
+        )
     parent = path.absolute().parent
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise ReleaseError(f"The output {str(path)!r} cannot be written: no permission in "
-                           f"{str(parent)!r}.")
+        raise ReleaseError(
+            f"The output {str(path)!r} cannot be written: no permission in {str(parent)!r}."
+        )
 
 
 def write(release: Release, path: Path, *, csv: bool = False) -> Path:
@@ -63,8 +65,10 @@ def write(release: Release, path: Path, *, csv: bool = False) -> Path:
                 path.rmdir()
             folder.rename(path)
     except OSError as error:
-        raise ReleaseError(f"The release cannot be written to {str(path)!r}: {error.strerror}; "
-                           "nothing was left behind.") from None
+        raise ReleaseError(
+            f"The release cannot be written to {str(path)!r}: {error.strerror}; "
+            "nothing was left behind."
+        ) from None
     return path
 
 
@@ -135,10 +139,13 @@ def read(path: Path, *, frame: FrameKind = "pandas") -> Release:
             for k in range(1, manifest.sets + 1)
         )
     except (SchemaError, KeyError, TypeError, pl.exceptions.PolarsError, OSError):
-        raise ReleaseError(f"The release {str(path)!r} is incomplete or malformed, although its "
-                           "checksums fit; ask its publisher for a new copy.") from None
-    pages = {name: (path / name).read_text(encoding="utf-8") for name in _PAGES
-             if (path / name).exists()}
+        raise ReleaseError(
+            f"The release {str(path)!r} is incomplete or malformed, although its "
+            "checksums fit; ask its publisher for a new copy."
+        ) from None
+    pages = {
+        name: (path / name).read_text(encoding="utf-8") for name in _PAGES if (path / name).exists()
+    }
     return Release(tables, schema, manifest, measurements, frame, pages=lambda _: pages)
 
 
@@ -152,10 +159,14 @@ def _manifest(path: Path) -> dict[str, Any]:
         version = content["format"]
         assert isinstance(content["files"], dict)
     except (OSError, ValueError, KeyError, TypeError, AssertionError):
-        raise ReleaseError(f"{str(path)!r} is not a release: it has no readable {MANIFEST}.") from None
+        raise ReleaseError(
+            f"{str(path)!r} is not a release: it has no readable {MANIFEST}."
+        ) from None
     if version != FORMAT:
-        raise ReleaseError(f"The release {str(path)!r} has format {version}; this version of "
-                           f"Understudy reads format {FORMAT}. Install a version that fits.")
+        raise ReleaseError(
+            f"The release {str(path)!r} has format {version}; this version of "
+            f"Understudy reads format {FORMAT}. Install a version that fits."
+        )
     return dict(content)
 
 
@@ -163,8 +174,12 @@ def _check_files(path: Path, files: dict[str, str]) -> None:
     for name, digest in files.items():
         file = path / name
         if not file.resolve().is_relative_to(path.resolve()) or not file.is_file():
-            raise ReleaseError(f"The release {str(path)!r} lacks its file {name!r}; ask its "
-                               "publisher for a new copy.")
+            raise ReleaseError(
+                f"The release {str(path)!r} lacks its file {name!r}; ask its "
+                "publisher for a new copy."
+            )
         if _digest(file) != digest:
-            raise ReleaseError(f"The file {name!r} of the release {str(path)!r} was changed after "
-                               "it was published; ask its publisher for a new copy.")
+            raise ReleaseError(
+                f"The file {name!r} of the release {str(path)!r} was changed after "
+                "it was published; ask its publisher for a new copy."
+            )

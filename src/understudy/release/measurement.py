@@ -47,7 +47,9 @@ class Measurement:
     totals: dict[str, float] | None = None
 
     @classmethod
-    def of(cls, released: Released[NoisyTable | NoisyCells | NoisyTotals], name: str) -> Measurement:
+    def of(
+        cls, released: Released[NoisyTable | NoisyCells | NoisyTotals], name: str
+    ) -> Measurement:
         """The measurement in a released value."""
         value, noise = released.value, released.noise
         common = {
@@ -64,8 +66,12 @@ class Measurement:
             return cls(name=name, kind="table", codes=codes, counts=counts, **common)  # type: ignore[arg-type]
         if isinstance(value, NoisyCells):
             return cls(
-                name=name, kind="cells", codes=value.codes, counts=value.counts,
-                threshold=value.threshold, **common,  # type: ignore[arg-type]
+                name=name,
+                kind="cells",
+                codes=value.codes,
+                counts=value.counts,
+                threshold=value.threshold,
+                **common,  # type: ignore[arg-type]
             )
         empty = np.zeros(0, dtype=np.int64)
         totals = {"positive_cells": value.positive_cells, "positive_mass": value.positive_mass}
@@ -101,14 +107,25 @@ class Measurement:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any], cells: pl.DataFrame | None, schema: Schema) -> Measurement:
+    def from_json(
+        cls, data: dict[str, Any], cells: pl.DataFrame | None, schema: Schema
+    ) -> Measurement:
         """Read back what `to_json` and `frame` wrote."""
         columns = tuple(data["columns"])
         codes, counts = _cells_of(cells, columns, schema)
         return cls(
-            name=data["name"], kind=data["kind"], columns=columns, codes=codes, counts=counts,
-            outside=data["outside"], law=data["law"], scale=data["scale"], stddev=data["stddev"],
-            threshold=data["threshold"], entry=data["ledger_entry"], totals=data["totals"],
+            name=data["name"],
+            kind=data["kind"],
+            columns=columns,
+            codes=codes,
+            counts=counts,
+            outside=data["outside"],
+            law=data["law"],
+            scale=data["scale"],
+            stddev=data["stddev"],
+            threshold=data["threshold"],
+            entry=data["ledger_entry"],
+            totals=data["totals"],
         )
 
 
@@ -123,7 +140,9 @@ def _cells_of(
         labels = _distinct(schema.columns[name].labels)
         texts = cells.get_column(name).cast(pl.String).cast(pl.Enum(labels))
         places.append(texts.to_physical().to_numpy().astype(np.int64))
-    codes = np.ravel_multi_index(places, sizes) if places else np.zeros(cells.height, dtype=np.int64)
+    codes = (
+        np.ravel_multi_index(places, sizes) if places else np.zeros(cells.height, dtype=np.int64)
+    )
     return np.asarray(codes, dtype=np.int64), cells.get_column("count").to_numpy()
 
 

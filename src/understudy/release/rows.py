@@ -60,7 +60,9 @@ def _decode_column(
 ) -> pl.Series:
     dtype = dtype_of(column)
     if not isinstance(column, NUMERIC):
-        named = pl.Series([_as(value, dtype) for value in (*column.levels, *column.codes)], dtype=dtype)
+        named = pl.Series(
+            [_as(value, dtype) for value in (*column.levels, *column.codes)], dtype=dtype
+        )
         return named.gather(states).alias(name)
     codes = pl.Series([_as(code, dtype) for code in column.codes], dtype=dtype)
     ordinary = states < column.n_ordinary
@@ -152,8 +154,10 @@ def to_frame(table: pl.DataFrame, schema: Schema, kind: FrameKind) -> Any:
             plain = table.get_column(name).to_list()
             frame[name] = _nullable(plain, "Int64" if dtype == pl.Int64 else "boolean")
         elif dtype == pl.Enum:
-            frame[name] = frame[name].cat.as_ordered() if column.kind == "ordinal" else (
-                frame[name].cat.as_unordered()
+            frame[name] = (
+                frame[name].cat.as_ordered()
+                if column.kind == "ordinal"
+                else (frame[name].cat.as_unordered())
             )
     return frame
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ def is_laplace(law: str) -> bool:
     return any(word in law.lower() for word in ("laplace", "geometric"))
 
 
-@lru_cache(maxsize=None)
+@cache
 def laplace_sum_95(n: int) -> float:
     """The number of standard deviations that a sum of n Laplace variables exceeds 5 % of the time.
 
@@ -84,7 +84,7 @@ def false_positive_rate(law: str) -> float:
 
 
 def allowed_cells(measurement: Measurement, schema: Schema) -> NDArray[np.bool_]:
-    """Which cells of a whole table carry noise: all but the structural zeros; shape of the table."""
+    """Which cells of a table carry noise: all but structural zeros. Shape of the table."""
     index = [schema.names.index(name) for name in measurement.columns]
     return schema.domain.project(index).allowed_mask()
 

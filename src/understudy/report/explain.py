@@ -22,6 +22,12 @@ _NEIGHBOURS = {
     "add_remove": "one record added or removed",
     "replace": "one record replaced",
 }
+_LIMITS = (
+    "The promise is about taking part, not about the population: what the release teaches about "
+    "people in general applies to everyone alike, in the table or not. It protects one record; a "
+    "person with several records in the table is protected less. And promises add up: if the same "
+    "people are in several releases, the ε of these releases sum."
+)
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -87,7 +93,8 @@ def rounded_up(value: Fraction | float, digits: int = 4) -> str:
         context.prec, context.rounding = digits, ROUND_CEILING
         number = Decimal(exact.numerator) / Decimal(exact.denominator)
     sign, figures, power = number.normalize().as_tuple()
-    assert isinstance(power, int) and not sign
+    assert isinstance(power, int)
+    assert not sign
     if 1e-4 < number < 1e7 or not number:
         return format(number.normalize(), "f")
     power += len(figures) - 1
@@ -96,38 +103,39 @@ def rounded_up(value: Fraction | float, digits: int = 4) -> str:
     return exponent if mantissa == "1" else f"{mantissa} · {exponent}"
 
 
-def meaning(guarantee: Guarantee) -> tuple[str, ...]:
-    """What the promise means for a person in the table, paragraph by paragraph."""
+def meaning(guarantee: Guarantee) -> tuple[tuple[str, str], ...]:
+    """What the promise means for a person in the table: headings, each with a paragraph."""
     if is_not_private(guarantee) or guarantee.epsilon is None:
-        return (
+        text = (
             "Nothing is promised about the people in the confidential table. Treat this release as "
-            "you would treat the confidential table itself.",
+            "you would treat the confidential table itself."
         )
+        return (("No promise", text),)
     if guarantee.kind == "asymptotic":
-        return (
+        text = (
             "The proof behind this release holds only as the number of records grows without "
             "limit. For this table, with its finite number of records, nothing is proven: the ε "
-            "above is nominal and must not be read as a promise.",
+            "above is nominal and must not be read as a promise."
         )
+        return (("No promise for this table", text),)
     lead = "As long as the conditions below hold: c" if guarantee.kind == "conditional" else "C"
     return (
-        lead + _worlds(guarantee),
-        _guess(guarantee),
-        _about_values(guarantee),
-        "The promise is about taking part, not about the population. What the release teaches "
-        "about people in general applies to everyone alike, in the table or not. It protects one "
-        "record: a person with several records in the table is protected less. And promises add "
-        "up: if the same people are in several releases, so are their ε.",
+        ("Two worlds that look alike", lead + _worlds(guarantee)),
+        ("The best possible guess", _guess(guarantee)),
+        ("What the record says", _about_values(guarantee)),
+        ("What is not promised", _LIMITS),
     )
 
 
 def _worlds(guarantee: Guarantee) -> str:
     assert guarantee.epsilon is not None
     if guarantee.neighbours == "add_remove":
-        worlds = "in one a given person's record is in the confidential table, in the other it is not"
+        worlds = (
+            "in one a given person’s record is in the confidential table, in the other it is not"
+        )
     else:
         worlds = (
-            "in one the confidential table holds a given person's true record, in the other any "
+            "in one the confidential table holds a given person’s true record, in the other any "
             "other record in its place (the number of records is public)"
         )
     size = f"a factor of at most e^ε = {factor(guarantee.epsilon)}"
@@ -135,7 +143,9 @@ def _worlds(guarantee: Guarantee) -> str:
         size += f", plus δ = {rounded_up(guarantee.delta)}"
         odds = ""
     else:
-        odds = " So the odds of any conclusion about which world is real change by no more than that."
+        odds = (
+            " So the odds of any conclusion about which world is real change by no more than that."
+        )
     return (
         f"onsider two worlds: {worlds}. Everything else is the same. The probability of whatever "
         f"anyone computes or concludes from this release differs between them by {size}.{odds}"
@@ -145,16 +155,16 @@ def _worlds(guarantee: Guarantee) -> str:
 def _guess(guarantee: Guarantee) -> str:
     assert guarantee.epsilon is not None
     what = (
-        "whether one given person's record is in the table"
+        "whether one given person’s record is in the table"
         if guarantee.neighbours == "add_remove"
         else "which of two given records one person has in the table"
     )
     best = best_guess(guarantee.epsilon, guarantee.delta)
     return (
-        f"Someone who knows everyone else's records, has unlimited computing power and starts from "
+        f"Someone who knows everyone else’s records, has unlimited computing power and starts from "
         f"even odds can tell {what} with probability at most {best} (tossing a coin: 50 %). For "
-        f"comparison: ε = 0.1 allows {best_guess(0.1)}, ε = 1 {best_guess(1)}, "
-        f"ε = 3 {best_guess(3)}, ε = 10 {best_guess(10)}."
+        f"comparison: {best_guess(0.1)} at ε = 0.1, {best_guess(1)} at ε = 1, {best_guess(3)} at "
+        f"ε = 3, {best_guess(10)} at ε = 10."
     )
 
 

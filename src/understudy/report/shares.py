@@ -92,7 +92,9 @@ def _places(numbers: NDArray[np.float64], column: Column) -> NDArray[np.int64]:
     return np.asarray(places, dtype=np.int64)
 
 
-def mean_shares(tables: Sequence[pl.DataFrame], name: str, column: Column) -> NDArray[np.float64] | None:
+def mean_shares(
+    tables: Sequence[pl.DataFrame], name: str, column: Column
+) -> NDArray[np.float64] | None:
     """Share of each state, mean over the synthetic sets; None without rows."""
     filled = [table for table in tables if table.height]
     if not filled:
@@ -143,9 +145,7 @@ def _weight(
     return np.zeros(column.size) if noisy is None else noisy.counts
 
 
-def _rarest_pooled(
-    states: list[int], weight: NDArray[np.float64], at_most: int
-) -> list[list[int]]:
+def _rarest_pooled(states: list[int], weight: NDArray[np.float64], at_most: int) -> list[list[int]]:
     """Each state alone, in order; if there are too many, the rarest together at the end."""
     if len(states) <= at_most:
         return [[state] for state in states]

@@ -1,16 +1,9 @@
 """What is public about a table, declared before anyone looks at its rows."""
 
-from understudy.schema.column import (
-    NUMERIC,
-    Boolean,
-    Categorical,
-    Column,
-    Continuous,
-    Date,
-    Integer,
-    Ordinal,
-)
+from understudy.schema.column import NUMERIC, Column
 from understudy.schema.domain import Domain
+from understudy.schema.levels import Boolean, Categorical, Ordinal
+from understudy.schema.numeric import Continuous, Date, Integer
 from understudy.schema.rule import Range, Rule
 from understudy.schema.schema import Schema, Unit
 

@@ -68,7 +68,7 @@ class Domain:
         )
         return Domain(tuple(self.sizes[column] for column in columns), boxes)
 
-    def forbidden(self, columns: Sequence[NDArray[np.unsignedinteger]]) -> NDArray[np.bool_]:
+    def forbidden(self, columns: Sequence[NDArray[np.integer]]) -> NDArray[np.bool_]:
         """Which records lie in a forbidden box.
 
         Args:
@@ -239,7 +239,7 @@ def _share(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def box_contains(
     box: dict[int, frozenset[int]],
     sizes: Sequence[int],
-    columns: Sequence[NDArray[np.unsignedinteger]],
+    columns: Sequence[NDArray[np.integer]],
 ) -> NDArray[np.bool_]:
     """Which records (states per column, shape (n,)) lie in one forbidden box."""
     inside = np.ones(len(columns[0]), dtype=np.bool_)

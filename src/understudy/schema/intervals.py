@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -26,11 +27,12 @@ class Interval:
     spike: bool = False
 
 
+@lru_cache(maxsize=4096)  # asked for again whenever a schema's sizes are
 def integer_intervals(
     lower: int,
     upper: int,
-    bins: int | Sequence[int],
-    spikes: Sequence[int],
+    bins: int | tuple[int, ...],
+    spikes: tuple[int, ...],
     show: Callable[[int], str],
 ) -> tuple[Interval, ...]:
     """Intervals of the whole numbers lower..upper.
@@ -75,8 +77,9 @@ def _integer_starts(lower: int, upper: int, bins: int | Sequence[int]) -> list[i
     return list(bins[:-1])
 
 
+@lru_cache(maxsize=4096)
 def real_intervals(
-    lower: float, upper: float, bins: int | Sequence[float], spikes: Sequence[float]
+    lower: float, upper: float, bins: int | tuple[float, ...], spikes: tuple[float, ...]
 ) -> tuple[Interval, ...]:
     """Intervals [edge, next edge) of the real numbers lower..upper, the last one closed.
 
@@ -118,7 +121,7 @@ def _equal_edges(lower: float, upper: float, bins: int) -> list[float]:
 
 
 def _digits(number: float) -> str:
-    return f"{number:.12g}"
+    return f"{number + 0.0:.12g}"  # −0 is written 0
 
 
 def _in_order(found: list[Interval]) -> tuple[Interval, ...]:

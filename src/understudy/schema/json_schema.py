@@ -43,8 +43,17 @@ def _explain(definition: dict[str, Any], model: type[BaseModel]) -> None:
         explained |= _attributes(inspect.cleandoc(ancestor.__dict__.get("__doc__") or ""))
     for name, entry in definition["properties"].items():
         entry.pop("title", None)
+        _without_null(entry)
         if name in explained:
             entry["description"] = explained[name]
+
+
+def _without_null(entry: dict[str, Any]) -> None:
+    """An entry that may be absent is left out of the file; TOML has no null to write for it."""
+    if "default" in entry and entry["default"] is None:
+        del entry["default"]
+        choices = [choice for choice in entry.pop("anyOf") if choice != {"type": "null"}]
+        entry.update(choices[0] if len(choices) == 1 else {"anyOf": choices})
 
 
 def _attributes(docstring: str) -> dict[str, str]:

@@ -17,8 +17,10 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from understudy.errors import SchemaError
-from understudy.schema.column import NUMERIC, Column, Continuous, Date, Integer, Value
+from understudy.schema.column import NUMERIC, Column
+from understudy.schema.declaration import Value
 from understudy.schema.intervals import Interval
+from understudy.schema.numeric import Continuous, Date, Integer
 from understudy.schema.values import Code, same_value, text_of
 
 

@@ -11,17 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from understudy.errors import SchemaError
 from understudy.schema import toml
-from understudy.schema.column import (
-    Boolean,
-    Categorical,
-    Column,
-    Continuous,
-    Date,
-    Integer,
-    Ordinal,
-)
+from understudy.schema.column import Column
 from understudy.schema.domain import Domain
 from understudy.schema.json_schema import json_schema
+from understudy.schema.levels import Boolean, Categorical, Ordinal
+from understudy.schema.numeric import Continuous, Date, Integer
 from understudy.schema.rule import Range, Rule
 
 

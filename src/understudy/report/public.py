@@ -1,0 +1,129 @@
+"""The public page: one self-contained HTML file about a release, made from the release alone.
+
+It asks nothing of the network, follows the reader's light or dark mode, and stays within one
+megabyte: long lists are folded, then cut, and the page says what was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from understudy.release import Release
+from understudy.report import columns, explain, reliability, sections
+from understudy.report.text import clean, number, percent, prose, relative
+
+MAX_BYTES = 1_000_000
+FOLD = 60  # longer tables are folded
+# Most bytes of the lists that grow with a release; the cards of the columns get what is left.
+_ROOM = {
+    "ledger_row": 180_000,
+    "public_row": 90_000,
+    "measurement_row": 120_000,
+    "item": 30_000,
+}
+_SPARE = 500  # for the sentence that says what was left out
+
+
+def public_page(release: Release) -> str:
+    """The page for the public: guarantee, ledger, reliability, columns, fitness for use.
+
+    Args:
+        release: the release; nothing else is looked at.
+
+    Returns:
+        HTML text of at most `MAX_BYTES` bytes in UTF-8, the same for the same release.
+    """
+    page = _environment().get_template("public.html.jinja")
+    context = _context(release)
+    frame = page.render(**context, detail=columns.DETAILS[0], cards=(Markup(""), 0))
+    room = MAX_BYTES - _bytes(frame) - _SPARE
+    detail = columns.fitting_detail(release.schema, room)
+    drawn = (
+        _macro("card")(columns.card(release, position, name, detail), detail)
+        for position, name in enumerate(release.schema.names, start=1)
+    )
+    cards = _fitted(drawn, room, total=len(release.schema.names))
+    return page.render(**context, detail=detail, cards=cards)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("understudy", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=clean,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "number": number,
+        "prose": prose,
+        "relative": relative,
+    }
+    return environment
+
+
+def _macro(name: str) -> Callable[..., Markup]:
+    found: Callable[..., Markup] = getattr(
+        _environment().get_template("parts.html.jinja").module, name
+    )
+    return found
+
+
+def _context(release: Release) -> dict[str, Any]:
+    manifest, schema, guarantee = release.manifest, release.schema, release.guarantee
+    ledger = sections.ledger(manifest)
+    measured = [reliability.measurement_row(one, schema) for one in release.measurements]
+    relations = sections.relations(release)
+    doubtful_first = sorted(guarantee.public_inputs, key=lambda one: not one.note)
+    return {
+        "manifest": manifest,
+        "schema": schema,
+        "guarantee": guarantee,
+        "title": schema.title or "Synthetic data release",
+        "badge": explain.badge(guarantee),
+        "private": not explain.is_not_private(guarantee) and manifest.secure,
+        "meaning": explain.meaning(guarantee),
+        "conditions": _rows("item", guarantee.conditions),
+        "leaks": _rows("item", guarantee.leaks),
+        "public_rows": _rows("public_row", doubtful_first),
+        "n_doubtful": sum(bool(one.note) for one in guarantee.public_inputs),
+        "ledger": ledger,
+        "ledger_rows": _rows("ledger_row", ledger.rows),
+        "reliability": reliability.reliability(release),
+        "measurements": measured,
+        "measurement_rows": _rows("measurement_row", measured),
+        "relations": relations,
+        "groups": _rows("item", relations.groups),
+        "sets_words": sections.sets_words(manifest),
+        "fold": FOLD,
+    }
+
+
+def _rows(macro: str, items: Sequence[Any]) -> tuple[Markup, int]:
+    """Rows of a table, as many as its room holds, and how many were left out."""
+    render = _macro(macro)
+    return _fitted((render(item) for item in items), _ROOM[macro], total=len(items))
+
+
+def _fitted(pieces: Iterable[Markup], room: int, *, total: int) -> tuple[Markup, int]:
+    """Pieces up to a number of bytes; what does not fit is not even drawn."""
+    kept: list[Markup] = []
+    used = 0
+    for piece in pieces:
+        used += _bytes(piece)
+        if used > room:
+            break
+        kept.append(piece)
+    return Markup("").join(kept), total - len(kept)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode())

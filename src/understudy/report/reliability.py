@@ -1,0 +1,181 @@
+"""How reliable the measured numbers are: one line per measurement, a table, and sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.release import Measurement, Release
+from understudy.report.accuracy import (
+    factor_95,
+    false_positive_rate,
+    is_laplace,
+    n_measured,
+    noisy_total,
+)
+from understudy.report.text import law_words, times
+from understudy.schema import Schema
+
+_SHARES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
+
+
+@dataclass(frozen=True)
+class MeasurementRow:
+    """How far one released measurement can be relied on.
+
+    Attributes:
+        table: its columns.
+        kind: what was released of it, in words.
+        cells: noisy counts that were released.
+        noise: law in words.
+        stddev: standard deviation of the noise in one count, in records.
+        total: sum of the noisy counts.
+        relevant: smallest share of the records whose noise stays below a tenth of it (1 sd).
+        above: released counts above two standard deviations.
+    """
+
+    table: str
+    kind: str
+    cells: int
+    noise: str
+    stddev: float
+    total: float
+    relevant: float | None
+    above: int
+
+
+def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
+    """The line of one measurement in the table of reliability."""
+    totals = measurement.totals or {}
+    total = float(np.sum(measurement.counts)) + float(totals.get("positive_mass", 0))
+    stddev = measurement.stddev
+    relevant = 10 * stddev / total if total > 0 and measurement.kind == "table" else None
+    return MeasurementRow(
+        table=times(measurement.columns),
+        kind=_kind_words(measurement),
+        cells=n_measured(measurement, schema),
+        noise=law_words(measurement.law),
+        stddev=stddev,
+        total=total,
+        relevant=relevant if relevant is not None and relevant <= 1 else None,
+        above=int(np.sum(np.asarray(measurement.counts) > 2 * stddev)),
+    )
+
+
+def _kind_words(measurement: Measurement) -> str:
+    if measurement.kind == "table":
+        return "every cell"
+    if measurement.kind == "cells":
+        return f"cells of at least {measurement.threshold or 0:,.6g}"
+    return "totals only"
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """What noise alone does to counts of different sizes.
+
+    Attributes:
+        rows: for each share of the records: the share, the count, and the relative half width
+            (95 %) at each level of noise.
+        levels: standard deviations of the levels of noise.
+        total: noisy number of records; None if it is not positive.
+        sentences: the same for readers in a hurry.
+    """
+
+    rows: tuple[tuple[float, float, tuple[float, ...]], ...]
+    levels: tuple[float, ...]
+    total: float | None
+    sentences: tuple[str, ...]
+
+
+def reliability(release: Release) -> Reliability:
+    """How large a count must be to say something."""
+    tables = [one for one in release.measurements if one.kind == "table"]
+    total = noisy_total(tables, release.schema)
+    noisy = sorted((one for one in tables if one.stddev > 0), key=lambda one: one.stddev)
+    ends = noisy[:1] + [one for one in noisy[-1:] if one.stddev > 1.01 * noisy[0].stddev]
+    levels = tuple(one.stddev for one in ends)
+    widths = [factor_95(one.law, 1) * one.stddev for one in ends]
+    rows = tuple(
+        (share, share * total, tuple(width / (share * total) for width in widths))
+        for share in _SHARES
+        if total is not None and share * total >= 1 and levels
+    )
+    return Reliability(rows, levels, total, tuple(_sentences(release, noisy, total)))
+
+
+def _sentences(release: Release, noisy: Sequence[Measurement], total: float | None) -> list[str]:
+    if not release.measurements:
+        return ["The release comes without noisy measurements, so the noise cannot be shown here."]
+    found = []
+    if noisy:
+        found += [_distinguishable(noisy, release.schema), _unreliable(noisy, total)]
+    for one in release.measurements:
+        if one.kind == "totals" and one.totals:
+            found.append(_noise_mass(one, release.manifest.n_rows))
+        if one.kind == "cells":
+            found.append(_filtered(one, release.schema))
+    return found
+
+
+def _distinguishable(noisy: Sequence[Measurement], schema: Schema) -> str:
+    sizes = [n_measured(one, schema) for one in noisy]
+    above = sum(int(np.sum(np.asarray(one.counts) > 2 * one.stddev)) for one in noisy)
+    chance = sum(n * false_positive_rate(one.law) for n, one in zip(sizes, noisy, strict=True))
+    return (
+        f"{sum(sizes):,} counts were measured with noise. {above:,} of them lie more than two "
+        f"standard deviations above zero and can be told from an empty cell; were all cells empty, "
+        f"noise alone would lift about {chance:,.2g} that high."
+    )
+
+
+def _unreliable(noisy: Sequence[Measurement], total: float | None) -> str:
+    low, high = 3 * noisy[0].stddev, 3 * noisy[-1].stddev
+    size = (
+        f"{high:,.3g}"
+        if high < 1.01 * low
+        else f"{low:,.3g} to {high:,.3g}, depending on the table"
+    )
+    part = f" (up to {100 * high / total:.2g} % of all records)" if total else ""
+    return (
+        f"Counts below three standard deviations of their noise, here {size} records{part}, are "
+        "unreliable: do not publish, rank or compare them."
+    )
+
+
+def _noise_mass(measurement: Measurement, n_rows: int) -> str:
+    totals = measurement.totals or {}
+    mass, cells = totals.get("positive_mass", 0), totals.get("positive_cells", 0)
+    sentence = (
+        f"Of the table {times(measurement.columns)} only totals were released: "
+        f"{cells:,.6g} cells with a positive noisy count, {mass:,.6g} in sum."
+    )
+    if mass > n_rows:
+        noise = 1 - n_rows / mass
+        sentence += (
+            f" As there are about {n_rows:,} records, roughly {_floored(noise)} % of what the "
+            "synthetic rows were drawn from is noise."
+        )
+    return sentence
+
+
+def _floored(share: float) -> str:
+    """A percentage that is not rounded up to 100."""
+    return f"{math.floor(1000 * share) / 10:.1f}"
+
+
+def _filtered(measurement: Measurement, schema: Schema) -> str:
+    threshold = measurement.threshold or 0
+    sentence = (
+        f"Of the table {times(measurement.columns)} only the {len(measurement.codes):,} cells "
+        f"whose noisy count reached the public threshold {threshold:,.6g} were released; smaller groups "
+        "are gone, and some of the cells kept are empty cells lifted by noise"
+    )
+    if is_laplace(measurement.law) and measurement.stddev > 0:
+        index = [schema.names.index(name) for name in measurement.columns]
+        tail = math.exp(-threshold * math.sqrt(2) / measurement.stddev) / 2
+        sentence += f" (about {schema.domain.project(index).n_allowed * tail:,.2g} on average)"
+    return f"{sentence}."

@@ -1,0 +1,182 @@
+"""What the ledger, the relations between columns and the sets say, worked out from the release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from understudy.privacy.budget import decimal_up, exact
+from understudy.release import Manifest, Release
+from understudy.report.explain import rounded_up
+from understudy.report.text import times
+
+_UNITS = {"epsilon": "ε", "rho": "ρ"}
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """One paid step; `share` is its part of the stated budget, None if there is none."""
+
+    number: int
+    query: str
+    mechanism: str
+    cost: str
+    share: float | None
+    sensitivity: str
+    noise: str
+    cells: int
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The paid steps, and what they sum to.
+
+    Attributes:
+        rows: the steps.
+        unit: sign of the unit that the ledger is kept in.
+        total: sum of all costs.
+        stated: stated budget in that unit; "" if the manifest has none.
+        words: how the sum compares with the budget.
+    """
+
+    rows: tuple[LedgerRow, ...]
+    unit: str
+    total: str
+    stated: str
+    words: str
+
+
+def ledger(manifest: Manifest) -> Ledger:
+    """The ledger of a release, its total and the stated budget."""
+    entries = manifest.ledger
+    unit = manifest.budget.get("unit") or (
+        "rho" if any("rho" in one for one in entries) else "epsilon"
+    )
+    stated = manifest.budget.get("amount", manifest.budget.get(unit, ""))
+    amount = exact(stated) if stated else None
+    spent = [_spent(entry) for entry in entries]
+    rows = tuple(_ledger_row(one, cost, amount) for one, cost in zip(entries, spent, strict=True))
+    finite = [cost for cost in spent if cost is not None]
+    total = sum(finite, Fraction(0)) if len(finite) == len(spent) else None
+    shown = "∞" if total is None else decimal_up(total)
+    return Ledger(rows, _UNITS.get(unit, unit), shown, stated, _compared(total, amount))
+
+
+def _spent(entry: dict[str, Any]) -> Fraction | None:
+    for unit in _UNITS:
+        if entry.get(f"{unit}_exact") is not None:
+            return Fraction(entry[f"{unit}_exact"])
+        if entry.get(unit) is not None:
+            return exact(entry[unit])
+    return None
+
+
+def _ledger_row(entry: dict[str, Any], cost: Fraction | None, amount: Fraction | None) -> LedgerRow:
+    return LedgerRow(
+        number=entry["number"],
+        query=entry["query"],
+        mechanism=entry["mechanism"],
+        cost="∞" if cost is None else rounded_up(cost),
+        share=None if cost is None or not amount else float(cost / amount),
+        sensitivity=entry["sensitivity"],
+        noise=entry["noise"],
+        cells=entry["cells"],
+    )
+
+
+def _compared(total: Fraction | None, amount: Fraction | None) -> str:
+    if total is None:
+        return "At least one step has an infinite cost: it released exact values."
+    if amount is None:
+        return ""
+    if total > amount:
+        # Stated budgets are rounded up, so this is no rounding: say it aloud.
+        return "The steps cost more than the stated budget."
+    unspent = float((amount - total) / amount) if amount else 0.0
+    if unspent < 1e-9:  # the stated budget is a decimal, rounded up
+        return "The steps cost exactly the stated budget."
+    return f"The steps stay within the stated budget ({100 * unspent:.2g} % unspent)."
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Which pairs of columns were measured together.
+
+    Attributes:
+        sentence: what this means for the reader.
+        groups: tables that cover two columns or more, as text.
+    """
+
+    sentence: str
+    groups: tuple[str, ...]
+
+
+def relations(release: Release) -> Relations:
+    """Which associations the rows can carry, as far as the measurements tell."""
+    n = len(release.schema.names)
+    n_pairs = n * (n - 1) // 2
+    joint = list(dict.fromkeys(one.columns for one in release.measurements if len(one.columns) > 1))
+    groups = tuple(times(columns) for columns in joint)
+    if n < 2:
+        return Relations("The table has one column, so there are no associations to keep.", ())
+    if any(len(columns) == n for columns in joint):
+        return Relations(
+            "All columns were measured together in one table, so every association is kept as well "
+            "as the noise allows; in sparse tables that is not much.",
+            groups,
+        )
+    covered = {frozenset(pair) for columns in joint for pair in combinations(columns, 2)}
+    return Relations(_relation_words(release, len(covered), n_pairs), groups)
+
+
+def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
+    if release.manifest.method == "independent":
+        rules = (
+            " Only the declared impossible combinations link columns."
+            if release.schema.forbidden
+            else ""
+        )
+        return (
+            "Columns were drawn independently of each other. Associations between columns are NOT "
+            "preserved: cross-tabulations, correlations and regressions on these rows say nothing "
+            f"about the confidential table.{rules}"
+        )
+    if not release.measurements:
+        return (
+            "The release holds no noisy measurements, so this page cannot tell which associations "
+            f"were kept; see the documentation of the method “{release.manifest.method}”."
+        )
+    if not n_covered:
+        return (
+            "No released measurement covers two columns together. Take associations between "
+            "columns as not preserved."
+        )
+    return (
+        f"{n_covered:,} of {n_pairs:,} pairs of columns were measured together; their association "
+        "is kept up to noise. For every other pair the rows show at most what follows indirectly "
+        "through measured pairs; take their association as not preserved."
+    )
+
+
+def sets_words(manifest: Manifest) -> str:
+    """How the sets were made, and what this means for combining their results."""
+    if manifest.sets == 1:
+        return (
+            "There is one synthetic set. Nothing in it shows how much the results would change "
+            "with other noise; the released measurements and their scales do."
+        )
+    if manifest.sets_kind == "split":
+        return (
+            f"Each of the {manifest.sets} sets has a fit, privacy noise and a share of the budget "
+            "of its own. Analyse each set, then combine: differences between sets show the privacy "
+            "noise and the drawing of rows, so combining rules that use them can account for both."
+        )
+    return (
+        f"All {manifest.sets} sets were drawn from one noisy fit and share the same privacy noise. "
+        "Averaging over sets removes the randomness of drawing rows but not the privacy noise, and "
+        "differences between sets do not show that noise: combining rules that look at these "
+        "differences alone give intervals that are too narrow. Use the released measurements and "
+        "their scales to account for the noise."
+    )

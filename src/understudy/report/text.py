@@ -1,0 +1,83 @@
+"""Texts and numbers as people read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup, escape
+
+_LONGEST = 20_000
+# Controls, marks that turn the direction of text around, and halves of surrogate pairs.
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_LAWS = {
+    "discrete_laplace": "discrete Laplace (geometric)",
+    "lattice_laplace": "Laplace",
+    "discrete_gaussian": "discrete Gaussian",
+    "none": "no noise",
+}
+
+
+def clean(value: Any) -> Any:  # noqa: ANN401 - whatever a template prints
+    """Texts without control characters, and none so long that it fills the page."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def percent(share: float | None, places: int = 1) -> str:
+    """A share in per cent; tiny ones are not rounded to nothing.
+
+    Example:
+        >>> percent(0.1234), percent(0.0001), percent(-0.02), percent(None)
+        ('12.3 %', '< 0.1 %', '−2.0 %', '–')
+    """
+    if share is None:
+        return "–"
+    smallest = 10.0**-places
+    if 0 < 100 * share < smallest / 2:
+        return f"< {smallest:g} %"
+    return f"{100 * share:.{places}f} %".replace("-", "−")
+
+
+def relative(error: float) -> str:
+    """A relative error in per cent, to two digits.
+
+    Example:
+        >>> relative(0.00894), relative(0.446)
+        ('0.89 %', '45 %')
+    """
+    shown = 100 * error
+    return f"{shown:,.0f} %" if shown >= 10 else f"{shown:.2g} %"
+
+
+def number(value: float) -> str:
+    """A count or scale: whole if large, three digits if small.
+
+    Example:
+        >>> number(6379), number(13.394), number(-4)
+        ('6,379', '13.4', '−4')
+    """
+    text = f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def prose(text: str) -> Markup:
+    """A sentence with its powers set high and its numbers kept together with their signs."""
+    kept = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", str(escape(clean(text))))
+    kept = re.sub(r"([εδρ]|</sup>) = ", "\\1\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", kept)
+    return Markup(re.sub(r"e\^(\d?ε)", r"e<sup>\1</sup>", kept))  # noqa: S704 - escaped above
+
+
+def times(columns: Sequence[str]) -> str:
+    """A table's name: its columns crossed."""
+    return " × ".join(columns) or "number of records"
+
+
+def law_words(law: str) -> str:
+    """Name of a law of noise for people."""
+    return _LAWS.get(law, law.replace("_", " "))

@@ -1,0 +1,169 @@
+"""Columns on the number line: whole numbers, real numbers, dates."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from understudy.schema.declaration import Declaration, refuse_repeated_code
+from understudy.schema.intervals import Interval, integer_intervals, real_intervals
+from understudy.schema.values import Code, number_of, text_of
+
+DEFAULT_BINS = 20
+ONE_BIN_EACH = 50  # integers with at most this many values get one bin each
+EXACT_INTEGER = 2**53  # beyond it, float64 no longer holds every integer
+
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+
+
+class _Numeric(Declaration):
+    """Bounds, bins and spikes of a column on the number line.
+
+    Attributes:
+        lower: smallest value; smaller ones are clipped to it.
+        upper: largest value; larger ones are clipped to it.
+        bins: a public number of bins of equal width, or the list of public edges from `lower` to
+            `upper`.
+        spikes: values that many records share exactly (a zero of a semicontinuous variable); each
+            has a state of its own.
+    """
+
+    @model_validator(mode="after")
+    def _codes_apart(self) -> _Numeric:
+        refuse_repeated_code(self.codes)
+        low, high = self.bounds
+        for code in self.codes:
+            place = self.position(code)
+            if place is not None and low <= place <= high:
+                raise ValueError(
+                    f"code {text_of(code)!r} lies between lower and upper, so it cannot be told "
+                    "from a value; narrow the bounds or take the code off the list"
+                )
+        return self
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound on the number line (dates: days since 1970-01-01)."""
+        raise NotImplementedError
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        """Ordinary states, in the order of the number line; a spike precedes the bin it is in."""
+        raise NotImplementedError
+
+    @property
+    def n_ordinary(self) -> int:
+        """Number of bins and spikes."""
+        return len(self.intervals)
+
+    def position(self, value: Code) -> float | None:
+        """Place of a declared value on the number line; None if it has none (text, say)."""
+        return number_of(value)
+
+    def _ordinary_labels(self) -> tuple[str, ...]:
+        return tuple(interval.label for interval in self.intervals)
+
+    def model_post_init(self, _context: Any, /) -> None:  # noqa: ANN401 - pydantic's signature
+        """Lay the intervals once, so that bad edges are found when the schema is read."""
+        assert self.intervals
+
+
+class Integer(_Numeric):
+    """Whole numbers from `lower` to `upper`, both included."""
+
+    kind: Literal["integer"]
+    lower: int
+    upper: int
+    bins: int | tuple[int, ...] | None = None
+    spikes: tuple[int, ...] = ()
+
+    @field_validator("lower", "upper")
+    @classmethod
+    def _exact(cls, value: int) -> int:
+        if abs(value) > EXACT_INTEGER:
+            raise ValueError(
+                "must lie within ±2^53; declare identifiers as categorical, or leave them out"
+            )
+        return value
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound."""
+        return float(self.lower), float(self.upper)
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        """Bins of whole numbers, and spikes."""
+        return integer_intervals(self.lower, self.upper, self._bins(), self.spikes, str)
+
+    def _bins(self) -> int | tuple[int, ...]:
+        if self.bins is not None:
+            return self.bins
+        n_values = self.upper - self.lower + 1
+        return n_values if n_values <= ONE_BIN_EACH else DEFAULT_BINS
+
+
+class Continuous(_Numeric):
+    """Real numbers from `lower` to `upper`.
+
+    Attributes:
+        decimals: number of decimals that released values are rounded to.
+    """
+
+    kind: Literal["continuous"]
+    lower: float = Field(allow_inf_nan=False)
+    upper: float = Field(allow_inf_nan=False)
+    bins: int | tuple[float, ...] = DEFAULT_BINS
+    spikes: tuple[float, ...] = ()
+    decimals: int | None = Field(default=None, ge=0, le=12)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound."""
+        return self.lower, self.upper
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        """Half-open bins (the last one closed), and spikes."""
+        return real_intervals(self.lower, self.upper, self.bins, self.spikes)
+
+
+class Date(_Numeric):
+    """Calendar days from `lower` to `upper`, both included."""
+
+    kind: Literal["date"]
+    lower: datetime.date
+    upper: datetime.date
+    bins: int | tuple[datetime.date, ...] = DEFAULT_BINS
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound in days since 1970-01-01."""
+        return float(_day(self.lower)), float(_day(self.upper))
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        """Bins of days."""
+        bins = self.bins if isinstance(self.bins, int) else tuple(_day(edge) for edge in self.bins)
+        return integer_intervals(_day(self.lower), _day(self.upper), bins, (), _iso)
+
+    def position(self, value: Code) -> float | None:
+        """Days since 1970-01-01 of a date, also of one written as text; else None."""
+        if isinstance(value, str) and _ISO_DAY.fullmatch(value.strip()):
+            try:
+                value = datetime.date.fromisoformat(value.strip())
+            except ValueError:
+                return None
+        return float(_day(value)) if isinstance(value, datetime.date) else None
+
+
+def _day(date: datetime.date) -> int:
+    return date.toordinal() - _EPOCH
+
+
+def _iso(day: int) -> str:
+    return datetime.date.fromordinal(day + _EPOCH).isoformat()

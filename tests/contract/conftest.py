@@ -1,0 +1,298 @@
+"""The table of cases: every method, with the options that change what it asks of the gate.
+
+A method that joins `METHODS` is tested with its defaults; a row in `OPTIONS` adds its options. Tests
+take cases by naming an argument of `pytest_generate_tests`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from understudy.errors import MethodError
+from understudy.methods import METHODS, configure
+from understudy.privacy.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.randomness import SeededRandomness
+
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "independent": [{}, {"law": "geometric"}, {"law": "laplace"}],
+    "laplace": [
+        {"form": form, "law": law}
+        for form in ("dense", "filtered", "lazy")
+        for law in ("geometric", "laplace")
+    ],
+}
+DELTAS = ("0", "0.000001")
+ROW_LIMIT = 60
+
+COLUMNS = """
+[columns.sex]
+kind = "categorical"
+levels = ["f", "m"]
+reviewed = true
+source = "codebook"
+[columns.age]
+kind = "integer"
+lower = 0
+upper = 99
+bins = [0, 18, 65, 99]
+missing = [""]
+reviewed = true
+source = "codebook"
+[columns.job]
+kind = "ordinal"
+levels = ["none", "worker", "boss"]
+missing = ["?"]
+reviewed = true
+source = "codebook"
+[columns.income]
+kind = "continuous"
+lower = 0
+upper = 100
+bins = 2
+spikes = [0]
+decimals = 1
+not_applicable = [-1]
+reviewed = true
+source = "codebook"
+[columns.moved]
+kind = "date"
+lower = 2000-01-01
+upper = 2009-12-31
+bins = [2000-01-01, 2005-01-01, 2009-12-31]
+reviewed = true
+source = "codebook"
+[columns.smokes]
+kind = "boolean"
+missing = [""]
+reviewed = true
+source = "codebook"
+[[forbidden]]
+where = { age = { lower = 0, upper = 17 }, job = ["worker", "boss"] }
+reviewed = true
+source = "law"
+[[forbidden]]
+where = { job = "none", income = { lower = 50, upper = 100 } }
+reviewed = true
+source = "law"
+"""
+# For each column its states: a value as it stands in the data, and the label of the state.
+STATES: dict[str, list[tuple[Any, str]]] = {
+    "sex": [("f", "f"), ("m", "m")],
+    "age": [(7, "0 to 17"), (40, "18 to 64"), (99, "65 to 99"), (None, "(empty)")],
+    "job": [("none", "none"), ("worker", "worker"), ("boss", "boss"), ("?", "?")],
+    "income": [(0.0, "0"), (0.5, "[0, 50)"), (50.0, "[50, 100]"), (-1.0, "-1")],
+    "moved": [
+        (datetime.date(2004, 12, 31), "2000-01-01 to 2004-12-31"),
+        (datetime.date(2005, 1, 1), "2005-01-01 to 2009-12-31"),
+    ],
+    "smokes": [(True, "true"), (False, "false"), (None, "(empty)")],
+}
+TYPES = {
+    "sex": pl.String(),
+    "age": pl.Int64(),
+    "job": pl.String(),
+    "income": pl.Float64(),
+    "moved": pl.Date(),
+    "smokes": pl.Boolean(),
+}
+OUTSIDE = {"sex": "x", "age": 40, "job": "king", "income": 5.0, "moved": None, "smokes": True}
+
+
+def is_forbidden(record: dict[str, Any]) -> bool:
+    """The two rules of the schema, written out by hand."""
+    child = record["age"] is not None and record["age"] < 18
+    paid = record["income"] is not None and record["income"] >= 50
+    return (child and record["job"] in {"worker", "boss"}) or (record["job"] == "none" and paid)
+
+
+@dataclass(frozen=True)
+class People:
+    """Rows for the schema, and what an obvious program counts in them.
+
+    Attributes:
+        records: one dictionary per row.
+        labels: the labels of the row's states; None for a row out of domain.
+    """
+
+    records: tuple[dict[str, Any], ...] = ()
+    labels: tuple[dict[str, str] | None, ...] = ()
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        return pl.DataFrame(list(self.records), schema=TYPES)
+
+    def counts(self, columns: tuple[str, ...]) -> Counter[tuple[str, ...]]:
+        """Rows in each occupied cell of a table."""
+        return Counter(tuple(row[name] for name in columns) for row in self.labels if row)
+
+    def __add__(self, other: People) -> People:
+        return People(self.records + other.records, self.labels + other.labels)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+NOBODY = People()
+STRANGER = People((OUTSIDE,), (None,))
+
+
+def people(n: int, seed: int = 0) -> People:
+    """Rows inside the domain, drawn cell by cell; one in eight stands in one and the same cell."""
+    rng = np.random.default_rng(seed)
+    found: list[tuple[dict[str, Any], dict[str, str]]] = []
+    while len(found) < n:
+        states = {name: one[rng.integers(len(one))] for name, one in STATES.items()}
+        record = {name: value for name, (value, _) in states.items()}
+        if not is_forbidden(record):
+            found.append((record, {name: label for name, (_, label) in states.items()}))
+        if len(found) % 8 == 7:
+            found.append(found[0])
+    found = found[:n]
+    return People(tuple(record for record, _ in found), tuple(labels for _, labels in found))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method, its options, and the kind of release that is asked of it."""
+
+    method: str
+    options: dict[str, Any] = field(default_factory=dict)
+    delta: str = "0"
+    rows: str = "private"
+    sets: int = 1
+
+    def __str__(self) -> str:
+        options = [f"{name}={value}" for name, value in self.options.items()]
+        kind = f"{self.sets}-{self.sets_kind}" if self.sets > 1 else "1"
+        return "-".join([self.method, *options, f"delta={self.delta}", self.rows, kind])
+
+    @property
+    def configured(self) -> Any:
+        return configure(self.method, self.options)
+
+    @property
+    def sets_kind(self) -> str:
+        return str(self.configured.sets)
+
+    def schema(self, n_rows: int, columns: str = COLUMNS) -> us.Schema:
+        """The schema under which a table of so many rows is released."""
+        public = self.rows == "public"
+        head = f"n_rows = {n_rows}" if public else f"row_limit = {ROW_LIMIT}"
+        return us.Schema.loads(f'rows = "{self.rows}"\n{head}\n{columns}')
+
+    def budget(self, epsilon: str = "1") -> Budget:
+        return Budget.of(epsilon, self.delta)
+
+    def huge(self) -> str:
+        """An ε at which noise is next to nothing: ρ grows like ε, noise like 1/√ρ."""
+        return "10000" if self.delta == "0" else "10000000"
+
+    def arguments(self, epsilon: str = "1") -> dict[str, Any]:
+        return {
+            "epsilon": epsilon,
+            "delta": self.delta,
+            "method": self.method,
+            "sets": self.sets,
+            "options": self.options,
+        }
+
+    def plan(self, n_rows: int, epsilon: str = "1") -> us.Plan:
+        return us.plan(self.schema(n_rows), **self.arguments(epsilon))
+
+    def release(self, rows: People, epsilon: str = "1", **more: Any) -> us.Release:
+        schema = self.schema(len(rows))
+        return us.synthesize(rows.frame, schema, **self.arguments(epsilon), **more)
+
+    def gate(self, engine: Any, epsilon: str = "1") -> Gate:
+        return Gate(engine, self.budget(epsilon), SeededRandomness(1))
+
+    def ask(self, gate: Gate, spend: Fraction) -> None:
+        """What one fit asks of the gate."""
+        if self.configured.draws_records(gate.schema):
+            self.configured.synthesize(gate, 10, spend)
+        else:
+            self.configured.fit(gate, spend)
+
+
+def _accepted(case: Case) -> bool:
+    try:
+        case.plan(10)
+    except MethodError:
+        return False
+    return True
+
+
+def _cases() -> list[Case]:
+    """What each method accepts, of: options × δ × private and public rows × sets."""
+    found = []
+    for name, kind in METHODS.items():
+        chooses_sets = "sets" in {one.name for one in fields(kind)}  # type: ignore[arg-type]
+        for options in OPTIONS.get(name, [{}]):
+            several = [options | {"sets": k} for k in ("free", "split")] if chooses_sets else []
+            for delta in DELTAS:
+                for rows in ("private", "public"):
+                    found.append(Case(name, options, delta, rows))
+                    found += [Case(name, o, delta, rows, 3) for o in several or [options]]
+    return [case for case in found if _accepted(case)]
+
+
+CASES = _cases()
+ONE_SET = [case for case in CASES if case.sets == 1]
+DRAWING = [case for case in ONE_SET if case.configured.draws_records(case.schema(10))]
+MODELLING = [case for case in ONE_SET if case not in DRAWING]
+SELECTIONS = {
+    "case": CASES,
+    "one_set": ONE_SET,
+    "several": [case for case in CASES if case.sets > 1],
+    "private": [case for case in ONE_SET if case.rows == "private"],
+    "drawing": DRAWING,
+    "modelling": MODELLING,
+    "whole_counts": [case for case in MODELLING if case.options.get("law") != "laplace"],
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    for argument, cases in SELECTIONS.items():
+        if argument in metafunc.fixturenames:
+            metafunc.parametrize(argument, cases, ids=str)
+
+
+@pytest.fixture(scope="session")
+def cases() -> list[Case]:
+    """The whole table."""
+    return CASES
+
+
+@pytest.fixture(scope="session")
+def some() -> Callable[..., People]:
+    """Makes rows inside the domain: `some(n)`."""
+    return people
+
+
+@pytest.fixture(scope="session")
+def nobody() -> People:
+    """No rows."""
+    return NOBODY
+
+
+@pytest.fixture(scope="session")
+def stranger() -> People:
+    """One row out of domain."""
+    return STRANGER
+
+
+@pytest.fixture(scope="session")
+def forbidden() -> Callable[[dict[str, Any]], bool]:
+    """Whether a record is impossible."""
+    return is_forbidden

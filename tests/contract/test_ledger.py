@@ -1,0 +1,127 @@
+"""Nothing is asked of the rows before it is paid, and nothing is paid beyond the stated budget."""
+
+from fractions import Fraction
+
+import pytest
+
+from understudy.errors import InsufficientBudgetError
+from understudy.methods import METHODS
+
+
+class Asked(Exception):
+    """The engine was asked."""
+
+
+class Refusing:
+    """An engine that gives no answer and counts how often it was asked."""
+
+    def __init__(self, schema):
+        self.schema = schema
+        self.asked = 0
+
+    def total(self, *_):
+        self.asked += 1
+        raise Asked
+
+    count = occupied = total
+
+
+def spent(release):
+    entries = release.manifest.ledger
+    return sum(Fraction(e.get("epsilon_exact") or e["rho_exact"]) for e in entries)
+
+
+def test_every_method_has_cases_of_both_kinds_of_rows(cases):
+    assert {(one.method, one.rows) for one in cases} == {
+        (name, rows) for name in METHODS for rows in ("private", "public")
+    }
+
+
+@pytest.mark.parametrize("epsilon", ["0.3", "1", "7.123456789123456789"])
+def test_the_steps_never_cost_more_than_the_budget(case, some, epsilon):
+    release = case.release(some(20), epsilon)
+    assert 0 < spent(release) <= case.budget(epsilon).amount
+    assert release.guarantee.epsilon == Fraction(epsilon)
+    assert release.guarantee.delta == Fraction(case.delta)
+
+
+def test_a_fit_is_charged_before_the_rows_are_asked(one_set):
+    engine = Refusing(one_set.schema(10))
+    gate = one_set.gate(engine)
+    with pytest.raises(Asked):
+        one_set.ask(gate, gate.budget.amount / 2)
+    assert engine.asked == 1
+    assert gate.ledger
+    assert gate.budget.amount / 2 <= gate.remaining < gate.budget.amount
+
+
+def test_the_number_of_rows_is_charged_before_the_rows_are_asked(private):
+    gate = private.gate(Refusing(private.schema(10)))
+    with pytest.raises(Asked):
+        gate.count_rows(spend=gate.budget.amount / 3)
+    assert gate.remaining == gate.budget.amount * 2 / 3
+
+
+def test_an_overdraft_is_refused_and_the_rows_are_never_asked(one_set):
+    engine = Refusing(one_set.schema(10))
+    gate = one_set.gate(engine)
+    with pytest.raises(InsufficientBudgetError):
+        one_set.ask(gate, gate.budget.amount + Fraction(1, 10**12))
+    assert engine.asked == 0
+    assert gate.remaining == gate.budget.amount
+
+
+def test_what_was_spent_cannot_be_spent_again(one_set):
+    engine = Refusing(one_set.schema(10))
+    gate = one_set.gate(engine)
+    with pytest.raises(Asked):
+        one_set.ask(gate, gate.budget.amount)
+    with pytest.raises(InsufficientBudgetError):
+        one_set.ask(gate, Fraction(1, 10**6))
+    assert engine.asked == 1
+
+
+def test_the_plan_is_what_happens(case, some):
+    plan, release = case.plan(20), case.release(some(20))
+    steps = [step for step in release.manifest.ledger if step["query"] != "number of rows"]
+    costs = [Fraction(step.get("epsilon_exact") or step["rho_exact"]) for step in steps]
+    planned = plan.tables * plan.fits
+    assert [step["query"] for step in steps] == [
+        f"counts by {' × '.join(table.columns)}" for table in planned
+    ]
+    assert [step["noise"] for step in steps] == [table.noise for table in planned]
+    assert [step["cells"] for step in steps] == [table.n_cells for table in planned]
+    assert costs == [table.share * plan.budget.amount for table in planned]
+    assert [(m.stddev, m.threshold) for m in release.measurements] == [
+        (table.stddev, table.threshold) for table in planned
+    ]
+    manifest = release.manifest
+    assert (manifest.method, manifest.options) == (plan.method, plan.options)
+    assert (manifest.sets, manifest.sets_kind) == (plan.sets, plan.sets_kind)
+    assert manifest.rows_obtained == plan.rows_noise
+    assert release.guarantee.neighbours == plan.neighbours
+
+
+def test_private_rows_are_bought_once_and_public_ones_not_at_all(case, some):
+    steps = [step["query"] for step in case.release(some(20)).manifest.ledger]
+    assert steps.count("number of rows") == (case.rows == "private")
+
+
+def metadata(release):
+    """All that is said about a release but what holds noise: the number of rows, the counts."""
+    manifest = {k: v for k, v in release.manifest.to_json().items() if k != "n_rows"}
+    noisy = {"outside", "totals", "cells"}
+    tables = [one.to_json() for one in release.measurements]
+    kept = [{k: v for k, v in table.items() if k not in noisy} for table in tables]
+    sizes = [len(one.codes) for one in release.measurements if one.kind == "table"]
+    return manifest, kept, sizes, [table.schema for table in release.tables]
+
+
+@pytest.mark.parametrize("base", [0, 30])
+@pytest.mark.parametrize("extra", ["inside", "outside"])
+def test_neighbouring_tables_have_the_same_ledger_and_metadata(case, some, stranger, base, extra):
+    one_more = some(1, seed=5) if extra == "inside" else stranger
+    table, neighbour = some(base), some(base) + one_more
+    if case.rows == "public":
+        table = table + some(1, seed=6)
+    assert metadata(case.release(table)) == metadata(case.release(neighbour))

@@ -1,0 +1,61 @@
+"""What a seed fixes, and what a release then says of itself."""
+
+import pytest
+
+import understudy as us
+from understudy.errors import MethodError
+
+
+def content(release):
+    measured = [(m.codes.tolist(), m.counts.tolist(), m.outside) for m in release.measurements]
+    return [table.rows() for table in release.tables], measured, release.manifest.to_json()
+
+
+def test_a_noise_seed_fixes_the_release_and_stamps_it_not_private(case, some):
+    one, two = (case.release(some(20), insecure_noise_seed=3) for _ in range(2))
+    assert content(one) == content(two)
+    assert one.guarantee.kind == "none"
+    assert one.guarantee.epsilon is None
+    assert "NOT private" in one.guarantee.statement
+    assert not one.manifest.secure
+
+
+def test_another_noise_seed_gives_another_release(one_set, some):
+    one, two = (one_set.release(some(20), insecure_noise_seed=k) for k in (3, 4))
+    assert content(one)[:2] != content(two)[:2]
+
+
+def test_without_a_noise_seed_two_runs_differ(case, some):
+    """A false alarm would need equal noise in every table: probability below 1e-6 per case."""
+    one, two = (case.release(some(20)) for _ in range(2))
+    assert content(one)[:2] != content(two)[:2]
+    assert one.manifest.secure
+    assert one.guarantee.kind == ("pure" if case.delta == "0" else "approximate")
+    assert one.manifest.sampling_seed is None
+
+
+class Unreadable:
+    """Data that must not be looked at."""
+
+
+def test_where_drawing_is_the_mechanism_a_seed_is_refused_before_the_rows_are_read(drawing):
+    with pytest.raises(MethodError, match="no seed is accepted"):
+        us.synthesize(Unreadable(), drawing.schema(10), **drawing.arguments(), seed=1)
+
+
+def test_a_seed_is_recorded_and_leaves_the_release_private(modelling, some):
+    release = modelling.release(some(20), seed=17)
+    assert release.manifest.sampling_seed == 17
+    assert release.manifest.secure
+    assert release.guarantee.kind != "none"
+
+
+def test_a_seed_fixes_the_records_but_neither_their_order_nor_the_noise(whole_counts, some):
+    """With next to no noise, two runs draw the same records. A false alarm: the two orders agree
+    (below 1e-6), or the noise of every table does (below 1e-6 per case)."""
+    case = whole_counts
+    one, two = (case.release(some(40), case.huge(), seed=17).tables[0].rows() for _ in range(2))
+    assert sorted(one, key=repr) == sorted(two, key=repr)
+    assert one != two
+    three, four = (case.release(some(40), seed=17) for _ in range(2))
+    assert content(three)[1] != content(four)[1]

@@ -1,0 +1,29 @@
+"""With next to no noise a release holds the truth, so nothing but noise stands between the two."""
+
+import numpy as np
+import pytest
+
+TOLERANCE = 0.25
+"""Noise beyond it in any cell: probability below 1e-10 per case, by the scales at `Case.huge`."""
+
+
+def measured(one, schema):
+    """Label tuple → noisy count, structural zeros and whatever else stands at 0 left out."""
+    frame = one.frame(schema)
+    return {row[:-1]: row[-1] for row in frame.iter_rows() if abs(row[-1]) > TOLERANCE}
+
+
+def test_tables_are_the_exact_tables(case, some, stranger):
+    rows = some(40) + stranger + stranger
+    release = case.release(rows, case.huge())
+    assert release.manifest.n_rows == len(rows)
+    for one in release.measurements:
+        exact = rows.counts(one.columns)
+        if one.kind == "totals":
+            assert one.totals["positive_mass"] == pytest.approx(exact.total(), abs=1)
+            continue
+        noisy = measured(one, release.schema)
+        sure = {cell for cell, n in exact.items() if n > (one.threshold or 0)}
+        assert sure <= set(noisy) <= set(exact)
+        assert noisy == pytest.approx({cell: exact[cell] for cell in noisy}, abs=TOLERANCE)
+        assert one.outside == pytest.approx(len(rows) - exact.total(), abs=TOLERANCE)

@@ -1,0 +1,216 @@
+"""The exponential mechanism: its law, its feasibility rule, and the ε that it really spends."""
+
+import math
+from fractions import Fraction as F
+from itertools import combinations_with_replacement, pairwise, product
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from understudy.privacy import selection
+from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.selection import lattice_gaps, select, selection_rate, zcdp_cost
+
+# A correct sampler fails one chi-square test with probability 1e-6; seeds are fixed.
+LEVEL = 1e-6
+SCORES = np.array([1.25, -0.5, 3.1, 2.9, 0.0, 3.0])
+
+
+def probabilities(scores, *, epsilon, sensitivity, monotone, feasible=None):
+    """The law after rounding to the lattice, from the gaps that the sampler uses."""
+    rate = selection_rate(epsilon, monotone=monotone)
+    exponents = [float(-rate * int(gap)) for gap in lattice_gaps(scores, sensitivity)]
+    weights = np.exp(exponents)
+    if feasible is not None:
+        weights *= [feasible(i) for i in range(weights.size)]
+    return weights / weights.sum()
+
+
+def frequencies(n, source, scores, **options):
+    drawn = [select(scores, source=source, **options) for _ in range(n)]
+    return np.bincount(drawn, minlength=scores.size)
+
+
+def odd(index):
+    return index % 2 == 1
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+@pytest.mark.parametrize("feasible", [None, odd], ids=["all", "odd only"])
+@pytest.mark.parametrize("epsilon", [F(1, 2), F(2)])
+def test_winners_follow_the_exponential_mechanism(monotone, feasible, epsilon):
+    options = {"epsilon": epsilon, "sensitivity": F(3, 2), "monotone": monotone}
+    expected = probabilities(SCORES, feasible=feasible, **options)
+    ideal = np.exp(float(epsilon / F(3, 2)) / (1 if monotone else 2) * SCORES)
+    ideal *= 1 if feasible is None else np.arange(6) % 2
+    assert expected == pytest.approx(ideal / ideal.sum(), rel=1e-5)
+    seen = frequencies(6000, SeededRandomness(1), SCORES, feasible=feasible, **options)
+    alive = expected > 0
+    assert seen[~alive].sum() == 0
+    assert chisquare(seen[alive], 6000 * expected[alive]).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("wrong", [F(7, 10), F(13, 10)])
+def test_the_same_test_rejects_another_epsilon(wrong):
+    options = {"sensitivity": F(1), "monotone": True, "feasible": lambda index: index < 4}
+    seen = frequencies(6000, SeededRandomness(2), SCORES, epsilon=wrong, **options)
+    expected = probabilities(SCORES, epsilon=F(1), **options)
+    assert chisquare(seen[:4], 6000 * expected[:4]).pvalue < LEVEL
+
+
+def test_the_law_is_the_same_when_the_walk_is_cut_short(monkeypatch):
+    monkeypatch.setattr(selection, "LONGEST_WALK", 2)
+    scores = np.concatenate([np.full(6, 3.0), [0.0, 1.0, 2.0]])
+    options = {"epsilon": F(2), "sensitivity": F(1), "monotone": False}
+    options["feasible"] = lambda index: index >= 6
+    seen = frequencies(6000, SeededRandomness(3), scores, **options)
+    expected = probabilities(scores, **options)
+    assert seen[:6].sum() == 0
+    assert chisquare(seen[6:], 6000 * expected[6:]).pvalue > LEVEL
+
+
+def test_the_rule_is_asked_about_drawn_candidates_only_and_once_each():
+    asked = []
+
+    def feasible(index):
+        asked.append(index)
+        return index == 2
+
+    scores = np.array([100.0, 90.0, 80.0, -1000.0])
+    options = {"epsilon": F(100), "sensitivity": F(1), "monotone": True}
+    assert select(scores, feasible=feasible, source=SeededRandomness(4), **options) == 2
+    assert asked == [0, 1, 2]
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 31, 32, 33, 100])
+def test_none_when_nothing_is_feasible(n):
+    options = {"epsilon": F(1), "sensitivity": F(1), "monotone": False}
+    source = SeededRandomness(5)
+    assert select(np.zeros(n), feasible=lambda _: False, source=source, **options) is None
+
+
+def test_many_candidates_and_a_walk_through_infeasible_ones():
+    scores = np.random.default_rng(6).normal(size=100_000) * 50
+    best = set(np.argsort(-scores)[:5000].tolist())
+    options = {"epsilon": F(8), "sensitivity": F(1), "monotone": True}
+    source = SeededRandomness(6)
+    winner = select(scores, feasible=lambda i: i not in best, source=source, **options)
+    assert winner not in best
+    assert scores[winner] > np.sort(scores)[-5100]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_not_finite_are_refused_without_showing_any(bad):
+    options = {"epsilon": F(1), "sensitivity": F(1), "monotone": False, "feasible": None}
+    with pytest.raises(ValueError, match="finite scores") as caught:
+        select(np.array([17.25, bad]), source=SeededRandomness(1), **options)
+    assert "17" not in str(caught.value)
+    assert "nan" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change", [{"epsilon": F(0)}, {"epsilon": F(-1)}, {"sensitivity": F(0)}, {"scores": [[1.0]]}]
+)
+def test_arguments_out_of_range_are_refused(change):
+    arguments = {"scores": [1.0], "epsilon": F(1), "sensitivity": F(1), **change}
+    scores = np.array(arguments.pop("scores"))
+    with pytest.raises(ValueError, match="expected"):
+        select(scores, monotone=True, feasible=None, source=SeededRandomness(1), **arguments)
+
+
+def test_huge_scores_and_tiny_or_huge_epsilon_are_safe():
+    source = SeededRandomness(7)
+    scores = np.array([1e308, -1e308, 0.0])
+    options = {"sensitivity": F(1, 10**6), "monotone": False, "feasible": None, "source": source}
+    for epsilon in (F(1, 10**30), F(1, 10**9), F(1), F(10**6), F(10**30)):
+        assert select(scores, epsilon=epsilon, **options) in (0, 1, 2)
+    assert select(scores, epsilon=F(1), **options) == 0
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+def test_the_rate_never_exceeds_what_is_paid_for_and_fits_64_bits(monotone):
+    unit = (1 if monotone else 2) * (2**selection.LATTICE_BITS + 1)
+    generator = np.random.default_rng(8)
+    for exponent in range(-60, 61):
+        epsilon = F(int(generator.integers(2**61, 2**62)), 2**61 - 1) * F(2) ** exponent
+        rate = selection_rate(epsilon, monotone=monotone)
+        assert rate * unit <= epsilon
+        assert rate.numerator <= 2**11
+        assert rate.denominator <= 2**61
+        if -8 <= exponent <= 4:
+            assert rate * unit >= epsilon * (1 - F(1, 10**6))
+    assert selection_rate(F(1), monotone=monotone) == F(1, unit)
+
+
+@pytest.mark.parametrize("sensitivity", [F(1), F(2, 7), F(10**9, 3)])
+def test_rounded_scores_of_neighbours_differ_by_no_more_than_stated(sensitivity):
+    """Scores at the full distance Δ, at every size up to the clip, against the stated 2ᵏ + 1."""
+    generator = np.random.default_rng(9)
+    base = generator.normal(size=4000) * float(sensitivity) * 2.0 ** generator.integers(0, 31, 4000)
+    for sign in (1, -1):
+        moved = base + sign * float(sensitivity) * (1 - 2.0**-50)
+        anchored = [np.append(scores, 2.0**62 * float(sensitivity)) for scores in (base, moved)]
+        first, second = (lattice_gaps(scores, sensitivity)[:-1] for scores in anchored)
+        difference = first - second
+        close = np.abs(base) < 2.0**20 * float(sensitivity)
+        assert np.all(np.abs(difference) <= 2**selection.LATTICE_BITS + 1)
+        assert np.all(np.abs(difference[close]) >= 2**selection.LATTICE_BITS - 1)
+        assert np.all(sign * difference >= 0)
+
+
+def databases(levels, most):
+    """All databases of up to ``most`` records over ``levels`` values, as counts."""
+    for n in range(most + 1):
+        for rows in combinations_with_replacement(range(levels), n):
+            yield tuple(rows.count(level) for level in range(levels))
+
+
+def neighbours(counts):
+    for level in range(len(counts)):
+        yield (*counts[:level], counts[level] + 1, *counts[level + 1 :])
+
+
+def counting(counts):
+    """Monotone, Δ = 0.7: an added record raises two of the scores, by different amounts."""
+    return np.array([0.7 * a + 0.3 * b for a, b in pairwise((*counts, counts[0]))])
+
+
+def balance(counts):
+    """Not monotone, Δ = 0.7: an added record raises one score and lowers the next."""
+    return np.array([0.7 * a - 0.7 * b for a, b in pairwise((*counts, counts[0]))])
+
+
+@pytest.mark.parametrize("feasible", [None, lambda i: i != 1], ids=["all", "rule"])
+@pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(3)])
+@pytest.mark.parametrize(("score", "monotone"), [(counting, True), (balance, False)])
+def test_realised_epsilon_and_rho_on_all_neighbours_of_a_small_domain(
+    score, monotone, epsilon, feasible
+):
+    options = {"epsilon": epsilon, "sensitivity": F(7, 10), "monotone": monotone}
+    worst = 0.0
+    for counts in databases(3, 4):
+        p = probabilities(score(counts), feasible=feasible, **options)
+        for other in neighbours(counts):
+            q = probabilities(score(other), feasible=feasible, **options)
+            alive = p > 0
+            loss = np.log(p[alive]) - np.log(q[alive])
+            worst = max(worst, float(np.abs(loss).max()))
+            for alpha, sign in product((1.01, 2, 10, 100), (1, -1)):
+                start = p[alive] if sign == 1 else q[alive]
+                divergence = math.log(np.sum(start * np.exp((alpha - 1) * sign * loss)))
+                bound = (alpha - 1) * alpha * float(zcdp_cost(epsilon))
+                assert divergence <= bound * (1 + 1e-9) + 1e-15
+    assert worst <= float(epsilon) * (1 + 1e-12)
+    assert worst >= 0.4 * float(epsilon)
+
+
+def test_a_score_called_monotone_that_is_not_would_be_noticed():
+    """The enumeration above has the power to see a halved noise."""
+    options = {"epsilon": F(1), "sensitivity": F(7, 10), "monotone": True}
+    losses = [
+        np.log(probabilities(balance(a), **options)) - np.log(probabilities(balance(b), **options))
+        for a in databases(3, 4)
+        for b in neighbours(a)
+    ]
+    assert np.max(np.abs(losses)) > 1.2

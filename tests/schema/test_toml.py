@@ -1,0 +1,337 @@
+"""Schemas as text: exact round trip, order of entries, one sentence per fault, JSON Schema."""
+
+import datetime
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from understudy.errors import SchemaError
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Continuous,
+    Date,
+    Integer,
+    Ordinal,
+    Rule,
+    Schema,
+    Unit,
+)
+
+reproducible = settings(derandomize=True, deadline=None)
+PUBLISHED = Path(__file__).parents[2] / "docs" / "schema.json"
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+values = (
+    texts
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.dates()
+)
+small_floats = st.floats(-1e9, 1e9, allow_nan=False)
+
+
+@st.composite
+def absence(draw):
+    """What every column may declare; codes that no value can be confused with."""
+    codes = draw(st.lists(texts.map("code ".__add__), unique=True, max_size=4))
+    cut = draw(st.integers(0, len(codes)))
+    return {
+        "missing": (*codes[:cut], *draw(st.sampled_from([(), ("",), (-(10**9) - 1,)]))),
+        "not_applicable": tuple(codes[cut:]),
+        "out_of_domain": draw(st.sampled_from([None, "elsewhere"])),
+        "description": draw(texts),
+        "unit": draw(texts),
+        "source": draw(texts),
+        "reviewed": draw(st.booleans()),
+        "drafted": draw(st.sampled_from(["", "0123456789abcdef"])),
+    }
+
+
+@st.composite
+def columns(draw):
+    kind = draw(st.sampled_from([Categorical, Ordinal, Boolean, Integer, Continuous, Date]))
+    entries = {"kind": kind.__name__.lower(), **draw(absence())}
+    if kind in (Categorical, Ordinal):
+        entries["levels"] = tuple(draw(st.lists(values, min_size=1, max_size=6)))
+    elif kind is Integer:
+        entries |= draw(edges(st.integers(-(10**9), 10**9), draw))
+    elif kind is Continuous:
+        entries |= draw(edges(small_floats, draw))
+        entries["decimals"] = draw(st.none() | st.integers(0, 12))
+    elif kind is Date:
+        entries |= draw(edges(st.dates(), draw))
+        entries.pop("spikes", None)
+    try:
+        return kind(**entries)
+    except ValidationError:  # levels that are one value, a spike that fills a bin, …
+        return Boolean(kind="boolean")
+
+
+@st.composite
+def edges(draw, numbers, _):
+    found = sorted(draw(st.sets(numbers, min_size=2, max_size=6)))
+    bins = draw(st.sampled_from([tuple(found), 1, 2]))
+    spikes = tuple(draw(st.lists(st.sampled_from(found), unique=True, max_size=2)))
+    return {"lower": found[0], "upper": found[-1], "bins": bins, "spikes": spikes}
+
+
+@st.composite
+def rules(draw, table):
+    where = {}
+    for name in draw(st.lists(st.sampled_from(sorted(table)), unique=True, min_size=1)):
+        column = table[name]
+        named = [*getattr(column, "levels", ()), *column.codes]
+        if named:
+            where[name] = draw(
+                st.sampled_from(named)
+                | st.lists(st.sampled_from(named), min_size=1, max_size=2).map(tuple)
+            )
+        elif isinstance(column, Integer | Date):
+            where[name] = {"lower": column.lower, "upper": column.upper}
+    return Rule(where=where, source=draw(texts), reviewed=draw(st.booleans())) if where else None
+
+
+@st.composite
+def schemas(draw):
+    table = draw(st.dictionaries(texts, columns(), min_size=1, max_size=4))
+    found = [rule for rule in draw(st.lists(rules(table), max_size=3)) if rule is not None]
+    public = draw(st.booleans())
+    entries = {
+        "title": draw(texts),
+        "rows": "public" if public else "private",
+        "n_rows": draw(st.integers(0, 10**12)) if public else None,
+        "row_limit": None if public else draw(st.none() | st.integers(1, 10**12)),
+        "unit": Unit(description=draw(texts)),
+        "columns": table,
+    }
+    try:
+        return Schema(**entries, forbidden=tuple(found))
+    except ValidationError:  # the rules leave nothing
+        return Schema(**entries)
+
+
+def types_of(value):
+    """A value with its types, so that 3 and 3.0 differ."""
+    if isinstance(value, dict):
+        return {key: types_of(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [types_of(one) for one in value]
+    return type(value), value
+
+
+@settings(reproducible, max_examples=150)
+@given(schemas())
+def test_round_trip_is_exact(schema):
+    text = schema.dumps()
+    again = Schema.loads(text)
+    assert again == schema
+    assert types_of(again.model_dump()) == types_of(schema.model_dump())
+    assert again.names == schema.names
+    assert again.dumps() == text
+    assert [column.fingerprint() for column in again.columns.values()] == [
+        column.fingerprint() for column in schema.columns.values()
+    ]
+
+
+@settings(reproducible, max_examples=60)
+@given(schemas())
+def test_whatever_is_written_fits_the_json_schema(schema):
+    jsonschema.validate(as_json(schema.dumps()), Schema.json_schema())
+
+
+def test_columns_keep_their_order_and_entries_get_a_fixed_one():
+    text = """
+[columns.b]
+drafted = "x"
+reviewed = true
+source = "law"
+missing = [""]
+bins = 2
+upper = 9
+lower = 0
+kind = "integer"
+[columns.a]
+levels = ["z", "y"]
+kind = "categorical"
+"""
+    written = tomllib.loads(Schema.loads(text).dumps())
+    assert list(written) == ["format", "rows", "unit", "columns"]
+    assert list(written["columns"]) == ["b", "a"]
+    entries = ["kind", "lower", "upper", "bins", "missing", "source", "reviewed", "drafted"]
+    assert list(written["columns"]["b"]) == entries
+    assert written["columns"]["a"] == {"kind": "categorical", "levels": ["z", "y"]}
+
+
+def test_whole_numbers_of_a_range_stay_whole():
+    text = """
+[columns.age]
+kind = "integer"
+lower = 0
+upper = 9
+[columns.sex]
+kind = "categorical"
+levels = ["f", "m"]
+[[forbidden]]
+where = { age = { lower = 0, upper = 4 }, sex = "m" }
+"""
+    schema = Schema.loads(text)
+    assert "lower = 0\nupper = 4\n" in schema.dumps()
+    assert schema.forbidden[0].text == "age = 0 to 4 and sex = m"
+
+
+def test_files_are_saved_and_loaded(tmp_path):
+    schema = Schema.loads('[columns."ä\\n"]\nkind = "boolean"')
+    schema.save(tmp_path / "a.toml")
+    assert Schema.load(tmp_path / "a.toml") == schema
+    with pytest.raises(SchemaError, match=r"nowhere\.toml' cannot be read: No such file"):
+        Schema.load(tmp_path / "nowhere.toml")
+    (tmp_path / "latin.toml").write_bytes(b'title = "\xe4"')
+    with pytest.raises(SchemaError, match="not UTF-8 text"):
+        Schema.load(tmp_path / "latin.toml")
+
+
+def column(kind, rest=""):
+    return f'[columns.a]\nkind = "{kind}"\n{rest}'
+
+
+FAULTS = [
+    ("x =", "not valid TOML"),
+    ("a" * 3, "not valid TOML"),
+    ("x = " + "[" * 5000, "not valid TOML"),
+    ("", "columns: this entry is required; add it"),
+    ("[columns]", "columns: must not be empty"),
+    ("columns = 3", "columns: must be a table that maps"),
+    ("[columns]\na = 3", "column 'a': must be a table with an entry `kind`"),
+    ("[columns.a]", "column 'a': kind must be one of categorical"),
+    (column("text"), "column 'a': kind must be one of categorical"),
+    ("format = 2\n" + column("boolean"), "format: must be 1"),
+    ('rows = "some"\n' + column("boolean"), 'rows: must be "private" or "public"'),
+    ('rows = "public"\n' + column("boolean"), 'rows = "public" needs n_rows'),
+    ("n_rows = 5\n" + column("boolean"), 'n_rows is for rows = "public"'),
+    ("n_rows = 5.5\n" + column("boolean"), "n_rows: must be a whole number of rows"),
+    ("row_limit = 0\n" + column("boolean"), "row_limit: must be at least 1"),
+    ('rows = "public"\nn_rows = 1\nrow_limit = 2\n' + column("boolean"), "row_limit is for"),
+    ("unit = 3\n" + column("boolean"), "unit: must be a table"),
+    ("unit.rows_per_unit = 3\n" + column("boolean"), "unit: rows_per_unit above 1"),
+    ("unit.rows = 3\n" + column("boolean"), "unit, rows: there is no such entry"),
+    ("rules = 3\n" + column("boolean"), "rules: there is no such entry"),
+    (column("boolean", "level = 3"), "column 'a', level: there is no such entry"),
+    (column("categorical", "levels = 1"), "'a', levels: must be a list of values"),
+    (column("categorical", "levels = [[1]]"), "'a', levels: must be a list of values"),
+    (column("categorical", "levels = []"), "'a', levels: must not be empty"),
+    (column("categorical", "levels = [nan]"), "NaN and infinity cannot be declared"),
+    (column("categorical"), "'a', levels: this entry is required"),
+    (column("boolean", "missing = 3"), "'a', missing: must be a list of values"),
+    (column("boolean", "out_of_domain = []"), "'a', out_of_domain: must be one value"),
+    (column("boolean", "source = 3"), "'a', source: must be text"),
+    (column("boolean", 'reviewed = "soon"'), "'a', reviewed: must be true or false"),
+    (column("integer", 'lower = "x"\nupper = 5'), "'a', lower: must be a whole number"),
+    (column("integer", "lower = 0.5\nupper = 5"), "'a', lower: must be a whole number"),
+    (column("integer", "lower = 0\nupper = 5\nbins = 0.5"), "must be a whole number of bins"),
+    (column("continuous", "lower = nan\nupper = 5"), "'a', lower: must be a finite number"),
+    (column("continuous", "lower = 6\nupper = 5"), "were the two exchanged?"),
+    (column("date", "lower = 2020-01-01\nupper = 3"), "'a', upper: must be a date"),
+    (column("boolean", "[[forbidden]]\nwhere = {}"), "combination 1, where: must not be empty"),
+    (column("boolean", "[[forbidden]]\nwhere = { a = [] }"), "combination 1, where: must be a"),
+    (column("boolean", "[[forbidden]]\nwhere = { a = { lower = 1 } }"), "where: must be a table"),
+    (column("boolean", '[[forbidden]]\nsource = "x"'), "where: this entry is required"),
+    ("forbidden = [3]\n" + column("boolean"), "forbidden combination 1: must be a table"),
+    ("forbidden = 3\n" + column("boolean"), "forbidden: must be a list of rules"),
+]
+
+
+@pytest.mark.parametrize(("text", "phrase"), FAULTS, ids=[phrase for _, phrase in FAULTS])
+def test_every_fault_is_one_sentence_without_jargon(text, phrase):
+    with pytest.raises(SchemaError) as caught:
+        Schema.loads(text)
+    message = str(caught.value)
+    assert phrase in message
+    assert message.endswith((".", "?"))
+    assert not message.endswith(("..", "?."))
+    for jargon in ("tuple", "dictionary", "instance", "validation", "pydantic", "input"):
+        assert jargon not in message
+
+
+def test_further_faults_are_counted_once_each():
+    text = column("integer", 'lower = "x"\nupper = "y"\nbins = "z"')
+    with pytest.raises(SchemaError, match=r"\(2 more faults after this one\)\.$"):
+        Schema.loads(text)
+
+
+def as_json(text):
+    """A TOML document as JSON has it: dates as ISO text."""
+    return json.loads(json.dumps(tomllib.loads(text), default=datetime.date.isoformat))
+
+
+GOOD = """
+title = "People"
+row_limit = 1000
+[unit]
+rows_per_unit = 1
+[columns.age]
+kind = "integer"
+lower = 0
+upper = 99
+bins = [0, 18, 99]
+missing = [-9, ""]
+[columns.born]
+kind = "date"
+lower = 1900-01-01
+upper = 2020-01-01
+[columns.job]
+kind = "categorical"
+levels = ["none", 1, 2.5, true, 2020-01-01]
+[[forbidden]]
+where = { age = { lower = 0, upper = 17 }, job = [1, 2.5] }
+"""
+
+
+def test_the_published_json_schema_is_the_current_one():
+    current = json.dumps(Schema.json_schema(), indent=2, ensure_ascii=False) + "\n"
+    assert PUBLISHED.read_text(encoding="utf-8") == current
+
+
+def test_the_json_schema_is_one_and_accepts_a_good_document():
+    schema = Schema.json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    Schema.loads(GOOD)
+    jsonschema.validate(as_json(GOOD), schema)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('kind = "integer"', 'kind = "number"'),
+        ("lower = 0\nupper = 99", "upper = 99"),
+        ("lower = 0\nupper = 99", "lower = 0.5\nupper = 99"),
+        ("missing", "misssing"),
+        ('title = "People"', "title = 3"),
+        ("rows_per_unit = 1", "rows_per_unit = 2"),
+        ("row_limit = 1000", "row_limit = 0"),
+        ('levels = ["none", 1, 2.5, true, 2020-01-01]', "levels = []"),
+        ("job = [1, 2.5]", "job = []"),
+        ("upper = 17 }", "uper = 17 }"),
+    ],
+)
+def test_the_json_schema_refuses_what_the_reader_refuses(old, new):
+    bad = GOOD.replace(old, new)
+    assert bad != GOOD
+    with pytest.raises(SchemaError):
+        Schema.loads(bad)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(as_json(bad), Schema.json_schema())
+
+
+def test_the_json_schema_explains_every_entry():
+    definitions = Schema.json_schema()
+    for definition in [definitions, *definitions["$defs"].values()]:
+        for name, entry in definition["properties"].items():
+            assert name == "kind" or entry.get("description"), name
