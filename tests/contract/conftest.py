@@ -1,7 +1,7 @@
 """The table of cases: every method, with the options that change what it asks of the gate.
 
-A method that joins `METHODS` is tested with its defaults; a row in `OPTIONS` adds its options. Tests
-take cases by naming an argument of `pytest_generate_tests`.
+A method that joins `METHODS` is tested with its defaults; a row in `OPTIONS` adds its options.
+A test takes cases by naming one of `SELECTIONS` among its arguments.
 """
 
 from __future__ import annotations
@@ -107,6 +107,14 @@ TYPES = {
     "smokes": pl.Boolean(),
 }
 OUTSIDE = {"sex": "x", "age": 40, "job": "king", "income": 5.0, "moved": None, "smokes": True}
+OUTSIDE_LABELS = {
+    "sex": None,
+    "age": "18 to 64",
+    "job": None,
+    "income": "[0, 50)",
+    "moved": None,
+    "smokes": "true",
+}
 
 
 def is_forbidden(record: dict[str, Any]) -> bool:
@@ -122,19 +130,20 @@ class People:
 
     Attributes:
         records: one dictionary per row.
-        labels: the labels of the row's states; None for a row out of domain.
+        labels: the labels of the row's states; None where a value is out of domain.
     """
 
     records: tuple[dict[str, Any], ...] = ()
-    labels: tuple[dict[str, str] | None, ...] = ()
+    labels: tuple[dict[str, str | None], ...] = ()
 
     @property
     def frame(self) -> pl.DataFrame:
         return pl.DataFrame(list(self.records), schema=TYPES)
 
-    def counts(self, columns: tuple[str, ...]) -> Counter[tuple[str, ...]]:
-        """Rows in each occupied cell of a table."""
-        return Counter(tuple(row[name] for name in columns) for row in self.labels if row)
+    def counts(self, columns: tuple[str, ...]) -> Counter[tuple[str | None, ...]]:
+        """Rows in each occupied cell of a table, those out of domain left out."""
+        cells = Counter(tuple(row[name] for name in columns) for row in self.labels)
+        return Counter({cell: n for cell, n in cells.items() if None not in cell})
 
     def __add__(self, other: People) -> People:
         return People(self.records + other.records, self.labels + other.labels)
@@ -144,13 +153,13 @@ class People:
 
 
 NOBODY = People()
-STRANGER = People((OUTSIDE,), (None,))
+STRANGER = People((OUTSIDE,), (OUTSIDE_LABELS,))
 
 
 def people(n: int, seed: int = 0) -> People:
     """Rows inside the domain, drawn cell by cell; one in eight stands in one and the same cell."""
     rng = np.random.default_rng(seed)
-    found: list[tuple[dict[str, Any], dict[str, str]]] = []
+    found: list[tuple[dict[str, Any], dict[str, str | None]]] = []
     while len(found) < n:
         states = {name: one[rng.integers(len(one))] for name, one in STATES.items()}
         record = {name: value for name, (value, _) in states.items()}
@@ -249,16 +258,21 @@ def _cases() -> list[Case]:
 
 CASES = _cases()
 ONE_SET = [case for case in CASES if case.sets == 1]
+PRIVATE = [case for case in ONE_SET if case.rows == "private"]
 DRAWING = [case for case in ONE_SET if case.configured.draws_records(case.schema(10))]
 MODELLING = [case for case in ONE_SET if case not in DRAWING]
+# Those whose noise is a whole number, so that a huge budget leaves none at all.
+WHOLE = [case for case in ONE_SET if case.options.get("law") != "laplace"]
 SELECTIONS = {
     "case": CASES,
     "one_set": ONE_SET,
     "several": [case for case in CASES if case.sets > 1],
-    "private": [case for case in ONE_SET if case.rows == "private"],
+    "private": PRIVATE,
+    "buying": list({(one.method, one.delta): one for one in reversed(PRIVATE)}.values()),
     "drawing": DRAWING,
     "modelling": MODELLING,
-    "whole_counts": [case for case in MODELLING if case.options.get("law") != "laplace"],
+    "whole": WHOLE,
+    "whole_modelling": [case for case in WHOLE if case in MODELLING],
 }
 
 

@@ -37,7 +37,7 @@ def test_every_method_has_cases_of_both_kinds_of_rows(cases):
     }
 
 
-@pytest.mark.parametrize("epsilon", ["0.3", "1", "7.123456789123456789"])
+@pytest.mark.parametrize("epsilon", ["0.3", "7.123456789123456789"])
 def test_the_steps_never_cost_more_than_the_budget(case, some, epsilon):
     release = case.release(some(20), epsilon)
     assert 0 < spent(release) <= case.budget(epsilon).amount
@@ -117,8 +117,7 @@ def metadata(release):
     return manifest, kept, sizes, [table.schema for table in release.tables]
 
 
-@pytest.mark.parametrize("base", [0, 30])
-@pytest.mark.parametrize("extra", ["inside", "outside"])
+@pytest.mark.parametrize(("base", "extra"), [(0, "inside"), (30, "inside"), (30, "outside")])
 def test_neighbouring_tables_have_the_same_ledger_and_metadata(case, some, stranger, base, extra):
     one_more = some(1, seed=5) if extra == "inside" else stranger
     table, neighbour = some(base), some(base) + one_more

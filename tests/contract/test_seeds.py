@@ -50,10 +50,10 @@ def test_a_seed_is_recorded_and_leaves_the_release_private(modelling, some):
     assert release.guarantee.kind != "none"
 
 
-def test_a_seed_fixes_the_records_but_neither_their_order_nor_the_noise(whole_counts, some):
+def test_a_seed_fixes_the_records_but_neither_their_order_nor_the_noise(whole_modelling, some):
     """With next to no noise, two runs draw the same records. A false alarm: the two orders agree
     (below 1e-6), or the noise of every table does (below 1e-6 per case)."""
-    case = whole_counts
+    case = whole_modelling
     one, two = (case.release(some(40), case.huge(), seed=17).tables[0].rows() for _ in range(2))
     assert sorted(one, key=repr) == sorted(two, key=repr)
     assert one != two

@@ -1,6 +1,5 @@
 """With next to no noise a release holds the truth, so nothing but noise stands between the two."""
 
-import numpy as np
 import pytest
 
 TOLERANCE = 0.25
@@ -27,3 +26,14 @@ def test_tables_are_the_exact_tables(case, some, stranger):
         assert sure <= set(noisy) <= set(exact)
         assert noisy == pytest.approx({cell: exact[cell] for cell in noisy}, abs=TOLERANCE)
         assert one.outside == pytest.approx(len(rows) - exact.total(), abs=TOLERANCE)
+
+
+def test_records_are_drawn_from_the_measured_tables(whole, some):
+    """Without noise, no synthetic record stands where the measured tables are empty."""
+    rows = some(5)
+    release = whole.release(rows, whole.huge())
+    synthetic = release.tables[0].rows(named=True)
+    for one in release.measurements:
+        named = [name for name in ("sex", "job", "smokes") if name in one.columns]
+        real = {tuple(record[name] for name in named) for record in rows.records}
+        assert {tuple(record[name] for name in named) for record in synthetic} <= real

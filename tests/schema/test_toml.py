@@ -25,6 +25,7 @@ from understudy.schema import (
 )
 
 reproducible = settings(derandomize=True, deadline=None)
+VALIDATOR = jsonschema.Draft202012Validator(Schema.json_schema())
 PUBLISHED = Path(__file__).parents[2] / "docs" / "schema.json"
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -144,7 +145,7 @@ def test_round_trip_is_exact(schema):
 @settings(reproducible, max_examples=60)
 @given(schemas())
 def test_whatever_is_written_fits_the_json_schema(schema):
-    jsonschema.validate(as_json(schema.dumps()), Schema.json_schema())
+    VALIDATOR.validate(as_json(schema.dumps()))
 
 
 def test_columns_keep_their_order_and_entries_get_a_fixed_one():
@@ -183,7 +184,7 @@ levels = ["f", "m"]
 where = { age = { lower = 0, upper = 4 }, sex = "m" }
 """
     schema = Schema.loads(text)
-    assert "lower = 0\nupper = 4\n" in schema.dumps()
+    assert "age = { lower = 0, upper = 4 }" in schema.dumps()
     assert schema.forbidden[0].text == "age = 0 to 4 and sex = m"
 
 
@@ -303,7 +304,7 @@ def test_the_json_schema_is_one_and_accepts_a_good_document():
     schema = Schema.json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     Schema.loads(GOOD)
-    jsonschema.validate(as_json(GOOD), schema)
+    VALIDATOR.validate(as_json(GOOD))
 
 
 @pytest.mark.parametrize(
@@ -327,7 +328,7 @@ def test_the_json_schema_refuses_what_the_reader_refuses(old, new):
     with pytest.raises(SchemaError):
         Schema.loads(bad)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(as_json(bad), Schema.json_schema())
+        VALIDATOR.validate(as_json(bad))
 
 
 def test_the_json_schema_explains_every_entry():

@@ -12,7 +12,8 @@ What becomes what:
   are at most 50 between the bounds, else 20 bins. Text with leading zeros ("007") stays text;
 - other numbers: continuous, 20 bins, bounds rounded outward to two digits of the range; with at
   most 12 different values, each on 5 rows on average, they are the grades of a scale: ordinal;
-- a value that more than a tenth of the rows share is a spike of a column with wide bins;
+- a value that more than a tenth of the rows share, and at least 5, is a spike of a column with
+  wide bins;
 - text: categorical;
 - empty cells, and words such as "NA" or "?" in a column that otherwise holds numbers, dates or
   truth values: missing codes. Infinite values stay out of the domain.
@@ -50,7 +51,7 @@ from understudy.schema.values import number_of
 
 MAX_LEVELS = 1000
 MAX_GRADES = 12
-ROWS_PER_GRADE = 5
+SHARED_ROWS = 5  # fewer rows say nothing about whether a value is shared
 SPIKE_SHARE = 0.1
 _ALL_DIFFERENT = 50  # with more values than this, all of them different, they name the rows
 
@@ -188,7 +189,7 @@ def _number(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Colu
     if profile.whole and profile.exact:
         raise _LeftOutError(_IDENTIFIER)
     counts = profiler.counts(profile)
-    grades = counts.height <= MAX_GRADES and profile.n_values >= ROWS_PER_GRADE * counts.height
+    grades = counts.height <= MAX_GRADES and profile.n_values >= SHARED_ROWS * counts.height
     if counts.height == 1 or grades:
         return Ordinal(kind="ordinal", levels=tuple(sorted(counts["value"].to_list())), **codes)
     lower, upper = _rounded_outward(profile.low, profile.high)
@@ -217,12 +218,12 @@ def _integer(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Int
 
 
 def _spikes(counts: pl.DataFrame, n_rows: int) -> tuple[float, ...]:
-    often = counts.filter(counts["rows"] > SPIKE_SHARE * n_rows)
+    often = counts.filter(counts["rows"] > max(SPIKE_SHARE * n_rows, SHARED_ROWS - 1))
     return tuple(sorted(often["value"].to_list()))
 
 
 def _rounded_outward(low: float, high: float) -> tuple[float, float]:
-    """Bounds with two digits of the range: 1000.13 and 1000.87 become 1000.1 and 1000.9."""
+    """Bounds to two digits of the range: 1000.132 and 1000.874 become 1000.13 and 1000.88."""
     first, last = Decimal(repr(low)), Decimal(repr(high))
     step = Decimal(1).scaleb((last - first).adjusted() - 1)
     lower = (first / step).to_integral_value(ROUND_FLOOR) * step

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation, localcontext
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from understudy.errors import BudgetError
@@ -170,6 +170,7 @@ def _golden(function: object, low: float, high: float) -> float:
     return float(min(f_left, f_right))
 
 
+@lru_cache(maxsize=64)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Largest ρ (rounded down to 12 significant digits) whose zCDP implies (ε, δ)-DP."""
     eps, dlt = float(epsilon), float(delta)

@@ -111,12 +111,8 @@ class Gate:
         if self.schema.rows == "public":
             assert self.schema.n_rows is not None
             return Released(self.schema.n_rows, NO_NOISE, "declared", 0)
-        law = calibrate(
-            "gaussian" if self.budget.accounting == "zcdp" else "geometric",
-            spend=spend,
-            accounting=self.budget.accounting,
-            neighbours=self.neighbours,
-        )
+        gaussian = self.budget.accounting == "zcdp"
+        law = self._calibrate("gaussian" if gaussian else "geometric", spend)
         entry = self._charge(spend, "noisy count", "number of rows", law, 1)
         noisy = self.__engine.total().expose() + int(law.sample(1, self.__randomness)[0])
         limit = noisy if self.schema.row_limit is None else self.schema.row_limit
@@ -352,6 +348,7 @@ class Gate:
         return domain
 
     def _calibrate(self, law: LawName, spend: Fraction) -> NoiseLaw:
+        self._ledger.require(spend)
         return calibrate(
             law, spend=spend, accounting=self.budget.accounting, neighbours=self.neighbours
         )

@@ -32,8 +32,8 @@ _RIGHT = 50.0  # room for the shares in words
 _ROW = 19.0  # height of one row
 _PLOT = 132.0  # height of the upright bars
 _LEFT = 34.0  # room for the scale of the upright bars
-_LETTER = 6.5  # width of a letter, on average
-_LABEL_LENGTH = 22  # most letters of a label
+_LETTER = 7.0  # width of a letter, on average
+_LABEL_LENGTH = 20  # most letters of a label
 _LARGE, _SMALL = 12.0, 11.0
 
 _VARIABLES = {  # sentinel colour → CSS variable
@@ -67,14 +67,16 @@ def chart(bars: Sequence[Bar], *, label: str, line: bool) -> Markup:
     if upright:
         _draw_line(pen.panel(_LEFT, 8.0, WIDTH - _LEFT - 10.0, _PLOT), upright)
     if rows:
-        gutter = max(_LEFT, 12 + _LETTER * max(len(_shortened(bar.label)) for bar in rows))
+        gutter = max(_LEFT, 14 + _LETTER * max(len(_shortened(bar.label)) for bar in rows))
         _draw_rows(pen.panel(gutter, top + 3.0, WIDTH - gutter - _RIGHT, depth - 6.0), rows, gap)
     return pen.svg(label)
 
 
 def _highest(bars: Sequence[Bar]) -> float:
     """Upper end of the scale: the largest bar or band, a little more, never nothing."""
-    tops = [max(bar.share or 0, (bar.measured or 0) + bar.half_width) for bar in bars]
+    tops = [
+        max(bar.share or 0, (bar.measured or 0) + bar.half_width) for bar in bars if not bar.pooled
+    ]
     return min(max([*tops, 0.01]), 1.5) * 1.04
 
 
@@ -139,10 +141,11 @@ class _Panel:
             fontsize=size, color=_SENTINELS[colour], transform=self.axes.get_yaxis_transform(),
         )  # fmt: skip
 
-    def below(self, x: float, points: float, text: str, colour: str) -> None:
-        """Text centred at x (in data), some points below the panel."""
+    def below(self, x: float, points: float, text: str, colour: str, *, last: bool = False) -> None:
+        """Text centred at x (in data; the last one ends there), some points below the panel."""
         self.axes.text(
-            x, -points / _PLOT, self._placeholder(text), ha="center", va="baseline",
+            x, -points / _PLOT, self._placeholder(text),
+            ha="right" if last else "center", va="baseline",
             fontsize=_SMALL, color=_SENTINELS[colour], transform=self.axes.get_xaxis_transform(),
         )  # fmt: skip
 
@@ -152,6 +155,7 @@ class _Panel:
 
 
 def _draw_rows(panel: _Panel, rows: Sequence[Bar], gap: float) -> None:
+    """Lying bars; pooled states have their share in words alone, or they would dwarf the others."""
     places = [k + 0.5 + gap * bar.absent for k, bar in enumerate(rows)]
     panel.axes.set_xlim(0, panel.highest)
     panel.axes.set_ylim(len(rows) + gap, 0)
@@ -160,16 +164,15 @@ def _draw_rows(panel: _Panel, rows: Sequence[Bar], gap: float) -> None:
         boxes = [
             (0.0, y - 0.32, bar.share, y + 0.32)
             for bar, y in zip(rows, places, strict=True)
-            if bar.share and bar.absent == absent
+            if bar.share and bar.absent == absent and not bar.pooled
         ]
         panel.fill(boxes, colour)
     along, across = _bands(rows, places, 0.42, panel.highest)
     panel.segments(along, "--ink", 1.4)
     panel.segments(across, "--ink", 1.4)
     for bar, y in zip(rows, places, strict=True):
-        panel.beside(
-            -7 / panel.width, y, _shortened(bar.label), "--muted" if bar.absent else "--ink"
-        )
+        colour = "--muted" if bar.absent or bar.pooled else "--ink"
+        panel.beside(-7 / panel.width, y, _shortened(bar.label), colour)
         shown = bar.share if bar.share is not None else bar.measured
         panel.beside(1 + _RIGHT / panel.width, y, percent(shown), "--muted")
 
@@ -212,7 +215,7 @@ def _draw_edges(panel: _Panel, bars: Sequence[Bar]) -> None:
     room = max(2, min(9, int(panel.width / (_LETTER * longest + 16))))
     step = max(1, -(-(len(marks) - 1) // (room - 1)))
     for x, text in marks[::step]:
-        panel.below(x, 14, text, "--muted")
+        panel.below(x, 14, text, "--muted", last=longest > 5 and x == len(bars))
     for k, bar in enumerate(bars):
         if bar.spike:
             panel.below(k + 0.5, 27, "▲", "--spike")
@@ -228,7 +231,7 @@ def _bands(
     along: list[Box] = []
     across: list[Box] = []
     for bar, place in zip(bars, places, strict=True):
-        if bar.measured is None:
+        if bar.measured is None or bar.pooled:
             continue
         low = min(max(bar.measured - bar.half_width, 0), highest)
         high = min(max(bar.measured + bar.half_width, 0), highest)

@@ -51,14 +51,14 @@ class Card:
     bars: tuple[Bar, ...]
 
 
-def fitting_detail(schema: Schema, room: int) -> Detail:
-    """The finest detail that should fit into so many bytes, from the sizes of the columns."""
-    for detail in DETAILS:
+def fitting_details(schema: Schema, room: int) -> tuple[Detail, ...]:
+    """The finest detail that should fit into so many bytes, and the coarser ones after it."""
+    for k, detail in enumerate(DETAILS):
         shown = [min(size, detail.states) for size in schema.sizes]
-        # A guess from above at the size of a card; the page drops cards should it be wrong.
-        if sum(1500 + n * (280 + 170 * detail.numbers) for n in shown) < room:
-            return detail
-    return DETAILS[-1]
+        # A guess at the size of a card; should it be too low, the page tries the next detail.
+        if sum(1200 + n * (210 + 160 * detail.numbers) for n in shown) < room:
+            return DETAILS[k:]
+    return DETAILS[-1:]
 
 
 def card(release: Release, position: int, name: str, detail: Detail) -> Card:

@@ -42,13 +42,24 @@ def public_page(release: Release) -> str:
     context = _context(release)
     frame = page.render(**context, detail=columns.DETAILS[0], cards=(Markup(""), 0))
     room = MAX_BYTES - _bytes(frame) - _SPARE
-    detail = columns.fitting_detail(release.schema, room)
-    drawn = (
-        _macro("card")(columns.card(release, position, name, detail), detail)
-        for position, name in enumerate(release.schema.names, start=1)
-    )
-    cards = _fitted(drawn, room, total=len(release.schema.names))
+    detail, cards = _cards(release, room)
     return page.render(**context, detail=detail, cards=cards)
+
+
+def _cards(release: Release, room: int) -> tuple[columns.Detail, tuple[Markup, int]]:
+    """The section on columns in the finest detail that fits; the coarsest one may be cut."""
+    *finer, coarsest = columns.fitting_details(release.schema, room)
+    for detail in finer:
+        cards = _drawn(release, detail, room)
+        if not cards[1]:
+            return detail, cards
+    return coarsest, _drawn(release, coarsest, room)
+
+
+def _drawn(release: Release, detail: columns.Detail, room: int) -> tuple[Markup, int]:
+    names = release.schema.names
+    cards = (columns.card(release, k, name, detail) for k, name in enumerate(names, start=1))
+    return _fitted((_macro("card")(card, detail) for card in cards), room, total=len(names))
 
 
 @lru_cache(maxsize=1)

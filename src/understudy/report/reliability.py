@@ -171,11 +171,12 @@ def _filtered(measurement: Measurement, schema: Schema) -> str:
     threshold = measurement.threshold or 0
     sentence = (
         f"Of the table {times(measurement.columns)} only the {len(measurement.codes):,} cells "
-        f"whose noisy count reached the public threshold {threshold:,.6g} were released; smaller groups "
-        "are gone, and some of the cells kept are empty cells lifted by noise"
+        f"whose noisy count reached the public threshold {threshold:,.6g} were released; smaller "
+        "groups are gone, and some of the cells kept are empty cells lifted by noise"
     )
     if is_laplace(measurement.law) and measurement.stddev > 0:
         index = [schema.names.index(name) for name in measurement.columns]
         tail = math.exp(-threshold * math.sqrt(2) / measurement.stddev) / 2
-        sentence += f" (about {schema.domain.project(index).n_allowed * tail:,.2g} on average)"
+        lifted = schema.domain.project(index).n_allowed * tail
+        sentence += f" (up to about {lifted:,.2g} on average)"
     return f"{sentence}."

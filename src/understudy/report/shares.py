@@ -25,6 +25,7 @@ class Bar:
         half_width: half width of the band that noise alone explains (95 %).
         absent: a code of absence (missing, not applicable, out of domain).
         spike: a single value that is kept apart from the bin around it.
+        pooled: several levels or codes, so that its share cannot be compared with the others.
         start: for states on the number line, the text of the lower edge.
         end: … and of the upper one.
     """
@@ -35,6 +36,7 @@ class Bar:
     half_width: float = 0.0
     absent: bool = False
     spike: bool = False
+    pooled: bool = False
     start: str = ""
     end: str = ""
 
@@ -184,7 +186,7 @@ def _bar(
         start, end = _number(low.low, column), _number(high.high, column)
         return Bar(label, share, measured, half, spike=spike, start=start, end=end)
     label = first if len(group) == 1 else f"{len(group):,} other {'codes' if absent else 'states'}"
-    return Bar(label, share, measured, half, absent=absent)
+    return Bar(label, share, measured, half, absent=absent, pooled=len(group) > 1)
 
 
 def _number(value: float, column: Column) -> str:

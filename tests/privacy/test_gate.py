@@ -1,0 +1,233 @@
+"""The gate: it pays first, refuses overdrafts, and gives out released values only."""
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from understudy.engine import Table
+from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
+from understudy.privacy.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.lazy import LazyTable
+from understudy.privacy.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.scores import CellCount, MarginalDistance
+from understudy.schema import Schema
+
+SCHEMA = Schema.loads("""
+row_limit = 50
+[columns.a]
+kind = "categorical"
+levels = ["x", "y", "z"]
+source = "codebook"
+reviewed = true
+[columns.b]
+kind = "boolean"
+reviewed = true
+""")
+PUBLIC = SCHEMA.model_copy(update={"rows": "public", "n_rows": 40, "row_limit": None})
+FRAME = pl.DataFrame({"a": ["x"] * 20 + ["y"] * 12 + ["z"] * 3 + ["?"] * 5, "b": [True, False] * 20})
+
+
+class Spy:
+    """An engine that remembers what it was asked."""
+
+    def __init__(self, schema=SCHEMA):
+        self.table, self.schema, self.asked = Table(FRAME, schema), schema, []
+
+    def total(self):
+        self.asked.append("total")
+        return self.table.total()
+
+    def count(self, marginals):
+        self.asked.append(tuple(marginals))
+        return self.table.count(marginals)
+
+    def occupied(self, columns):
+        self.asked.append(columns)
+        return self.table.occupied(columns)
+
+
+def gate(epsilon=1, delta=0, seed=1, schema=SCHEMA, **options):
+    spy = Spy(schema)
+    return Gate(spy, Budget.of(epsilon, delta), SeededRandomness(seed), **options), spy
+
+
+def verbs():
+    half = Fraction(1, 2)
+    return {
+        "count_rows": lambda g, s=half: g.count_rows(spend=s),
+        "count": lambda g, s=half: g.count([("a",), ("b",)], spend=s, law="geometric"),
+        "count_above": lambda g, s=half: g.count_above(("a", "b"), 3, spend=s, law="geometric"),
+        "records": lambda g, s=half: g.records(LazyTable(columns=("a", "b")), n_rows=5, spend=s),
+        "choose": lambda g, s=half: g.choose(range(3), CellCount((0,)), spend=s),
+    }
+
+
+@pytest.mark.parametrize("verb", verbs())
+def test_a_request_beyond_the_budget_is_refused_before_anything_is_computed(verb):
+    door, spy = gate(epsilon="0.4")
+    with pytest.raises(InsufficientBudgetError, match="nothing was computed") as caught:
+        verbs()[verb](door)
+    assert spy.asked == []
+    assert door.ledger == ()
+    assert (caught.value.requested, caught.value.remaining) == ("0.5", "0.4")
+
+
+@pytest.mark.parametrize("verb", verbs())
+def test_the_ledger_is_charged_before_the_engine_is_asked(verb):
+    door, spy = gate()
+    ask = {name: getattr(spy, name) for name in ("total", "count", "occupied")}
+
+    def paid_first(name):
+        def asked(*args):
+            assert door.ledger, "computed before it was paid"
+            return ask[name](*args)
+
+        return asked
+
+    for name in ask:
+        setattr(spy, name, paid_first(name))
+    verbs()[verb](door)
+    assert door.remaining == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("verb", verbs())
+@pytest.mark.parametrize("spend", [Fraction(0), Fraction(-1)])
+def test_nothing_is_free(verb, spend):
+    door, spy = gate()
+    with pytest.raises(MethodError, match="more than nothing"):
+        verbs()[verb](door, spend)
+    assert spy.asked == []
+
+
+def test_a_budget_can_be_spent_to_the_last_fraction_and_no_further():
+    door, _ = gate()
+    for _ in range(3):
+        door.count([("a",)], spend=Fraction(1, 3), law="geometric")
+    assert door.remaining == 0
+    with pytest.raises(InsufficientBudgetError):
+        door.count([("a",)], spend=Fraction(1, 10**12), law="geometric")
+
+
+def test_the_public_number_of_rows_is_free_and_exact():
+    door, spy = gate(schema=PUBLIC)
+    assert door.count_rows(spend=Fraction(0)).value == 40
+    assert spy.asked == []
+    assert door.ledger == ()
+
+
+def test_the_noisy_number_of_rows_is_clipped_to_the_public_limit():
+    values = [gate(epsilon="0.01", seed=s)[0].count_rows(spend=Fraction(1, 100)).value
+              for s in range(60)]
+    assert min(values) == 0
+    assert max(values) == 50
+
+
+def test_counts_are_unbiased_with_the_stated_standard_deviation():
+    """Mean and variance over 1,500 draws of one count, false-alarm rate about 10⁻⁵."""
+    n = 1500
+    released = [gate(seed=s)[0].count([("a",)], spend=Fraction(1), law="geometric")[0]
+                for s in range(n)]
+    draws = np.array([r.value.counts[0] for r in released], dtype=float)
+    sd = released[0].noise.stddev
+    assert abs(draws.mean() - 20) < 4.5 * sd / np.sqrt(n)
+    kurtosis = 6  # excess of a Laplace-type law is about 3: var(s²) = (κ + 2)/n · σ⁴
+    assert abs(draws.var() / sd**2 - 1) < 4.5 * np.sqrt(kurtosis / n)
+    assert np.mean([r.value.outside for r in released]) == pytest.approx(5, abs=4.5 * sd / n**0.5)
+
+
+def test_weights_divide_the_cost():
+    door, _ = gate()
+    door.count([("a",), ("b",)], spend=Fraction(1), law="geometric", weights=[3, 1])
+    assert [entry.spent for entry in door.ledger] == [Fraction(3, 4), Fraction(1, 4)]
+    assert [entry.noise.split()[-1] for entry in door.ledger] == ["4/3", "4"]
+
+
+def test_replace_doubles_the_noise():
+    door, _ = gate(schema=PUBLIC)
+    door.count([("a",)], spend=Fraction(1), law="geometric")
+    assert door.ledger[0].sensitivity == "L1 = 2"
+    assert door.ledger[0].noise.endswith("scale 2")
+
+
+def test_gaussian_noise_needs_a_delta():
+    with pytest.raises(MethodError, match="delta"):
+        gate()[0].count([("a",)], spend=Fraction(1), law="gaussian")
+
+
+def test_choose_has_the_probabilities_of_the_exponential_mechanism():
+    """Chi-square over three cells with counts 20, 12, 3; α = 10⁻⁴, and it rejects half the ε."""
+    epsilon = Fraction(1, 5)
+    winners = [gate(seed=s)[0].choose("xyz", CellCount((0,)), spend=epsilon).value
+               for s in range(1500)]
+    observed = [winners.count(level) for level in "xyz"]
+
+    def expected(eps):
+        weights = np.exp(eps * np.array([20, 12, 3]))  # monotone: exponent ε·u
+        return 1500 * weights / weights.sum()
+
+    assert stats.chisquare(observed, expected(0.2)).pvalue > 1e-4
+    assert stats.chisquare(observed, expected(0.1)).pvalue < 1e-4
+
+
+def test_choose_passes_over_infeasible_candidates_inside():
+    door, _ = gate(epsilon=100)
+    chosen = door.choose("xyz", CellCount((0,)), spend=Fraction(100), feasible=lambda c: c != "x")
+    assert chosen.value == "y"
+    assert len(door.ledger) == 1
+
+
+def test_choose_takes_named_scores_only():
+    class Greedy:
+        monotone = True
+
+    with pytest.raises(MethodError, match="named scores"):
+        gate()[0].choose("xyz", Greedy(), spend=Fraction(1))
+
+
+def test_choose_by_distance_finds_the_worst_table():
+    door, _ = gate(epsilon=100)
+    score = MarginalDistance(((0,), (1,)), (np.array([20, 12, 3]), np.array([0, 0])))
+    assert door.choose(["a", "b"], score, spend=Fraction(100)).value == "b"
+
+
+def test_reveal_needs_permission_and_stamps_the_release():
+    with pytest.raises(NotPrivateError, match="allow_nonprivate"):
+        gate()[0].reveal([("a",)])
+    door, _ = gate(allow_nonprivate=True)
+    (table,) = door.reveal([("a",)])
+    assert table.value.counts.tolist() == [20, 12, 3]
+    assert door.guarantee().kind == "none"
+    assert door.guarantee().epsilon is None
+    assert "NOT private" in door.guarantee().statement
+
+
+def test_seeded_noise_is_not_private():
+    assert gate()[0].guarantee().kind == "none"
+    secure = Gate(Spy(), Budget.of(1), SecureRandomness())
+    assert secure.guarantee().kind == "pure"
+
+
+def test_the_guarantee_names_what_is_public_and_what_has_no_source():
+    inputs = {public.what: public for public in gate()[0].guarantee().public_inputs}
+    assert inputs["levels of a"].source == "codebook"
+    assert inputs["levels of b"].note == "no source named"
+    assert "upper limit of rows, 50" in inputs
+
+
+def test_huge_tables_are_refused_with_alternatives():
+    columns = "".join(
+        f'[columns.c{k}]\nkind = "integer"\nlower = 0\nupper = 9999\nbins = 10000\nreviewed = true\n'
+        for k in range(5)
+    )
+    schema = Schema.loads(columns)
+    frame = pl.DataFrame({f"c{k}": [1] for k in range(5)})
+    door = Gate(Table(frame, schema), Budget.of(1), SeededRandomness(1))
+    with pytest.raises(MethodError, match="independent"):
+        door.count_above(schema.names, 5, spend=Fraction(1), law="geometric")
+    with pytest.raises(MethodError, match="too many to write out"):
+        door.count([schema.names[:2]], spend=Fraction(1), law="geometric")
+    assert door.ledger == ()

@@ -1,0 +1,153 @@
+"""Small releases made by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from understudy.privacy.guarantee import Guarantee, public_inputs
+from understudy.privacy.ledger import Entry
+from understudy.release import Manifest, Measurement, Release
+from understudy.release.rows import decode
+from understudy.schema import Schema
+
+MIXED = """
+title = "A small survey"
+[unit]
+description = "one person"
+[columns.sex]
+kind = "categorical"
+levels = ["f", "m", "x"]
+missing = ["refused"]
+source = "questionnaire"
+reviewed = true
+[columns.health]
+kind = "ordinal"
+levels = [1, 2, 3]
+not_applicable = [-1]
+missing = [""]
+reviewed = true
+[columns.employed]
+kind = "boolean"
+missing = [""]
+source = "questionnaire"
+reviewed = true
+[columns.age]
+kind = "integer"
+lower = 0
+upper = 99
+bins = 10
+source = "law"
+reviewed = true
+[columns.income]
+kind = "continuous"
+lower = 0.0
+upper = 1000.0
+bins = 5
+spikes = [0.0, 500.0]
+missing = [-9, ""]
+unit = "euro"
+source = "judgement"
+reviewed = true
+[columns.born]
+kind = "date"
+lower = 1950-01-01
+upper = 2009-12-31
+bins = 6
+missing = ["unknown"]
+source = "law"
+reviewed = true
+"""
+
+
+def table(name, columns, counts, *, law="discrete_laplace", scale="10", stddev=14.1, entry=1):
+    """A whole measured table."""
+    counts = np.asarray(counts)
+    return Measurement(
+        name,
+        "table",
+        columns,
+        np.arange(counts.size),
+        counts.reshape(-1),
+        0.0,
+        law,
+        scale,
+        stddev,
+        entry,
+    )
+
+
+def one_way(schema, rng, *, total=3000, stddev=14.1):
+    """A one-way table for each column."""
+    found = []
+    for k, (name, column) in enumerate(schema.columns.items(), start=1):
+        shares = rng.dirichlet(np.ones(column.size))
+        noise = np.rint(rng.laplace(0, stddev / np.sqrt(2), column.size)).astype(np.int64)
+        counts = rng.multinomial(total, shares) + noise
+        found.append(table(f"table-{k}", (name,), counts, stddev=stddev, entry=k))
+    return tuple(found)
+
+
+def entries(measurements):
+    """A ledger that splits ε = 1 evenly."""
+    n = len(measurements)
+    return tuple(
+        Entry(
+            number=k,
+            mechanism="discrete Laplace",
+            query=f"counts by {' × '.join(one.columns)}",
+            accounting="pure",
+            spent=Fraction(1, n),
+            sensitivity="1 (ℓ₁)",
+            noise=f"discrete Laplace (geometric), scale {n}",
+            cells=len(one.codes) + 1,
+        ).to_json()
+        for k, one in enumerate(measurements, start=1)
+    )
+
+
+def release_of(schema, measurements, *, n_rows=200, sets=2, guarantee=None, **manifest):
+    """A release with rows drawn at random."""
+    rng = np.random.default_rng(1)
+    tables = tuple(
+        decode([rng.integers(0, size, n_rows) for size in schema.sizes], schema, rng)
+        for _ in range(sets)
+    )
+    content = {
+        "method": "independent",
+        "options": {"law": "auto"},
+        "reason": "",
+        "sets": sets,
+        "sets_kind": "free",
+        "n_rows": n_rows,
+        "rows_obtained": "measured with noise",
+        "guarantee": guarantee
+        or Guarantee(
+            "pure", Fraction(1), Fraction(0), "add_remove", public_inputs=public_inputs(schema)
+        ),
+        "budget": {"epsilon": "1", "delta": "0", "unit": "epsilon", "amount": "1"},
+        "ledger": entries(measurements),
+        "secure": True,
+        "sampling_seed": 7,
+        "software": {"understudy": "0.1.0"},
+    }
+    return Release(tables, schema, Manifest(**(content | manifest)), tuple(measurements))
+
+
+@pytest.fixture
+def mixed():
+    return Schema.loads(MIXED)
+
+
+@pytest.fixture
+def make():
+    """The builders above, for tests (which import nothing from one another)."""
+
+    class Make:
+        table = staticmethod(table)
+        one_way = staticmethod(one_way)
+        release = staticmethod(release_of)
+
+    return Make
