@@ -63,7 +63,7 @@ def run(folder: Path, form: str, number: int) -> tuple[float, float]:
         "--method",
         "laplace",
         "--option",
-        f"form={form.split(',')[0]}",
+        f"form={form.split(',', maxsplit=1)[0]}",
         "--sets",
         "5" if "5 sets" in form else "1",
         "--out",

@@ -14,7 +14,7 @@ from understudy import pipeline, terminal
 from understudy.demo import demo_data, demo_schema
 from understudy.errors import MethodError, UnderstudyError
 from understudy.release import Release
-from understudy.release.bundle import remove, require_new
+from understudy.release.folder import remove, require_new
 from understudy.schema import Schema
 
 app = typer.Typer(

@@ -20,7 +20,7 @@ from understudy.errors import BudgetError, MethodError
 from understudy.methods import METHODS, Facts, Method, PlannedTable, choose, configure
 from understudy.models import States
 from understudy.privacy.budget import Budget, Number, decimal_up, exact
-from understudy.privacy.calibration import calibrate, describe
+from understudy.privacy.calibration import LawName, calibrate, describe
 from understudy.privacy.gate import Gate
 from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.values import Released
@@ -36,8 +36,10 @@ _SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")
 
 
 def draft(data: object, *, title: str = "") -> str:
-    """Draft a schema from the data, as TOML text. The text is confidential: it holds levels and
-    bounds read from the rows, and cannot be used before every entry is reviewed.
+    """Draft a schema from the data, as TOML text.
+
+    The text is confidential: it holds levels and bounds read from the rows, and cannot be used
+    before every entry is reviewed.
 
     Raises:
         DataError: the data cannot be read, or no column can be drafted.
@@ -94,7 +96,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Request:
-    """A checked request: everything that can be refused without looking at the rows."""
+    """Everything that can be checked, and refused, without looking at the rows."""
 
     schema: Schema
     budget: Budget
@@ -129,12 +131,13 @@ class _Request:
         return f"bought once for {cost} ({describe(law)})"
 
 
-def _rows_law(budget: Budget) -> Any:
+def _rows_law(budget: Budget) -> LawName:
     return "gaussian" if budget.accounting == "zcdp" else "geometric"
 
 
 def _request(
     schema: Schema,
+    *,
     method: str,
     epsilon: Number,
     delta: Number,
@@ -181,7 +184,15 @@ def plan(
         BudgetError: not a budget.
         MethodError: unknown method or option, or one that does not fit the schema.
     """
-    request = _request(schema, method, epsilon, delta, sets, options, rows_share)
+    request = _request(
+        schema,
+        method=method,
+        epsilon=epsilon,
+        delta=delta,
+        sets=sets,
+        options=options,
+        rows_share=rows_share,
+    )
     tables = request.tables()
     written = sum(table.n_cells for table in tables if table.form == "dense") * request.fits
     return Plan(
@@ -246,7 +257,15 @@ def synthesize(
         MethodError: unknown method or option, or one that does not fit the schema.
         DataError: a structural fault of the data; nothing was spent.
     """
-    request = _request(schema, method, epsilon, delta, sets, options, rows_share)
+    request = _request(
+        schema,
+        method=method,
+        epsilon=epsilon,
+        delta=delta,
+        sets=sets,
+        options=options,
+        rows_share=rows_share,
+    )
     request.tables()  # whatever does not fit the schema is refused here, before rows are read
     if seed is not None and request.method.draws_records(schema):
         raise MethodError(
@@ -307,7 +326,7 @@ def _generator(seed: int | None, insecure_noise_seed: int | None) -> np.random.G
 
 
 def _options(method: Method) -> dict[str, Any]:
-    return asdict(method)  # type: ignore[call-overload]
+    return dict(asdict(method))
 
 
 def _manifest(

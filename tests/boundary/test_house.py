@@ -32,8 +32,6 @@ ROOMS = [
 """From the top down; those on one line do not know of each other."""
 FLOOR = {name: level for level, names in enumerate(ROOMS) for name in names}
 MAY_SEE_ROWS = {"engine", "privacy", "evaluation", "pipeline"}
-# `Release.save` and `Release.load` hand on to the folder format, which is about releases.
-KNOWN_CIRCLE = ("understudy.release.release", "understudy.release.bundle")
 
 Sources = dict[str, ast.Module]
 """Module name → its syntax tree."""
@@ -101,11 +99,7 @@ def imports_of_the_engine(modules: Sources) -> list[str]:
 def circles(modules: Sources) -> list[str]:
     """Modules that import themselves by way of others; packages on the way down do not count."""
     edges = {
-        module: {
-            other
-            for other in imported(tree, modules)
-            if not module.startswith(f"{other}.") and (module, other) != KNOWN_CIRCLE
-        }
+        module: {other for other in imported(tree, modules) if not module.startswith(f"{other}.")}
         for module, tree in modules.items()
     }
     found = []
@@ -290,7 +284,3 @@ def test_the_house_keeps_the_rule(rule):
 @pytest.mark.parametrize(("rule", "module", "text"), VIOLATIONS, ids=name_of)
 def test_the_rule_catches_a_violation(rule, module, text):
     assert rule(with_module(module, text))
-
-
-def test_the_one_known_circle_still_exists():
-    assert KNOWN_CIRCLE[1] in set(imported(HOUSE[KNOWN_CIRCLE[0]], HOUSE))

@@ -175,12 +175,10 @@ def texts(folder):
 
 def test_a_saved_release_says_nothing_of_its_input(synthesize, secret_input, tmp_path):
     folder = synthesize(secret_input).save(tmp_path / "out", csv=True)
-    clock = datetime.datetime.now(datetime.UTC)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    machine = [name for name in (platform.node(), str(tmp_path)) if len(name) > 5]
     for name, text in texts(folder):
-        assert "secret" not in text.lower(), name
-        assert str(tmp_path) not in text, name
-        assert platform.node() not in text, name
-        assert clock.date().isoformat() not in text, name
+        assert not [trace for trace in ["secret", today, *machine] if trace in text.lower()], name
         assert not re.search(r"\d\d:\d\d:\d\d", text), name
 
 

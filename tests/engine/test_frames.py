@@ -18,8 +18,7 @@ FRAME = pl.DataFrame({"a": ["x", None, "y"], "*": [1, 2, 3], "^a$": [0.5, None, 
 
 def read(data, columns=None):
     rows = open_rows(data)
-    batches = list(rows.batches(columns or rows.columns))
-    return pl.concat(batches) if batches else None
+    return pl.concat(rows.batches(columns or rows.columns))
 
 
 @pytest.mark.parametrize(

@@ -43,12 +43,14 @@ def lattice(scale: float) -> LatticeLaplace:
 def dense_pattern(law, randomness, rng):
     table = noisy_table(EXACT, ("a", "b"), DOMAIN, law, randomness)
     weights = np.maximum(table.counts.reshape(-1), 0)
-    shares = DOMAIN.allowed_mask().reshape(-1) / 8 if weights.sum() == 0 else weights / weights.sum()
+    shares = (
+        DOMAIN.allowed_mask().reshape(-1) / 8 if weights.sum() == 0 else weights / weights.sum()
+    )
     return pattern(rng.choice(9, size=N_ROWS, p=shares))
 
 
 def lazy_pattern(law, randomness):
-    records = lazy_records(OCCUPIED, ("a", "b"), DOMAIN, law, N_ROWS, randomness)
+    records = lazy_records(OCCUPIED, ("a", "b"), DOMAIN, law, n_rows=N_ROWS, randomness=randomness)
     return pattern(records.columns[0] * 3 + records.columns[1])
 
 
@@ -89,7 +91,9 @@ def test_places_of_lazy_records_are_uniform_over_the_empty_cells():
     randomness = SeededRandomness(3)
     counts = np.zeros(9)
     for _ in range(4000):
-        records = lazy_records(OCCUPIED, ("a", "b"), DOMAIN, geometric(2.0), 1, randomness)
+        records = lazy_records(
+            OCCUPIED, ("a", "b"), DOMAIN, geometric(2.0), n_rows=1, randomness=randomness
+        )
         counts[int(records.columns[0][0] * 3 + records.columns[1][0])] += 1
     empty = counts[[1, 2, 3, 5, 6, 7]]
     assert counts[8] == 0
@@ -101,7 +105,9 @@ def test_totals_are_those_of_the_dense_table():
     randomness = SeededRandomness(4)
     law = geometric(1.43)
     lazy = Counter(
-        lazy_records(OCCUPIED, ("a", "b"), DOMAIN, law, 1, randomness).totals.positive_cells
+        lazy_records(
+            OCCUPIED, ("a", "b"), DOMAIN, law, n_rows=1, randomness=randomness
+        ).totals.positive_cells
         for _ in range(4000)
     )
     dense = Counter(
@@ -118,7 +124,9 @@ def test_survivors_are_those_of_the_dense_table(law, threshold):
     randomness = SeededRandomness(5)
 
     def filtered():
-        cells = noisy_cells(OCCUPIED, ("a", "b"), DOMAIN, law(1.43), threshold, randomness)
+        cells = noisy_cells(
+            OCCUPIED, ("a", "b"), DOMAIN, law(1.43), threshold=threshold, randomness=randomness
+        )
         assert (np.diff(cells.codes) > 0).all()
         return outcome(dict(zip(cells.codes.tolist(), cells.counts.tolist(), strict=True)))
 
@@ -150,7 +158,11 @@ def test_spurious_cells_are_as_many_as_asked_for():
     rate = float(np.exp(-threshold / 3) / (1 + np.exp(-1 / 3)))
     randomness = SeededRandomness(6)
     found = [
-        len(noisy_cells(none, ("a", "b", "c"), domain, law, threshold, randomness).codes)
+        len(
+            noisy_cells(
+                none, ("a", "b", "c"), domain, law, threshold=threshold, randomness=randomness
+            ).codes
+        )
         for _ in range(40)
     ]
     expected = 1e12 * rate
@@ -170,7 +182,9 @@ def test_below_each_stays_below_and_is_uniform(bound):
 def test_no_mass_at_all_gives_uniform_allowed_cells():
     none = ExactCells(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
     law = DiscreteLaplace(Fraction(1, 100))  # noise is zero but with probability 4·10⁻⁴⁴
-    records = lazy_records(none, ("a", "b"), DOMAIN, law, 8000, SeededRandomness(8))
+    records = lazy_records(
+        none, ("a", "b"), DOMAIN, law, n_rows=8000, randomness=SeededRandomness(8)
+    )
     counts = np.bincount(records.columns[0] * 3 + records.columns[1], minlength=9)
     assert counts[8] == 0
     assert stats.chisquare(counts[:8]).pvalue > ALPHA

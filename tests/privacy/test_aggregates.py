@@ -29,7 +29,9 @@ def chi_square(drawn, law):
     expected = np.diff([0, *law.cdf(edges), 1]) * len(drawn)
     observed = np.histogram(drawn, bins=[-np.inf, *(edges + 0.5), np.inf])[0]
     keep = expected > 1e-9
-    return stats.chisquare(observed[keep], expected[keep] * observed.sum() / expected[keep].sum()).pvalue
+    return stats.chisquare(
+        observed[keep], expected[keep] * observed.sum() / expected[keep].sum()
+    ).pvalue
 
 
 @pytest.mark.parametrize(("n", "p"), [(5, 0.3), (64, 0.9), (65, 0.5), (1000, 0.01), (10**6, 2e-5)])

@@ -48,8 +48,11 @@ def test_what_is_no_delta_is_refused(delta):
 def test_shares_sum_to_the_amount_exactly(amount, weights):
     shares = split(amount, weights)
     assert sum(shares) == amount
-    assert all(a * y == b * x for a, x in zip(shares, weights, strict=True)
-               for b, y in zip(shares, weights, strict=True))
+    assert all(
+        a * y == b * x
+        for a, x in zip(shares, weights, strict=True)
+        for b, y in zip(shares, weights, strict=True)
+    )
 
 
 def test_weights_must_make_sense():
@@ -82,7 +85,8 @@ def test_parallel_composition_doubles_under_replace():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "rho"), [(1, "1e-9", 0.014973), (0.1, "1e-9", 0.000177), (10, "1e-9", 1.0908)]
+    ("epsilon", "delta", "rho"),
+    [(1, "1e-9", 0.014973), (0.1, "1e-9", 0.000177), (10, "1e-9", 1.0908)],
 )
 def test_tight_conversion_has_the_published_figures(epsilon, delta, rho):
     """ρ(1, 10⁻⁹) = 0.014973 by Canonne, Kamath & Steinke (2020)."""
@@ -91,7 +95,9 @@ def test_tight_conversion_has_the_published_figures(epsilon, delta, rho):
 
 def test_conversion_agrees_with_a_library():
     """ρ = 0.005, δ = 10⁻⁶ gives ε = 0.430 (the classic formula gives 0.531)."""
-    assert float(epsilon_of(Fraction(5, 1000), Fraction(1, 10**6))) == pytest.approx(0.430, abs=5e-4)
+    assert float(epsilon_of(Fraction(5, 1000), Fraction(1, 10**6))) == pytest.approx(
+        0.430, abs=5e-4
+    )
 
 
 @given(epsilon=st.floats(1e-4, 50), delta=st.floats(1e-12, 0.1))

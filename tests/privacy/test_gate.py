@@ -28,7 +28,9 @@ kind = "boolean"
 reviewed = true
 """)
 PUBLIC = SCHEMA.model_copy(update={"rows": "public", "n_rows": 40, "row_limit": None})
-FRAME = pl.DataFrame({"a": ["x"] * 20 + ["y"] * 12 + ["z"] * 3 + ["?"] * 5, "b": [True, False] * 20})
+FRAME = pl.DataFrame(
+    {"a": ["x"] * 20 + ["y"] * 12 + ["z"] * 3 + ["?"] * 5, "b": [True, False] * 20}
+)
 
 
 class Spy:
@@ -120,8 +122,9 @@ def test_the_public_number_of_rows_is_free_and_exact():
 
 
 def test_the_noisy_number_of_rows_is_clipped_to_the_public_limit():
-    values = [gate(epsilon="0.01", seed=s)[0].count_rows(spend=Fraction(1, 100)).value
-              for s in range(60)]
+    values = [
+        gate(epsilon="0.01", seed=s)[0].count_rows(spend=Fraction(1, 100)).value for s in range(60)
+    ]
     assert min(values) == 0
     assert max(values) == 50
 
@@ -129,8 +132,9 @@ def test_the_noisy_number_of_rows_is_clipped_to_the_public_limit():
 def test_counts_are_unbiased_with_the_stated_standard_deviation():
     """Mean and variance over 1,500 draws of one count, false-alarm rate about 10⁻⁵."""
     n = 1500
-    released = [gate(seed=s)[0].count([("a",)], spend=Fraction(1), law="geometric")[0]
-                for s in range(n)]
+    released = [
+        gate(seed=s)[0].count([("a",)], spend=Fraction(1), law="geometric")[0] for s in range(n)
+    ]
     draws = np.array([r.value.counts[0] for r in released], dtype=float)
     sd = released[0].noise.stddev
     assert abs(draws.mean() - 20) < 4.5 * sd / np.sqrt(n)
@@ -161,8 +165,9 @@ def test_gaussian_noise_needs_a_delta():
 def test_choose_has_the_probabilities_of_the_exponential_mechanism():
     """Chi-square over three cells with counts 20, 12, 3; α = 10⁻⁴, and it rejects half the ε."""
     epsilon = Fraction(1, 5)
-    winners = [gate(seed=s)[0].choose("xyz", CellCount((0,)), spend=epsilon).value
-               for s in range(1500)]
+    winners = [
+        gate(seed=s)[0].choose("xyz", CellCount((0,)), spend=epsilon).value for s in range(1500)
+    ]
     observed = [winners.count(level) for level in "xyz"]
 
     def expected(eps):
@@ -220,7 +225,8 @@ def test_the_guarantee_names_what_is_public_and_what_has_no_source():
 
 def test_huge_tables_are_refused_with_alternatives():
     columns = "".join(
-        f'[columns.c{k}]\nkind = "integer"\nlower = 0\nupper = 9999\nbins = 10000\nreviewed = true\n'
+        f'[columns.c{k}]\nkind = "integer"\nlower = 0\nupper = 9999\nbins = 10000\n'
+        "reviewed = true\n"
         for k in range(5)
     )
     schema = Schema.loads(columns)

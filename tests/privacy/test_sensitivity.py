@@ -1,7 +1,7 @@
 """Sensitivities by enumerating neighbours on a small domain, and the ε that noise then realises.
 
-Every table of up to three records over a coding with an out-of-domain value is compared with each of
-its neighbours, through the engine's own coding and counting.
+Every table of up to three records over a coding with an out-of-domain value is compared with each
+of its neighbours, through the engine's own coding and counting.
 """
 
 from fractions import Fraction
@@ -78,7 +78,7 @@ def test_contingency_tables_change_by_at_most_the_stated_norms_and_attain_them(r
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("law", ["geometric", "laplace"])
 def test_noise_realises_the_stated_epsilon_and_no_more(relation, law):
-    """Largest log ratio of the noisy table's law over all neighbours and outcomes: Σ|change| / b."""
+    """Largest log ratio of the noisy table's law over neighbours and outcomes: Σ|change| / b."""
     epsilon = Fraction(3, 4)
     noise = calibrate(law, spend=epsilon, accounting="pure", neighbours=relation)
     grid = np.arange(-6, 7).astype(float)
@@ -110,8 +110,10 @@ def test_marginal_distance_has_the_stated_sensitivity(relation):
     for _ in range(20):
         estimates = (rng.normal(1, 2, 2), rng.normal(1, 2, 3))
         score = MarginalDistance(marginals, estimates)
-        values = {rows: score.evaluate(engine(rows).count(score.queries()).expose())
-                  for rows in list(ALL)[:60]}
+        values = {
+            rows: score.evaluate(engine(rows).count(score.queries()).expose())
+            for rows in list(ALL)[:60]
+        }
         for a, b in neighbours(relation):
             if a in values and b in values:
                 largest = max(largest, np.abs(values[a] - values[b]).max())

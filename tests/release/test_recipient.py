@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from understudy.privacy.guarantee import Guarantee, public_inputs
-from understudy.release import Manifest, Measurement, Release
-from understudy.release.recipient import readme
+from understudy.release import Manifest, Measurement, Release, recipient
 from understudy.release.rows import decode
 from understudy.schema import Schema
 
@@ -23,6 +22,16 @@ description = "as registered"
 kind = "ordinal"
 levels = [1, 2, 3]
 """
+
+
+def readme(release: Release, *, csv: bool) -> str:
+    return recipient.readme(
+        release.manifest,
+        release.schema,
+        release.measurements,
+        csv=csv,
+        report=release.pages is not None,
+    )
 
 
 def _release(schema, **changes):

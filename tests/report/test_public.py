@@ -229,6 +229,7 @@ def test_filtered_and_lazy_measurements_have_no_band(mixed, make):
     found = check(public_page(make.release(mixed, (cells,), method="laplace")))
     assert "only cells above a public threshold were released" in found.text
     assert "only the 2 cells whose noisy count reached the public threshold 30" in found.text
+    assert "sums to 71 of about 200 records (36 %)" in found.text
     found = check(public_page(make.release(mixed, (totals,), method="laplace")))
     assert "only totals of the noisy table were released" in found.text
     assert "roughly 99.9 % of what the synthetic rows were drawn from is noise" in found.text

@@ -34,7 +34,7 @@ class Confidential(Generic[T]):
             "ask the gate for a released one."
         )
 
-    __bool__ = __len__ = __iter__ = __contains__ = __getitem__ = __hash__ = _refuse  # type: ignore[assignment]
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
-    __format__ = __int__ = __float__ = __index__ = __array__ = _refuse  # type: ignore[assignment]
-    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __getstate__ = _refuse  # type: ignore[assignment]
+    __bool__ = __len__ = __iter__ = __contains__ = __getitem__ = __hash__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __format__ = __int__ = __float__ = __index__ = __array__ = _refuse
+    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __getstate__ = _refuse

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,6 +55,8 @@ class Rows:
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Read some columns, in batches of at most about 250,000 rows, in any order of rows.
 
+        The first batch is empty.
+
         Raises:
             DataError: a column's type cannot be read, or the input breaks off or is malformed.
         """
@@ -66,6 +69,8 @@ class Rows:
         try:
             # By exact name: Polars takes "*" and "^…$" in a plain select for patterns.
             chosen = self.lazy.select(cs.by_name(list(columns)))
+            # The types first, so that one that cannot be read is an error whatever the rows.
+            yield pl.DataFrame(schema=chosen.collect_schema())
             yield from chosen.collect_batches(chunk_size=BATCH_ROWS)
         except _READ_FAULTS:
             raise self._broken() from None
@@ -175,7 +180,7 @@ def _scan_csv(path: Path, separator: str, place: str) -> pl.LazyFrame:
     return lazy
 
 
-def _from_arrow(data: Any) -> pl.DataFrame:  # noqa: ANN401 - whatever speaks Arrow
+def _from_arrow(data: Any) -> pl.DataFrame:
     try:
         return pl.DataFrame(data)
     except pl.exceptions.DuplicateError:
@@ -193,7 +198,7 @@ def _two_of_one_name() -> DataError:
     return DataError("The table has two columns of one name; rename one of them.")
 
 
-def _open_pandas(frame: Any) -> Rows:  # noqa: ANN401 - pandas may be absent when types are checked
+def _open_pandas(frame: Any) -> Rows:
     """A pandas table column by column; columns of mixed Python objects become text."""
     if not hasattr(frame, "columns"):
         raise _not_a_table(frame)
@@ -217,9 +222,17 @@ def _pandas_column(series: pd.Series) -> pl.Series:
             return pl.Series(pl.from_pandas(series))
         except UnicodeError:  # half a character in a text column: read it the slow way
             pass
-    absent = series.isna()
-    texts = [None if gone else _text(v) for v, gone in zip(series, absent, strict=True)]
+    texts = [None if gone else _text(v) for v, gone in zip(series, _absent(series), strict=True)]
     return pl.Series(texts, dtype=pl.String)
+
+
+def _absent(series: pd.Series) -> pd.Series:
+    """Which values pandas takes for absent; no value may stop the reading."""
+    try:
+        return series.isna()
+    except ArithmeticError:  # a signalling NaN refuses to be asked whether it is a number
+        quiet = [None if isinstance(v, Decimal) and v.is_nan() else v for v in series]
+        return type(series)(quiet, dtype=object).isna()
 
 
 def _pandas_category(series: pd.Series) -> pl.Series:

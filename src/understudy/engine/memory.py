@@ -84,8 +84,8 @@ class Table:
                 inside &= codes < size
             counter.add(used, inside)
             outside += int(len(inside) - inside.sum())
-        codes, counts = counter.cells()
-        return Confidential(ExactCells(codes, counts, outside))
+        cells, counts = counter.cells()
+        return Confidential(ExactCells(cells, counts, outside))
 
     def _require_columns(self, rows: Rows) -> None:
         absent = [name for name in self._schema.names if name not in rows.columns]

@@ -42,7 +42,7 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
             f"available: auto, {', '.join(METHODS)}."
         )
     kind = METHODS[name]
-    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    known = [field.name for field in fields(kind)]
     for option in options:
         if option not in known:
             raise MethodError(
@@ -53,10 +53,10 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
         return TypeAdapter(kind).validate_python(dict(options))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        option = first["loc"][0] if first["loc"] else "?"
+        place = first["loc"][0] if first["loc"] else "?"
         message = first["msg"][:1].lower() + first["msg"][1:]
         raise MethodError(
-            f"The option {option!r} of the method {name} does not fit: {message}."
+            f"The option {place!r} of the method {name} does not fit: {message}."
         ) from None
 
 

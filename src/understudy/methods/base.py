@@ -7,9 +7,10 @@ answers `synthesize` instead.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 from understudy.models import Model
 from understudy.privacy.budget import Accounting, Budget
@@ -70,12 +71,20 @@ class PlannedTable:
     threshold: int | None = None
 
 
-class Method(Protocol):
-    """A synthesizer."""
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """A synthesizer: a configuration that can plan, and fit or synthesize through a gate.
+
+    Attributes:
+        sets: "free": all sets are drawn from one paid-for fit; "split": each set has a fit of its
+            own, and its share of the budget.
+    """
 
     facts: ClassVar[Facts]
-    sets: SetsKind
 
+    sets: SetsKind = "free"
+
+    @abstractmethod
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """What will be measured for one fit, from public facts alone.
 
@@ -87,19 +96,18 @@ class Method(Protocol):
         Raises:
             MethodError: the method does not fit this schema or budget.
         """
-        ...
 
     def draws_records(self, schema: Schema) -> bool:
         """Whether drawing records is the mechanism, so that `synthesize` is to be called."""
-        ...
+        return False
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure through the gate and fit a model, from which sampling is free."""
-        ...
+        raise NotImplementedError(f"{self.facts.name} draws records through the gate")
 
     def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
         """Draw records through the gate."""
-        ...
+        raise NotImplementedError(f"{self.facts.name} draws records from its model")
 
 
 def planned(

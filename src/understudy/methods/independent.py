@@ -22,24 +22,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.errors import MethodError
-from understudy.methods.base import Facts, PlannedTable, SetsKind, natural_law, planned
+from understudy.methods.base import Facts, Method, PlannedTable, natural_law, planned
 from understudy.models import Model, ProductModel
 from understudy.privacy.budget import Accounting, Budget, split
 from understudy.privacy.calibration import LawName
 from understudy.privacy.gate import Gate
-from understudy.privacy.values import Records, Released
 from understudy.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
-class Independent:
+class Independent(Method):
     """Configuration.
 
     Attributes:
         law: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
-        sets: "free": all sets are drawn from one fit; "split": each set has its own fit and its
-            share of the budget.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -53,7 +49,6 @@ class Independent:
     )
 
     law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
-    sets: SetsKind = "free"
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table per column, each with the same share."""
@@ -64,19 +59,11 @@ class Independent:
             for name, share in zip(schema.names, shares, strict=True)
         )
 
-    def draws_records(self, schema: Schema) -> bool:
-        """Never: sampling is free once the tables are released."""
-        return False
-
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure every column."""
         marginals = [(name,) for name in gate.schema.names]
         tables = gate.count(marginals, spend=spend, law=self._law(gate.budget.accounting))
         return ProductModel(gate.schema.domain, tuple(table.value.counts for table in tables))
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
-        """Not for this method."""
-        raise MethodError("independent draws records from its model, not through the gate.")
 
     def _law(self, accounting: Accounting) -> LawName:
         return natural_law(accounting) if self.law == "auto" else self.law

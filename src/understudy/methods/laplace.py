@@ -29,7 +29,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, PlannedTable, SetsKind, planned
+from understudy.methods.base import Facts, Method, PlannedTable, planned
 from understudy.models import Model, TableModel
 from understudy.privacy.budget import Budget
 from understudy.privacy.calibration import calibrate
@@ -45,7 +45,7 @@ MOST_CELLS = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace:
+class Laplace(Method):
     """Configuration.
 
     Attributes:
@@ -54,7 +54,6 @@ class Laplace:
         threshold: public threshold of the filtered form, in records; None derives it from the
             number of cells and `spurious`.
         spurious: how many empty cells may survive the threshold on average.
-        sets: "free": all sets from one noisy table; "split": a noisy table for each, at its share.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -71,7 +70,6 @@ class Laplace:
     law: Literal["geometric", "laplace"] = "geometric"
     threshold: Annotated[int, Field(ge=1)] | None = None
     spurious: Annotated[float, Field(gt=0)] = 10.0
-    sets: SetsKind = "free"
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table over all columns."""
@@ -116,8 +114,8 @@ class Laplace:
             raise MethodError("The option threshold belongs to form=filtered; set both.")
         if schema.domain.n_cells > MOST_CELLS:
             raise MethodError(
-                f"laplace needs the full table, and {len(schema.names)} columns span more than 2^62 "
-                "cells; take the method independent, fewer columns, or coarser bins."
+                f"laplace needs the full table, and {len(schema.names)} columns span more than "
+                "2^62 cells; take the method independent, fewer columns, or coarser bins."
             )
 
     def _threshold(self, schema: Schema, spend: Fraction, budget: Budget) -> int:

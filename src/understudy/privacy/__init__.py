@@ -1,0 +1,1 @@
+"""BOUNDARY: the only rooms where exact values become released ones."""

@@ -109,4 +109,4 @@ def log1p_minus(t: float) -> float:
     """log(1 + t) − t, accurate near 0."""
     if abs(t) > 0.01:
         return math.log1p(t) - t
-    return sum((-1) ** (k + 1) * t**k / k for k in range(2, 10))
+    return sum((-1.0) ** (k + 1) * t**k / k for k in range(2, 10))

@@ -15,7 +15,6 @@ for integer-valued queries). `tests/privacy/test_sensitivity.py` enumerates the 
 from __future__ import annotations
 
 import math
-
 from fractions import Fraction
 from typing import Literal
 
@@ -90,8 +89,11 @@ def _calibrated(
 
 
 def lattice_step(scale: Fraction) -> Fraction:
-    """Public step of the lattice for a Laplace law: a power of two, at most 1, so that counts lie
-    on it and their sensitivity needs no correction for rounding."""
+    """Public step of the lattice for a Laplace law.
+
+    A power of two, at most 1, so that counts lie on the lattice and their sensitivity needs no
+    correction for rounding.
+    """
     step = Fraction(1)
     while step > Fraction(1, 2**40) and step * 2**_FINENESS > scale:
         step /= 2

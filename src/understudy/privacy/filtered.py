@@ -44,6 +44,7 @@ def noisy_cells(
     columns: tuple[str, ...],
     domain: Domain,
     law: DiscreteLaplace | LatticeLaplace,
+    *,
     threshold: int,
     randomness: Randomness,
 ) -> NoisyCells:

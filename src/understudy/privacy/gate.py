@@ -17,7 +17,6 @@ from understudy.errors import MethodError, NotPrivateError
 from understudy.privacy.budget import Budget, Neighbours, decimal_down, pure_within, split
 from understudy.privacy.calibration import (
     LawName,
-    NoiseLaw,
     calibrate,
     describe,
     noise_of,
@@ -26,7 +25,7 @@ from understudy.privacy.calibration import (
 from understudy.privacy.empty_cells import ROUNDING
 from understudy.privacy.filtered import noisy_cells
 from understudy.privacy.guarantee import Guarantee, drafted_leaks, public_inputs
-from understudy.privacy.laws import DiscreteGaussian
+from understudy.privacy.laws import DiscreteGaussian, NoiseLaw
 from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
 from understudy.privacy.ledger import Entry, Ledger
 from understudy.privacy.randomness import Randomness
@@ -190,7 +189,9 @@ class Gate:
         )
         self._under(ROUNDING)
         exact = self.__engine.occupied(self._places(columns)).expose()
-        cells = noisy_cells(exact, columns, domain, noise, threshold, self.__randomness)
+        cells = noisy_cells(
+            exact, columns, domain, noise, threshold=threshold, randomness=self.__randomness
+        )
         released = Released(cells, noise_of(noise), "filtered noisy table", entry)
         self._measured.append(released)
         return released
@@ -220,7 +221,9 @@ class Gate:
         )
         self._under(ROUNDING)
         exact = self.__engine.occupied(self._places(columns)).expose()
-        drawn = lazy_records(exact, columns, domain, noise, n_rows, self.__randomness)
+        drawn = lazy_records(
+            exact, columns, domain, noise, n_rows=n_rows, randomness=self.__randomness
+        )
         self._measured.append(Released(drawn.totals, noise_of(noise), "lazy noisy table", entry))
         return Released(drawn, noise_of(noise), "lazy noisy table", entry)
 
@@ -354,8 +357,10 @@ class Gate:
         )
 
     def _selection_epsilon(self, spend: Fraction) -> Fraction:
-        """ε of an exponential mechanism that costs `spend`; ρ = ε²/8 by its bounded range (Cesar &
-        Rogers 2021)."""
+        """ε of an exponential mechanism that costs `spend`.
+
+        ρ = ε²/8 by its bounded range (Cesar & Rogers 2021).
+        """
         return spend if self.budget.accounting == "pure" else 2 * pure_within(spend)
 
     def _charge(

@@ -72,7 +72,8 @@ class Guarantee:
         return (
             f"{_KIND_WORDS[self.kind]} differential privacy with {size}: whatever is computed from "
             f"this release, its probability changes by a factor of at most e^ε"
-            f"{' (up to δ)' * bool(self.delta)} if {_NEIGHBOUR_WORDS[self.neighbours]}.{rest}{leaks}"
+            f"{' (up to δ)' * bool(self.delta)} if {_NEIGHBOUR_WORDS[self.neighbours]}."
+            f"{rest}{leaks}"
         )
 
     def not_private(self, reason: str) -> Guarantee:

@@ -76,6 +76,7 @@ def lazy_records(
     columns: tuple[str, ...],
     domain: Domain,
     law: DiscreteLaplace | LatticeLaplace,
+    *,
     n_rows: int,
     randomness: Randomness,
 ) -> Records:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.engine import ExactTable
-from understudy.privacy.calibration import NoiseLaw
+from understudy.privacy.laws import NoiseLaw
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.values import NoisyTable
 from understudy.schema import Domain

@@ -78,7 +78,7 @@ class Measurement:
         return cls(name="", kind="totals", codes=empty, counts=empty, totals=totals, **common)  # type: ignore[arg-type]
 
     def frame(self, schema: Schema) -> pl.DataFrame:
-        """The cells as a table: one labelled column per variable, and `count`.
+        """The cells as a table: one labelled column per variable, and their `count`.
 
         Labels are ordered categories in the order of the states.
         """
@@ -88,7 +88,7 @@ class Measurement:
         for name, place in zip(self.columns, places, strict=True):
             labels = _distinct(schema.columns[name].labels)
             series.append(pl.Series(name, labels, dtype=pl.Enum(labels)).gather(place))
-        return pl.DataFrame([*series, pl.Series("count", self.counts)])
+        return pl.DataFrame([*series, pl.Series(_count_name(self.columns), self.counts)])
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the cells, for the manifest."""
@@ -143,14 +143,23 @@ def _cells_of(
     codes = (
         np.ravel_multi_index(places, sizes) if places else np.zeros(cells.height, dtype=np.int64)
     )
-    return np.asarray(codes, dtype=np.int64), cells.get_column("count").to_numpy()
+    return np.asarray(codes, dtype=np.int64), cells.get_column(_count_name(columns)).to_numpy()
+
+
+def _count_name(columns: tuple[str, ...]) -> str:
+    """Name of the column of counts: `count`, or with underscores if a variable is called so."""
+    name = "count"
+    while name in columns:
+        name += "_"
+    return name
 
 
 def _distinct(labels: tuple[str, ...]) -> list[str]:
     """Labels made distinct, should a code be spelled like a bin."""
-    seen: dict[str, int] = {}
-    result = []
+    result: list[str] = []
     for label in labels:
-        seen[label] = seen.get(label, 0) + 1
-        result.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+        distinct = label
+        while distinct in result:
+            distinct += "′"
+        result.append(distinct)
     return result

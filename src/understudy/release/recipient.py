@@ -8,8 +8,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
-from understudy.release.release import Release
+from understudy.schema import Schema
 
 _MOST_COLUMNS = 25  # longer lists are in schema.toml and manifest.json
 _MOST_MEASUREMENTS = 15
@@ -23,25 +24,34 @@ _LAWS = {
 }
 
 
-def readme(release: Release, *, csv: bool) -> str:
+def readme(
+    manifest: Manifest,
+    schema: Schema,
+    measurements: tuple[Measurement, ...],
+    *,
+    csv: bool,
+    report: bool,
+) -> str:
     """The README of a release folder, in Markdown.
 
     Args:
-        release: the release; nothing else is looked at.
+        manifest: how the release was made.
+        schema: what is public.
+        measurements: the noisy tables that are released.
         csv: whether the synthetic tables are also written as CSV.
+        report: whether the folder has a `report.html`.
     """
-    measurements = release.measurements
+    guarantee = manifest.guarantee
     text = (
         _environment()
         .get_template("recipient.md.jinja")
         .render(
-            release=release,
-            manifest=release.manifest,
-            schema=release.schema,
-            guarantee=release.guarantee,
+            manifest=manifest,
+            schema=schema,
+            guarantee=guarantee,
             csv=csv,
-            private=release.guarantee.kind != "none" and release.manifest.secure,
-            has_page=release.pages is not None,
+            private=guarantee.kind != "none" and manifest.secure,
+            has_page=report,
             stored=[one for one in measurements if one.name],
             kinds={one.kind for one in measurements},
             laws=sorted({_LAWS.get(one.law, one.law.replace("_", " ")) for one in measurements}),
@@ -67,7 +77,7 @@ def _environment() -> Environment:
     return environment
 
 
-def _markdown(value: Any) -> Any:  # noqa: ANN401 - whatever a template prints
+def _markdown(value: Any) -> Any:
     """Text that Markdown shows as it is: one line, no markup, no table separators."""
     if not isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""A release: everything that is published, as one plain value."""
+"""A release: everything that is published, as one plain value and as a folder."""
 
 from __future__ import annotations
 
@@ -10,56 +10,16 @@ from typing import Any
 
 import polars as pl
 
+from understudy.errors import ReleaseError, SchemaError
 from understudy.privacy.guarantee import Guarantee
+from understudy.release.folder import open_checked, publish
+from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
+from understudy.release.recipient import readme
 from understudy.release.rows import FrameKind, to_frame
 from understudy.schema import Schema
 
-
-@dataclass(frozen=True)
-class Manifest:
-    """How a release was made. It says nothing about the input file.
-
-    Attributes:
-        method: name in the table of methods.
-        options: every option of the method, defaults included.
-        reason: why this method, where it was chosen automatically; else "".
-        sets: number of synthetic tables.
-        sets_kind: "free": all drawn from one paid-for fit; "split": each has its own fit and its
-            own share of the budget.
-        n_rows: rows of each synthetic table.
-        rows_obtained: how that number was obtained.
-        guarantee: what is promised.
-        budget: the stated budget, as decimals.
-        ledger: every paid step, as plain data.
-        secure: whether the noise came from the operating system's entropy.
-        sampling_seed: seed of the sampling after the last paid step; None if it was not seeded.
-        software: versions.
-    """
-
-    method: str
-    options: dict[str, Any]
-    reason: str
-    sets: int
-    sets_kind: str
-    n_rows: int
-    rows_obtained: str
-    guarantee: Guarantee
-    budget: dict[str, str]
-    ledger: tuple[dict[str, Any], ...]
-    secure: bool
-    sampling_seed: int | None
-    software: dict[str, str]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {**vars(self), "guarantee": self.guarantee.to_json(), "ledger": list(self.ledger)}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Manifest:
-        """Read back what `to_json` wrote."""
-        guarantee = Guarantee.from_json(data["guarantee"])
-        return cls(**{**data, "guarantee": guarantee, "ledger": tuple(data["ledger"])})
+_PAGES = ("report.html",)
 
 
 @dataclass(frozen=True)
@@ -105,9 +65,32 @@ class Release:
         Raises:
             ReleaseError: the folder exists and is not empty, or cannot be written.
         """
-        from understudy.release.bundle import write
+        measurements = [measurement.to_json() for measurement in self.measurements]
+        content = {**self.manifest.to_json(), "measurements": measurements}
+        publish(Path(path), lambda folder: self._fill(folder, csv=csv), content)
+        return Path(path)
 
-        return write(self, Path(path), csv=csv)
+    def _fill(self, folder: Path, *, csv: bool) -> None:
+        pages = self.pages(self) if self.pages else {}
+        texts = {
+            "schema.toml": self.schema.released().dumps(),
+            "README.md": readme(
+                self.manifest, self.schema, self.measurements, csv=csv, report=bool(pages)
+            ),
+            **pages,
+        }
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        (folder / "synthetic").mkdir()
+        for k, table in enumerate(self.tables, start=1):
+            table.write_parquet(folder / "synthetic" / f"set-{k}.parquet")
+            if csv:
+                table.write_csv(folder / "synthetic" / f"set-{k}.csv")
+        (folder / "noisy").mkdir()
+        for measurement in self.measurements:
+            if measurement.name:
+                cells = measurement.frame(self.schema)
+                cells.write_parquet(folder / "noisy" / f"{measurement.name}.parquet")
 
     @classmethod
     def load(cls, path: str | Path, *, frame: FrameKind = "pandas") -> Release:
@@ -116,6 +99,30 @@ class Release:
         Raises:
             ReleaseError: not a release, another format version, or a file that was changed.
         """
-        from understudy.release.bundle import read
+        folder = Path(path)
+        content = open_checked(folder)
+        try:
+            return cls._read(folder, content, frame)
+        except (SchemaError, KeyError, TypeError, pl.exceptions.PolarsError, OSError):
+            raise ReleaseError(
+                f"The release {str(path)!r} is incomplete or malformed, although its checksums "
+                "fit; ask its publisher for a new copy."
+            ) from None
 
-        return read(Path(path), frame=frame)
+    @classmethod
+    def _read(cls, folder: Path, content: dict[str, Any], frame: FrameKind) -> Release:
+        schema = Schema.load(folder / "schema.toml")
+        measurements = tuple(
+            Measurement.from_json(data, _cells(folder, data["name"]), schema)
+            for data in content.pop("measurements")
+        )
+        manifest = Manifest.from_json(content)
+        sets = range(1, manifest.sets + 1)
+        tables = tuple(pl.read_parquet(folder / "synthetic" / f"set-{k}.parquet") for k in sets)
+        found = [name for name in _PAGES if (folder / name).exists()]
+        pages = {name: (folder / name).read_text(encoding="utf-8") for name in found}
+        return cls(tables, schema, manifest, measurements, frame, pages=lambda _: pages)
+
+
+def _cells(folder: Path, name: str) -> pl.DataFrame | None:
+    return pl.read_parquet(folder / "noisy" / f"{name}.parquet") if name else None

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.schema import NUMERIC, Column, Continuous, Date, Schema
-from understudy.schema.values import Code, is_number, text_of
+from understudy.schema.values import Code, is_number, number_of, text_of
 
 FrameKind = Literal["pandas", "polars", "arrow"]
 
@@ -79,7 +79,8 @@ def _as(value: Code, dtype: pl.DataType) -> Any:
         return None
     if dtype in (pl.Enum, pl.String):
         return text_of(value)
-    return float(value) if dtype == pl.Float64 and is_number(value) else value
+    number = number_of(value) if dtype == pl.Float64 else None
+    return value if number is None else number
 
 
 def _numbers_as(numbers: NDArray[np.float64], column: Column, dtype: pl.DataType) -> pl.Series:
@@ -95,13 +96,13 @@ def _numbers_as(numbers: NDArray[np.float64], column: Column, dtype: pl.DataType
 def _draw_numbers(
     column: Column, states: NDArray[np.integer[Any]], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """A number inside the interval of each record; whole columns and decimals stay on their grid."""
+    """A number inside the interval of each record, on the grid of whole numbers or decimals."""
     assert isinstance(column, NUMERIC)
     decimals = column.decimals if isinstance(column, Continuous) else 0
     if decimals is None:
         low = np.array([one.low for one in column.intervals])
         high = np.array([one.high for one in column.intervals])
-        return low[states] + rng.random(len(states)) * (high - low)[states]
+        return np.asarray(low[states] + rng.random(len(states)) * (high - low)[states])
     return _draw_on_grid(column, states, 10.0**decimals, rng)
 
 

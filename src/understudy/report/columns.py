@@ -63,7 +63,7 @@ def fitting_details(schema: Schema, room: int) -> tuple[Detail, ...]:
 
 def card(release: Release, position: int, name: str, detail: Detail) -> Card:
     """Work out and draw one column."""
-    from understudy.report.charts import chart  # noqa: PLC0415 - matplotlib is slow to import
+    from understudy.report.charts import chart
 
     column = release.schema.columns[name]
     noisy = marginal(name, release.measurements, release.schema)

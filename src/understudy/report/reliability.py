@@ -117,7 +117,7 @@ def _sentences(release: Release, noisy: Sequence[Measurement], total: float | No
         if one.kind == "totals" and one.totals:
             found.append(_noise_mass(one, release.manifest.n_rows))
         if one.kind == "cells":
-            found.append(_filtered(one, release.schema))
+            found.append(_filtered(one, release))
     return found
 
 
@@ -167,7 +167,8 @@ def _floored(share: float) -> str:
     return f"{math.floor(1000 * share) / 10:.1f}"
 
 
-def _filtered(measurement: Measurement, schema: Schema) -> str:
+def _filtered(measurement: Measurement, release: Release) -> str:
+    schema = release.schema
     threshold = measurement.threshold or 0
     sentence = (
         f"Of the table {times(measurement.columns)} only the {len(measurement.codes):,} cells "
@@ -179,4 +180,11 @@ def _filtered(measurement: Measurement, schema: Schema) -> str:
         tail = math.exp(-threshold * math.sqrt(2) / measurement.stddev) / 2
         lifted = schema.domain.project(index).n_allowed * tail
         sentence += f" (up to about {lifted:,.2g} on average)"
+    kept, n_rows = float(np.sum(measurement.counts)), release.manifest.n_rows
+    if kept < n_rows:
+        # Rounded to two digits from a noisy sum: a plain warning, not an estimate.
+        sentence += (
+            f". What was kept sums to {kept:,.0f} of about {n_rows:,} records "
+            f"({100 * kept / n_rows:.2g} %): the synthetic rows stand for these cells alone"
+        )
     return f"{sentence}."

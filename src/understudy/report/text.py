@@ -21,7 +21,7 @@ _LAWS = {
 }
 
 
-def clean(value: Any) -> Any:  # noqa: ANN401 - whatever a template prints
+def clean(value: Any) -> Any:
     """Texts without control characters, and none so long that it fills the page."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value

@@ -67,7 +67,7 @@ class _Numeric(Declaration):
     def _ordinary_labels(self) -> tuple[str, ...]:
         return tuple(interval.label for interval in self.intervals)
 
-    def model_post_init(self, _context: Any, /) -> None:  # noqa: ANN401 - pydantic's signature
+    def model_post_init(self, _context: Any, /) -> None:
         """Lay the intervals once, so that bad edges are found when the schema is read."""
         assert self.intervals
 

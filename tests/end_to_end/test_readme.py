@@ -1,0 +1,39 @@
+"""The README shows only what runs: its Python, its schema and its commands, in order."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from understudy.cli import app
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_readme_runs_from_top_to_bottom(workplace, capsys):
+    first, second = blocks("python")
+    scope: dict = {}
+    exec(first, scope)
+    (schema,) = blocks("toml")
+    (workplace / "people.toml").write_text(schema, encoding="utf-8")
+    for command in "".join(blocks("console")).splitlines():
+        program, *arguments = shlex.split(command)
+        assert program == "understudy"
+        app(arguments, standalone_mode=False)
+    exec(second, scope)
+    assert scope["again"].manifest == scope["release"].manifest
+    shown = capsys.readouterr().out
+    assert "CONFIDENTIAL" in shown
+    assert "Pure differential privacy with ε = 1" in shown
+    assert "Methods" in shown
