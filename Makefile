@@ -26,6 +26,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/noise.py
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/dense.py
 
 studies: $(DEV)
 	@echo "No simulation study exists yet."

@@ -32,15 +32,16 @@ _out = Console(highlight=False)
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[pipeline.Progress]:
-    """A bar per stage on standard error, with elapsed and remaining time; silent if quiet."""
+    """A bar per stage, with elapsed and remaining time; none if quiet, or if nobody watches."""
+    console = Console(stderr=True)
     bars = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
-        disable=quiet,
+        console=console,
+        disable=quiet or not console.is_terminal,
     )
     tasks: dict[str, TaskID] = {}
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from understudy.errors import ReleaseError, SchemaError
 from understudy.privacy.guarantee import Guarantee
+from understudy.privacy.internal import Internal
 from understudy.release.folder import open_checked, publish
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
@@ -44,6 +45,13 @@ class Release:
     pages: Callable[[Release], Mapping[str, str]] | None = field(
         default=None, compare=False, repr=False
     )
+
+    def __post_init__(self) -> None:
+        """Refuse what was computed from the rows without noise."""
+        if any(isinstance(part, Internal) for part in (*self.tables, *self.measurements)):
+            raise ReleaseError(
+                "A release cannot hold internal figures: they compare with confidential rows."
+            )
 
     @property
     def guarantee(self) -> Guarantee:

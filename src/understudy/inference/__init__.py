@@ -1,0 +1,1 @@
+"""RELEASED: valid inference from a release alone."""

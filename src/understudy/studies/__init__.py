@@ -1,0 +1,1 @@
+"""Simulation studies and case studies, reproducible by name."""
