@@ -50,5 +50,13 @@ class ReleaseError(UnderstudyError):
     """A release folder cannot be written or read, or fails its own checks."""
 
 
+class InferenceError(UnderstudyError):
+    """An estimate for which no rule is valid, or input that does not fit one."""
+
+
+class StudyError(UnderstudyError):
+    """Unknown study, or one that cannot be run as asked or written where asked."""
+
+
 class MissingExtraError(UnderstudyError):
     """An optional library is needed for this step and is not installed."""

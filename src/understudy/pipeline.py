@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -349,9 +350,14 @@ def _manifest(
         ledger=tuple(entry.to_json() for entry in gate.ledger),
         secure=randomness.secure,
         sampling_seed=seed,
-        software={"python": platform.python_version()}
-        | {name: importlib.metadata.version(name) for name in _SOFTWARE},
+        software=dict(_software()),
     )
+
+
+@lru_cache(maxsize=1)  # reading the versions takes longer than a small release
+def _software() -> Mapping[str, str]:
+    versions = {name: importlib.metadata.version(name) for name in _SOFTWARE}
+    return {"python": platform.python_version()} | versions
 
 
 def _measurements(gate: Gate) -> tuple[Measurement, ...]:

@@ -154,6 +154,11 @@ class People:
 
 NOBODY = People()
 STRANGER = People((OUTSIDE,), (OUTSIDE_LABELS,))
+# A child with a job: known values in a forbidden combination, which leave the domain together.
+IMPOSSIBLE = People(
+    (OUTSIDE | {"sex": "f", "age": 7, "job": "worker"},),
+    (OUTSIDE_LABELS | {"sex": "f", "age": None},),
+)
 
 
 def people(n: int, seed: int = 0) -> People:
@@ -223,8 +228,8 @@ class Case:
         schema = self.schema(len(rows))
         return us.synthesize(rows.frame, schema, **self.arguments(epsilon), **more)
 
-    def gate(self, engine: Any, epsilon: str = "1") -> Gate:
-        return Gate(engine, self.budget(epsilon), SeededRandomness(1))
+    def gate(self, engine: Any, seed: int = 1) -> Gate:
+        return Gate(engine, self.budget(), SeededRandomness(seed))
 
     def ask(self, gate: Gate, spend: Fraction) -> None:
         """What one fit asks of the gate."""
@@ -271,6 +276,7 @@ SELECTIONS = {
     "buying": list({(one.method, one.delta): one for one in reversed(PRIVATE)}.values()),
     "drawing": DRAWING,
     "modelling": MODELLING,
+    "dense": [case for case in ONE_SET if case.plan(10).tables[0].form == "dense"],
     "whole": WHOLE,
     "whole_modelling": [case for case in WHOLE if case in MODELLING],
 }
@@ -304,6 +310,12 @@ def nobody() -> People:
 def stranger() -> People:
     """One row out of domain."""
     return STRANGER
+
+
+@pytest.fixture(scope="session")
+def impossible() -> People:
+    """One row in a forbidden combination."""
+    return IMPOSSIBLE
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,9 @@
-"""With next to no noise a release holds the truth, so nothing but noise stands between the two."""
+"""A release holds the truth and the noise that it states, in every cell, and nothing else."""
 
+import numpy as np
 import pytest
+
+from understudy.engine import Table
 
 TOLERANCE = 0.25
 """Noise beyond it in any cell: probability below 1e-10 per case, by the scales at `Case.huge`."""
@@ -12,8 +15,8 @@ def measured(one, schema):
     return {row[:-1]: row[-1] for row in frame.iter_rows() if abs(row[-1]) > TOLERANCE}
 
 
-def test_tables_are_the_exact_tables(case, some, stranger):
-    rows = some(40) + stranger + stranger
+def test_tables_are_the_exact_tables(case, some, stranger, impossible):
+    rows = some(40) + stranger + impossible + impossible
     release = case.release(rows, case.huge())
     assert release.manifest.n_rows == len(rows)
     for one in release.measurements:
@@ -37,3 +40,26 @@ def test_records_are_drawn_from_the_measured_tables(whole, some):
         named = [name for name in ("sex", "job", "smokes") if name in one.columns]
         real = {tuple(record[name] for name in named) for record in rows.records}
         assert {tuple(record[name] for name in named) for record in synthetic} <= real
+
+
+def test_empty_cells_have_noise_too(one_set, nobody):
+    """A filtered table has about ten survivors: none at all has a probability of e⁻¹⁰."""
+    measured = one_set.release(nobody, insecure_noise_seed=1).measurements
+    assert any(one.counts.any() or (one.totals or {}).get("positive_mass") for one in measured)
+
+
+def test_the_noise_in_empty_cells_is_what_is_stated(dense, nobody):
+    """Mean square of 1,500 numbers in units of the stated deviation. Its own deviation is at most
+    √(5/1500) = 0.058, so ± 0.35 is left with probability below 1e-5; a scale that is wrong by 30 %
+    would give 0.49 or 1.69."""
+    rows, schema = nobody.frame, dense.schema(0)
+    squares, n, seed = 0.0, 0, 0
+    while n < 1500:
+        gate = dense.gate(Table(rows, schema), seed)
+        dense.ask(gate, gate.budget.amount)
+        for released, entry in zip(gate.measured, gate.ledger, strict=True):
+            numbers = np.append(released.value.counts, released.value.outside)
+            squares += ((numbers / released.noise.stddev) ** 2).sum()
+            n += entry.cells
+        seed += 1
+    assert abs(squares / n - 1) < 0.35

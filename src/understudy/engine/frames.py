@@ -143,7 +143,11 @@ def _names(lazy: pl.LazyFrame, place: str) -> tuple[str, ...]:
 
 def _open_path(path: Path) -> Rows:
     place = f"The file {str(path)!r}"
-    if not path.exists():
+    try:
+        found = path.exists()
+    except (OSError, ValueError):  # a name too long, or one that cannot be a name
+        found = False
+    if not found:
         raise DataError(f"{place} does not exist; check the path.")
     if path.is_dir():
         parts = sorted(path.glob("**/*.parquet"))

@@ -10,6 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from understudy.errors import InferenceError
+
 Vector = NDArray[np.float64]
 
 
@@ -20,12 +22,14 @@ class Pooled:
     Attributes:
         names: what is estimated, k names.
         estimate: point estimates, shape (k,).
-        covariance: total covariance, shape (k, k).
+        covariance: total covariance, shape (k, k); its diagonal is always known, entries beside
+            the diagonal are NaN where only variances were given.
         df: degrees of freedom of the t reference of each, shape (k,); infinite for the normal.
         synthesis_share: share of each variance that comes from synthesis and privacy noise rather
             than from sampling, shape (k,); NaN where it is not known.
         rule: name of the rule that gave the variance.
         sets: how many sets were pooled.
+        notes: what was assumed or replaced on the way, one sentence each; often empty.
     """
 
     names: tuple[str, ...]
@@ -35,6 +39,7 @@ class Pooled:
     synthesis_share: Vector
     rule: str
     sets: int
+    notes: tuple[str, ...] = ()
 
     @property
     def stderr(self) -> Vector:
@@ -46,7 +51,12 @@ class Pooled:
 
         Args:
             level: confidence level in (0, 1).
+
+        Raises:
+            InferenceError: the level is not in (0, 1).
         """
+        if not 0 < level < 1:
+            raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
         reach = self._quantile((1 + level) / 2) * self.stderr
         return self.estimate - reach, self.estimate + reach
 
@@ -57,12 +67,13 @@ class Pooled:
             t = np.abs(self.estimate) / self.stderr
         normal = np.isinf(self.df)
         finite = np.where(normal, 1.0, self.df)
-        return np.where(normal, 2 * stats.norm.sf(t), 2 * stats.t.sf(t, finite))
+        return np.asarray(np.where(normal, 2 * stats.norm.sf(t), 2 * stats.t.sf(t, finite)))
 
     def _quantile(self, probability: float) -> Vector:
         normal = np.isinf(self.df)
         finite = np.where(normal, 1.0, self.df)
-        return np.where(normal, stats.norm.ppf(probability), stats.t.ppf(probability, finite))
+        quantile = np.where(normal, stats.norm.ppf(probability), stats.t.ppf(probability, finite))
+        return np.asarray(quantile)
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """One row per quantity: estimate, stderr, df, lower, upper, pvalue, synthesis_share."""
@@ -87,4 +98,10 @@ class Pooled:
             {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in row.items()}
             for row in rows
         ]
-        return {"rule": self.rule, "sets": self.sets, "level": level, "terms": clean}
+        return {
+            "rule": self.rule,
+            "sets": self.sets,
+            "level": level,
+            "terms": clean,
+            "notes": list(self.notes),
+        }

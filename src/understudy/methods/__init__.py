@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -50,7 +51,7 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
                 f"available: {', '.join(known)}."
             )
     try:
-        return TypeAdapter(kind).validate_python(dict(options))
+        return _adapter(kind).validate_python(dict(options))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = first["loc"][0] if first["loc"] else "?"
@@ -66,6 +67,11 @@ def choose(schema: Schema) -> tuple[str, str]:
     if n_cells <= AUTO_CELLS:
         return "laplace", f"the full table has {n_cells:,} cells, at most {AUTO_CELLS:,}"
     return "independent", f"the full table has {n_cells:.3g} cells, more than {AUTO_CELLS:,}"
+
+
+@cache
+def _adapter(kind: type[Method]) -> TypeAdapter[Method]:
+    return TypeAdapter(kind)
 
 
 def _suggest(word: str, known: list[str]) -> str:

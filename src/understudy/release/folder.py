@@ -23,7 +23,7 @@ def require_new(path: Path) -> None:
     Raises:
         ReleaseError: the folder is not empty, is a file, or its parent cannot be written.
     """
-    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+    if _is_taken(path):
         raise ReleaseError(
             f"The output {str(path)!r} already exists; choose another folder, or remove it first."
         )
@@ -31,9 +31,20 @@ def require_new(path: Path) -> None:
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        reason = "no permission in it" if parent.is_dir() else "it is not a folder"
         raise ReleaseError(
-            f"The output {str(path)!r} cannot be written: no permission in {str(parent)!r}."
+            f"The output {str(path)!r} cannot be written below {str(parent)!r}: {reason}; choose "
+            "another place."
         )
+
+
+def _is_taken(path: Path) -> bool:
+    try:
+        return path.is_symlink() or path.is_file() or (path.is_dir() and any(path.iterdir()))
+    except OSError as error:  # a name too long, a folder that may not be looked into
+        raise ReleaseError(
+            f"The output {str(path)!r} cannot be written: {error.strerror}; choose another place."
+        ) from None
 
 
 def publish(path: Path, fill: Callable[[Path], None], content: Mapping[str, Any]) -> None:
