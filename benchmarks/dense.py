@@ -22,8 +22,10 @@ import numpy as np, polars as pl
 import understudy as us
 side = int(sys.argv[1])
 entry = 'kind = "integer"\\nlower = 0\\nupper = {}\\nbins = {}\\nreviewed = true\\n'
-schema = us.Schema.loads("".join(f"[columns.c{k}]\\n" + entry.format(side - 1, side) for k in range(3)))
-rows = pl.DataFrame({f"c{k}": np.random.default_rng(k).integers(0, side, 10_000) for k in range(3)})
+entry = "[columns.c{}]\\n" + entry
+schema = us.Schema.loads("".join(entry.format(k, side - 1, side) for k in range(3)))
+rng = np.random.default_rng(1)
+rows = pl.DataFrame({f"c{k}": rng.integers(0, side, 10_000) for k in range(3)})
 run = lambda: us.synthesize(rows, schema, epsilon=1, method="laplace", options={"form": "dense"})
 run()
 start = time.perf_counter()

@@ -46,6 +46,15 @@ class Reading:
     number: NDArray[np.float64]
     absent: NDArray[np.bool_]
 
+    @classmethod
+    def join(cls, parts: Sequence[Reading]) -> Reading:
+        """Several batches of one column, one after the other."""
+        return cls(
+            np.concatenate([part.states for part in parts]),
+            np.concatenate([part.number for part in parts]),
+            np.concatenate([part.absent for part in parts]),
+        )
+
 
 @dataclass(frozen=True)
 class ColumnCoder:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from understudy.engine.coding import Coder, Codes
+from understudy.engine.coding import Coder, Codes, ColumnCoder, Reading
 from understudy.engine.confidential import Confidential
 from understudy.engine.counts import ExactCells, ExactTable
 from understudy.engine.frames import FrameKind, Rows, open_rows
@@ -86,6 +86,27 @@ class Table:
             outside += int(len(inside) - inside.sum())
         cells, counts = counter.cells()
         return Confidential(ExactCells(cells, counts, outside))
+
+    def coded(self) -> Confidential[list[Codes]]:
+        """State of every value: one array of shape (n,) per column, in the order of the schema."""
+        batches = list(self._batches())
+        return Confidential([np.concatenate(parts) for parts in zip(*batches, strict=True)])
+
+    def read(self, names: Sequence[str]) -> Confidential[list[Reading]]:
+        """Some columns as they were read, numbers unclipped; the input is read once more.
+
+        Args:
+            names: columns of the schema.
+
+        Returns:
+            One reading per name; its arrays have shape (n,), rows in one order for all of them.
+        """
+        coders = [ColumnCoder(name, self._schema.columns[name]) for name in names]
+        parts: list[list[Reading]] = [[] for _ in names]
+        for batch in self._rows.batches(names):
+            for coder, found in zip(coders, parts, strict=True):
+                found.append(coder.read(batch.get_column(coder.name)))
+        return Confidential([Reading.join(found) for found in parts])
 
     def _require_columns(self, rows: Rows) -> None:
         absent = [name for name in self._schema.names if name not in rows.columns]

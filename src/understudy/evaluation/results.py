@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import fmean, stdev
 from typing import Any
 
 
@@ -28,6 +30,22 @@ class Score:
     null_sd: float | None = None
     better: str = "low"
     note: str = ""
+
+    @classmethod
+    def over_sets(
+        cls,
+        name: str,
+        values: Sequence[float],
+        *,
+        null: float | None = None,
+        null_sd: float | None = None,
+        better: str = "low",
+        note: str = "",
+    ) -> Score:
+        """The mean of a score over the sets, and its standard deviation over them."""
+        plain = [float(value) for value in values]
+        spread = stdev(plain) if len(plain) > 1 else None
+        return cls(name, fmean(plain), spread, null, null_sd, better, note)
 
     @property
     def ratio(self) -> float | None:

@@ -6,19 +6,15 @@ megabyte: long lists are folded, then cut, and the page says what was left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from understudy.release import Release
-from understudy.report import columns, explain, reliability, sections
-from understudy.report.text import clean, number, percent, prose, relative
+from understudy.report import columns, explain, pages, reliability, sections
 
 MAX_BYTES = 1_000_000
-FOLD = 60  # longer tables are folded
 # Most bytes of the lists that grow with a release; the cards of the columns get what is left.
 _ROOM = {
     "ledger_row": 180_000,
@@ -38,15 +34,15 @@ def public_page(release: Release) -> str:
     Returns:
         HTML text of at most `MAX_BYTES` bytes in UTF-8, the same for the same release.
     """
-    page = _environment().get_template("public.html.jinja")
+    page = pages.template("public.html.jinja")
     context = _context(release)
     frame = page.render(**context, detail=columns.DETAILS[0], cards=(Markup(""), 0))
-    room = MAX_BYTES - _bytes(frame) - _SPARE
+    room = MAX_BYTES - pages.size(frame) - _SPARE
     detail, cards = _cards(release, room)
     return page.render(**context, detail=detail, cards=cards)
 
 
-def _cards(release: Release, room: int) -> tuple[columns.Detail, tuple[Markup, int]]:
+def _cards(release: Release, room: int) -> tuple[columns.Detail, pages.Cut]:
     """The section on columns in the finest detail that fits; the coarsest one may be cut."""
     *finer, coarsest = columns.fitting_details(release.schema, room)
     for detail in finer:
@@ -56,36 +52,10 @@ def _cards(release: Release, room: int) -> tuple[columns.Detail, tuple[Markup, i
     return coarsest, _drawn(release, coarsest, room)
 
 
-def _drawn(release: Release, detail: columns.Detail, room: int) -> tuple[Markup, int]:
+def _drawn(release: Release, detail: columns.Detail, room: int) -> pages.Cut:
     names = release.schema.names
     cards = (columns.card(release, k, name, detail) for k, name in enumerate(names, start=1))
-    return _fitted((_macro("card")(card, detail) for card in cards), room, total=len(names))
-
-
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("understudy", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=clean,
-    )
-    environment.filters |= {
-        "percent": percent,
-        "number": number,
-        "prose": prose,
-        "relative": relative,
-    }
-    return environment
-
-
-def _macro(name: str) -> Callable[..., Markup]:
-    found: Callable[..., Markup] = getattr(
-        _environment().get_template("parts.html.jinja").module, name
-    )
-    return found
+    return pages.fitted((_macro("card")(card, detail) for card in cards), room, total=len(names))
 
 
 def _context(release: Release) -> dict[str, Any]:
@@ -114,27 +84,13 @@ def _context(release: Release) -> dict[str, Any]:
         "relations": relations,
         "groups": _rows("item", relations.groups),
         "sets_words": sections.sets_words(manifest),
-        "fold": FOLD,
     }
 
 
-def _rows(macro: str, items: Sequence[Any]) -> tuple[Markup, int]:
+def _rows(macro: str, items: Sequence[Any]) -> pages.Cut:
     """Rows of a table, as many as its room holds, and how many were left out."""
-    render = _macro(macro)
-    return _fitted((render(item) for item in items), _ROOM[macro], total=len(items))
+    return pages.rendered(_macro(macro), items, _ROOM[macro])
 
 
-def _fitted(pieces: Iterable[Markup], room: int, *, total: int) -> tuple[Markup, int]:
-    """Pieces up to a number of bytes; what does not fit is not even drawn."""
-    kept: list[Markup] = []
-    used = 0
-    for piece in pieces:
-        used += _bytes(piece)
-        if used > room:
-            break
-        kept.append(piece)
-    return Markup("").join(kept), total - len(kept)
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode())
+def _macro(name: str) -> Callable[..., Markup]:
+    return pages.macro(name, "parts.html.jinja")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 _LONGEST = 20_000
+_LABEL = 20  # most letters of a label in a chart
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Controls, marks that turn the direction of text around, and halves of surrogate pairs.
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -66,6 +69,25 @@ def number(value: float) -> str:
     return text.replace("-", "−")
 
 
+def figure(value: float | None) -> str:
+    """A score to three digits, at any size; what is not a number is a dash.
+
+    Example:
+        >>> figure(0.03124), figure(12345.6), figure(-1.5e-6), figure(float("inf")), figure(None)
+        ('0.0312', '12,346', '−1.5 × 10⁻⁶', '∞', '–')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0 or 1e-4 <= abs(value) < 1e6:
+        text = f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+    else:
+        digits, power = f"{value:.3g}".split("e")  # :g writes a power outside 1e-4 … 1e3
+        text = f"{digits} × 10{str(int(power)).translate(_SUPERSCRIPTS)}"
+    return text.replace("-", "−")
+
+
 def prose(text: str) -> Markup:
     """A sentence with its powers set high and its numbers kept together with their signs."""
     kept = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", str(escape(clean(text))))
@@ -81,3 +103,13 @@ def times(columns: Sequence[str]) -> str:
 def law_words(law: str) -> str:
     """Name of a law of noise for people."""
     return _LAWS.get(law, law.replace("_", " "))
+
+
+def shortened(label: str, length: int = _LABEL) -> str:
+    """A label that fits its place.
+
+    Example:
+        >>> shortened("as good as new", 8)
+        'as good…'
+    """
+    return label if len(label) <= length else label[: length - 1].rstrip() + "…"
