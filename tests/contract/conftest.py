@@ -272,6 +272,7 @@ SELECTIONS = {
     "case": CASES,
     "one_set": ONE_SET,
     "several": [case for case in CASES if case.sets > 1],
+    "default": list({case.method: case for case in reversed(ONE_SET)}.values()),
     "private": PRIVATE,
     "buying": list({(one.method, one.delta): one for one in reversed(PRIVATE)}.values()),
     "drawing": DRAWING,

@@ -78,6 +78,23 @@ def test_any_budget_gives_rows_of_the_schema(one_set, edges, forbidden, rows, ep
     require_schema_kept(one_set, release, forbidden, len(edges[rows]))
 
 
+@pytest.mark.parametrize("rows", ["no rows", "one row", "out of domain", "ordinary"])
+@pytest.mark.parametrize("epsilon", ["0.00001", "1"])
+def test_any_release_can_be_saved_and_read_again(default, edges, tmp_path, rows, epsilon):
+    release = default.release(edges[rows], epsilon)
+    again = us.Release.load(release.save(tmp_path / "out", csv=True), frame="polars")
+    assert again.manifest == release.manifest
+    assert again.schema == release.schema
+    for one, two in zip(release.tables, again.tables, strict=True):
+        assert one.equals(two)
+    for one, two in zip(release.measurements, again.measurements, strict=True):
+        assert one.to_json() == two.to_json()
+        kept = one.counts != 0  # structural zeros need not be written
+        assert dict(zip(one.codes[kept], one.counts[kept], strict=True)) == {
+            code: count for code, count in zip(two.codes, two.counts, strict=True) if count
+        }
+
+
 TINY = '[columns.x]\nkind = "boolean"\nsource = "codebook"\nreviewed = true'
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.engine import Table
+from understudy.engine.coding import Coder
 
 TOLERANCE = 0.25
 """Noise beyond it in any cell: probability below 1e-10 per case, by the scales at `Case.huge`."""
@@ -40,6 +41,24 @@ def test_records_are_drawn_from_the_measured_tables(whole, some):
         named = [name for name in ("sex", "job", "smokes") if name in one.columns]
         real = {tuple(record[name] for name in named) for record in rows.records}
         assert {tuple(record[name] for name in named) for record in synthetic} <= real
+
+
+def test_cells_come_in_an_order_that_says_nothing(one_set, some):
+    for one in one_set.release(some(40), insecure_noise_seed=1).measurements:
+        assert (np.diff(one.codes) > 0).all()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_records_stand_only_where_a_noisy_count_is_positive(modelling, some, seed):
+    """Unless a table has no positive count at all: then its cells are equally likely."""
+    release = modelling.release(some(40), insecure_noise_seed=seed)
+    names, sizes = release.schema.names, release.schema.sizes
+    states = [column.astype(np.int64) for column in Coder(release.schema).code(release.tables[0])]
+    for one in release.measurements:
+        places = [names.index(name) for name in one.columns]
+        cells = np.ravel_multi_index([states[j] for j in places], [sizes[j] for j in places])
+        positive = set(one.codes[one.counts > 0].tolist())
+        assert not positive or set(cells.tolist()) <= positive
 
 
 def test_empty_cells_have_noise_too(one_set, nobody):
