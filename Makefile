@@ -29,7 +29,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/dense.py
 
 studies: $(DEV)
-	@echo "No simulation study exists yet."
+	$(BIN)/understudy study coverage --out study-results/coverage
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

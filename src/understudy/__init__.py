@@ -5,11 +5,25 @@
 ['independent', 'laplace']
 """
 
+from typing import TYPE_CHECKING, Any
+
 from understudy.errors import UnderstudyError
-from understudy.pipeline import Plan, check, draft, methods, plan, synthesize
+from understudy.pipeline import (
+    Plan,
+    analyze,
+    check,
+    draft,
+    evaluate,
+    methods,
+    plan,
+    synthesize,
+)
 from understudy.privacy.guarantee import Guarantee
 from understudy.release import Release
 from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    from understudy.inference.pooling import pool
 
 __version__ = "0.1.0"
 
@@ -19,9 +33,21 @@ __all__ = [
     "Release",
     "Schema",
     "UnderstudyError",
+    "analyze",
     "check",
     "draft",
+    "evaluate",
     "methods",
     "plan",
+    "pool",
     "synthesize",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`pool` when it is asked for: the libraries of statistics take a second to import."""
+    if name == "pool":
+        from understudy.inference.pooling import pool
+
+        return pool
+    raise AttributeError(f"module 'understudy' has no attribute {name!r}")

@@ -12,9 +12,10 @@ from rich.console import Console
 
 from understudy import pipeline, terminal
 from understudy.demo import demo_data, demo_schema
-from understudy.errors import MethodError, UnderstudyError
+from understudy.errors import MethodError, StudyError, UnderstudyError
 from understudy.release import Release
 from understudy.release.folder import remove, require_new
+from understudy.report import internal_page
 from understudy.schema import Schema
 
 app = typer.Typer(
@@ -191,6 +192,70 @@ def methods(as_json: Json = False) -> None:
         terminal.methods(pipeline.methods())
 
 
+@app.command()
+def analyze(
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    kind: Annotated[
+        str,
+        typer.Argument(help="mean, proportion, table, total, quantile, ols, logit or poisson."),
+    ],
+    formula: Annotated[
+        str,
+        typer.Argument(
+            help="Such as 'log(income + 1)', 'income ~ sex', 'sex + region' (a table) or "
+            "'income ~ age + C(region)' (a model)."
+        ),
+    ],
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Give numbers even where no rule is valid, stamped so.")
+    ] = False,
+    level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
+    probability: Annotated[float, typer.Option(help="Probability of a quantile.")] = 0.5,
+    as_json: Json = False,
+) -> None:
+    """Estimate from a release alone, with error bars that count sampling, synthesis and noise."""
+    found = pipeline.analyze(
+        release, kind, formula, probability=probability, level=level, anyway=anyway
+    )
+    if as_json:
+        print_json(found.to_json())
+    else:
+        terminal.analyzed(found)
+
+
+@app.command()
+def evaluate(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Where the internal page (HTML) goes.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="Column whose groups are scored.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column that is predicted.")] = None,
+    formula: Annotated[
+        list[str] | None,
+        typer.Option("--formula", "-f", help="Regression to compare; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.", min=0)] = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare a release with the original rows. INTERNAL: the result is not for release."""
+    loaded = Release.load(release)
+    if out is not None:
+        _require_internal_place(out, release)
+    with terminal.progress(quiet=quiet or as_json) as tell:
+        found = pipeline.evaluate(
+            data, loaded, formulas=formula, by=by, target=target, seed=seed, progress=tell
+        ).value
+    if out is not None:
+        _write_text(out, internal_page(found))
+    if as_json:
+        print_json(found.to_json())
+    elif not quiet:
+        terminal.evaluated(found, out)
+
+
 @app.command("show")
 def show_release(
     release: Annotated[Path, typer.Argument(help="Folder of a release.")], as_json: Json = False
@@ -201,6 +266,42 @@ def show_release(
         print_json(loaded.manifest.to_json())
     else:
         terminal.release(loaded)
+
+
+@app.command()
+def study(
+    name: Annotated[str, typer.Argument(help="Name of a study; see --list.")] = "",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the results: new, or one to go on with.")
+    ] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
+    reps: Annotated[
+        int | None,
+        typer.Option(help="Repetitions of every scenario; by default what its cost allows.", min=1),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Number of processes; by default one per processor.", min=1)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Everything random follows from it.", min=0)] = 1,
+    quiet: Quiet = False,
+) -> None:
+    """Run a simulation study, or go on with one that was interrupted."""
+    from understudy import studies
+
+    if show_list:
+        terminal.studies(studies.STUDIES.values())
+        return
+    chosen = studies.find(name)
+    if out is None:
+        raise StudyError("A study needs a folder for its results; give --out DIR.")
+    try:
+        with terminal.progress(quiet=quiet) as tell:
+            page = studies.run_study(chosen, out, reps=reps, jobs=jobs, seed=seed, progress=tell)
+    except KeyboardInterrupt:
+        terminal.study_interrupted(out)
+        sys.exit(INTERRUPTED)
+    if not quiet:
+        terminal.studied(chosen, page)
 
 
 def print_json(content: Any) -> None:
@@ -222,6 +323,17 @@ def _require_demo_place(out: Path) -> None:
     """The demo replaces nothing but a folder that it made itself."""
     if not (out / DEMO_MARK).exists():
         require_new(out)
+
+
+def _require_internal_place(out: Path, release: Path) -> None:
+    """An internal page never goes into a release, and replaces nothing."""
+    if out.resolve().is_relative_to(release.resolve()):
+        raise MethodError(
+            f"The page {str(out)!r} is internal and cannot go into the release; "
+            "choose another place."
+        )
+    if out.exists():
+        raise MethodError(f"The file {str(out)!r} already exists; choose another name.")
 
 
 def _write_text(path: Path, text: str) -> None:

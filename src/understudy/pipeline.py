@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,12 +24,18 @@ from understudy.models import States
 from understudy.privacy.budget import Budget, Number, decimal_up, exact
 from understudy.privacy.calibration import LawName, calibrate, describe
 from understudy.privacy.gate import Gate
+from understudy.privacy.internal import Internal
 from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.values import Released
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.rows import FrameKind, decode
 from understudy.report import public_page
 from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    from understudy.evaluation.results import Evaluation
+    from understudy.inference.analysis import Analysis
+    from understudy.inference.estimators import Estimator
 
 DEFAULT_ROWS_SHARE = Fraction(1, 20)
 Progress = Callable[[str, int, int], None]
@@ -291,6 +298,78 @@ def synthesize(
         measurements=_measurements(gate),
         frame=frame or rows.frame_kind,
         pages=lambda release: {"report.html": public_page(release)},
+    )
+
+
+def analyze(
+    release: Release | str | Path,
+    kind: str | Estimator,
+    formula: str = "",
+    *,
+    probability: float = 0.5,
+    level: float = 0.95,
+    anyway: bool = False,
+) -> Analysis:
+    """Estimate something from a release alone, with error bars that count noise and synthesis.
+
+    Args:
+        release: a release, or the folder of one.
+        kind: "mean", "proportion", "table", "total", "quantile", "ols", "logit" or "poisson"; or a
+            function that takes a data frame and gives estimates and their (co)variances.
+        formula: an expression, "log(income + 1)", or one by groups, "income ~ sex"; columns to
+            cross, "sex + region"; for models a formula, "income ~ age + C(region)".
+        probability: of a quantile.
+        level: confidence level in (0, 1).
+        anyway: give numbers even where no rule is valid; they are stamped so.
+
+    Raises:
+        InferenceError: unknown kind or name, no valid rule, or an estimate that cannot be computed;
+            says what would work.
+        ReleaseError: the folder is not a release.
+    """
+    from understudy.inference.analysis import analyze_release
+
+    loaded = release if isinstance(release, Release) else Release.load(release)
+    return analyze_release(
+        loaded, kind, formula, probability=probability, level=level, anyway=anyway
+    )
+
+
+def evaluate(
+    data: object,
+    release: Release | str | Path,
+    *,
+    formulas: Sequence[str] | None = None,
+    by: str | None = None,
+    target: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Internal[Evaluation]:
+    """Compare a release with the rows it was made from. INTERNAL: outside ε, never to be released.
+
+    Args:
+        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        release: a release, or the folder of one; its schema is what the data are read against.
+        formulas: regressions to compare, such as "income ~ age + C(region)"; default ones if none.
+        by: column whose groups are scored one by one.
+        target: column that is predicted, and first outcome of the default regressions.
+        seed: of every random choice (permutations, subsamples, test rows).
+        progress: called with a stage, and how much of how much is done.
+
+    Raises:
+        DataError: the data cannot be read, lack a column of the release, or have no rows.
+        MethodError: an unknown column, or a formula that cannot be computed.
+        ReleaseError: the folder is not a release.
+    """
+    from understudy.evaluation.evaluate import evaluate_release
+
+    loaded = release if isinstance(release, Release) else Release.load(release)
+    tell = progress or (lambda _stage, _done, _total: None)
+    tell("Reading and coding rows", 0, 1)
+    rows = engines.Table(data, loaded.schema)
+    tell("Reading and coding rows", 1, 1)
+    return evaluate_release(
+        rows, loaded, formulas=formulas, by=by, target=target, seed=seed, progress=tell
     )
 
 

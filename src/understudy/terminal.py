@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -22,9 +22,14 @@ from rich.progress import (
 from rich.table import Table
 
 from understudy import pipeline
+from understudy.evaluation.results import Evaluation, Score
 from understudy.methods import Facts, PlannedTable
 from understudy.privacy.budget import decimal_up
 from understudy.release import Release
+
+if TYPE_CHECKING:
+    from understudy.inference.analysis import Analysis
+    from understudy.studies import Study
 
 _MOST_ROWS = 20
 _out = Console(highlight=False)
@@ -92,7 +97,7 @@ def methods(rows: tuple[Facts, ...]) -> None:
     """The table of methods."""
     table = Table(title="Methods")
     for heading in ("method", "what it does", "guarantee", "data", "cost", "paper"):
-        table.add_column(heading)
+        table.add_column(heading, no_wrap=heading == "method")
     for facts in rows:
         table.add_row(facts.name, facts.title, facts.guarantee, facts.data, facts.cost, facts.paper)
     _out.print(table)
@@ -153,6 +158,64 @@ def _planned_row(row: PlannedTable) -> tuple[str, ...]:
     )
 
 
+def analyzed(analysis: Analysis) -> None:
+    """Estimates with their errors, and what these rest on."""
+    _out.print(escape(analysis.title), style="" if analysis.valid else "bold", soft_wrap=True)
+    table = Table(box=None, pad_edge=False)  # names of quantities need the room
+    for heading in ("", *analysis.headings):
+        table.add_column(
+            heading,
+            justify="right" if heading else "left",
+            overflow="fold",
+            no_wrap=bool(heading),
+        )
+    for row in analysis.rows():
+        table.add_row(*map(escape, row))
+    _out.print(table)
+    for line in (analysis.legend, *analysis.notes):
+        _out.print(escape(line), soft_wrap=True)
+
+
+def evaluated(found: Evaluation, page: Path | None) -> None:
+    """The scores of an evaluation, each beside what a fresh sample would have."""
+    _out.print(
+        "[bold red]INTERNAL: compares with confidential data, not for release.[/bold red]\n"
+        f"{found.sets} {'sets' if found.sets > 1 else 'set'} of {found.n_synthetic:,} rows by the "
+        f"method {found.method}, beside {found.n_original:,} original rows.",
+        soft_wrap=True,
+    )
+    table = Table(box=None, pad_edge=False)
+    table.add_column("score", overflow="fold")
+    for heading in ("value", "± sets", "fresh", "ratio", "sd off"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for score in found.scores:
+        table.add_row(*map(escape, _score_row(score)))
+    _out.print(table)
+    _out.print(
+        "↓ lower is better, ↑ higher. fresh: what a second sample of the same population would "
+        "score (for prediction: a model trained on the original); sd off: distance from that in "
+        "standard deviations of chance, ± 2 is within it."
+    )
+    for group in (one for one in found.subgroups if one.small):
+        _out.print(escape(f"Small group: {group.column} = {group.label}, {group.rows} rows."))
+    for warning in found.warnings:
+        _out.print(escape(f"Note: {warning}"), soft_wrap=True)
+    if page is not None:
+        _out.print(f"Internal page: {escape(str(page.resolve()))}", soft_wrap=True)
+
+
+def _score_row(score: Score) -> tuple[str, ...]:
+    arrow = "↑" if score.better == "high" else "↓"
+    return (
+        f"{score.name} {arrow}",
+        f"{score.value:.3g}",
+        "" if score.spread is None else f"{score.spread:.2g}",
+        "" if score.null is None else f"{score.null:.3g}",
+        "" if score.ratio is None else f"{score.ratio:.2f}",
+        "" if score.standardised is None else f"{score.standardised:+.1f}",
+    )
+
+
 def release(loaded: Release) -> None:
     """What a release promises and holds."""
     manifest, promise = loaded.manifest, loaded.guarantee
@@ -178,3 +241,28 @@ def release(loaded: Release) -> None:
     doubtful = [public for public in promise.public_inputs if public.note]
     for public in doubtful:
         _out.print(escape(f"Doubtful public input: {public.what}: {public.note}"))
+
+
+def studies(found: Iterable[Study[Any]]) -> None:
+    """The table of studies."""
+    table = Table(title="Studies")
+    for heading in ("study", "what it shows", "design"):
+        table.add_column(heading, no_wrap=heading == "study")
+    for one in found:
+        table.add_row(one.name, one.title, escape(one.source))
+    _out.print(table)
+
+
+def studied(study: Study[Any], page: Path) -> None:
+    """Where the results of a study are."""
+    _out.print(f"[bold]{escape(study.title)}[/bold]: results in {escape(str(page.parent))}/")
+    _out.print(f"Open the page in a browser: {escape(str(page.resolve()))}", soft_wrap=True)
+
+
+def study_interrupted(folder: Path) -> None:
+    """How to go on."""
+    Console(stderr=True, highlight=False).print(
+        f"Interrupted; what is finished is kept in {escape(str(folder))}. Run the same command "
+        "again to go on.",
+        soft_wrap=True,
+    )

@@ -1,8 +1,10 @@
-"""Small releases made by hand."""
+"""Small releases made by hand, and what holds for every page."""
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -151,3 +153,93 @@ def make():
         release = staticmethod(release_of)
 
     return Make
+
+
+VOID = {"meta", "br", "hr", "img", "input", "link", "path"}
+
+
+class Balanced(HTMLParser):
+    """Checks that tags nest, ids are unique and labels point to ids; collects the text."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.ids, self.labels, self.headings, self.parts = [], [], [], [], []
+        self.tags = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.ids += [value for name, value in attrs if name == "id"]
+        self.labels += [value for name, value in attrs if name == "aria-labelledby"]
+        if re.fullmatch(r"h\d", tag):
+            self.headings.append(int(tag[1]))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.parts.append(data)
+
+    @property
+    def text(self):
+        return " ".join("".join(self.parts).replace("\N{NO-BREAK SPACE}", " ").split())
+
+
+def parsed(page):
+    found = Balanced()
+    found.feed(page)
+    found.close()
+    assert not found.open
+    return found
+
+
+def check_page(page, at_most=1_000_000):
+    """What holds for every page."""
+    found = parsed(page)
+    assert len(page.encode()) <= at_most
+    assert len(set(found.ids)) == len(found.ids)
+    assert set(found.labels) <= set(found.ids)
+    assert found.headings[0] == 1
+    assert found.headings.count(1) == 1
+    assert all(b <= a + 1 for a, b in zip(found.headings, found.headings[1:], strict=False))
+    for tag, attrs in found.tags:
+        assert tag not in {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
+        assert not {"src", "srcset", "data", "action", "xlink:href"} & attrs.keys()
+        assert attrs.get("href", "#").startswith("#")
+        assert not any(name.startswith("on") for name in attrs)
+        if tag == "svg" and attrs.get("role") == "img":
+            assert attrs["aria-label"]
+    style = page[page.index("<style>") : page.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "http:" not in page
+    assert "https:" not in page
+    return found
+
+
+@pytest.fixture(scope="session")
+def check():
+    return check_page
+
+
+def _luminance(colour):
+    channels = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast_of(one, other):
+    high, low = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.fixture(scope="session")
+def contrast():
+    """Contrast of two colours by WCAG."""
+    return contrast_of

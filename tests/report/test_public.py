@@ -5,7 +5,6 @@ import math
 import re
 from dataclasses import replace
 from fractions import Fraction
-from html.parser import HTMLParser
 
 import numpy as np
 import polars as pl
@@ -17,78 +16,10 @@ from understudy.release.rows import decode
 from understudy.report import public_page
 from understudy.report.accuracy import factor_95, laplace_sum_95, marginal, noisy_total
 from understudy.report.explain import badge, best_guess, meaning
-from understudy.report.public import MAX_BYTES
 from understudy.report.reliability import reliability
 from understudy.report.sections import ledger, relations, sets_words
 from understudy.report.shares import bars, mean_shares, state_counts
 from understudy.schema import Schema
-
-VOID = {"meta", "br", "hr", "img", "input", "link", "path"}
-
-
-class Balanced(HTMLParser):
-    """Checks that tags nest, ids are unique and labels point to ids; collects the text."""
-
-    def __init__(self):
-        super().__init__(convert_charrefs=True)
-        self.open, self.ids, self.labels, self.headings, self.parts = [], [], [], [], []
-        self.tags = []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.ids += [value for name, value in attrs if name == "id"]
-        self.labels += [value for name, value in attrs if name == "aria-labelledby"]
-        if re.fullmatch(r"h\d", tag):
-            self.headings.append(int(tag[1]))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open, f"</{tag}> closes nothing"
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] != "style":
-            self.parts.append(data)
-
-    @property
-    def text(self):
-        return " ".join("".join(self.parts).replace("\N{NO-BREAK SPACE}", " ").split())
-
-
-def parsed(page):
-    found = Balanced()
-    found.feed(page)
-    found.close()
-    assert not found.open
-    return found
-
-
-def check(page):
-    """What holds for every page."""
-    found = parsed(page)
-    assert len(page.encode()) <= MAX_BYTES
-    assert len(set(found.ids)) == len(found.ids)
-    assert set(found.labels) <= set(found.ids)
-    assert found.headings[0] == 1
-    assert found.headings.count(1) == 1
-    assert all(b <= a + 1 for a, b in zip(found.headings, found.headings[1:], strict=False))
-    for tag, attrs in found.tags:
-        assert tag not in {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
-        assert not {"src", "srcset", "data", "action", "xlink:href"} & attrs.keys()
-        assert attrs.get("href", "#").startswith("#")
-        assert not any(name.startswith("on") for name in attrs)
-        if tag == "svg" and attrs.get("role") == "img":
-            assert attrs["aria-label"]
-    style = page[page.index("<style>") : page.index("</style>")]
-    assert "url(" not in style
-    assert "@import" not in style
-    assert "http:" not in page
-    assert "https:" not in page
-    return found
 
 
 @pytest.fixture
@@ -96,7 +27,7 @@ def release(mixed, make):
     return make.release(mixed, make.one_way(mixed, np.random.default_rng(3)))
 
 
-def test_page_is_whole_deterministic_and_self_contained(release):
+def test_page_is_whole_deterministic_and_self_contained(release, check):
     page = public_page(release)
     found = check(page)
     assert page == public_page(release)
@@ -106,7 +37,7 @@ def test_page_is_whole_deterministic_and_self_contained(release):
     assert "None" not in found.text.split()
 
 
-def test_guarantee_and_every_step_appear(release):
+def test_guarantee_and_every_step_appear(release, check):
     found = check(public_page(release))
     assert release.guarantee.statement in found.text
     assert "ε = 1, pure DP, one record added or removed" in found.text
@@ -123,7 +54,7 @@ def test_guarantee_and_every_step_appear(release):
     assert "Associations between columns are NOT preserved" in found.text
 
 
-def test_loud_banner_when_not_private(release):
+def test_loud_banner_when_not_private(release, check):
     nothing = release.guarantee.not_private("The noise was seeded.")
     seeded = replace(release, manifest=replace(release.manifest, guarantee=nothing, secure=False))
     page = public_page(seeded)
@@ -137,7 +68,7 @@ def test_loud_banner_when_not_private(release):
     assert 'class="banner"' in public_page(forgotten)
 
 
-def test_leaks_and_conditions_are_told(release):
+def test_leaks_and_conditions_are_told(release, check):
     guarantee = replace(release.guarantee, leaks=("Bin widths were read.",), conditions=("If so.",))
     changed = replace(release, manifest=replace(release.manifest, guarantee=guarantee))
     found = check(public_page(changed))
@@ -145,7 +76,7 @@ def test_leaks_and_conditions_are_told(release):
     assert "Conditions" in found.text
 
 
-def test_odd_names_are_escaped(make):
+def test_odd_names_are_escaped(make, check):
     name, level = '<b>"x|y', "</td><script>alert('$x_1$')</script>\u202e\x07"
     column = {"kind": "categorical", "levels": [level, "漢字", "&amp;"], "unit": "<i>"}
     schema = Schema.model_validate({"columns": {name: column}, "title": "<title>&"})
@@ -160,7 +91,7 @@ def test_odd_names_are_escaped(make):
     assert "\x07" not in page
 
 
-def test_wide_table_stays_below_one_megabyte(make):
+def test_wide_table_stays_below_one_megabyte(make, check):
     columns = {
         f"variable number {j} of the survey": {
             "kind": "categorical",
@@ -177,7 +108,7 @@ def test_wide_table_stays_below_one_megabyte(make):
     assert sum(attrs.get("role") == "img" for _, attrs in found.tags) == 110
 
 
-def test_hugely_many_columns_are_cut_with_a_word_about_it(make, monkeypatch):
+def test_hugely_many_columns_are_cut_with_a_word_about_it(make, monkeypatch, check):
     monkeypatch.setattr("understudy.report.public.MAX_BYTES", 80_000)
     columns = {f"v{j}": {"kind": "categorical", "levels": list(range(20))} for j in range(60)}
     schema = Schema.model_validate({"columns": columns})
@@ -187,7 +118,7 @@ def test_hugely_many_columns_are_cut_with_a_word_about_it(make, monkeypatch):
     assert re.search(r"\d+ more columns are left out", found.text)
 
 
-def test_long_ledgers_are_cut_with_a_word_about_it(release):
+def test_long_ledgers_are_cut_with_a_word_about_it(release, check):
     entry = release.manifest.ledger[0] | {
         "epsilon_exact": "1/3000",
         "query": "counts by a × b " * 5,
@@ -197,7 +128,7 @@ def test_long_ledgers_are_cut_with_a_word_about_it(release):
     assert re.search(r"[\d,]+ more steps are left out", found.text)
 
 
-def test_no_rows_and_no_positive_counts(mixed, make):
+def test_no_rows_and_no_positive_counts(mixed, make, check):
     measured = tuple(
         make.table(f"t{k}", (name,), -np.arange(column.size))
         for k, (name, column) in enumerate(mixed.columns.items())
@@ -209,14 +140,14 @@ def test_no_rows_and_no_positive_counts(mixed, make):
     check(public_page(make.release(mixed, zero, n_rows=0, sets=1)))
 
 
-def test_no_measurements_no_ledger(mixed, make):
+def test_no_measurements_no_ledger(mixed, make, check):
     found = check(public_page(make.release(mixed, (), method="pegs")))
     assert "The ledger is empty" in found.text
     assert "comes without noisy measurements" in found.text
     assert "this column has no released measurement" in found.text
 
 
-def test_filtered_and_lazy_measurements_have_no_band(mixed, make):
+def test_filtered_and_lazy_measurements_have_no_band(mixed, make, check):
     cells = Measurement(
         "table-1", "cells", mixed.names, np.array([3, 50]), np.array([40, 31]), 2.0,
         "discrete_laplace", "2", 2.83, 1, threshold=30.0,
@@ -236,7 +167,7 @@ def test_filtered_and_lazy_measurements_have_no_band(mixed, make):
     assert "All columns were measured together" in found.text
 
 
-def test_exact_values_show_an_infinite_cost(mixed, make):
+def test_exact_values_show_an_infinite_cost(mixed, make, check):
     exact = make.table("t", ("sex",), [10, 20, 30, 1], law="none", scale="0", stddev=0.0)
     entry = {
         "number": 1, "mechanism": "none", "query": "reveal", "epsilon": None,
@@ -248,7 +179,7 @@ def test_exact_values_show_an_infinite_cost(mixed, make):
     assert "Measured without noise." in found.text
 
 
-def test_replace_gaussian_split_and_pairs(make):
+def test_replace_gaussian_split_and_pairs(make, check):
     text = """
 rows = "public"
 n_rows = 500
@@ -435,18 +366,7 @@ def test_sets_and_relations_in_words(release):
     assert "No released measurement covers two columns" in relations(unknown).sentence
 
 
-def _luminance(colour):
-    channels = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def _contrast(one, other):
-    high, low = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
-def test_colours_meet_wcag_aa_in_both_modes(release):
+def test_colours_meet_wcag_aa_in_both_modes(release, contrast):
     page = public_page(release)
     modes = re.findall(r":root \{(.*?)\}", page, flags=re.DOTALL)[:2]
     assert len(modes) == 2
@@ -454,11 +374,11 @@ def test_colours_meet_wcag_aa_in_both_modes(release):
         colour = dict(re.findall(r"--([\w-]+): (#\w{6})", mode))
         for ground in ("page", "panel"):
             for text in ("ink", "muted", "accent", "spike"):
-                assert _contrast(colour[text], colour[ground]) >= 4.5, (text, ground)
+                assert contrast(colour[text], colour[ground]) >= 4.5, (text, ground)
             for shape in ("bar", "absent", "spike", "ink"):
-                assert _contrast(colour[shape], colour[ground]) >= 3, (shape, ground)
-        assert _contrast(colour["warn"], colour["warn-page"]) >= 4.5
-        assert _contrast(colour["alarm"], colour["alarm-page"]) >= 4.5
+                assert contrast(colour[shape], colour[ground]) >= 3, (shape, ground)
+        assert contrast(colour["warn"], colour["warn-page"]) >= 4.5
+        assert contrast(colour["alarm"], colour["alarm-page"]) >= 4.5
 
 
 def test_doubtful_public_inputs_come_first(release):

@@ -69,23 +69,34 @@ def number(value: float) -> str:
     return text.replace("-", "−")
 
 
-def figure(value: float | None) -> str:
-    """A score to three digits, at any size; what is not a number is a dash.
+def figure(value: float | None, digits: int = 3) -> str:
+    """A score to so many digits, at any size; what is not a number is a dash.
 
     Example:
         >>> figure(0.03124), figure(12345.6), figure(-1.5e-6), figure(float("inf")), figure(None)
-        ('0.0312', '12,346', '−1.5 × 10⁻⁶', '∞', '–')
+        ('0.0312', '12,346', '−1.50 × 10⁻⁶', '∞', '–')
     """
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if value == 0 or 1e-4 <= abs(value) < 1e6:
-        text = f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+        large = abs(value) >= 10**digits - 0.5
+        text = f"{value:,.0f}" if large else f"{value:.{digits}g}"
     else:
-        digits, power = f"{value:.3g}".split("e")  # :g writes a power outside 1e-4 … 1e3
-        text = f"{digits} × 10{str(int(power)).translate(_SUPERSCRIPTS)}"
+        leading, power = f"{value:.{digits - 1}e}".split("e")
+        text = f"{leading} × 10{str(int(power)).translate(_SUPERSCRIPTS)}"
     return text.replace("-", "−")
+
+
+def distance(value: float | None, places: int = 3) -> str:
+    """A distance or ratio to so many places.
+
+    Example:
+        >>> distance(0.0416), distance(float("nan"))
+        ('0.042', '–')
+    """
+    return f"{value:.{places}f}" if value is not None and math.isfinite(value) else figure(value)
 
 
 def prose(text: str) -> Markup:

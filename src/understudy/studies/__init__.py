@@ -1,1 +1,33 @@
 """Simulation studies and case studies, reproducible by name."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from understudy.errors import StudyError
+from understudy.studies.coverage import COVERAGE
+from understudy.studies.frame import run_study
+from understudy.studies.study import Study
+
+STUDIES: dict[str, Study[Any]] = {study.name: study for study in (COVERAGE,)}
+
+
+def find(name: str) -> Study[Any]:
+    """The study of this name.
+
+    Raises:
+        StudyError: there is none; the message suggests the nearest.
+    """
+    if not name:
+        raise StudyError(
+            f"Name a study, or list them with --list; available: {', '.join(STUDIES)}."
+        )
+    if name not in STUDIES:
+        close = difflib.get_close_matches(name, STUDIES, n=1)
+        meant = f" (did you mean {close[0]!r}?)" if close else ""
+        raise StudyError(f"There is no study {name!r}{meant}; available: {', '.join(STUDIES)}.")
+    return STUDIES[name]
+
+
+__all__ = ["STUDIES", "Study", "find", "run_study"]

@@ -1,0 +1,155 @@
+"""The original rows and the synthetic sets, coded alike and counted alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.engine.coding import Codes
+from understudy.engine.marginals import count_marginals
+from understudy.schema import Column, Schema
+
+Counts = NDArray[np.int64]
+Rows = list[Codes]
+
+OUTSIDE = "(outside the domain)"
+MOST_CELLS = 2**24
+"""Cells of the largest table that is written out; 134 megabytes for one set."""
+
+_CHUNK_CELLS = 2**22
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows of the original and of every set, as state numbers. CONFIDENTIAL.
+
+    Every column has one state more than it declares: the last one is for values outside the domain,
+    a state like any other here.
+
+    Attributes:
+        schema: the public schema of both.
+        original: one array of states per column, each of shape (n_original,).
+        sets: the same for every synthetic set, each of shape (n_synthetic,).
+        seed: seed of everything random in the evaluation.
+    """
+
+    schema: Schema
+    original: Rows = field(repr=False)
+    sets: tuple[Rows, ...] = field(repr=False)
+    seed: int = 0
+
+    @property
+    def n_original(self) -> int:
+        """Original rows."""
+        return len(self.original[0])
+
+    @property
+    def n_synthetic(self) -> int:
+        """Rows of the first set; all sets of a release have as many."""
+        return len(self.sets[0][0])
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of states of each column, the one outside the domain included."""
+        return tuple(size + 1 for size in self.schema.sizes)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Declarations, in the order of the schema."""
+        return tuple(self.schema.columns.values())
+
+    def labels(self, column: int) -> tuple[str, ...]:
+        """Text of each state of a column, the one outside the domain included."""
+        return (*self.columns[column].labels, OUTSIDE)
+
+    def generator(self, *stream: int) -> np.random.Generator:
+        """A source of random numbers of its own for each purpose, so that none disturbs another."""
+        return np.random.default_rng([self.seed, *stream])
+
+    def where(self, column: int, state: int) -> Comparison:
+        """Only the records in one state of a column."""
+        return replace(
+            self,
+            original=_rows_in(self.original, column, state),
+            sets=tuple(_rows_in(one, column, state) for one in self.sets),
+        )
+
+    def with_sets(self, sets: Sequence[Rows]) -> Comparison:
+        """The same original with other sets."""
+        return replace(self, sets=tuple(sets))
+
+    def tables(
+        self, marginals: Sequence[tuple[int, ...]]
+    ) -> Iterator[tuple[tuple[int, ...], Counts, tuple[Counts, ...]]]:
+        """Contingency tables of sets of columns, counted a few at a time to bound memory.
+
+        A table of more than `MOST_CELLS` cells is given flat, as the cells that are occupied in the
+        original or in a set.
+
+        Args:
+            marginals: columns of each table, in the order of its axes.
+
+        Yields:
+            The columns, the table of the original, the table of each set.
+        """
+        small = [one for one in marginals if self.n_cells(one) <= MOST_CELLS]
+        for chunk in _chunks(small, [self.n_cells(one) for one in small]):
+            counted = [count_marginals(one, self.sizes, chunk) for one in self._all]
+            for columns, *found in zip(chunk, *counted, strict=True):
+                yield columns, found[0], tuple(found[1:])
+        for columns in (one for one in marginals if self.n_cells(one) > MOST_CELLS):
+            found = self._occupied(columns)
+            yield columns, found[0], tuple(found[1:])
+
+    def n_cells(self, columns: Sequence[int]) -> int:
+        """Cells of the table of some columns."""
+        return math.prod(self.sizes[j] for j in columns)
+
+    @property
+    def _all(self) -> tuple[Rows, ...]:
+        return (self.original, *self.sets)
+
+    def _occupied(self, columns: tuple[int, ...]) -> list[Counts]:
+        """Counts of the cells that are occupied anywhere, each of shape (occupied,)."""
+        codes = [
+            _cell_numbers([rows[j] for j in columns], self.sizes, columns) for rows in self._all
+        ]
+        ends = np.cumsum([len(one) for one in codes])[:-1]
+        _, cells = np.unique(np.concatenate(codes), return_inverse=True)
+        n_cells = int(cells.max()) + 1
+        return [np.bincount(part, minlength=n_cells) for part in np.split(cells, ends)]
+
+
+def _cell_numbers(
+    used: Sequence[Codes], sizes: Sequence[int], columns: Sequence[int]
+) -> NDArray[Any]:
+    """Mixed-radix cell number of each row; cells of three columns fit into 64 bits."""
+    number = np.zeros(len(used[0]), dtype=np.int64)
+    for codes, j in zip(used, columns, strict=True):
+        number = number * sizes[j] + codes
+    return number
+
+
+def _rows_in(rows: Rows, column: int, state: int) -> Rows:
+    inside = rows[column] == state
+    return [codes[inside] for codes in rows]
+
+
+def _chunks(
+    marginals: Sequence[tuple[int, ...]], cells: Sequence[int]
+) -> Iterator[list[tuple[int, ...]]]:
+    chunk: list[tuple[int, ...]] = []
+    used = 0
+    for marginal, size in zip(marginals, cells, strict=True):
+        if chunk and used + size > _CHUNK_CELLS:
+            yield chunk
+            chunk, used = [], 0
+        chunk.append(marginal)
+        used += size
+    if chunk:
+        yield chunk

@@ -1,0 +1,243 @@
+"""Everything that compares a release with the rows it was made from."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from understudy.engine import Table
+from understudy.engine.coding import Coder
+from understudy.errors import DataError, MethodError
+from understudy.evaluation.analyses import Model, default_models, written_models
+from understudy.evaluation.associations import association_scores
+from understudy.evaluation.comparison import MOST_CELLS, Comparison
+from understudy.evaluation.consistency import consistency
+from understudy.evaluation.distances import (
+    conditional_score,
+    distance_scores,
+    marginal_distances,
+    marginals,
+    pairs,
+)
+from understudy.evaluation.prediction import default_target, prediction_scores
+from understudy.evaluation.propensity import propensity_scores
+from understudy.evaluation.regressions import (
+    coefficient_scores,
+    coefficients,
+    compare_models,
+    records_of,
+)
+from understudy.evaluation.results import Evaluation, Score
+from understudy.evaluation.subgroups import subgroup_scores
+from understudy.evaluation.threads import single_threaded
+from understudy.inference.records import Records
+from understudy.privacy.internal import Internal
+from understudy.release import Release
+
+Progress = Callable[[str, int, int], None]
+
+MOST_REGRESSION_ROWS = 100_000
+"""Rows of each table in regressions; a random choice of more."""
+
+_STREAM = 30
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one stage found: scores, warnings, and fields of the evaluation."""
+
+    scores: tuple[Score, ...] = ()
+    warnings: tuple[str, ...] = ()
+    found: dict[str, Any] = field(default_factory=dict)
+
+
+def evaluate_release(
+    table: Table,
+    release: Release,
+    *,
+    formulas: Sequence[str] | None = None,
+    by: str | None = None,
+    target: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Internal[Evaluation]:
+    """Compare a release with the original rows.
+
+    Every score is a mean over the sets with its spread. The same seed gives the same result.
+
+    Args:
+        table: the original rows, coded against the release's schema.
+        release: the release.
+        formulas: regressions to compare, such as "income ~ age + C(region)"; an outcome of 0 and 1
+            or of two levels is fitted by logistic regression, any other by least squares. By
+            default those of `understudy.evaluation.analyses`.
+        by: column whose groups are scored one by one.
+        target: column that is predicted, and first outcome of the default regressions.
+        seed: of every random choice: permutations, subsamples, test rows.
+        progress: called with a stage, and how much of how much is done.
+
+    Raises:
+        DataError: there are no rows, in the original or in a set.
+        MethodError: an unknown column, a formula that cannot be computed, or a seed below 0.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise MethodError("The seed of an evaluation must be a whole number, at least 0.")
+    for option, name in (("by", by), ("target", target)):
+        _require_column(release, option, name)
+    written = written_models(formulas or (), release.schema)
+    tell = progress or (lambda _stage, _done, _total: None)
+    comparison = _compare(table, release, seed, tell)
+    names = release.schema.names
+    with single_threaded():
+        near = _nearness(comparison, tell)
+        told = _discrimination(comparison, tell)
+        fitted = _regressions(table, release, comparison, written=written, target=target, tell=tell)
+        predicted = _prediction(comparison, None if target is None else names.index(target), tell)
+        grouped = _groups(comparison, None if by is None else names.index(by), tell)
+    return Internal(_assemble(release, comparison, (told, near, fitted, predicted, grouped)))
+
+
+def _require_column(release: Release, option: str, name: str | None) -> None:
+    names = release.schema.names
+    if name is None or name in names:
+        return
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; they are {', '.join(names[:12])}."
+    raise MethodError(f"{option} = {name!r} is no column of the release{hint}")
+
+
+def _compare(table: Table, release: Release, seed: int, tell: Progress) -> Comparison:
+    """Code the sets as the original was coded.
+
+    Raises:
+        DataError: there are no rows, in the original or in a set.
+    """
+    tell("Coding rows", 0, 1)
+    coder = Coder(release.schema)
+    sets = tuple(coder.code(one.select(release.schema.names)) for one in release.tables)
+    comparison = Comparison(release.schema, table.coded().expose(), sets, seed)
+    if not comparison.n_original:
+        raise DataError("The original table has no rows, so there is nothing to compare with.")
+    if not all(len(rows[0]) for rows in sets):
+        raise DataError("A synthetic set of the release has no rows, so nothing can be compared.")
+    tell("Coding rows", 1, 1)
+    return comparison
+
+
+def _nearness(comparison: Comparison, tell: Progress) -> _Part:
+    """Distances of marginals, associations, and decisions of χ² tests."""
+    stage, orders = "Comparing marginals", (1, 2, 3)
+    tell(stage, 0, 5)
+    found = []
+    for order in orders:
+        found.append(marginal_distances(comparison, order))
+        tell(stage, order, 5)
+    conditional = conditional_score(comparison)
+    scores = [
+        *(score for one in found for score in distance_scores(comparison, one)),
+        *([conditional] if conditional else []),
+        *association_scores(comparison),
+    ]
+    tell(stage, 4, 5)
+    decisions, agreement = consistency(comparison)
+    tell(stage, 5, 5)
+    names = comparison.schema.names
+    distances = dict(zip(found[1].marginals, found[1].means.tolist(), strict=True))
+    return _Part(
+        (*scores, *decisions),
+        _too_large(comparison),
+        {
+            "marginals": marginals(comparison, found[0]),
+            "pairs": {(names[i], names[j]): distances[i, j] for i, j in sorted(distances)},
+            "agreement": agreement,
+        },
+    )
+
+
+def _too_large(comparison: Comparison) -> tuple[str, ...]:
+    n_columns = len(comparison.sizes)
+    left_out = len(list(itertools.combinations(range(n_columns), 2))) - len(pairs(comparison))
+    if not left_out:
+        return ()
+    return (
+        f"{left_out:,} pairs of columns have more than {MOST_CELLS:,} cells: they have a total "
+        "variation distance, but no association and no χ² test.",
+    )
+
+
+def _discrimination(comparison: Comparison, tell: Progress) -> _Part:
+    stage = "Telling synthetic rows from original ones"
+    tell(stage, 0, 3)
+    scores, curves = propensity_scores(comparison, lambda done, total: tell(stage, done, total))
+    return _Part(scores, (), {"propensity": curves})
+
+
+def _regressions(
+    table: Table,
+    release: Release,
+    comparison: Comparison,
+    *,
+    written: tuple[Model, ...],
+    target: str | None,
+    tell: Progress,
+) -> _Part:
+    stage = "Fitting regressions"
+    tell(stage, 0, 3)
+    schema, rng = release.schema, comparison.generator(_STREAM)
+    needed = {name for model in written for name in model.columns}
+    names = [name for name in schema.names if name in needed or not written]
+    original = _thinned(records_of(schema, names, table.read(names).expose()), rng)
+    sets = [_thinned(Records.of(one, schema, names), rng) for one in release.tables]
+    models, warnings = (written, ()) if written else default_models(original, target)
+    compared, remarks = compare_models(
+        models, original, sets, lambda done, total: tell(stage, done, total)
+    )
+    sizes = [min(n, MOST_REGRESSION_ROWS) for n in (comparison.n_original, comparison.n_synthetic)]
+    found = {"coefficients": tuple(c for one in compared for c in coefficients(one))}
+    return _Part(coefficient_scores(compared, sizes[0], sizes[1]), (*warnings, *remarks), found)
+
+
+def _thinned(records: Records, rng: np.random.Generator) -> Records:
+    n = len(next(iter(records.states.values())))
+    if n <= MOST_REGRESSION_ROWS:
+        return records
+    return records.take(np.sort(rng.choice(n, MOST_REGRESSION_ROWS, replace=False)))
+
+
+def _prediction(comparison: Comparison, target: int | None, tell: Progress) -> _Part:
+    tell("Predicting real records", 0, 1)
+    column = default_target(comparison) if target is None else target
+    scores = prediction_scores(comparison, column)
+    tell("Predicting real records", 1, 1)
+    return _Part((), (scores,)) if isinstance(scores, str) else _Part(scores)
+
+
+def _groups(comparison: Comparison, by: int | None, tell: Progress) -> _Part:
+    if by is None:
+        return _Part()
+    tell("Scoring groups", 0, 1)
+    groups = subgroup_scores(comparison, by)
+    tell("Scoring groups", 1, 1)
+    return _Part((), (), {"subgroups": groups})
+
+
+def _assemble(release: Release, comparison: Comparison, parts: Sequence[_Part]) -> Evaluation:
+    found: dict[str, Any] = {}
+    for part in parts:
+        found |= part.found
+    return Evaluation(
+        title=release.schema.title or "Synthetic data release",
+        n_original=comparison.n_original,
+        n_synthetic=comparison.n_synthetic,
+        sets=len(comparison.sets),
+        method=release.manifest.method,
+        guarantee=release.guarantee.statement,
+        scores=tuple(score for part in parts for score in part.scores),
+        warnings=tuple(warning for part in parts for warning in part.warnings),
+        **found,
+    )

@@ -1,0 +1,258 @@
+"""From a release and a question to numbers with valid error bars, or a refusal that says why.
+
+`analyze_release` looks at nothing but the release. It takes the rule that the manifest and the
+measurements allow (`understudy.inference.rules`), and refuses where there is none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from understudy.errors import InferenceError
+from understudy.inference import estimands, formulas, notes
+from understudy.inference.estimands import SHARES, Estimand
+from understudy.inference.estimators import Estimator, SetEstimates, estimate_by, estimate_sets
+from understudy.inference.noise_aware import estimate_counts
+from understudy.inference.pooled import Pooled
+from understudy.inference.pooling import pool
+from understudy.inference.rules import Facts, choose, facts_of
+from understudy.release import Release
+
+_STAMP = "not valid"
+_MOST_DIGITS = 8  # after the point; beyond, numbers are written with an exponent
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Estimates with their errors, and on what these rest.
+
+    Attributes:
+        kind: what was asked for.
+        formula: of what.
+        pooled: estimates, covariance, degrees of freedom, share of variance by synthesis and noise.
+        valid: whether the error bars are valid; False only if asked for `anyway`.
+        reason: why this rule, or why no rule is valid.
+        notes: what to know when reading the numbers, one sentence each.
+        dropped: records left out because a value is absent: one number for each set, or one
+            (noisy, so not whole) for an estimate from noisy counts.
+        level: confidence level of the intervals shown.
+    """
+
+    kind: str
+    formula: str
+    pooled: Pooled
+    valid: bool
+    reason: str
+    notes: tuple[str, ...]
+    dropped: tuple[float, ...]
+    level: float = 0.95
+    headings: ClassVar[tuple[str, ...]] = (
+        *("estimate", "SE", "df"),
+        *("lower", "upper", "p", "synth."),
+    )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per quantity; the numbers are as computed, nothing is cut to [0, 1]."""
+        return self.pooled.to_frame(self.level)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "kind": self.kind,
+            "formula": self.formula,
+            "valid": self.valid,
+            "reason": self.reason,
+            **self.pooled.to_json(self.level),
+            "notes": list(self.notes),
+            "dropped": list(self.dropped),
+        }
+
+    @property
+    def title(self) -> str:
+        """What was asked and how it was answered, in a line."""
+        reason = self.reason.replace(_STAMP, _STAMP.upper(), 1)
+        return f"{self.kind} of {self.formula}, rule {self.pooled.rule}: {reason}."
+
+    @property
+    def legend(self) -> str:
+        """What the columns are."""
+        return (
+            f"lower, upper: {100 * self.level:g} % interval; p: two-sided, of the value 0; "
+            "synth.: share of the variance by synthesis and privacy noise."
+        )
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The table as text: name, then one text for each of `headings`."""
+        shown = self.to_frame()
+        if self.kind in SHARES:
+            # For people only; an estimate keeps its sign, and only intervals are cut.
+            shown[["lower", "upper"]] = shown[["lower", "upper"]].clip(0, 1)
+        return [
+            (str(name), *_texts(*values))
+            for name, values in zip(shown.index, shown.to_numpy().tolist(), strict=True)
+        ]
+
+    def __str__(self) -> str:
+        """The table, aligned, with the notes below."""
+        rows = [("", *self.headings), *self.rows()]
+        widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in rows
+        ]
+        return "\n".join([self.title, "", *lines, "", self.legend, *self.notes])
+
+
+def analyze_release(
+    release: Release,
+    kind: str | Estimator,
+    formula: str = "",
+    *,
+    probability: float = 0.5,
+    level: float = 0.95,
+    anyway: bool = False,
+) -> Analysis:
+    """Estimate something from a release alone, with error bars that count noise and synthesis.
+
+    Args:
+        release: the release.
+        kind: mean, proportion, table, total, quantile, ols, logit, poisson; or a function that
+            takes a data frame of complete records and gives estimates and their (co)variances.
+        formula: see `understudy.inference.estimands.parse`; for a function the columns that it
+            uses, "a + b", all if "".
+        probability: of a quantile.
+        level: confidence level in (0, 1).
+        anyway: give numbers even where no rule is valid, stamped so. They are pooled by T = ū +
+            b/m for several sets (it misses the noise that the sets share), and have the variance
+            within the set alone for one set (it misses noise and synthesis).
+
+    Raises:
+        InferenceError: unknown kind or name, no valid rule, or an estimate that cannot be computed;
+            says what would work.
+    """
+    if not 0 < level < 1:
+        raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
+    schema = release.schema
+    if callable(kind):
+        columns = formulas.crossed(formula, schema.names) if formula else schema.names
+        return _analyze_by(release, kind, columns, level=level, anyway=anyway)
+    estimand = estimands.parse(kind, formula, schema, probability=probability)
+    facts = facts_of(release, kind, estimand.columns)
+    if choose(facts).name == "noise-aware":
+        return _from_counts(release, estimand, facts, level=level)
+    _require_allowed(facts, anyway=anyway)
+    found = estimate_sets(estimand, release.tables, schema)
+    numeric = () if kind in SHARES and not estimand.expression else estimand.columns
+    said = tuple(notes.bin_notes(schema, numeric))
+    return _from_sets(found, facts, formula=formula, level=level, more=said)
+
+
+def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
+    counted = estimate_counts(estimand, release.measurements, release.schema)
+    pooled = counted.pooled
+    return Analysis(
+        kind=estimand.kind,
+        formula=estimand.formula,
+        pooled=pooled,
+        valid=True,
+        reason=choose(facts).reason(facts),
+        notes=(
+            *pooled.notes,
+            *notes.count_notes(release.measurements, estimand, counted),
+            *notes.bin_notes(release.schema, estimand.columns if counted.varied else ()),
+            *notes.share_notes(estimand.kind, pooled, level),
+        ),
+        dropped=(counted.dropped,),
+        level=level,
+    )
+
+
+def _analyze_by(
+    release: Release, estimator: Estimator, columns: Sequence[str], *, level: float, anyway: bool
+) -> Analysis:
+    facts = facts_of(release, "function", columns)
+    _require_allowed(facts, anyway=anyway)
+    found = estimate_by(estimator, columns, release.tables, release.schema)
+    name = getattr(estimator, "__name__", "function")
+    said = tuple(notes.bin_notes(release.schema, columns))
+    formula = f"{name} ({', '.join(columns)})"
+    return _from_sets(found, facts, formula=formula, level=level, more=said)
+
+
+def _require_allowed(facts: Facts, *, anyway: bool) -> None:
+    rule = choose(facts)
+    if facts.kind == "total":  # sets have no total of their own: their size is a noisy number
+        raise InferenceError(_refusal(rule.reason(facts)) + ".")
+    if not (rule.valid or anyway):
+        raise InferenceError(
+            f"{_refusal(rule.reason(facts))} (anyway=True, or --anyway, gives numbers whose error "
+            "bars are not valid)."
+        )
+
+
+def _refusal(reason: str) -> str:
+    return f"No valid error bars can be given: {reason}"
+
+
+def _from_sets(
+    found: SetEstimates,
+    facts: Facts,
+    *,
+    formula: str,
+    level: float,
+    more: tuple[str, ...],
+) -> Analysis:
+    rule = choose(facts)
+    how = "partial" if facts.sets > 1 else "single"
+    pooled = pool(
+        found.estimates,
+        found.covariances,
+        rule=rule.name if rule.valid else how,
+        names=found.names,
+        noise_variance=0.0 if facts.sets == 1 else None,
+    )
+    if not rule.valid:  # what share of an error is noise is not known where noise is not counted
+        pooled = replace(pooled, synthesis_share=np.full(len(pooled.names), np.nan))
+    reason = rule.reason(facts)
+    said = (
+        *pooled.notes,
+        *found.notes,
+        *notes.drop_notes(found.dropped),
+        *notes.distortion_notes(facts),
+    )
+    return Analysis(
+        kind=facts.kind,
+        formula=formula,
+        pooled=pooled,
+        valid=rule.valid,
+        reason=reason if rule.valid else f"{_STAMP}: {reason}",
+        notes=(*said, *more, *notes.share_notes(facts.kind, pooled, level)),
+        dropped=found.dropped,
+        level=level,
+    )
+
+
+def _texts(
+    estimate: float, stderr: float, df: float, lower: float, upper: float, *rest: float
+) -> tuple[str, ...]:
+    """A row of the table as text; rounded where the standard error has two digits left."""
+    pvalue, share = rest
+    digits = 1 - math.floor(math.log10(stderr)) if 0 < stderr < math.inf else None
+    number, error, low, high = (_number(v, digits) for v in (estimate, stderr, lower, upper))
+    p = "< 0.001" if pvalue < 0.001 else _number(pvalue, 3)
+    percent = f"{100 * share:.0f} %" if math.isfinite(share) else "–"
+    return number, error, "∞" if df == math.inf else _number(df, 1), low, high, p, percent
+
+
+def _number(value: float, digits: int | None) -> str:
+    if not math.isfinite(value):
+        return "–"
+    if digits is None or digits > _MOST_DIGITS:
+        return f"{value:.4g}"
+    return f"{round(value, digits) + 0.0:,.{max(digits, 0)}f}"

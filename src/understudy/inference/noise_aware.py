@@ -1,0 +1,286 @@
+"""Estimates from the released noisy counts themselves, with the exact variance of their noise.
+
+A table of counts with noise of known variance in every allowed cell is a better witness than
+records drawn from it: it is unbiased, because no negative count was set to 0, and its error is
+known, because the law of the noise is published. So for what is linear in counts:
+
+1. **Marginal.** Each table that covers the columns is summed over its other columns. A cell of the
+   marginal has the sum of the noise variances of the allowed cells in it; structural zeros carry
+   none.
+2. **Pool.** Tables with independent noise (those of split sets, or several that cover the columns)
+   are averaged cell by cell, weighted by inverse variance.
+3. **Sum.** A quantity N = Σ w·y over its cells, the size D = Σ y of its group over the *same*
+   cells. Counts of records out of domain stay apart. N, a total, is unbiased with variance
+   Σ w²·v exactly.
+4. **Ratio.** R = N/D has noise variance Σ v·(w - R)²/D² over the cells of its group, by the delta
+   method. Its relative error is of the order of (noise in D)/D, and `small_groups` says where that
+   is too large to be trusted. Sampling variance is added, as if the records were a random sample
+   of the population that the analyst asks about (`understudy.inference.ratios`).
+
+Values within a bin count as uniform, as in the synthetic sets; that is not in the error.
+
+Nothing is clipped: an estimated share may be negative, and so may the lower end of an interval.
+Setting them to 0 would bias sums and differences of them. Only what people read (the text of an
+analysis, the terminal) cuts *intervals* of shares to [0, 1], which can but raise their coverage.
+
+Kernels take counts with leading axes of repetitions, so that a simulation calls this very code.
+
+Sources: unbiased use of released noisy measurements as in Abowd et al. (2022), "The 2020 Census
+Disclosure Avoidance System TopDown Algorithm", HDSR, and Charest (2010), J. Privacy and
+Confidentiality 2(2), on inference that takes the mechanism as part of the likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from understudy.errors import InferenceError
+from understudy.inference.counts import Table, covers, marginal, pooled_table
+from understudy.inference.estimands import Estimand, Scores
+from understudy.inference.pooled import Pooled
+from understudy.inference.ratios import ratio, sampling_covariance
+from understudy.inference.records import ABSENT, Floats, Ints, Records, cell_points
+from understudy.release import Measurement
+from understudy.schema import Schema
+
+# Of a group smaller than this many standard deviations of its noise, ratios are not to be trusted.
+_FIRM = 4.0
+_FEWEST = 2.0
+
+
+@dataclass(frozen=True)
+class CellScores:
+    """What a record of each cell adds to which quantity.
+
+    Attributes:
+        names: of the k quantities.
+        group_of: group of each quantity, shape (k,).
+        quantity: quantity of each cell, `ABSENT` where a value is absent, shape (cells,).
+        value: mean value over the cell, shape (cells,).
+        square: mean squared value over the cell, shape (cells,).
+    """
+
+    names: tuple[str, ...]
+    group_of: Ints
+    quantity: Ints
+    value: Floats
+    square: Floats
+
+
+@dataclass(frozen=True)
+class Counted:
+    """An estimate from noisy counts, and what to say about it.
+
+    Attributes:
+        pooled: the estimate.
+        dropped: unbiased number of records left out because a value is absent.
+        dropped_noise: standard deviation of the noise in `dropped`.
+        varied: whether values vary within cells, so that a uniform law within bins was assumed.
+    """
+
+    pooled: Pooled
+    dropped: float
+    dropped_noise: float
+    varied: bool
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Ratios from noisy counts, and what their variance is made of.
+
+    Attributes:
+        totals: sums of values N, shape (..., k).
+        total_noise: variance of the noise in the totals, shape (k,); totals are independent.
+        sizes: size of the group of each quantity, shape (..., k).
+        size_noise: variance of the noise in the sizes, shape (k,).
+        estimate: ratios, shape (..., k).
+        noise: covariance by noise, shape (..., k, k).
+        sampling: covariance by sampling, shape (..., k, k).
+    """
+
+    totals: Floats
+    total_noise: Floats
+    sizes: Floats
+    size_noise: Floats
+    estimate: Floats
+    noise: Floats
+    sampling: Floats
+
+
+def cell_scores(estimand: Estimand, schema: Schema) -> CellScores:
+    """What a record of each cell of the table over `estimand.columns` adds to which quantity.
+
+    Raises:
+        InferenceError: the expression cannot be computed, or not record by record.
+    """
+    numeric = estimand.columns if estimand.expression else ()
+    points, cells = cell_points(schema, estimand.columns, numeric)
+    scores = estimand.scores(points)
+    _require_recordwise(estimand, scores, points.take(np.arange(len(cells))[::-2]))
+    n_cells = int(cells.max()) + 1
+    n_points = np.bincount(cells, minlength=n_cells)
+    quantity = np.full(n_cells, ABSENT)
+    quantity[cells] = scores.quantity
+    value = np.bincount(cells, scores.value, n_cells) / n_points
+    square = np.bincount(cells, scores.value**2, n_cells) / n_points
+    return CellScores(scores.names, scores.group_of, quantity, value, square)
+
+
+def _require_recordwise(estimand: Estimand, scores: Scores, some: Records) -> None:
+    """An expression such as `income - income.mean()` has no value for a cell."""
+    again = estimand.scores(some).value
+    if not np.allclose(again, scores.value[::-2], rtol=1e-9, atol=0):
+        raise InferenceError(
+            f"The expression {estimand.expression!r} depends on the other records, so it has no "
+            "value for a cell of a table; write it with fixed numbers."
+        )
+
+
+def ratios(table: Table, scores: CellScores) -> Ratios:
+    """Totals and ratios with their noise and sampling covariances.
+
+    Args:
+        table: counts of shape (..., cells).
+        scores: for the same cells.
+    """
+    k, n_groups = len(scores.names), int(scores.group_of.max()) + 1
+    used = np.flatnonzero(scores.quantity != ABSENT)
+    quantity, value, v = scores.quantity[used], scores.value[used], table.variances[used]
+    counts = table.counts[..., used]
+    group = scores.group_of[quantity]
+
+    def total(weights: Floats) -> Floats:
+        return _sum_by(counts, quantity, weights, k)
+
+    totals, squares = total(value), total(scores.square[used])
+    sizes = _sum_by(counts, group, np.ones(len(used)), n_groups)[..., scores.group_of]
+    estimate = ratio(totals, sizes)
+    size_noise = _floats(np.bincount(group, v, n_groups))[scores.group_of]
+    total_noise = _floats(np.bincount(quantity, v * value**2, k))
+    mixed = _floats(np.bincount(quantity, v * value, k))
+    return Ratios(
+        totals=totals,
+        total_noise=total_noise,
+        sizes=sizes,
+        size_noise=size_noise,
+        estimate=estimate,
+        noise=_noise_covariance(
+            estimate=estimate,
+            sizes=sizes,
+            total_noise=total_noise,
+            mixed=mixed,
+            size_noise=size_noise,
+            group_of=scores.group_of,
+        ),
+        sampling=sampling_covariance(estimate, squares, sizes, scores.group_of),
+    )
+
+
+def _noise_covariance(
+    *,
+    estimate: Floats,
+    sizes: Floats,
+    total_noise: Floats,
+    mixed: Floats,
+    size_noise: Floats,
+    group_of: Ints,
+) -> Floats:
+    """Σ v·(w_a - R_a)(w_b - R_b)/D² over the cells of a group, multiplied out, shape (..., k, k).
+
+    `mixed` is Cov(N_a, D) = Σ v·w_a. Cells of different quantities share no noise, nor do groups.
+    """
+    crossed = estimate[..., :, None] * mixed  # R_a·Cov(N_b, D)
+    product = estimate[..., :, None] * estimate[..., None, :] * size_noise
+    covariance = np.diag(total_noise) - crossed - np.swapaxes(crossed, -1, -2) + product
+    same = group_of[:, None] == group_of
+    with np.errstate(divide="ignore", invalid="ignore"):  # of an empty group, NaN
+        return np.asarray(covariance * same / (sizes[..., :, None] * sizes[..., None, :]))
+
+
+def _floats(values: object) -> Floats:
+    return np.asarray(values, dtype=np.float64)
+
+
+def _sum_by(counts: Floats, index: Ints, weights: Floats, n: int) -> Floats:
+    """Weighted sums over cells by index, shape (..., cells) → (..., n)."""
+    picked = sparse.csr_array((weights, (np.arange(len(index)), index)), shape=(len(index), n))
+    flat = counts.reshape(-1, counts.shape[-1]) @ picked
+    return np.asarray(flat).reshape(*counts.shape[:-1], n)
+
+
+def small_groups(found: Ratios) -> NDArray[np.bool_]:
+    """Quantities whose group is too small beside its noise for the delta method, shape (..., k)."""
+    return np.asarray(found.sizes < _FIRM * np.sqrt(found.size_noise))
+
+
+def estimate_counts(
+    estimand: Estimand, measurements: Sequence[Measurement], schema: Schema
+) -> Counted:
+    """Estimate a mean, proportion, cross-tabulation or total from full noisy tables.
+
+    Args:
+        estimand: of one of these kinds.
+        measurements: at least one full table that covers its columns; others are passed over.
+        schema: the public schema.
+
+    Returns:
+        The estimates, with the normal as reference. A group without records has NaN and a note.
+
+    Raises:
+        InferenceError: the expression cannot be computed, or not record by record.
+    """
+    used = [one for one in measurements if covers(one, estimand.columns)]
+    table = pooled_table([marginal(one, estimand.columns, schema) for one in used])
+    scores = cell_scores(estimand, schema)
+    found = ratios(table, scores)
+    absent = scores.quantity == ABSENT
+    return Counted(
+        pooled=_pooled(estimand, scores, found, len(used)),
+        dropped=float(table.counts[absent].sum()),
+        dropped_noise=float(np.sqrt(table.variances[absent].sum())),
+        varied=not np.allclose(scores.square, scores.value**2),
+    )
+
+
+def _pooled(estimand: Estimand, scores: CellScores, found: Ratios, n_tables: int) -> Pooled:
+    total = estimand.kind == "total"
+    noise = np.diag(found.total_noise) if total else found.noise
+    covariance = noise if total else noise + found.sampling
+    empty = np.zeros(len(scores.names), dtype=np.bool_) if total else found.sizes < _FEWEST
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.diagonal(noise) / np.diagonal(covariance)
+    return Pooled(
+        names=scores.names,
+        estimate=np.where(empty, np.nan, found.totals if total else found.estimate),
+        covariance=np.where(empty[:, None] | empty, np.nan, covariance),
+        df=np.full(len(scores.names), np.inf),
+        synthesis_share=np.where(empty, np.nan, share),
+        rule="noise-aware",
+        sets=n_tables,
+        notes=() if total else tuple(_size_notes(scores, found)),
+    )
+
+
+def _size_notes(scores: CellScores, found: Ratios) -> Iterator[str]:
+    empty = found.sizes < _FEWEST
+    if empty.any():
+        yield (
+            f"By the noisy counts there are no records for {_some(scores.names, empty)}, so there "
+            "is no estimate."
+        )
+    doubtful = small_groups(found) & ~empty
+    if doubtful.any():
+        yield (
+            f"The error of {_some(scores.names, doubtful)} is only rough: the group has fewer "
+            f"records than {_FIRM:g} standard deviations of the noise in their number."
+        )
+
+
+def _some(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
+    listed = [name for name, hit in zip(names, chosen, strict=True) if hit]
+    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")

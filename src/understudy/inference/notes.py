@@ -1,0 +1,85 @@
+"""What to say beside the numbers of an analysis, one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from understudy.inference.counts import covers
+from understudy.inference.estimands import SHARES, Estimand
+from understudy.inference.noise_aware import Counted
+from understudy.inference.pooled import Pooled
+from understudy.inference.records import grid_numbers
+from understudy.inference.rules import Facts
+from understudy.release import Measurement
+from understudy.schema import NUMERIC, Schema
+
+_NOTEWORTHY = 0.0005  # a share of misplaced records below this is not spoken of
+_SIGMAS = 3.0  # a noisy number of records beyond this is not noise alone
+
+
+def count_notes(
+    measurements: Sequence[Measurement], estimand: Estimand, counted: Counted
+) -> Iterator[str]:
+    """What to know of an estimate from noisy counts."""
+    used = [one for one in measurements if covers(one, estimand.columns)]
+    if len(used) > 1:
+        yield f"{len(used)} noisy tables were averaged, weighted by their precision."
+    if estimand.kind == "total":
+        yield (
+            "A total is one of the confidential records themselves, so its error is noise alone."
+        )
+    if counted.dropped > _SIGMAS * counted.dropped_noise:
+        yield (
+            f"About {counted.dropped:,.0f} records (a noisy number) have an absent value in these "
+            "columns and are left out."
+        )
+    outside = sum(one.outside for one in used) / len(used)
+    spread = sum(one.stddev**2 for one in used) ** 0.5 / len(used)
+    if outside > _SIGMAS * spread:
+        yield (
+            f"About {outside:,.0f} records (a noisy number) have a value outside the schema's "
+            "domain and are in no table."
+        )
+
+
+def drop_notes(dropped: tuple[int, ...]) -> Iterator[str]:
+    """How many records of each set were left out."""
+    if any(dropped):
+        counts = ", ".join(f"{n:,}" for n in dropped)
+        yield f"Records left out because a value is absent, set by set: {counts}."
+
+
+def distortion_notes(facts: Facts) -> Iterator[str]:
+    """How many records of the sets are misplaced."""
+    if facts.together and facts.distortion > _NOTEWORTHY:
+        yield (
+            f"About {100 * facts.distortion:.2g} % of each set's records are misplaced (negative "
+            "noisy counts set to 0, or small cells left out); the bias by that is not in the error."
+        )
+
+
+def bin_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
+    """Which columns are known within bins only."""
+    binned = [name for name in columns if _is_binned(schema, name)]
+    if binned:
+        yield (
+            f"Within its bins {', '.join(binned)} counts as uniform; what that changes is not in "
+            "the error."
+        )
+
+
+def _is_binned(schema: Schema, name: str) -> bool:
+    column = schema.columns[name]
+    return isinstance(column, NUMERIC) and any(
+        len(grid_numbers(column, state, 2)) > 1 for state in range(column.n_ordinary)
+    )
+
+
+def share_notes(kind: str, pooled: Pooled, level: float) -> Iterator[str]:
+    """Where intervals of shares leave [0, 1]."""
+    lower, upper = pooled.interval(level)
+    if kind in SHARES and bool((lower < 0).any() or (upper > 1).any()):
+        yield (
+            "Intervals are cut to [0, 1] where they are shown; the numbers behind them are not, "
+            "and an estimated share can be negative, since setting it to 0 would bias sums."
+        )

@@ -1,0 +1,223 @@
+"""Which rule gives valid error bars, from what is public about a release.
+
+The choice is one table, `RULES`, read from the top; the first rule that applies is taken. A rule
+with `valid=False` refuses, in a sentence that says why and what would work. A kind of set that does
+not exist yet (multiple synthesis, say, whose sets are drawn from fresh posterior parameters) gets a
+line in `FRESH`, and if need be a row.
+
+**Why T = ū + b/m holds for sets that each have their own noise.** Given the rows, set l has the
+estimate q_l = q + bias + noise_l + draw_l, where q is what the rows give and noise and draws are
+independent between sets. So the mean q̄ varies around q by Var(noise + draw)/m, which b/m estimates
+without knowing any law, and q varies around the truth by the sampling variance, which each u_l
+estimates as if its set were real. T is their sum, as in partial synthesis (Reiter 2003), and b/m is
+both noise and synthesis. What b cannot show is the bias common to all sets: negative noisy counts
+were set to 0, or cells below a threshold left out.
+
+**When that bias is small enough.** `distortion` estimates the share δ of records that this puts
+into cells, or takes out of them. A share moves by δ·(u - q), where u is the share among these
+records; a standard error is about ½/√n or more for shares near a half. With |u - q| about ¼, the
+bias stays below half a standard error, which costs an interval of 95 % about 3 points of coverage,
+while δ ≤ 1/√n. Beyond that the rule is refused. This is a rule of thumb, measured in
+`tests/inference/test_analysis.py`, not a theorem.
+
+Sources: Reiter (2003), Survey Methodology 29, 181-188; Raab, Nowok & Dibben (2016) for sets that
+share a fit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from understudy.inference.counts import MOST_CELLS, covers
+from understudy.inference.estimands import RATIOS
+from understudy.release import Measurement, Release
+
+FRESH = {"split": "partial"}
+"""Kinds of sets whose noise (or parameters) is fresh in each set → the rule that counts it."""
+
+_COUNTED = ", ".join(RATIOS)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the choice of a rule depends on; all of it public.
+
+    Attributes:
+        kind: of the estimand; "function" for an analyst's own.
+        columns: that it uses.
+        full: whether a full noisy table over these columns is released.
+        together: whether any released measurement covers them together.
+        sets: number of sets.
+        sets_kind: how they were made.
+        n_rows: records in each set.
+        distortion: share of records misplaced by clipping or thresholds, 0 to 1.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    full: bool
+    together: bool
+    sets: int
+    sets_kind: str
+    n_rows: int
+    distortion: float
+
+    @property
+    def counted(self) -> bool:
+        """Whether the estimand is a sum of counts, or a ratio of two."""
+        return self.kind in RATIOS or self.kind == "total"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row of the table.
+
+    Attributes:
+        name: "noise-aware", or a rule of `understudy.inference.pooling`, or "none".
+        applies: whether it is taken.
+        reason: why, in one sentence.
+        valid: whether the error bars are valid; if not, the row refuses.
+    """
+
+    name: str
+    applies: Callable[[Facts], bool]
+    reason: Callable[[Facts], str]
+    valid: bool = True
+
+
+def _fresh(facts: Facts) -> bool:
+    return facts.sets_kind in FRESH and facts.sets > 1
+
+
+def _shared_reason(facts: Facts) -> str:
+    if facts.sets == 1:
+        why = "one set does not show how much noise and synthesis moved it"
+    else:
+        why = (
+            f"the {facts.sets} sets are drawn from one noisy fit and share its noise, which their "
+            "differences do not show"
+        )
+    if facts.counted:
+        remedy = "that measures a full table of these columns, or makes several split sets"
+    else:
+        remedy = "of several split sets (option sets=split)"
+    linear = "" if facts.counted else f", or for a {_COUNTED} if a full noisy table is released"
+    return f"{why}; ask the publisher for a release {remedy}{linear}"
+
+
+def _apart_reason(facts: Facts) -> str:
+    names = ", ".join(facts.columns)
+    return (
+        f"the columns {names} were never measured together, so the sets do not keep how they go "
+        "together; ask the publisher for a release whose method measures them in one table, or "
+        "analyse them one by one"
+    )
+
+
+def _distorted_reason(facts: Facts) -> str:
+    return (
+        f"about {100 * facts.distortion:.2g} % of the records are misplaced, by negative noisy "
+        "counts set to 0 or small cells left out, which biases every set alike; ask the publisher "
+        "for a larger table of people per cell: fewer columns, coarser bins, fewer sets or a "
+        "larger epsilon"
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "noise-aware",
+        lambda facts: facts.counted and facts.full,
+        lambda facts: (
+            "computed from the released noisy counts, whose noise is known exactly, not from the "
+            "synthetic records"
+        ),
+    ),
+    Rule(
+        "none",
+        lambda facts: facts.kind == "total",
+        lambda facts: (
+            "a total needs a released full noisy table of its columns; take the kind mean, or ask "
+            "the publisher for a method that measures one"
+        ),
+        valid=False,
+    ),
+    Rule("none", lambda facts: not facts.together, _apart_reason, valid=False),
+    Rule("none", lambda facts: not _fresh(facts), _shared_reason, valid=False),
+    Rule(
+        "none",
+        lambda facts: facts.distortion > most_distortion(facts.n_rows),
+        _distorted_reason,
+        valid=False,
+    ),
+    Rule(
+        FRESH["split"],
+        _fresh,
+        lambda facts: (
+            f"each of the {facts.sets} sets has its own noise, so their differences show noise and "
+            "synthesis (T = ū + b/m, Reiter 2003)"
+        ),
+    ),
+)
+
+
+def choose(facts: Facts) -> Rule:
+    """The first rule that applies."""
+    return next(rule for rule in RULES if rule.applies(facts))
+
+
+def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
+    """What is public about a release and matters to an analysis of some columns."""
+    measured = release.measurements
+    n_cells = math.prod(release.schema.columns[name].size for name in columns)
+    manifest = release.manifest
+    return Facts(
+        kind=kind,
+        columns=tuple(columns),
+        full=n_cells <= MOST_CELLS and any(covers(one, columns) for one in measured),
+        together=any(set(columns) <= set(one.columns) for one in measured),
+        sets=manifest.sets,
+        sets_kind=manifest.sets_kind,
+        n_rows=manifest.n_rows,
+        distortion=distortion(measured, columns, manifest.n_rows),
+    )
+
+
+def most_distortion(n_rows: int) -> float:
+    """Largest share of misplaced records at which bias is small beside the standard error."""
+    return 1 / math.sqrt(max(n_rows, 1))
+
+
+def distortion(measured: Sequence[Measurement], columns: Sequence[str], n_rows: int) -> float:
+    """Share of a set's records that clipping or a threshold misplaced, estimated, 0 to 1.
+
+    Mean over the measurements of one table (one for each split set); the least over several tables
+    that cover the columns. 0 if none does.
+    """
+    shares: dict[tuple[str, ...], list[float]] = {}
+    for one in measured:
+        if set(columns) <= set(one.columns):
+            shares.setdefault(one.columns, []).append(_misplaced(one, n_rows))
+    return min((sum(found) / len(found) for found in shares.values()), default=0.0)
+
+
+def _misplaced(measurement: Measurement, n_rows: int) -> float:
+    """With P the mass that records are drawn from and Y the unbiased number of records: 1 - Y/P.
+
+    For a full table Y is the sum of all noisy counts and P that of the positive ones; for totals
+    of a table that was never written out, Y is the number of rows. A filtered table has lost the
+    share 1 - P/n.
+    """
+    if measurement.kind == "totals":
+        mass = (measurement.totals or {}).get("positive_mass", 0.0)
+        return _share(n_rows, mass)
+    counts = measurement.counts
+    mass = float(counts[counts > 0].sum())
+    if measurement.kind == "cells":
+        return _share(mass, n_rows)
+    return _share(float(counts.sum()), mass)
+
+
+def _share(part: float, whole: float) -> float:
+    return min(1.0, max(0.0, 1 - part / whole)) if whole > 0 else 1.0

@@ -1,0 +1,69 @@
+"""What a study tells, as one self-contained HTML page and as Markdown for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from understudy.report.text import clean, number, prose
+from understudy.studies.drawing import Drawn
+from understudy.studies.study import Account, Conduct, Grid, Study
+
+
+def html(study: Study[Any], account: Account, conduct: Conduct, drawn: Sequence[Drawn]) -> str:
+    """The page: what was done, parameters, findings, figures, tables."""
+    template = _environment().get_template("study.html.jinja")
+    return template.render(study=study, account=account, conduct=conduct, drawn=drawn)
+
+
+def markdown(study: Study[Any], account: Account, conduct: Conduct) -> str:
+    """The same without figures, for the documentation."""
+    parts = [
+        f"# {study.title}",
+        account.lead,
+        f"Made by `{conduct.command}` (Understudy {conduct.software}): "
+        f"{conduct.repetitions_words} repetitions at each of {conduct.scenarios:,} scenarios. "
+        f"Design: {study.source}",
+        "## Findings",
+        "\n".join(f"* {finding}" for finding in account.findings),
+        "## What was done",
+        *account.done,
+        "\n".join(f"* **{name}**: {value}" for name, value in account.parameters.items()),
+        "## Tables",
+        *(_markdown_table(grid) for grid in account.grids),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_table(grid: Grid) -> str:
+    rule = ["---"] * grid.words + ["---:"] * (len(grid.headings) - grid.words)
+    rows = [
+        [f"**{text}**" if (i, j) in grid.doubtful else text for j, text in enumerate(row)]
+        for i, row in enumerate(grid.rows)
+    ]
+    lines = [_line(list(grid.headings)), _line(rule), *(_line(row) for row in rows)]
+    return f"**{grid.caption}**\n\n" + "\n".join(lines)
+
+
+def _line(texts: Sequence[str]) -> str:
+    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        # Frame and style sheet are those of the other pages.
+        loader=ChoiceLoader(
+            [PackageLoader("understudy", "studies"), PackageLoader("understudy", "report")]
+        ),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=clean,
+    )
+    environment.filters |= {"number": number, "prose": prose}
+    return environment

@@ -1,0 +1,100 @@
+"""A tiny study in a module of its own, so that worker processes can import it."""
+
+import importlib
+import sys
+from types import ModuleType
+
+import pytest
+
+from understudy.studies import frame, workers
+
+TINY = '''
+"""A study of means of dice, which leaves a trace of every chunk that it simulates."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from understudy.studies.montecarlo import mean_and_error
+from understudy.studies.study import Account, Drawing, Grid, Study
+
+TRACE = Path(__file__).with_name("trace")
+STOP = Path(__file__).with_name("stop")
+
+
+@dataclass(frozen=True)
+class Dice:
+    sides: int
+    cost: str = "fast"
+
+
+def run(scenario, repetitions, seed):
+    if STOP.exists() and scenario.sides == 20:
+        raise RuntimeError("stopped")
+    with TRACE.open("a") as trace:
+        trace.write(f"{scenario.sides} {repetitions}\\n")
+    rows = []
+    for child in np.random.SeedSequence(seed).spawn(repetitions):
+        throws = np.random.default_rng(child).integers(1, scenario.sides + 1, size=10)
+        rows.append({"mean": float(throws.mean()), "even": bool(throws[0] % 2 == 0)})
+    return rows
+
+
+def summarise(scenario, rows):
+    mean, error = mean_and_error([row["mean"] for row in rows])
+    return [{"estimand": "mean", "mean": mean, "mean_error": error, "even": rows[0]["even"]}]
+
+
+def account(results, conduct):
+    figure = Figure(figsize=(4, 2))
+    figure.subplots().plot([row["sides"] for row in results], [row["mean"] for row in results])
+    rows = tuple((str(row["sides"]), f"{row['mean']:.2f}") for row in results)
+    return Account(
+        lead="Means of <dice>.",
+        done=("Dice were thrown.",),
+        parameters={"throws": "10"},
+        findings=("The mean is that of a die.",),
+        grids=(Grid("Means", ("sides", "mean"), rows, doubtful=frozenset({(0, 1)})),),
+        drawings=(Drawing("means", figure, "Means of dice."),),
+    )
+
+
+def study(version=1, sides=(6, 20), cost="fast"):
+    return Study(
+        name="dice",
+        title="Means of dice",
+        source="Pascal (1654)",
+        version=version,
+        scenarios=lambda: [Dice(n, cost) for n in sides],
+        cost_class=lambda scenario: scenario.cost,
+        run=run,
+        summarise=summarise,
+        account=account,
+    )
+'''
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch) -> ModuleType:
+    """The module of the tiny study."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "tiny_study_of_dice.py").write_text(TINY, encoding="utf-8")
+    monkeypatch.syspath_prepend(home)
+    monkeypatch.delitem(sys.modules, "tiny_study_of_dice", raising=False)
+    yield importlib.import_module("tiny_study_of_dice")
+    sys.modules.pop("tiny_study_of_dice", None)
+
+
+@pytest.fixture
+def serial(monkeypatch) -> None:
+    """Chunks are simulated in this process: starting others takes most of the time of a test."""
+
+    def simulate(run, work, folder, *, jobs, done):
+        for scenario, chunk in work:
+            workers.simulate_one(run, scenario, chunk, folder)
+            done(chunk)
+
+    monkeypatch.setattr(frame, "simulate", simulate)
