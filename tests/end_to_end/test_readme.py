@@ -22,16 +22,18 @@ def workplace(tmp_path, monkeypatch):
 
 
 def test_the_readme_runs_from_top_to_bottom(workplace, capsys):
-    first, second = blocks("python")
+    first, second, third = blocks("python")
     scope: dict = {}
     exec(first, scope)
     (schema,) = blocks("toml")
     (workplace / "people.toml").write_text(schema, encoding="utf-8")
-    for command in "".join(blocks("console")).splitlines():
+    commands = "".join(blocks("console")).splitlines()
+    for command in commands:
         program, *arguments = shlex.split(command)
         assert program == "understudy"
         app(arguments, standalone_mode=False)
     exec(second, scope)
+    exec(third, scope)
     assert scope["again"].manifest == scope["release"].manifest
     shown = capsys.readouterr().out
     assert "CONFIDENTIAL" in shown

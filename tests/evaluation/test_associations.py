@@ -36,7 +36,9 @@ def test_cramers_v_without_correction_for_large_tables():
 def test_the_correction_removes_the_bias_of_independent_columns():
     """300 rows over 10 × 10 states: plain V is about 0.18; the corrected mean of 50 below 0.06."""
     rng = np.random.default_rng(1)
-    tables = [table(rng.integers(0, 10, 300), rng.integers(0, 10, 300), (10, 10)) for _ in range(50)]
+    tables = [
+        table(rng.integers(0, 10, 300), rng.integers(0, 10, 300), (10, 10)) for _ in range(50)
+    ]
     plain = [stats.contingency.association(one, method="cramer") for one in tables]
     assert np.mean(plain) > 0.15
     assert np.mean([cramers_v(one) for one in tables]) < 0.06

@@ -72,7 +72,9 @@ def test_the_nulls_of_logistic_pmse(n_synthetic, compare):
             (stack,), _ = stack_sets(one)
             model = Logistic(main_design(stack.rows, one.columns))
             expected = null(model.rank, 400, n_synthetic)
-            found.append((pmse(model.fit(stack.synthetic), stack.share) - expected.mean) / expected.sd)
+            found.append(
+                (pmse(model.fit(stack.synthetic), stack.share) - expected.mean) / expected.sd
+            )
     for found in (fresh, copied):
         # The large-sample mean is a little too small at this size (2 % or so): 0.1 sd are allowed.
         assert abs(np.mean(found)) < 0.1 + 4 / np.sqrt(200)

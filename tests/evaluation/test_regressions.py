@@ -89,7 +89,9 @@ def test_what_cannot_be_told_apart_is_nan():
     assert independent(wide).tolist() == [True, True, True, False, False]
     found = fit(mean + x[:, 1] ** 2, wide, binary=False)
     assert np.isnan(found.estimate).tolist() == [False, False, False, True, True]
-    np.testing.assert_allclose(found.estimate[:3], fit(mean + x[:, 1] ** 2, x, binary=False).estimate)
+    np.testing.assert_allclose(
+        found.estimate[:3], fit(mean + x[:, 1] ** 2, x, binary=False).estimate
+    )
 
 
 def test_a_constant_outcome_or_too_few_rows_give_nothing():
@@ -181,7 +183,8 @@ def test_a_fresh_sample_has_the_expected_scores(records):
 
 
 @pytest.mark.parametrize(
-    "formula", ["age ~ nothing", "age", "age ~ ", "~ age", "age ~ log(", "1 ~ 1", "age ~ __import__('os')"]
+    "formula",
+    ["age ~ nothing", "age", "age ~ ", "~ age", "age ~ log(", "1 ~ 1", "age ~ __import__('os')"],
 )
 def test_a_faulty_formula_is_refused(formula, schema):
     with pytest.raises(MethodError):

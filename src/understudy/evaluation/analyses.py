@@ -50,7 +50,8 @@ def written_models(formulas: Sequence[str], schema: Schema) -> tuple[Model, ...]
             columns = reading.columns_of(formula, schema.names)
         except InferenceError as error:
             raise MethodError(str(error)) from None
-        if "~" not in formula or not columns:
+        left, _, right = formula.partition("~")
+        if not (left.strip() and right.strip() and columns):
             raise MethodError(
                 f"The formula {formula!r} has no outcome or no column; expected something like "
                 "'income ~ age + C(region)'."

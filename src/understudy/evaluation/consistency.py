@@ -1,7 +1,11 @@
 """Do χ² tests of independence come to the same decisions on the synthetic sets?
 
 Every pair of columns is tested by Pearson's χ² on the original and on every set, over all states,
-empty rows and columns dropped. The p-values of the sets are pooled, and decisions compared.
+empty rows and columns dropped. The decisions of each set are compared with those of the original,
+and those of all sets together: from five sets on their p-values are pooled. Of two to four sets the
+median p-value is taken instead. The reference law of the pooling rule has
+k^(-3/m)·(m - 1)·(1 + 1/r)² degrees of freedom, which for few sets m and a test of k degrees of
+freedom is close to 0: it would then hardly ever reject.
 
 The large-sample χ² law is poor for tables with few records in a cell, on either side alike; with
 many records nearly every pair of columns is dependent, and agreement is then easy to come by.
@@ -9,7 +13,7 @@ many records nearly every pair of columns is dependent, and agreement is then ea
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import stats
@@ -22,6 +26,8 @@ from understudy.inference.hypothesis import pool_pvalues
 LEVELS = (0.01, 0.05, 0.10)
 RULE = "partial"
 """Its size is about right for synthetic sets; the rule of Li et al. (1991) is conservative."""
+
+FEWEST_POOLED = 5
 
 Table = tuple[tuple[int, ...], ...]
 
@@ -41,17 +47,19 @@ def pearson(counts: Counts) -> tuple[float, int]:
     return float(stats.chi2.sf(statistic, df)), df
 
 
-def pooled_pvalue(tables: Iterable[Counts]) -> float:
+def joint_pvalue(found: Sequence[tuple[float, int]]) -> float:
     """P-value of the test on several sets together.
 
     Sets may have lost other rows and columns, hence other degrees of freedom: pooling takes their
     rounded mean, since it works on p-values.
+
+    Args:
+        found: p-value and degrees of freedom in each set.
     """
-    found = [pearson(one) for one in tables]
     pvalues = [p for p, _ in found]
     df = round(float(np.mean([df for _, df in found])))
-    if len(found) == 1 or df < 1:
-        return float(np.mean(pvalues))
+    if len(found) < FEWEST_POOLED or df < 1:
+        return float(np.median(pvalues))
     return float(pool_pvalues(pvalues, df, rule=RULE).pvalue)
 
 
@@ -59,26 +67,31 @@ def consistency(comparison: Comparison) -> tuple[tuple[Score, ...], Table]:
     """Shares of agreeing decisions, and the 4 × 4 table of p-value classes.
 
     Returns:
-        A score for each significance level; pairs of columns by class of the original (rows) and of
-        the sets (columns), classes p < .01, .01 to .05, .05 to .10, and .10 or more.
+        A score for each significance level, mean over the sets taken one by one; pairs of columns
+        by class of the original (rows) and of the sets together (columns), classes p < .01, .01 to
+        .05, .05 to .10, and .10 or more.
     """
-    table = np.zeros((4, 4), dtype=np.int64)
+    m = len(comparison.sets)
+    table, single = np.zeros((4, 4), dtype=np.int64), np.zeros((m, 4, 4), dtype=np.int64)
     for _, original, sets in comparison.tables(pairs(comparison)):
-        table[_class(pearson(original)[0]), _class(pooled_pvalue(sets))] += 1
-    plain = tuple(tuple(int(count) for count in row) for row in table)
-    total = int(table.sum())
-    if not total:
-        return (), plain
-    scores = tuple(
-        Score(
-            f"χ² decisions agreeing at {level:g}",
-            agreement(table, k),
-            better="high",
-            note=f"of {total:,} pairs of columns; p-values of the sets pooled by the rule {RULE}",
-        )
-        for k, level in enumerate(LEVELS, start=1)
+        row = _class(pearson(original)[0])
+        found = [pearson(one) for one in sets]
+        table[row, _class(joint_pvalue(found))] += 1
+        for k, (pvalue, _) in enumerate(found):
+            single[k, row, _class(pvalue)] += 1
+    scores = tuple(_score(table, single, k) for k in (1, 2, 3)) if table.any() else ()
+    return scores, tuple(tuple(int(count) for count in row) for row in table)
+
+
+def _score(table: Counts, single: Counts, k: int) -> Score:
+    joined = f"pooled by the rule {RULE}" if len(single) >= FEWEST_POOLED else "by median"
+    together = f"; all sets, p-values {joined}: {agreement(table, k):.3f}" * (len(single) > 1)
+    return Score.over_sets(
+        f"χ² decisions agreeing at {LEVELS[k - 1]:g}",
+        [agreement(one, k) for one in single],
+        better="high",
+        note=f"of {int(table.sum()):,} pairs of columns{together}",
     )
-    return scores, plain
 
 
 def agreement(table: Counts, k: int) -> float:

@@ -162,15 +162,18 @@ class _Task:
 
     def measure(self, train: Rows, test: Rows) -> dict[str, Measured]:
         """Train on one table and judge on another."""
-        x, y = self._features(train), self.code(train[self.target])
-        x_test, truth = self._features(test), self.code(test[self.target])
+        used = self._informative(train)
+        x, y = self._features(train, used), self.code(train[self.target])
+        x_test, truth = self._features(test, used), self.code(test[self.target])
+        if self.numeric and not used:
+            return {"R²": r_squared(truth.astype(float), np.full(len(truth), y.mean()))}
         if self.numeric:
-            model = HistGradientBoostingRegressor(**self._options()).fit(x, y)
+            model = HistGradientBoostingRegressor(**self._options(used)).fit(x, y)
             return {"R²": r_squared(truth.astype(float), model.predict(x_test))}
-        if np.ptp(y) == 0:  # a set with one class predicts that class
-            guessed = {"accuracy": accuracy(truth == y[0])}
+        if not used or np.ptp(y) == 0:  # a set with one class predicts that class
+            guessed = {"accuracy": accuracy(truth == np.bincount(y).argmax())}
             return guessed | self._area(truth, np.zeros(len(truth)))
-        model = HistGradientBoostingClassifier(**self._options()).fit(x, y)
+        model = HistGradientBoostingClassifier(**self._options(used)).fit(x, y)
         shares = model.predict_proba(x_test)
         found = {"accuracy": accuracy(model.classes_[shares.argmax(axis=1)] == truth)}
         return found | self._area(truth, shares[:, -1])
@@ -180,8 +183,8 @@ class _Task:
             return {}
         return {"area under the curve": area_under_curve(truth == 1, score)}
 
-    def _options(self) -> dict[str, object]:
-        others = [c for j, c in enumerate(self.columns) if j != self.target]
+    def _options(self, used: list[int]) -> dict[str, object]:
+        others = [self.columns[j] for j in used]
         named = [not is_ordered(c) and c.size < _MOST_CATEGORIES for c in others]
         return {
             "max_iter": _ROUNDS,
@@ -190,15 +193,19 @@ class _Task:
             "random_state": self.seed,
         }
 
-    def _features(self, rows: Rows) -> Vector:
+    def _informative(self, train: Rows) -> list[int]:
+        """Columns that the training rows know anything about."""
+        known = [(codes < c.n_ordinary).any() for codes, c in zip(train, self.columns, strict=True)]
+        return [j for j, any_known in enumerate(known) if any_known and j != self.target]
+
+    def _features(self, rows: Rows, used: list[int]) -> Vector:
         """State numbers; absent values of ordered columns are NaN, which the trees understand."""
-        features = []
-        for j, (codes, column) in enumerate(zip(rows, self.columns, strict=True)):
-            if j == self.target:
-                continue
-            known = codes < column.n_ordinary if is_ordered(column) else True
-            features.append(np.where(known, codes, np.nan))
-        return np.stack(features, axis=1)
+        features = np.empty((len(rows[self.target]), len(used)))
+        for k, j in enumerate(used):
+            column = self.columns[j]
+            known = rows[j] < column.n_ordinary if is_ordered(column) else True
+            features[:, k] = np.where(known, rows[j], np.nan)
+        return features
 
 
 def _task(comparison: Comparison, target: int, original: Rows) -> _Task:

@@ -19,7 +19,7 @@ from understudy.inference.pooled import Vector
 
 # Probability that may be dropped, in all, with the components of a mixture that hardly count.
 _DROPPED: Final = 1e-12
-# Runs of n₁, and of n, that a mixture over both may have; see `joint_mixture`.
+# Numbers n₁, and n, that a mixture over both takes one by one; see `joint_mixture`.
 _LARGEST_SIDE: Final = 600
 
 
@@ -109,10 +109,10 @@ def mixture(successes: Vector, rows: Vector, log_weights: Vector) -> ProportionP
 def joint_mixture(n1: Vector, log_n1: Vector, n: Vector, log_n: Vector) -> ProportionPosterior:
     """Mixture over n₁ and n, n₁ ≤ n, with weights exp(log_n1 + log_n).
 
-    First n₁ and n are cut to where their marginal probabilities count, as in `mixture`. Then each
-    is put into at most 600 runs of equal width, standing at their middles. A run of n keeps its
-    exact marginal probability, and of n₁ that given n; up to 600 numbers each run is one number,
-    and the mixture is exact.
+    First n₁ and n are cut to where their marginal probabilities count, as in `mixture`. Up to 600
+    numbers of either are then taken one by one, and the mixture is exact. More of them are put into
+    runs (`_starts`), standing at their middles: a run of n keeps its exact marginal probability,
+    and one of n₁ that given n.
 
     Args:
         n1: consecutive whole numbers, shape (a,).
@@ -170,11 +170,24 @@ def _log_marginals(n1: Vector, log_n1: Vector, n: Vector, log_n: Vector) -> tupl
 
 
 def _runs(values: Vector, log_weights: Vector) -> tuple[Vector, Vector, Vector]:
-    """First and last number, and log weight, of at most `_LARGEST_SIDE` runs of equal width."""
-    width = math.ceil(values.size / _LARGEST_SIDE)
-    width += 1 - width % 2  # odd, so that its middle is a whole number
-    starts = np.arange(0, values.size, width)
-    weights = np.add.reduceat(np.exp(log_weights - log_weights.max()), starts)
-    first = values[starts]
+    """First and last number, and log weight, of each run."""
+    starts = _starts(values)
+    places = (starts - values[0]).astype(np.int64)
+    weights = np.add.reduceat(np.exp(log_weights - log_weights.max()), places)
     with np.errstate(divide="ignore"):
-        return first, np.minimum(first + width - 1, values[-1]), np.log(weights)
+        return starts, np.append(starts[1:] - 1, values[-1]), np.log(weights)
+
+
+def _starts(values: Vector) -> Vector:
+    """First numbers of runs: single numbers if they are few enough, else runs of odd width.
+
+    No run is much wider than a 300th of the range, nor than a 50th of its first number, since it is
+    n₁/n that has to be known well. Odd, so that the middle is a whole number.
+    """
+    if values.size <= _LARGEST_SIDE:
+        return values
+    widest = 2 * (values.size // _LARGEST_SIDE) + 1
+    starts = [float(values[0])]
+    while starts[-1] + (width := min(widest, 2 * int(starts[-1] / 100) + 1)) <= values[-1]:
+        starts.append(starts[-1] + width)
+    return np.array(starts)

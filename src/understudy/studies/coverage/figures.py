@@ -38,8 +38,8 @@ def drawings(results: Sequence[Row], naming: Naming) -> tuple[Drawing, ...]:
             coverage,
             "Measured coverage of intervals of nominally 95 %, in per cent, for each budget ε. "
             "Filled: the interval of us.analyze, with its 95 % Monte Carlo interval; open: the "
-            "first synthetic set taken for real rows. No filled mark: us.analyze refuses, or nearly "
-            "always does.",
+            "first synthetic set taken for real rows. Without a filled mark, us.analyze refuses "
+            "always, or nearly so.",
         ),
         Drawing(
             "width",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from understudy import pipeline
 from understudy.errors import InferenceError, MethodError
@@ -54,7 +55,7 @@ class Scenario:
     n_rows: int = N_ROWS
 
     @property
-    def arguments(self) -> dict[str, object]:
+    def arguments(self) -> dict[str, Any]:
         """What `pipeline.plan` and `pipeline.synthesize` are called with."""
         options = dict(pair.split("=", 1) for pair in self.options.split(", ") if pair)
         return {
@@ -104,7 +105,7 @@ def _accepted(scenario: Scenario) -> tuple[Scenario | None, str]:
     why = ""
     for one in (scenario, replace(scenario, rows="public")):
         try:
-            pipeline.plan(population.schema(one.rows, one.n_rows), **one.arguments)  # type: ignore[arg-type]
+            pipeline.plan(population.schema(one.rows, one.n_rows), **one.arguments)
         except MethodError as error:
             why = str(error)
         else:
@@ -135,7 +136,7 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
             population.schema(scenario.rows, scenario.n_rows),
             insecure_noise_seed=int(rng.integers(2**63)),
             allow_nonprivate=True,
-            **scenario.arguments,  # type: ignore[arg-type]
+            **scenario.arguments,
         )
         for estimand in population.estimands():
             rows += [_valid(release, estimand), _naive(release.tables[0], estimand)]
@@ -152,8 +153,8 @@ def _valid(release: Release, estimand: Estimand) -> Row:
     return _row(estimand, VALID, pooled.rule, (float(pooled.estimate[place]), low, high))
 
 
-def _naive(table: object, estimand: Estimand, rule: str = "naive, set 1") -> Row:
-    found = naive.interval(table, estimand)  # type: ignore[arg-type]
+def _naive(table: pl.DataFrame, estimand: Estimand, rule: str = "naive, set 1") -> Row:
+    found = naive.interval(table, estimand)
     role = VALID if rule == "textbook" else NAIVE
     if found is None:
         return _row(estimand, role, REFUSED, None, why="the set cannot give it")
