@@ -27,6 +27,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/sparse.py
 	$(BIN)/python benchmarks/dense.py
+	$(BIN)/python benchmarks/evaluate.py
 
 studies: $(DEV)
 	$(BIN)/understudy study coverage --out study-results/coverage

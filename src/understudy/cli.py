@@ -327,13 +327,19 @@ def _require_demo_place(out: Path) -> None:
 
 def _require_internal_place(out: Path, release: Path) -> None:
     """An internal page never goes into a release, and replaces nothing."""
-    if out.resolve().is_relative_to(release.resolve()):
+    try:
+        inside, taken = out.resolve().is_relative_to(release.resolve()), out.exists()
+    except OSError as error:  # a name too long, a folder that may not be looked into
+        raise MethodError(f"The file {str(out)!r} cannot be written: {error.strerror}.") from None
+    if inside:
         raise MethodError(
             f"The page {str(out)!r} is internal and cannot go into the release; "
             "choose another place."
         )
-    if out.exists():
+    if taken:
         raise MethodError(f"The file {str(out)!r} already exists; choose another name.")
+    if not out.absolute().parent.is_dir():
+        raise MethodError(f"The folder of {str(out)!r} does not exist; create it first.")
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -84,7 +84,7 @@ def test_the_worst_marginal_is_named(compare):
     comparison.sets[0][2][:] = 0
     comparison.sets[1][2][:] = 0
     _, worst = distance_scores(comparison, marginal_distances(comparison, 1))
-    assert worst.note == "of member"
+    assert worst.note.startswith("of member;")
     assert worst.value == pytest.approx((comparison.original[2] == 1).mean())
     first = marginals(comparison, marginal_distances(comparison, 1))[0]
     assert first.column == "member"

@@ -10,6 +10,7 @@ import pytest
 import understudy as us
 from understudy.demo import demo_data, demo_schema
 from understudy.errors import DataError, MethodError, ReleaseError
+from understudy.evaluation import discriminators, evaluate
 from understudy.evaluation.results import Evaluation
 from understudy.privacy.internal import Internal
 
@@ -135,6 +136,7 @@ def test_one_column(release_of):
     found = us.evaluate(data, release_of(data, schema, bootstrap), by="x").value
     json.dumps(found.to_json(), allow_nan=False)
     assert found.pairs == {}
+    assert any("no default regression" in one for one in found.warnings)
     assert "pMSE, logistic, main effects" in {score.name for score in found.scores}
 
 
@@ -153,6 +155,16 @@ def test_original_numbers_beyond_the_bounds_stay_as_they_are(draw, schema, relea
     slope, steeper = (next(c for c in e.coefficients if c.term == "grade") for e in (one, two))
     assert steeper.original[0] > 10 * slope.original[0] > 0
     assert steeper.synthetic == slope.synthetic
+
+
+def test_large_tables_are_thinned_and_say_so(draw, schema, release_of, monkeypatch):
+    monkeypatch.setattr(discriminators, "MOST_ROWS", 100)
+    monkeypatch.setattr(evaluate, "MOST_REGRESSION_ROWS", 100)
+    data = frame(draw, schema)
+    found = us.evaluate(data, release_of(data, schema, bootstrap)).value
+    for score in found.scores:
+        assert score.name[:4] not in {"pMSE", "SPEC"} or "of each table, drawn" in score.note
+    assert found.n_original == 300
 
 
 def test_the_progress_is_told(draw, schema, release_of):

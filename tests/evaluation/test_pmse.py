@@ -99,3 +99,17 @@ def test_the_mean_over_sets_that_share_the_original_varies_as_stated():
     assert scores.mean(axis=1).std() == pytest.approx(
         sd_of_mean(scores[:, 0].std(), share, 5), rel=0.08
     )
+
+
+def test_kolmogorov_smirnov_distances_follow_the_same_law_nearly():
+    """2,000 repetitions; ratios of standard deviations are off by 2 % or so by chance."""
+    rng = np.random.default_rng(4)
+    label = np.arange(450) >= 150
+    scores = []
+    for _ in range(2000):
+        original = rng.normal(size=150)
+        sets = rng.normal(size=(3, 300))
+        scores.append([specks(np.concatenate([original, one]), label) for one in sets])
+    values = np.array(scores)
+    expected = sd_of_mean(values[:, 0].std(), 2 / 3, 3)
+    assert values.mean(axis=1).std() == pytest.approx(expected, rel=0.07)

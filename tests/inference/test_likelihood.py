@@ -201,7 +201,7 @@ def test_dropped_components_do_not_show(monkeypatch):
     ("law", "noisy", "noisy_rows"),
     [
         (DiscreteLaplace(Fraction(30)), 5, 20),
-        (DiscreteLaplace(Fraction(20)), 300, 1000),
+        (DiscreteLaplace(Fraction(14)), 300, 1000),
         (DiscreteGaussian(Fraction(14400)), 10, 60),
     ],
 )

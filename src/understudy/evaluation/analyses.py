@@ -88,6 +88,11 @@ def default_models(
                 f"The regression of {outcome} leaves out {', '.join(left_out)}: it is limited to "
                 f"{MOST_COEFFICIENTS} coefficients."
             )
+    if not models:
+        warnings.append(
+            "There is no default regression: it takes two columns, one of them a number or of two "
+            "states; give formulas."
+        )
     return tuple(models), tuple(warnings)
 
 

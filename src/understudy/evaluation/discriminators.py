@@ -79,8 +79,8 @@ class Fitted:
     permuted: Vector
 
 
-def stack_sets(comparison: Comparison) -> tuple[list[Stack], bool]:
-    """Original over each set, and whether rows were left out."""
+def stack_sets(comparison: Comparison) -> tuple[list[Stack], str]:
+    """Original over each set, and a note if rows were left out, else ""."""
     rng = comparison.generator(_STREAM_ROWS)
     original = _thinned(comparison.original, rng)
     sets = [_thinned(one, rng) for one in comparison.sets]
@@ -91,7 +91,9 @@ def stack_sets(comparison: Comparison) -> tuple[list[Stack], bool]:
         )
         for one in sets
     ]
-    return stacks, max(comparison.n_original, comparison.n_synthetic) > MOST_ROWS
+    if max(comparison.n_original, comparison.n_synthetic) <= MOST_ROWS:
+        return stacks, ""
+    return stacks, f"at most {MOST_ROWS:,} rows of each table, drawn at random"
 
 
 def _thinned(rows: Rows, rng: np.random.Generator) -> Rows:

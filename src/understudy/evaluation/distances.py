@@ -142,7 +142,7 @@ def distance_scores(comparison: Comparison, found: Distances) -> tuple[Score, ..
             f"total variation, worst {order}-way",
             found.values[worst],
             null=float(found.nulls[worst]),
-            note=f"of {names}",
+            note=f"of {names}; null: of these columns, not of the worst in a fresh sample",
         ),
     )
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.discriminators import (
-    MOST_ROWS,
     Fitted,
     Stack,
     fit_models,
@@ -37,13 +36,13 @@ def propensity_scores(
         comparison: original and sets.
         tell: called with how many of how many models are done.
     """
-    stacks, thinned = stack_sets(comparison)
+    stacks, note = stack_sets(comparison)
     scores: list[Score] = []
     specks_scores: list[Score] = []
     curves: Curves = {}
     for done, fitted in enumerate(fit_models(comparison, stacks), start=1):
-        scores.append(_pmse_score(fitted, stacks, thinned))
-        specks_scores.append(_specks_score(fitted, stacks, thinned))
+        scores.append(_pmse_score(fitted, stacks, note))
+        specks_scores.append(_specks_score(fitted, stacks, note))
         curves[fitted.name] = _curves(fitted.propensities, stacks)
         if tell:
             tell(done, 3)
@@ -62,18 +61,18 @@ def logistic_ratio(comparison: Comparison) -> float | None:
     return float(np.mean(ratios))
 
 
-def _pmse_score(fitted: Fitted, stacks: list[Stack], thinned: bool) -> Score:
+def _pmse_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Score:
     values = [pmse(p, s.share) for p, s in zip(fitted.propensities, stacks, strict=True)]
     null = fitted.null_pmse or _permutation_null(fitted.permuted[:, 0])
     source = "" if fitted.null_pmse else _source(fitted)
-    notes = [fitted.note, source, _thinned_note(thinned)]
+    notes = [fitted.note, source, thinned]
     return _score(f"pMSE, {fitted.name}", values, null, stacks, notes)
 
 
-def _specks_score(fitted: Fitted, stacks: list[Stack], thinned: bool) -> Score:
+def _specks_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Score:
     values = [specks(p, s.synthetic) for p, s in zip(fitted.propensities, stacks, strict=True)]
     null = _permutation_null(fitted.permuted[:, 1])
-    notes = [_source(fitted), _thinned_note(thinned)]
+    notes = [_source(fitted), thinned]
     return _score(f"SPECKS, {fitted.name}", values, null, stacks, notes)
 
 
@@ -91,10 +90,6 @@ def _permutation_null(values: Vector) -> Null:
 
 def _source(fitted: Fitted) -> str:
     return f"null from {len(fitted.permuted)} permutations"
-
-
-def _thinned_note(thinned: bool) -> str:
-    return f"at most {MOST_ROWS:,} rows of each table, drawn at random" if thinned else ""
 
 
 def _curves(

@@ -21,7 +21,7 @@ from understudy.inference.estimators import Estimator, SetEstimates, estimate_by
 from understudy.inference.noise_aware import estimate_counts
 from understudy.inference.pooled import Pooled
 from understudy.inference.pooling import pool
-from understudy.inference.rules import Facts, choose, facts_of
+from understudy.inference.rules import Facts, choose, distorted_reason, distorts, facts_of
 from understudy.release import Release
 
 _STAMP = "not valid"
@@ -150,7 +150,7 @@ def analyze_release(
     found = estimate_sets(estimand, release.tables, schema)
     numeric = () if kind in SHARES and not estimand.expression else estimand.columns
     said = tuple(notes.bin_notes(schema, numeric))
-    return _from_sets(found, facts, formula=formula, level=level, more=said)
+    return _from_sets(found, facts, formula=formula, level=level, anyway=anyway, more=said)
 
 
 def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
@@ -182,17 +182,21 @@ def _analyze_by(
     name = getattr(estimator, "__name__", "function")
     said = tuple(notes.bin_notes(release.schema, columns))
     formula = f"{name} ({', '.join(columns)})"
-    return _from_sets(found, facts, formula=formula, level=level, more=said)
+    return _from_sets(found, facts, formula=formula, level=level, anyway=anyway, more=said)
 
 
 def _require_allowed(facts: Facts, *, anyway: bool) -> None:
     rule = choose(facts)
     if facts.kind == "total":  # sets have no total of their own: their size is a noisy number
         raise InferenceError(_refusal(rule.reason(facts)) + ".")
-    if not (rule.valid or anyway):
+    _require_valid(rule.valid, rule.reason(facts), anyway=anyway)
+
+
+def _require_valid(valid: bool, reason: str, *, anyway: bool) -> None:
+    if not (valid or anyway):
         raise InferenceError(
-            f"{_refusal(rule.reason(facts))} (anyway=True, or --anyway, gives numbers whose error "
-            "bars are not valid)."
+            f"{_refusal(reason)} (anyway=True, or --anyway, gives numbers whose error bars are "
+            "not valid)."
         )
 
 
@@ -206,6 +210,7 @@ def _from_sets(
     *,
     formula: str,
     level: float,
+    anyway: bool,
     more: tuple[str, ...],
 ) -> Analysis:
     rule = choose(facts)
@@ -217,9 +222,12 @@ def _from_sets(
         names=found.names,
         noise_variance=0.0 if facts.sets == 1 else None,
     )
-    if not rule.valid:  # what share of an error is noise is not known where noise is not counted
+    distorted = rule.valid and distorts(facts, pooled.stderr)
+    valid = rule.valid and not distorted
+    reason = distorted_reason(facts) if distorted else rule.reason(facts)
+    _require_valid(valid, reason, anyway=anyway)
+    if not valid:  # what share of an error is noise is not known where noise is not counted
         pooled = replace(pooled, synthesis_share=np.full(len(pooled.names), np.nan))
-    reason = rule.reason(facts)
     said = (
         *pooled.notes,
         *found.notes,
@@ -230,8 +238,8 @@ def _from_sets(
         kind=facts.kind,
         formula=formula,
         pooled=pooled,
-        valid=rule.valid,
-        reason=reason if rule.valid else f"{_STAMP}: {reason}",
+        valid=valid,
+        reason=reason if valid else f"{_STAMP}: {reason}",
         notes=(*said, *more, *notes.share_notes(facts.kind, pooled, level)),
         dropped=found.dropped,
         level=level,

@@ -14,11 +14,13 @@ both noise and synthesis. What b cannot show is the bias common to all sets: neg
 were set to 0, or cells below a threshold left out.
 
 **When that bias is small enough.** `distortion` estimates the share δ of records that this puts
-into cells, or takes out of them. A share moves by δ·(u - q), where u is the share among these
-records; a standard error is about ½/√n or more for shares near a half. With |u - q| about ¼, the
-bias stays below half a standard error, which costs an interval of 95 % about 3 points of coverage,
-while δ ≤ 1/√n. Beyond that the rule is refused. This is a rule of thumb, measured in
-`tests/inference/test_analysis.py`, not a theorem.
+into cells, or takes out of them. An estimate moves by δ·(u - q), where u is its value among these
+records. Most standard errors are about ½·sd/√n or more, so with |u - q| about half an sd the bias
+stays below half a standard error while δ ≤ ½/√n, which costs an interval of 95 % about 3 points of
+coverage. Beyond that the rule is refused. Shares of rare levels have a much smaller standard error
+and can vanish whole; for shares the rule is also refused where δ exceeds the standard error of one
+of them. This is a rule of thumb, measured in `tests/inference/test_analysis.py` and in the coverage
+study, not a theorem.
 
 Sources: Reiter (2003), Survey Methodology 29, 181-188; Raab, Nowok & Dibben (2016) for sets that
 share a fit.
@@ -30,8 +32,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from understudy.inference.counts import MOST_CELLS, covers
-from understudy.inference.estimands import RATIOS
+from understudy.inference.estimands import RATIOS, SHARES
 from understudy.release import Measurement, Release
 
 FRESH = {"split": "partial"}
@@ -116,7 +121,8 @@ def _apart_reason(facts: Facts) -> str:
     )
 
 
-def _distorted_reason(facts: Facts) -> str:
+def distorted_reason(facts: Facts) -> str:
+    """Why misplaced records forbid an interval, and what would help."""
     return (
         f"about {100 * facts.distortion:.2g} % of the records are misplaced, by negative noisy "
         "counts set to 0 or small cells left out, which biases every set alike; ask the publisher "
@@ -148,7 +154,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "none",
         lambda facts: facts.distortion > most_distortion(facts.n_rows),
-        _distorted_reason,
+        distorted_reason,
         valid=False,
     ),
     Rule(
@@ -185,8 +191,21 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
 
 
 def most_distortion(n_rows: int) -> float:
-    """Largest share of misplaced records at which bias is small beside the standard error."""
-    return 1 / math.sqrt(max(n_rows, 1))
+    """Largest share of misplaced records at which bias is small beside most standard errors."""
+    return 1 / (2 * math.sqrt(max(n_rows, 1)))
+
+
+def distorts(facts: Facts, stderr: NDArray[np.float64]) -> bool:
+    """Whether misplaced records could move one of these shares by more than its standard error.
+
+    A share is between 0 and 1, so a share δ of misplaced records moves it by δ at most; a rare
+    level can vanish whole within a δ that is harmless for a common one.
+
+    Args:
+        facts: what is public about the release.
+        stderr: standard errors of the shares, shape (k,).
+    """
+    return facts.kind in SHARES and bool((facts.distortion > stderr).any())
 
 
 def distortion(measured: Sequence[Measurement], columns: Sequence[str], n_rows: int) -> float:

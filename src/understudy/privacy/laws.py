@@ -250,7 +250,8 @@ class DiscreteGaussian:
         if self._sigma > _SUMMED_STDDEV:
             z = (0.5 - k) / self._sigma
             density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
-            return np.asarray(ndtr(z) + z * density / (24 * float(self.variance)))
+            # Where the density underflows first, the correction alone would leave a tail below 0.
+            return np.asarray(np.maximum(ndtr(z) + z * density / (24 * float(self.variance)), 0))
         weights = _gaussian_weights(self.variance)
         tails = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
         return np.asarray(tails[np.minimum(k, weights.size).astype(np.int64)])

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import escape
 
 from understudy.report.text import clean, number, prose
 from understudy.studies.drawing import Drawn
@@ -22,6 +23,7 @@ def html(study: Study[Any], account: Account, conduct: Conduct, drawn: Sequence[
 def markdown(study: Study[Any], account: Account, conduct: Conduct) -> str:
     """The same without figures, for the documentation."""
     parts = [
+        "<!-- Written by the study; do not edit. -->",
         f"# {study.title}",
         account.lead,
         f"Made by `{conduct.command}` (Understudy {conduct.software}): "
@@ -45,7 +47,10 @@ def _markdown_table(grid: Grid) -> str:
         for i, row in enumerate(grid.rows)
     ]
     lines = [_line(list(grid.headings)), _line(rule), *(_line(row) for row in rows)]
-    return f"**{grid.caption}**\n\n" + "\n".join(lines)
+    table = "\n".join(lines)
+    if grid.fold:
+        return f"<details><summary>{escape(grid.caption)}</summary>\n\n{table}\n\n</details>"
+    return f"**{grid.caption}**\n\n{table}"
 
 
 def _line(texts: Sequence[str]) -> str:

@@ -96,7 +96,7 @@ def _about_refusals(asked: Sequence[Row]) -> Iterator[str]:
         most = sorted(refused.items(), key=lambda one: -one[1])
         reasons = "; ".join(f"{why} ({100 * n / whole:.0f} %)" for why, n in most)
         total = 100 * sum(refused.values()) / whole
-        yield f"Of all questions, {total:.0f} % are refused instead of answered wrongly: {reasons}."
+        yield f"Of all questions, {total:.0f} % are refused: {reasons}."
 
 
 def _where(rows: Sequence[Row]) -> list[str]:
