@@ -117,8 +117,8 @@ def planned(plan: pipeline.Plan) -> None:
         budget += f", δ = {decimal_up(plan.budget.delta)} (ρ = {decimal_up(plan.budget.amount)})"
     reason = f" (chosen because {plan.reason})" if plan.reason else ""
     _out.print(
-        f"[bold]{plan.method}[/bold]{escape(reason)}, {budget}, {plan.sets} set(s), "
-        f"{plan.sets_kind}; neighbours: {plan.neighbours}"
+        f"[bold]{plan.method}[/bold]{escape(reason)}, {budget}, "
+        f"{_sets(plan.sets, plan.sets_kind)}; neighbours: {plan.neighbours}"
     )
     _out.print(escape(f"Number of rows: {plan.rows_noise}."))
     table = Table(title="Measured in one fit" + (f" (of {plan.fits})" if plan.fits > 1 else ""))
@@ -135,7 +135,8 @@ def planned(plan: pipeline.Plan) -> None:
         "compare it with the number of rows."
     )
     _out.print(
-        f"Beyond the rows: about {plan.memory_mb:,.1f} MB and {plan.seconds:,.2f} s. "
+        f"Beyond the rows: about {max(plan.memory_mb, 0.1):,.1f} MB and "
+        f"{max(plan.seconds, 0.01):,.2f} s. "
         "No data were read and no budget was spent."
     )
 
@@ -221,7 +222,7 @@ def release(loaded: Release) -> None:
     manifest, promise = loaded.manifest, loaded.guarantee
     _out.print(f"[bold]{escape(loaded.schema.title or 'Synthetic data release')}[/bold]")
     _out.print(
-        f"{manifest.sets} set(s) ({manifest.sets_kind}) of {manifest.n_rows:,} rows × "
+        f"{_sets(manifest.sets, manifest.sets_kind)} of {manifest.n_rows:,} rows × "
         f"{len(loaded.schema.names)} columns; method {manifest.method}; number of rows "
         f"{escape(manifest.rows_obtained)}"
     )
@@ -266,3 +267,7 @@ def study_interrupted(folder: Path) -> None:
         "again to go on.",
         soft_wrap=True,
     )
+
+
+def _sets(number: int, kind: str) -> str:
+    return f"{number} {kind} sets" if number > 1 else "1 set"
