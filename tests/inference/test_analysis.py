@@ -6,6 +6,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +18,7 @@ from understudy.errors import InferenceError
 from understudy.inference.counts import marginal
 from understudy.inference.estimands import parse
 from understudy.inference.noise_aware import cell_scores, ratios
-from understudy.inference.rules import FRESH, RULES, distortion
+from understudy.inference.rules import FRESH, RULES, distortion, distorts, facts_of
 from understudy.privacy.calibration import calibrate
 from understudy.privacy.randomness import SeededRandomness
 from understudy.schema import Schema
@@ -261,17 +262,35 @@ def test_a_total_needs_a_full_table(release):
         us.analyze(made, "total", "kids", anyway=True)
 
 
-def test_distortion_is_the_share_of_noise_in_the_positive_mass(measured):
+def test_distortion_is_the_share_of_noise_in_the_positive_mass(schema, measured):
     table = measured(("sex",), [90, -10], 1.0)
-    assert distortion([table], ["sex"], 80) == pytest.approx(1 - 80 / 90)
-    assert distortion([table], ["job"], 80) == 0
+    assert distortion([table], ["sex"], 80, schema) == pytest.approx(1 - 80 / 90)
+    assert distortion([table], ["job"], 80, schema) == 0
     totals = {"positive_cells": 3, "positive_mass": 200.0}
     lazy = measured(("sex",), [], 1.0, kind="totals", totals=totals)
-    assert distortion([lazy], ["sex"], 80) == pytest.approx(0.6)
-    cells = measured(("sex",), [60], 1.0, kind="cells", codes=np.array([0]))
-    assert distortion([cells], ["sex"], 80) == pytest.approx(0.25)
-    assert distortion([lazy, lazy, cells], ["sex"], 80) == pytest.approx((0.6 + 0.6 + 0.25) / 3)
-    assert distortion([measured(("sex",), [-1, -2], 1.0)], ["sex"], 80) == 1
+    assert distortion([lazy], ["sex"], 80, schema) == pytest.approx(0.6)
+    cells = measured(("sex",), [60], 1.0, kind="cells", codes=np.array([0]), threshold=30.0)
+    assert distortion([cells], ["sex"], 80, schema) == pytest.approx(0.25)
+    mixed = distortion([lazy, lazy, cells], ["sex"], 80, schema)
+    assert mixed == pytest.approx((0.6 + 0.6 + 0.25) / 3)
+    assert distortion([measured(("sex",), [-1, -2], 1.0)], ["sex"], 80, schema) == 1
+
+
+def test_cells_that_noise_lifted_over_the_threshold_are_misplaced_records(schema, measured):
+    """Every record is there, yet of the mass so many are noise: n/2 · e^(−τ/b) · (τ + b)."""
+    n_cells = schema.columns["sex"].size
+    spurious = n_cells / 2 * np.exp(-1) * 2
+    cells = measured(("sex",), [80], 1.0, kind="cells", codes=np.array([0]), threshold=1.0)
+    assert distortion([cells], ["sex"], 80, schema) == pytest.approx(spurious / 80)
+
+
+def test_a_rare_share_is_refused_where_a_common_one_is_not(release):
+    """Misplaced records that are harmless for a common level can make a rare one vanish."""
+    facts = facts_of(release(epsilon=20, sets=3, options={"form": "lazy"}), "proportion", ["sex"])
+    facts = replace(facts, distortion=0.005)
+    assert not distorts(facts, np.array([0.01, 0.006]))
+    assert distorts(facts, np.array([0.01, 0.004]))
+    assert not distorts(replace(facts, kind="mean"), np.array([0.004]))
 
 
 def test_the_table_of_rules_always_decides(release):

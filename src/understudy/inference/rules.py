@@ -31,6 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ from numpy.typing import NDArray
 from understudy.inference.counts import MOST_CELLS, covers
 from understudy.inference.estimands import RATIOS, SHARES
 from understudy.release import Measurement, Release
+from understudy.schema import Schema
 
 FRESH = {"split": "partial"}
 """Kinds of sets whose noise (or parameters) is fresh in each set → the rule that counts it."""
@@ -186,7 +188,7 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
         sets=manifest.sets,
         sets_kind=manifest.sets_kind,
         n_rows=manifest.n_rows,
-        distortion=distortion(measured, columns, manifest.n_rows),
+        distortion=distortion(measured, columns, manifest.n_rows, release.schema),
     )
 
 
@@ -208,7 +210,9 @@ def distorts(facts: Facts, stderr: NDArray[np.float64]) -> bool:
     return facts.kind in SHARES and bool((facts.distortion > stderr).any())
 
 
-def distortion(measured: Sequence[Measurement], columns: Sequence[str], n_rows: int) -> float:
+def distortion(
+    measured: Sequence[Measurement], columns: Sequence[str], n_rows: int, schema: Schema
+) -> float:
     """Share of a set's records that clipping or a threshold misplaced, estimated, 0 to 1.
 
     Mean over the measurements of one table (one for each split set); the least over several tables
@@ -217,16 +221,17 @@ def distortion(measured: Sequence[Measurement], columns: Sequence[str], n_rows: 
     shares: dict[tuple[str, ...], list[float]] = {}
     for one in measured:
         if set(columns) <= set(one.columns):
-            shares.setdefault(one.columns, []).append(_misplaced(one, n_rows))
+            shares.setdefault(one.columns, []).append(_misplaced(one, n_rows, schema))
     return min((sum(found) / len(found) for found in shares.values()), default=0.0)
 
 
-def _misplaced(measurement: Measurement, n_rows: int) -> float:
+def _misplaced(measurement: Measurement, n_rows: int, schema: Schema) -> float:
     """With P the mass that records are drawn from and Y the unbiased number of records: 1 - Y/P.
 
     For a full table Y is the sum of all noisy counts and P that of the positive ones; for totals
-    of a table that was never written out, Y is the number of rows. A filtered table has lost the
-    share 1 - P/n.
+    of a table that was never written out, Y is the number of rows. A filtered table has gained the
+    mass S of empty cells that noise alone lifted over the threshold, known in expectation, and lost
+    cells below it: the larger of the shares S/P and 1 - (P - S)/n.
     """
     if measurement.kind == "totals":
         mass = (measurement.totals or {}).get("positive_mass", 0.0)
@@ -234,8 +239,18 @@ def _misplaced(measurement: Measurement, n_rows: int) -> float:
     counts = measurement.counts
     mass = float(counts[counts > 0].sum())
     if measurement.kind == "cells":
-        return _share(mass, n_rows)
+        real = mass - _spurious(measurement, schema)
+        return max(_share(real, mass), _share(real, n_rows))
     return _share(float(counts.sum()), mass)
+
+
+def _spurious(measurement: Measurement, schema: Schema) -> float:
+    """Expected mass of empty cells that noise alone lifted over the threshold."""
+    place = {name: j for j, name in enumerate(schema.names)}
+    domain = schema.domain.project([place[name] for name in measurement.columns])
+    scale, least = float(Fraction(measurement.scale)), float(measurement.threshold or 0)
+    # A Laplace-type tail: half of it lies above 0, and it exceeds any threshold by one scale.
+    return domain.n_allowed * 0.5 * math.exp(-least / scale) * (least + scale)
 
 
 def _share(part: float, whole: float) -> float:
