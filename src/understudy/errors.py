@@ -56,7 +56,3 @@ class InferenceError(UnderstudyError):
 
 class StudyError(UnderstudyError):
     """Unknown study, or one that cannot be run as asked or written where asked."""
-
-
-class MissingExtraError(UnderstudyError):
-    """An optional library is needed for this step and is not installed."""
