@@ -153,6 +153,13 @@ def synthesize(
             help="For tests only: seed the privacy noise. The release is NOT private.", min=0
         ),
     ] = None,
+    allow_nonprivate: Annotated[
+        bool,
+        typer.Option(
+            "--allow-nonprivate",
+            help="Permit methods without a guarantee; their release is stamped not private.",
+        ),
+    ] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV beside Parquet.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -172,6 +179,7 @@ def synthesize(
             rows_share=rows_share,
             seed=seed,
             insecure_noise_seed=insecure_noise_seed,
+            allow_nonprivate=allow_nonprivate,
             progress=tell,
         )
         tell("Writing the release", 0, 1)

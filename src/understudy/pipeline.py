@@ -18,9 +18,9 @@ from understudy import engine as engines
 from understudy.engine.check import CheckReport
 from understudy.engine.check import check as check_rows
 from understudy.engine.draft import draft as draft_schema
-from understudy.errors import BudgetError, MethodError
+from understudy.errors import BudgetError, MethodError, NotPrivateError
 from understudy.methods import METHODS, Facts, Method, PlannedTable, choose, configure
-from understudy.models import States
+from understudy.models import Sample
 from understudy.privacy.budget import Budget, Number, decimal_up, exact
 from understudy.privacy.calibration import LawName, calibrate, describe
 from understudy.privacy.gate import Gate
@@ -82,6 +82,7 @@ class Plan:
         sets: number of synthetic tables.
         sets_kind: "free" or "split".
         rows_noise: how the number of rows is obtained, in words.
+        setup: what is measured once, before the fits.
         tables: what one fit measures.
         fits: how many fits there are.
         memory_mb: memory beyond the rows, estimated from the number of cells, in megabytes.
@@ -96,6 +97,7 @@ class Plan:
     sets: int
     sets_kind: str
     rows_noise: str
+    setup: tuple[PlannedTable, ...]
     tables: tuple[PlannedTable, ...]
     fits: int
     memory_mb: float
@@ -117,13 +119,20 @@ class _Request:
     def tables(self) -> tuple[PlannedTable, ...]:
         return self.method.plan(self.schema, self.fit_spend, self.budget)
 
+    def setup(self) -> tuple[PlannedTable, ...]:
+        return self.method.plan_setup(self.schema, self.setup_spend, self.budget)
+
     @property
     def fits(self) -> int:
         return self.sets if self.method.sets == "split" else 1
 
     @property
+    def setup_spend(self) -> Fraction:
+        return (self.budget.amount - self.rows_spend) * self.method.setup_share
+
+    @property
     def fit_spend(self) -> Fraction:
-        return (self.budget.amount - self.rows_spend) / self.fits
+        return (self.budget.amount - self.rows_spend - self.setup_spend) / self.fits
 
     @property
     def rows_words(self) -> str:
@@ -212,6 +221,7 @@ def plan(
         sets=sets,
         sets_kind=request.method.sets,
         rows_noise=request.rows_words,
+        setup=request.setup(),
         tables=tables,
         fits=request.fits,
         # benchmarks/dense.py: 40 bytes a cell, and 10 to 40 million cells a second.
@@ -262,6 +272,7 @@ def synthesize(
         SchemaError: not reviewed.
         BudgetError: not a budget.
         MethodError: unknown method or option, or one that does not fit the schema.
+        NotPrivateError: a method without a guarantee, and `allow_nonprivate` is not set.
         DataError: a structural fault of the data; nothing was spent.
     """
     request = _request(
@@ -273,7 +284,14 @@ def synthesize(
         options=options,
         rows_share=rows_share,
     )
-    request.tables()  # whatever does not fit the schema is refused here, before rows are read
+    # Whatever does not fit the schema is refused here, before rows are read.
+    request.tables()
+    request.setup()
+    if not (request.method.private or allow_nonprivate):
+        raise NotPrivateError(
+            f"The method {request.name} publishes what it reads off the rows, without noise; it "
+            "needs allow_nonprivate (--allow-nonprivate), and its release is stamped not private."
+        )
     if seed is not None and request.method.draws_records(schema):
         raise MethodError(
             f"In this form of {request.name}, drawing records is the privacy "
@@ -287,15 +305,17 @@ def synthesize(
     gate = Gate(rows, request.budget, randomness, allow_nonprivate=allow_nonprivate)
     rng = _generator(seed, insecure_noise_seed)
     n_rows = gate.count_rows(spend=request.rows_spend)
+    binned = request.method.setup(gate, request.setup_spend)
     tables = []
-    for k, states in enumerate(_draw_sets(request, gate, n_rows, rng, tell), start=1):
-        tables.append(decode(states, schema, rng)[randomness.permutation(n_rows.value)])
+    for k, drawn in enumerate(_draw_sets(request, binned, n_rows, rng, tell), start=1):
+        values = decode(drawn.states, binned.schema, rng, drawn.values)
+        tables.append(values[randomness.permutation(n_rows.value)])
         tell("Drawing synthetic sets", k, sets)
     return Release(
         tables=tuple(tables),
-        schema=schema.released(),
+        schema=binned.schema.released(),
         manifest=_manifest(request, gate, n_rows.value, seed, randomness),
-        measurements=_measurements(gate),
+        measurements=_measurements(binned),
         frame=frame or rows.frame_kind,
         pages=lambda release: {"report.html": public_page(release)},
     )
@@ -375,16 +395,17 @@ def evaluate(
 
 def _draw_sets(
     request: _Request, gate: Gate, n_rows: Released[int], rng: np.random.Generator, tell: Progress
-) -> list[States]:
-    """The states of every set: free sets from one fit, split sets from a fit each."""
+) -> list[Sample]:
+    """The records of every set: free sets from one fit, split sets from a fit each."""
     method, sets, n = request.method, request.sets, n_rows.value
     per_fit = sets // request.fits
-    drawn: list[States] = []
+    drawn: list[Sample] = []
     for k in range(request.fits):
         tell("Measuring with noise", k, request.fits)
         if method.draws_records(gate.schema):
             records = method.synthesize(gate, n * per_fit, request.fit_spend).value.columns
-            drawn += [[column[i * n : (i + 1) * n] for column in records] for i in range(per_fit)]
+            parts = [slice(i * n, (i + 1) * n) for i in range(per_fit)]
+            drawn += [Sample([column[part] for column in records]) for part in parts]
         else:
             model = method.fit(gate, request.fit_spend)
             drawn += [model.sample(n, rng) for _ in range(per_fit)]
@@ -440,9 +461,9 @@ def _software() -> Mapping[str, str]:
 
 
 def _measurements(gate: Gate) -> tuple[Measurement, ...]:
-    """The released tables, in the order in which they were paid for."""
+    """What was released of the rows, in the order in which it was paid for."""
     width = len(str(len(gate.measured)))
     return tuple(
-        Measurement.of(released, f"table-{k:0{width}d}")
+        Measurement.from_released(released, f"table-{k:0{width}d}", gate.schema)
         for k, released in enumerate(gate.measured, start=1)
     )

@@ -105,9 +105,12 @@ def methods(rows: tuple[Facts, ...]) -> None:
 
 def plan_json(plan: pipeline.Plan) -> dict[str, Any]:
     """A plan as plain data; shares and budget as decimals."""
-    tables = [{**vars(table), "share": decimal_up(table.share)} for table in plan.tables]
+    tables, setup = (
+        [{**vars(one), "share": decimal_up(one.share)} for one in part]
+        for part in (plan.tables, plan.setup)
+    )
     budget = {"epsilon": decimal_up(plan.budget.epsilon), "delta": decimal_up(plan.budget.delta)}
-    return {**vars(plan), "budget": budget, "tables": tables}
+    return {**vars(plan), "budget": budget, "setup": setup, "tables": tables}
 
 
 def planned(plan: pipeline.Plan) -> None:
@@ -122,9 +125,11 @@ def planned(plan: pipeline.Plan) -> None:
     )
     _out.print(escape(f"Number of rows: {plan.rows_noise}."))
     table = Table(title="Measured in one fit" + (f" (of {plan.fits})" if plan.fits > 1 else ""))
-    table.add_column("table of", overflow="fold")
+    table.add_column("measured", overflow="fold")
     for heading in ("form", "cells", "share", "noise sd", "95 % of counts within", "noise mass"):
         table.add_column(heading, justify="right")
+    for row in plan.setup:
+        table.add_row(*_planned_row(row), style="italic")
     for row in plan.tables[:_MOST_ROWS]:
         table.add_row(*_planned_row(row))
     _out.print(table)
@@ -145,11 +150,12 @@ def _planned_row(row: PlannedTable) -> tuple[str, ...]:
     names = ", ".join(row.columns[:6]) + (
         f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else ""
     )
+    counted = row.form in ("dense", "filtered", "lazy")
     form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "")
     cells = f"{row.n_cells:,}" if row.n_cells < 10**9 else f"10^{math.log10(row.n_cells):.1f}"
-    mass = "–" if row.form == "filtered" else f"{row.noise_mass:,.3g}"
+    mass = "–" if row.form in ("filtered", "moments", "distribution") else f"{row.noise_mass:,.3g}"
     return (
-        escape(names),
+        escape(names if counted else row.query),
         form,
         cells,
         f"{float(row.share):.2%}",

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.models import ProductModel, TableModel
+from understudy.models import ProductModel, Sample, TableModel
 from understudy.report import public_page
 
 SCHEMA = us.Schema.loads(
@@ -239,7 +239,7 @@ COIN = us.Schema.loads(
 def test_synthetic_rows_are_shuffled(monkeypatch, method, model):
     """A model that draws sorted rows: of 500 ones among 1000 rows, the first half holds 250 ± 7.9;
     it leaves ± 48 (six standard deviations) with probability below 1e-8. Unshuffled, it holds 0."""
-    monkeypatch.setattr(model, "sample", lambda _self, n, _rng: [np.arange(n) // (n // 2)])
+    monkeypatch.setattr(model, "sample", lambda _self, n, _rng: Sample([np.arange(n) // (n // 2)]))
     rows = pl.DataFrame({"x": [True] * 1000})
     release = us.synthesize(rows, COIN, epsilon=1, method=method, seed=1)
     column = release.tables[0].get_column("x")

@@ -224,15 +224,26 @@ class Case:
     def plan(self, n_rows: int, epsilon: str = "1") -> us.Plan:
         return us.plan(self.schema(n_rows), **self.arguments(epsilon))
 
+    @property
+    def permission(self) -> dict[str, bool]:
+        """What a method without a guarantee needs."""
+        return {} if self.configured.private else {"allow_nonprivate": True}
+
+    @property
+    def forms(self) -> set[str]:
+        """What kinds of things a fit measures."""
+        return {table.form for table in self.plan(10).tables}
+
     def release(self, rows: People, epsilon: str = "1", **more: Any) -> us.Release:
         schema = self.schema(len(rows))
-        return us.synthesize(rows.frame, schema, **self.arguments(epsilon), **more)
+        arguments = self.arguments(epsilon) | self.permission
+        return us.synthesize(rows.frame, schema, **arguments, **more)
 
     def gate(self, engine: Any, seed: int = 1) -> Gate:
-        return Gate(engine, self.budget(), SeededRandomness(seed))
+        return Gate(engine, self.budget(), SeededRandomness(seed), **self.permission)
 
     def ask(self, gate: Gate, spend: Fraction) -> None:
-        """What one fit asks of the gate."""
+        """What one fit asks of the gate, once it knows the number of rows."""
         if self.configured.draws_records(gate.schema):
             self.configured.synthesize(gate, 10, spend)
         else:
@@ -264,22 +275,28 @@ def _cases() -> list[Case]:
 CASES = _cases()
 ONE_SET = [case for case in CASES if case.sets == 1]
 PRIVATE = [case for case in ONE_SET if case.rows == "private"]
+PAID = [case for case in ONE_SET if case.configured.private]
 DRAWING = [case for case in ONE_SET if case.configured.draws_records(case.schema(10))]
 MODELLING = [case for case in ONE_SET if case not in DRAWING]
 # Those whose noise is a whole number, so that a huge budget leaves none at all.
 WHOLE = [case for case in ONE_SET if case.options.get("law") != "laplace"]
+# Those that measure contingency tables and nothing else, and draw records in proportion to them.
+TABLES = [case for case in PAID if case.forms <= {"dense", "filtered", "lazy"}]
 SELECTIONS = {
     "case": CASES,
     "one_set": ONE_SET,
+    "paid": PAID,
+    "counting": TABLES,
     "several": [case for case in CASES if case.sets > 1],
     "default": list({case.method: case for case in reversed(ONE_SET)}.values()),
     "private": PRIVATE,
     "buying": list({(one.method, one.delta): one for one in reversed(PRIVATE)}.values()),
     "drawing": DRAWING,
     "modelling": MODELLING,
-    "dense": [case for case in ONE_SET if case.plan(10).tables[0].form == "dense"],
-    "whole": WHOLE,
-    "whole_modelling": [case for case in WHOLE if case in MODELLING],
+    "dense": [case for case in TABLES if case.forms == {"dense"}],
+    "counting_modelling": [case for case in TABLES if case in MODELLING],
+    "whole": [case for case in WHOLE if "moments" not in case.forms],
+    "whole_modelling": [case for case in WHOLE if case in MODELLING and case in TABLES],
 }
 
 

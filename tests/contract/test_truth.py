@@ -22,6 +22,8 @@ def test_tables_are_the_exact_tables(case, some, stranger, impossible):
     assert release.manifest.n_rows == len(rows)
     for one in release.measurements:
         exact = rows.counts(one.columns)
+        if one.kind not in {"table", "cells", "totals"} or one.bins:
+            continue
         if one.kind == "totals":
             assert one.totals["positive_mass"] == pytest.approx(exact.total(), abs=1)
             continue
@@ -49,9 +51,9 @@ def test_cells_come_in_an_order_that_says_nothing(one_set, some):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_records_stand_only_where_a_noisy_count_is_positive(modelling, some, seed):
+def test_records_stand_only_where_a_noisy_count_is_positive(counting_modelling, some, seed):
     """Unless a table has no positive count at all: then its cells are equally likely."""
-    release = modelling.release(some(40), insecure_noise_seed=seed)
+    release = counting_modelling.release(some(40), insecure_noise_seed=seed)
     names, sizes = release.schema.names, release.schema.sizes
     states = [column.astype(np.int64) for column in Coder(release.schema).code(release.tables[0])]
     for one in release.measurements:
@@ -61,9 +63,9 @@ def test_records_stand_only_where_a_noisy_count_is_positive(modelling, some, see
         assert not positive or set(cells.tolist()) <= positive
 
 
-def test_empty_cells_have_noise_too(one_set, nobody):
+def test_empty_cells_have_noise_too(counting, nobody):
     """A filtered table has about ten survivors: none at all has a probability of e⁻¹⁰."""
-    measured = one_set.release(nobody, insecure_noise_seed=1).measurements
+    measured = counting.release(nobody, insecure_noise_seed=1).measurements
     assert any(one.counts.any() or (one.totals or {}).get("positive_mass") for one in measured)
 
 

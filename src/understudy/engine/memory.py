@@ -12,6 +12,7 @@ from understudy.engine.counts import ExactCells, ExactTable
 from understudy.engine.frames import FrameKind, Rows, open_rows
 from understudy.engine.marginals import MarginalCounter
 from understudy.engine.sparse import OccupiedCounter
+from understudy.engine.sums import ExactSums, sum_rows
 from understudy.errors import DataError
 from understudy.schema import Schema
 
@@ -37,12 +38,13 @@ class Table:
 
     def __init__(self, data: object, schema: Schema, *, keep_bytes: int = KEEP_BYTES) -> None:
         self._schema = schema
-        self._rows = open_rows(data)
+        self._keep_bytes = keep_bytes
+        self._rows = data if isinstance(data, Rows) else open_rows(data)
         self._require_columns(self._rows)
         self._coder = Coder(schema)
         self._kept: list[list[Codes]] | None = []
         self._n_rows = 0
-        self._first_pass(keep_bytes)
+        self._first_pass()
 
     def __repr__(self) -> str:
         return f"Table({len(self._schema.names)} columns, rows withheld)"
@@ -59,6 +61,10 @@ class Table:
     def frame_kind(self) -> FrameKind:
         """Which kind of data frame came in."""
         return self._rows.kind
+
+    def recoded(self, schema: Schema) -> Table:
+        """The same rows, read once more and coded against another schema of the same columns."""
+        return Table(self._rows, schema, keep_bytes=self._keep_bytes)
 
     def total(self) -> Confidential[int]:
         """Number of rows, those with out-of-domain values included."""
@@ -86,6 +92,10 @@ class Table:
             outside += int(len(inside) - inside.sum())
         cells, counts = counter.cells()
         return Confidential(ExactCells(cells, counts, outside))
+
+    def sums(self, columns: tuple[int, ...], of: tuple[int, ...]) -> Confidential[ExactSums]:
+        """Sums of numeric columns by cell of a table; the input is read once more."""
+        return Confidential(sum_rows(self._rows, self._schema, columns, of))
 
     def coded(self) -> Confidential[list[Codes]]:
         """State of every value: one array of shape (n,) per column, in the order of the schema."""
@@ -118,12 +128,12 @@ class Table:
                 "add it to the data, or take it out of the schema."
             )
 
-    def _first_pass(self, keep_bytes: int) -> None:
+    def _first_pass(self) -> None:
         used = 0
         for columns in self._coded():
             self._n_rows += len(columns[0])
             used += sum(codes.nbytes for codes in columns)
-            if self._kept is not None and used <= keep_bytes:
+            if self._kept is not None and used <= self._keep_bytes:
                 self._kept.append(columns)
             else:
                 self._kept = None

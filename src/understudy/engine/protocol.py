@@ -7,6 +7,7 @@ from typing import Protocol
 
 from understudy.engine.confidential import Confidential
 from understudy.engine.counts import ExactCells, ExactTable
+from understudy.engine.sums import ExactSums
 from understudy.schema import Schema
 
 
@@ -16,6 +17,10 @@ class Engine(Protocol):
     @property
     def schema(self) -> Schema:
         """The public schema the rows are coded against."""
+        ...
+
+    def recoded(self, schema: Schema) -> Engine:
+        """The same rows, coded against another schema of the same columns."""
         ...
 
     def total(self) -> Confidential[int]:
@@ -32,4 +37,13 @@ class Engine(Protocol):
 
     def occupied(self, columns: tuple[int, ...]) -> Confidential[ExactCells]:
         """Occupied cells of one contingency table of up to 2⁶² cells."""
+        ...
+
+    def sums(self, columns: tuple[int, ...], of: tuple[int, ...]) -> Confidential[ExactSums]:
+        """Sums of bounded numbers, and of their products, by cell of a contingency table.
+
+        Args:
+            columns: column indices of the table, in the order of its axes.
+            of: column indices of the numbers to sum; each also one of `columns`.
+        """
         ...

@@ -33,8 +33,9 @@ class Table:
 
 
 def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
-    """Whether a measurement is a full table over at least these columns."""
-    return measurement.kind == "table" and set(columns) <= set(measurement.columns)
+    """Whether a measurement is a full table over at least these columns, in the schema's bins."""
+    known = set(measurement.columns) - set(measurement.bins)
+    return measurement.kind == "table" and set(columns) <= known
 
 
 def marginal(
@@ -53,7 +54,7 @@ def marginal(
         counts: other counts of the same table, shape (..., cells of the table), for simulations.
     """
     place = {name: j for j, name in enumerate(schema.names)}
-    domain = schema.domain.project([place[name] for name in measurement.columns])
+    domain = measurement.binned(schema).domain.project([place[name] for name in measurement.columns])
     axes = [measurement.columns.index(name) for name in columns]
     if counts is None:
         counts = np.zeros(domain.n_cells)

@@ -19,7 +19,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.values import Records, Released
 from understudy.schema import Schema
 
-SetsKind = Literal["free", "split"]
+SetsKind = Literal["free", "split", "posterior"]
 CostClass = Literal["fast", "slow", "mcmc"]
 
 
@@ -57,8 +57,10 @@ class PlannedTable:
         noise: law of the noise, in words.
         stddev: standard deviation of the noise in one number.
         noise_mass: records' worth of positive noise that empty cells receive on average.
-        form: "dense", "filtered" or "lazy".
+        form: "dense", "filtered" or "lazy"; "moments", "draws" or "distribution" where no table is
+            measured.
         threshold: public threshold of the filtered form.
+        query: what is asked, in the words of the ledger; counts by the columns if "".
     """
 
     columns: tuple[str, ...]
@@ -69,6 +71,12 @@ class PlannedTable:
     noise_mass: float
     form: str = "dense"
     threshold: int | None = None
+    query: str = ""
+
+    def __post_init__(self) -> None:
+        """Tables are asked for in the words of the ledger."""
+        if not self.query:
+            object.__setattr__(self, "query", f"counts by {' × '.join(self.columns)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,10 +85,13 @@ class Method(ABC):
 
     Attributes:
         sets: "free": all sets are drawn from one paid-for fit; "split": each set has a fit of its
-            own, and its share of the budget.
+            own, and its share of the budget; "posterior": one fit, and each set is drawn from
+            parameters of its own.
+        private: whether it has a guarantee at all.
     """
 
     facts: ClassVar[Facts]
+    private: ClassVar[bool] = True
 
     sets: SetsKind = "free"
 
@@ -100,6 +111,26 @@ class Method(ABC):
     def draws_records(self, schema: Schema) -> bool:
         """Whether drawing records is the mechanism, so that `synthesize` is to be called."""
         return False
+
+    @property
+    def setup_share(self) -> Fraction:
+        """Part of the budget that `setup` may spend, once for all fits."""
+        return Fraction(0)
+
+    def plan_setup(
+        self, schema: Schema, spend: Fraction, budget: Budget
+    ) -> tuple[PlannedTable, ...]:
+        """What `setup` will measure, from public facts alone."""
+        return ()
+
+    def setup(self, gate: Gate, spend: Fraction) -> Gate:
+        """The gate through which fits measure, and in whose bins their states are; bought once.
+
+        Args:
+            gate: knows the number of rows by now.
+            spend: what may be spent, `setup_share` of the budget that rows leave.
+        """
+        return gate
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure through the gate and fit a model, from which sampling is free."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.model import States
+from understudy.models.model import Sample
 from understudy.schema import Domain
 
 
@@ -25,7 +25,7 @@ class ProductModel:
     domain: Domain
     weights: tuple[NDArray[Any], ...]
 
-    def sample(self, n_rows: int, rng: np.random.Generator) -> States:
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw independent records."""
         weights = [np.maximum(w, 0).astype(np.float64) for w in self.weights]
-        return [*self.domain.draw(n_rows, rng.random, weights)]
+        return Sample([*self.domain.draw(n_rows, rng.random, weights)])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.model import States
+from understudy.models.model import Sample, States
 from understudy.privacy.values import NoisyCells, NoisyTable
 from understudy.schema import Domain
 
@@ -52,14 +52,14 @@ class TableModel:
         total = self.weights.sum()
         return self.weights / total if total > 0 else np.zeros(len(self.weights))
 
-    def sample(self, n_rows: int, rng: np.random.Generator) -> States:
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw independent records in proportion to the weights."""
         edges = np.cumsum(self.weights, dtype=np.float64)
         if not len(edges) or edges[-1] <= 0:
-            return [*self.domain.draw(n_rows, rng.random)]
+            return Sample([*self.domain.draw(n_rows, rng.random)])
         places = np.searchsorted(edges, rng.random(n_rows) * edges[-1], side="right")
         codes = self.codes[np.minimum(places, len(edges) - 1)]
-        return unravel(codes, self.domain.sizes)
+        return Sample(unravel(codes, self.domain.sizes))
 
 
 def unravel(codes: NDArray[np.int64], sizes: tuple[int, ...]) -> States:

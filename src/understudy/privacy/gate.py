@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -24,7 +25,7 @@ from understudy.privacy.calibration import (
 )
 from understudy.privacy.empty_cells import ROUNDING
 from understudy.privacy.filtered import noisy_cells
-from understudy.privacy.guarantee import Guarantee, drafted_leaks, public_inputs
+from understudy.privacy.guarantee import Guarantee, Kind, drafted_leaks, public_inputs
 from understudy.privacy.laws import DiscreteGaussian, NoiseLaw
 from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
 from understudy.privacy.ledger import Entry, Ledger
@@ -32,18 +33,32 @@ from understudy.privacy.randomness import Randomness
 from understudy.privacy.scores import SCORES, Score
 from understudy.privacy.selection import select
 from understudy.privacy.tables import MAX_CELLS, noisy_table
+from understudy.privacy.urn import (
+    Urn,
+    describe_urn,
+    prior_weight,
+    urn_noise,
+    urn_query,
+    urn_records,
+)
 from understudy.privacy.values import (
     NO_NOISE,
+    Bins,
+    DrawnDistribution,
     NoisyCells,
+    NoisyMoment,
     NoisyTable,
     NoisyTotals,
     Records,
     Released,
+    UrnDraws,
 )
 from understudy.schema import Domain, Schema
 
 C = TypeVar("C")
-Measured = Released[NoisyTable | NoisyCells | NoisyTotals]
+Measured = Released[
+    NoisyTable | NoisyCells | NoisyTotals | NoisyMoment | UrnDraws | DrawnDistribution
+]
 
 
 class Gate:
@@ -70,6 +85,10 @@ class Gate:
         self._ledger = Ledger(budget)
         self._measured: list[Measured] = []
         self._conditions: list[str] = []
+        self._leaks: list[str] = []
+        self._rows: list[Released[int]] = []
+        self._bins: Bins = {}
+        self._views: dict[str, Gate] = {}
         self.budget = budget
         self.schema: Schema = engine.schema
         self.neighbours: Neighbours = engine.schema.neighbours
@@ -97,6 +116,40 @@ class Gate:
         """What is left, in the budget's unit."""
         return self._ledger.remaining
 
+    @property
+    def n_rows(self) -> Released[int]:
+        """Number of rows, as declared or as bought.
+
+        Raises:
+            MethodError: it is private and was not bought yet.
+        """
+        if self.schema.rows == "public":
+            return self._declared_rows()
+        if not self._rows:
+            raise MethodError("The number of rows is private and was not bought yet.")
+        return self._rows[-1]
+
+    def rebinned(self, bins: Bins) -> Gate:
+        """The same door, seen through other bins: it shares ledger, budget and measurements.
+
+        Args:
+            bins: numeric column → number of bins of equal width, or all edges; public or released.
+
+        Raises:
+            SchemaError: bins that do not fit their column.
+        """
+        if not bins:
+            return self
+        key = repr(sorted(bins.items()))
+        if key not in self._views:
+            schema = self.schema.with_bins(bins)
+            view = object.__new__(Gate)
+            view.__dict__.update(self.__dict__)
+            view.schema, view._bins, view._views = schema, {**self._bins, **bins}, {}
+            view.__engine = self.__engine.recoded(schema)
+            self._views[key] = view
+        return self._views[key]
+
     # --- verbs ----------------------------------------------------------------------------------
 
     def count_rows(self, *, spend: Fraction) -> Released[int]:
@@ -108,14 +161,14 @@ class Gate:
             spend: cost; not charged where the number is public.
         """
         if self.schema.rows == "public":
-            assert self.schema.n_rows is not None
-            return Released(self.schema.n_rows, NO_NOISE, "declared", 0)
+            return self._declared_rows()
         gaussian = self.budget.accounting == "zcdp"
         law = self._calibrate("gaussian" if gaussian else "geometric", spend)
         entry = self._charge(spend, "noisy count", "number of rows", law, 1)
         noisy = self.__engine.total().expose() + int(law.sample(1, self.__randomness)[0])
         limit = noisy if self.schema.row_limit is None else self.schema.row_limit
-        return Released(max(0, min(noisy, limit)), noise_of(law), "noisy count", entry)
+        self._rows.append(Released(max(0, min(noisy, limit)), noise_of(law), "noisy count", entry))
+        return self._rows[-1]
 
     def count(
         self,
@@ -151,7 +204,10 @@ class Gate:
         exact = self.__engine.count(places).expose()
         released = [
             Released(
-                noisy_table(table, names, domain, noise, self.__randomness),
+                replace(
+                    noisy_table(table, names, domain, noise, self.__randomness),
+                    bins=self._bins_of(names),
+                ),
                 noise_of(noise),
                 "noisy table",
                 entry,
@@ -192,6 +248,7 @@ class Gate:
         cells = noisy_cells(
             exact, columns, domain, noise, threshold=threshold, randomness=self.__randomness
         )
+        cells = replace(cells, bins=self._bins_of(columns))
         released = Released(cells, noise_of(noise), "filtered noisy table", entry)
         self._measured.append(released)
         return released
@@ -221,11 +278,49 @@ class Gate:
         )
         self._under(ROUNDING)
         exact = self.__engine.occupied(self._places(columns)).expose()
-        drawn = lazy_records(
+        drawn, totals = lazy_records(
             exact, columns, domain, noise, n_rows=n_rows, randomness=self.__randomness
         )
-        self._measured.append(Released(drawn.totals, noise_of(noise), "lazy noisy table", entry))
+        self._measured.append(Released(totals, noise_of(noise), "lazy noisy table", entry))
         return Released(drawn, noise_of(noise), "lazy noisy table", entry)
+
+    def posterior(
+        self, specification: Urn, *, n_rows: int, spend: Fraction
+    ) -> Released[Records]:
+        """Synthetic records from a posterior predictive law that is itself the mechanism.
+
+        Proof: `understudy.privacy.urn`. The prior weight follows from `n_rows` and `spend`.
+
+        Args:
+            specification: a named mechanism and its public parameters.
+            n_rows: how many; public or released.
+            spend: cost of all of them together.
+
+        Raises:
+            MethodError: more than 2⁶² cells.
+            InsufficientBudgetError: more than is left.
+        """
+        columns, reinforced = specification.columns, specification.reinforced
+        domain = self._sparse_domain(columns)
+        self._ledger.require(spend)
+        epsilon = spend if self.budget.accounting == "pure" else pure_within(spend)
+        prior = prior_weight(n_rows, epsilon, reinforced=reinforced)
+        entry = self._ledger.charge(
+            spend,
+            "urn draws",
+            urn_query(columns),
+            sensitivity="one record of weight 1",
+            noise=describe_urn(epsilon, reinforced=reinforced),
+            cells=domain.n_allowed,
+        )
+        exact = self.__engine.occupied(self._places(columns)).expose()
+        drawn = urn_records(
+            exact, domain, prior, n_rows, reinforced=reinforced, randomness=self.__randomness
+        )
+        noise = urn_noise(prior, reinforced=reinforced)
+        urn = UrnDraws(columns, prior, domain.n_allowed, reinforced, self._bins_of(columns))
+        self._measured.append(Released(urn, noise, "urn draws", entry))
+        return Released(drawn, noise, "urn draws", entry)
 
     def choose(
         self,
@@ -302,7 +397,7 @@ class Gate:
         exact = self.__engine.count(places).expose()
         return [
             Released(
-                NoisyTable(names, table.inside, float(table.outside)),
+                NoisyTable(names, table.inside, float(table.outside), self._bins_of(names)),
                 NO_NOISE,
                 "exact table",
                 entry,
@@ -315,15 +410,16 @@ class Gate:
     def guarantee(self) -> Guarantee:
         """What may be promised about everything given out so far: the stated budget."""
         approximate = self.budget.accounting == "zcdp"
+        kind: Kind = "approximate" if approximate else "pure"
         promise = Guarantee(
-            kind="approximate" if approximate else "pure",
+            kind="conditional" if self._leaks else kind,
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
             rho=self.budget.amount if approximate else None,
             neighbours=self.neighbours,
             public_inputs=public_inputs(self.schema),
             conditions=tuple(self._conditions),
-            leaks=drafted_leaks(self.schema),
+            leaks=(*drafted_leaks(self.schema), *self._leaks),
         )
         if any(entry.spent is None for entry in self.ledger):
             promise = promise.not_private("Exact statistics of the rows were published.")
@@ -376,9 +472,21 @@ class Gate:
             cells=cells,
         )
 
+    def _declared_rows(self) -> Released[int]:
+        assert self.schema.n_rows is not None
+        return Released(self.schema.n_rows, NO_NOISE, "declared", 0)
+
+    def _bins_of(self, columns: tuple[str, ...]) -> Bins:
+        return {name: bins for name, bins in self._bins.items() if name in columns}
+
     def _under(self, condition: str) -> None:
         if condition not in self._conditions:
             self._conditions.append(condition)
+
+    def _concede(self, leak: str) -> None:
+        """Say what a published form of a mechanism leaves in; the promise then is conditional."""
+        if leak not in self._leaks:
+            self._leaks.append(leak)
 
 
 def _query(columns: tuple[str, ...]) -> str:

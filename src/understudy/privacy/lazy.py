@@ -79,7 +79,7 @@ def lazy_records(
     *,
     n_rows: int,
     randomness: Randomness,
-) -> Records:
+) -> tuple[Records, NoisyTotals]:
     """Draw records from the noisy table.
 
     Args:
@@ -89,6 +89,9 @@ def lazy_records(
         law: calibrated noise.
         n_rows: records to draw.
         randomness: source of every draw.
+
+    Returns:
+        The records, and the totals of the noisy table behind them.
     """
     require_tokens_fit(domain, law)
     units, step = in_units(law)
@@ -110,14 +113,14 @@ def lazy_records(
     )
     if mass + positive + extra == 0:
         drawn = domain.draw(n_rows, randomness.uniforms)
-        return Records(tuple(drawn), totals)
+        return Records(tuple(drawn)), totals
     tokens = randomness.below(mass + positive + extra, n_rows)
     codes = np.empty(n_rows, dtype=np.int64)
     known = tokens < mass
     codes[known] = exact.codes[np.searchsorted(occupied, tokens[known], side="right")]
     labels = _labels(tokens[~known] - mass, positive, randomness)
     codes[~known] = _place(labels, domain, exact.codes, randomness)
-    return Records(columns_of(codes, domain), totals)
+    return Records(columns_of(codes, domain)), totals
 
 
 def _expit(x: float) -> float:

@@ -6,13 +6,17 @@ released values is post-processing and needs no further proof.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 T_co = TypeVar("T_co", covariant=True)
+Bins = Mapping[str, int | tuple[Any, ...]]
+"""Numeric column → number of bins of equal width, or all edges."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,13 @@ class NoisyTable:
         columns: names, one per axis.
         counts: shape of the columns' sizes; structural zeros hold exactly 0.
         outside: noisy number of records with one of these columns out of domain.
+        bins: bins of its numeric columns, where they are not those of the schema.
     """
 
     columns: tuple[str, ...]
     counts: NDArray[Any]
     outside: float
+    bins: Bins = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,7 @@ class NoisyCells:
         counts: noisy counts, each at least the threshold, shape (survivors,).
         threshold: the public threshold.
         outside: noisy number of records with one of these columns out of domain.
+        bins: bins of its numeric columns, where they are not those of the schema.
     """
 
     columns: tuple[str, ...]
@@ -83,6 +90,7 @@ class NoisyCells:
     counts: NDArray[Any]
     threshold: float
     outside: float
+    bins: Bins = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,13 +111,64 @@ class NoisyTotals:
 
 
 @dataclass(frozen=True)
+class NoisyMoment:
+    """A noisy sum of bounded numbers by cell, or a noisy scatter pooled within cells.
+
+    Attributes:
+        statistic: "sum": of (x - middle of the bounds), by cell; "scatter": Σ (x - x̄)(y - ȳ), the
+            means taken within each cell.
+        of: the numeric column of a sum; the two columns of a scatter, equal ones for a variance.
+        columns: columns of the table of cells; numeric ones among `of` have a single bin there.
+        values: sums, one per cell in C order, shape (cells,), 0 where the cell has no number; or
+            one scatter, shape (1,). In units of the columns.
+        bins: the single bins.
+    """
+
+    statistic: Literal["sum", "scatter"]
+    of: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: NDArray[np.float64]
+    bins: Bins = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class UrnDraws:
+    """What is public about records that were drawn from the rows and a prior.
+
+    Attributes:
+        columns: names of the columns.
+        prior: weight of each cell, in records.
+        n_cells: cells that can occur.
+        reinforced: whether each draw also adds to the weight of its cell (Dirichlet–multinomial).
+        bins: bins of its numeric columns, where they are not those of the schema.
+    """
+
+    columns: tuple[str, ...]
+    prior: Fraction
+    n_cells: int
+    reinforced: bool
+    bins: Bins = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DrawnDistribution:
+    """Counts of a grid whose cumulative distribution the exponential mechanism chose.
+
+    Attributes:
+        columns: names, one per axis.
+        counts: chosen count of each cell, shape of the columns' sizes; structural zeros hold 0.
+    """
+
+    columns: tuple[str, ...]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
 class Records:
     """Synthetic records drawn by a mechanism.
 
     Attributes:
         columns: one array of states per column of the schema, each of shape (n,).
-        totals: totals of the noisy table behind them.
     """
 
     columns: tuple[NDArray[np.int64], ...]
-    totals: NoisyTotals

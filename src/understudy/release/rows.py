@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -42,21 +42,33 @@ def _numeric_dtype(column: Column, codes: Sequence[Code]) -> pl.DataType:
 
 
 def decode(
-    states: Sequence[NDArray[np.integer[Any]]], schema: Schema, rng: np.random.Generator
+    states: Sequence[NDArray[np.integer[Any]]],
+    schema: Schema,
+    rng: np.random.Generator,
+    values: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> pl.DataFrame:
-    """Values for coded records; numbers are drawn uniformly within their bin.
+    """Values for coded records; numbers that are not given are drawn uniformly within their bin.
 
     Args:
         states: one array of state numbers per column, each of shape (n,).
         schema: what the states mean.
         rng: randomness for places within bins.
+        values: numbers that are given, by column, each of shape (n,); used where the state is a
+            bin, and rounded to what the column holds.
     """
+    given = values or {}
     pairs = zip(schema.columns.items(), states, strict=True)
-    return pl.DataFrame([_decode_column(name, col, codes, rng) for (name, col), codes in pairs])
+    return pl.DataFrame(
+        [_decode_column(name, col, codes, rng, given.get(name)) for (name, col), codes in pairs]
+    )
 
 
 def _decode_column(
-    name: str, column: Column, states: NDArray[np.integer[Any]], rng: np.random.Generator
+    name: str,
+    column: Column,
+    states: NDArray[np.integer[Any]],
+    rng: np.random.Generator,
+    given: NDArray[np.float64] | None,
 ) -> pl.Series:
     dtype = dtype_of(column)
     if not isinstance(column, NUMERIC):
@@ -66,7 +78,11 @@ def _decode_column(
         return named.gather(states).alias(name)
     codes = pl.Series([_as(code, dtype) for code in column.codes], dtype=dtype)
     ordinary = states < column.n_ordinary
-    numbers = _draw_numbers(column, np.where(ordinary, states, 0), rng)
+    places = np.where(ordinary, states, 0)
+    if given is None:
+        numbers = _draw_numbers(column, places, rng)
+    else:
+        numbers = _given_numbers(column, places, given)
     values = _numbers_as(numbers, column, dtype)
     if ordinary.all():
         return values.alias(name)
@@ -91,6 +107,18 @@ def _numbers_as(numbers: NDArray[np.float64], column: Column, dtype: pl.DataType
     else:
         values = pl.Series(numbers)
     return values.cast(dtype)
+
+
+def _given_numbers(
+    column: Column, states: NDArray[np.integer[Any]], given: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Given numbers, rounded and kept within the bounds; a spike stands where it is the state."""
+    assert isinstance(column, NUMERIC)
+    decimals = column.decimals if isinstance(column, Continuous) else 0
+    rounded = given if decimals is None else np.round(given, decimals)
+    low = np.array([one.low for one in column.intervals])
+    spike = np.array([one.spike for one in column.intervals])
+    return np.where(spike[states], low[states], np.clip(rounded, *column.bounds))
 
 
 def _draw_numbers(

@@ -86,7 +86,7 @@ def false_positive_rate(law: str) -> float:
 def allowed_cells(measurement: Measurement, schema: Schema) -> NDArray[np.bool_]:
     """Which cells of a table carry noise: all but structural zeros. Shape of the table."""
     index = [schema.names.index(name) for name in measurement.columns]
-    return schema.domain.project(index).allowed_mask()
+    return measurement.binned(schema).domain.project(index).allowed_mask()
 
 
 def n_measured(measurement: Measurement, schema: Schema) -> int:
@@ -94,7 +94,7 @@ def n_measured(measurement: Measurement, schema: Schema) -> int:
     if measurement.kind != "table":
         return len(measurement.codes)
     index = [schema.names.index(name) for name in measurement.columns]
-    return schema.domain.project(index).n_allowed
+    return measurement.binned(schema).domain.project(index).n_allowed
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def marginal(name: str, measurements: Sequence[Measurement], schema: Schema) -> 
     found = [
         _summed(name, one, schema)
         for one in measurements
-        if one.kind == "table" and name in one.columns
+        if one.kind == "table" and name in one.columns and name not in one.bins
     ]
     if not found:
         return None

@@ -120,4 +120,14 @@ def _no_band(release: Release, name: str) -> str:
         return "No band: only cells above a public threshold were released."
     if "totals" in kinds:
         return "No band: only totals of the noisy table were released."
+    for kind, words in _WITHOUT_BAND.items():
+        if kind in kinds:
+            return f"No band: {words}."
     return "No band: this column has no released measurement."
+
+
+_WITHOUT_BAND = {
+    "draws": "the records themselves were drawn from rows and a prior",
+    "distribution": "its distribution was chosen whole, by the exponential mechanism",
+    "sums": "noisy sums and a scatter were released, not counts of its bins",
+}

@@ -42,35 +42,53 @@ class MeasurementRow:
     cells: int
     noise: str
     stddev: float
-    total: float
+    total: float | None
     relevant: float | None
-    above: int
+    above: int | None
 
 
 def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
     """The line of one measurement in the table of reliability."""
     totals = measurement.totals or {}
+    counted = measurement.kind in ("table", "cells", "totals")
     total = float(np.sum(measurement.counts)) + float(totals.get("positive_mass", 0))
     stddev = measurement.stddev
     relevant = 10 * stddev / total if total > 0 and measurement.kind == "table" else None
     return MeasurementRow(
-        table=times(measurement.columns),
+        table=_what(measurement),
         kind=_kind_words(measurement),
         cells=n_measured(measurement, schema),
         noise=law_words(measurement.law),
         stddev=stddev,
-        total=total,
+        total=total if counted else None,
         relevant=relevant if relevant is not None and relevant <= 1 else None,
-        above=int(np.sum(np.asarray(measurement.counts) > 2 * stddev)),
+        above=int(np.sum(np.asarray(measurement.counts) > 2 * stddev)) if counted else None,
     )
 
 
+def _what(measurement: Measurement) -> str:
+    """What was measured: the table, or what was summed over its cells."""
+    if measurement.kind == "sums":
+        return f"sum of {measurement.of[0]} by {times(measurement.columns)}"
+    if measurement.kind == "scatter":
+        return f"scatter of {' and '.join(dict.fromkeys(measurement.of))}"
+    return times(measurement.columns)
+
+
 def _kind_words(measurement: Measurement) -> str:
-    if measurement.kind == "table":
-        return "every cell"
     if measurement.kind == "cells":
         return f"cells of at least {measurement.threshold or 0:,.6g}"
-    return "totals only"
+    return _KIND_WORDS[measurement.kind]
+
+
+_KIND_WORDS = {
+    "table": "every cell",
+    "totals": "totals only",
+    "sums": "sum in every cell",
+    "scatter": "one number, pooled within cells",
+    "draws": "records drawn from rows and a prior",
+    "distribution": "counts that the exponential mechanism chose",
+}
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,12 @@ def sets_words(manifest: Manifest) -> str:
             "of its own. Analyse each set, then combine: differences between sets show the privacy "
             "noise and the drawing of rows, so combining rules that use them can account for both."
         )
+    if manifest.sets_kind == "posterior":
+        return (
+            f"Each of the {manifest.sets} sets was drawn from parameters of its own, all from one "
+            "posterior distribution. Analyse each set, then combine: differences between sets show "
+            "the uncertainty of the parameters and the drawing of rows."
+        )
     return (
         f"All {manifest.sets} sets were drawn from one noisy fit and share the same privacy noise. "
         "Averaging over sets removes the randomness of drawing rows but not the privacy noise, and "

@@ -58,13 +58,15 @@ def relative(error: float) -> str:
     return f"{shown:,.0f} %" if shown >= 10 else f"{shown:.2g} %"
 
 
-def number(value: float) -> str:
-    """A count or scale: whole if large, three digits if small.
+def number(value: float | None) -> str:
+    """A count or scale: whole if large, three digits if small; a dash where there is none.
 
     Example:
         >>> number(6379), number(13.394), number(-4)
         ('6,379', '13.4', '−4')
     """
+    if value is None:
+        return "–"
     text = f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
     return text.replace("-", "−")
 

@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from understudy.errors import SchemaError
 from understudy.schema import toml
-from understudy.schema.column import Column
+from understudy.schema.column import NUMERIC, Column
 from understudy.schema.domain import Domain
 from understudy.schema.json_schema import json_schema
 from understudy.schema.levels import Boolean, Categorical, Ordinal
@@ -150,6 +150,24 @@ class Schema(BaseModel):
         columns = {n: c.model_copy(update={"drafted": ""}) for n, c in self.columns.items()}
         return self.model_copy(update={"columns": columns})
 
+    def with_bins(self, bins: Mapping[str, int | tuple[Any, ...]]) -> Schema:
+        """The same table in other bins; spikes and codes keep states of their own.
+
+        Rules that would cut one of the new bins are left out, so that fewer cells are forbidden.
+
+        Args:
+            bins: numeric column → number of bins of equal width, or all edges; 1 stands for a
+                single bin over the whole range.
+
+        Raises:
+            SchemaError: a column that is not numeric, or bins that do not fit it.
+        """
+        columns = dict(self.columns)
+        for name, wanted in bins.items():
+            columns[name] = _with_bins(name, columns.get(name), wanted)
+        kept = tuple(rule for rule in self.forbidden if _fits(rule, columns))
+        return self.model_copy(update={"columns": columns, "forbidden": kept})
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with changes, checked like any schema; what was computed once is not taken over.
 
@@ -202,3 +220,22 @@ class Schema(BaseModel):
         """JSON Schema (2020-12) of the file format, for editors and other programs."""
         kinds = (Categorical, Ordinal, Boolean, Integer, Continuous, Date)
         return json_schema(cls, Unit, Rule, Range, *kinds, title="Understudy table schema")
+
+
+def _with_bins(name: str, column: Column | None, bins: int | tuple[Any, ...]) -> Column:
+    if not isinstance(column, NUMERIC):
+        raise SchemaError(f"There is no numeric column {name!r} that could be put into bins.")
+    try:
+        return type(column).model_validate({**column.model_dump(), "bins": bins})
+    except ValidationError as error:
+        message = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise SchemaError(f"These bins do not fit the column {name!r}: {message}.") from None
+
+
+def _fits(rule: Rule, columns: dict[str, Column]) -> bool:
+    """Whether a rule names whole bins."""
+    try:
+        rule.states(columns)
+    except SchemaError:
+        return False
+    return True
