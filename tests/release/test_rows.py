@@ -135,3 +135,19 @@ def test_a_bin_narrower_than_its_rounding_is_represented_by_its_middle():
     """)
     table = decode([np.array([0, 1, 2])], schema, np.random.default_rng(5))
     assert table["x"].to_list() == pytest.approx([0.0, 0.3, 1.0])
+
+
+def test_given_numbers_are_rounded_bounded_and_used_where_the_state_is_a_bin():
+    """States of money: spike 0, [0, 1), [1, 10]; of coded: 0 to 9, −8, −9."""
+    n = 4
+    states = [np.zeros(n, dtype=np.int64) for _ in SCHEMA.columns]
+    money, coded = SCHEMA.names.index("money"), SCHEMA.names.index("coded")
+    states[money] = np.array([0, 1, 2, 2])
+    states[coded] = np.array([0, 3, 10, 11])
+    values = {
+        "money": np.array([7.0, 0.456, 9.999, 12.0]),
+        "coded": np.array([0.4, 3.6, 5.0, 5.0]),
+    }
+    table = decode(states, SCHEMA, np.random.default_rng(1), values)
+    assert table["money"].to_list() == [0.0, 0.46, 10.0, 10.0]
+    assert table["coded"].to_list() == [0, 4, -8, -9]
