@@ -8,16 +8,8 @@
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import UnderstudyError
-from understudy.pipeline import (
-    Plan,
-    analyze,
-    check,
-    draft,
-    evaluate,
-    methods,
-    plan,
-    synthesize,
-)
+from understudy.pipeline import analyze, check, draft, evaluate, methods, synthesize
+from understudy.planning import Plan, plan
 from understudy.privacy.guarantee import Guarantee
 from understudy.release import Release
 from understudy.schema import Schema

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
-from understudy import pipeline, terminal
+from understudy import pipeline, planning, terminal
 from understudy.demo import demo_data, demo_schema
 from understudy.errors import MethodError, StudyError, UnderstudyError
 from understudy.release import Release
@@ -118,7 +118,7 @@ def plan(
     as_json: Json = False,
 ) -> None:
     """Show what a release would measure, cost and how exact it would be. Reads no data."""
-    planned = pipeline.plan(
+    planned = planning.plan(
         Schema.load(schema),
         epsilon=epsilon,
         delta=delta,

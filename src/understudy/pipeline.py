@@ -6,8 +6,6 @@ import importlib.metadata
 import platform
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +16,11 @@ from understudy import engine as engines
 from understudy.engine.check import CheckReport
 from understudy.engine.check import check as check_rows
 from understudy.engine.draft import draft as draft_schema
-from understudy.errors import BudgetError, MethodError, NotPrivateError
-from understudy.methods import METHODS, Facts, Method, PlannedTable, choose, configure
+from understudy.errors import MethodError, NotPrivateError
+from understudy.methods import METHODS, Facts
 from understudy.models import Sample
-from understudy.privacy.budget import Budget, Number, decimal_up, exact
-from understudy.privacy.calibration import LawName, calibrate, describe
+from understudy.planning import DEFAULT_ROWS_SHARE, Request, request_of
+from understudy.privacy.budget import Number, decimal_up
 from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Internal
 from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRandomness
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from understudy.inference.analysis import Analysis
     from understudy.inference.estimators import Estimator
 
-DEFAULT_ROWS_SHARE = Fraction(1, 20)
 Progress = Callable[[str, int, int], None]
 
 _SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")
@@ -67,167 +64,6 @@ def check(data: object, schema: Schema) -> CheckReport:
 def methods() -> tuple[Facts, ...]:
     """The table of methods."""
     return tuple(kind.facts for kind in METHODS.values())
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a release would cost and measure, from public facts alone.
-
-    Attributes:
-        method: its name.
-        options: its options, defaults included.
-        reason: why it was chosen, if it was chosen automatically.
-        budget: the stated budget.
-        neighbours: neighbouring relation.
-        sets: number of synthetic tables.
-        sets_kind: "free" or "split".
-        rows_noise: how the number of rows is obtained, in words.
-        setup: what is measured once, before the fits.
-        tables: what one fit measures.
-        fits: how many fits there are.
-        memory_mb: memory beyond the rows, estimated from the number of cells, in megabytes.
-        seconds: time beyond reading the rows, estimated from the number of cells, in seconds.
-    """
-
-    method: str
-    options: dict[str, Any]
-    reason: str
-    budget: Budget
-    neighbours: str
-    sets: int
-    sets_kind: str
-    rows_noise: str
-    setup: tuple[PlannedTable, ...]
-    tables: tuple[PlannedTable, ...]
-    fits: int
-    memory_mb: float
-    seconds: float
-
-
-@dataclass(frozen=True)
-class _Request:
-    """Everything that can be checked, and refused, without looking at the rows."""
-
-    schema: Schema
-    budget: Budget
-    method: Method
-    name: str
-    reason: str
-    sets: int
-    rows_spend: Fraction
-
-    def tables(self) -> tuple[PlannedTable, ...]:
-        return self.method.plan(self.schema, self.fit_spend, self.budget)
-
-    def setup(self) -> tuple[PlannedTable, ...]:
-        return self.method.plan_setup(self.schema, self.setup_spend, self.budget)
-
-    @property
-    def fits(self) -> int:
-        return self.sets if self.method.sets == "split" else 1
-
-    @property
-    def setup_spend(self) -> Fraction:
-        return (self.budget.amount - self.rows_spend) * self.method.setup_share
-
-    @property
-    def fit_spend(self) -> Fraction:
-        return (self.budget.amount - self.rows_spend - self.setup_spend) / self.fits
-
-    @property
-    def rows_words(self) -> str:
-        if self.schema.rows == "public":
-            return "declared as public in the schema"
-        law = calibrate(
-            _rows_law(self.budget),
-            spend=self.rows_spend,
-            accounting=self.budget.accounting,
-            neighbours=self.schema.neighbours,
-        )
-        cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
-        return f"bought once for {cost} ({describe(law)})"
-
-
-def _rows_law(budget: Budget) -> LawName:
-    return "gaussian" if budget.accounting == "zcdp" else "geometric"
-
-
-def _request(
-    schema: Schema,
-    *,
-    method: str,
-    epsilon: Number,
-    delta: Number,
-    sets: int,
-    options: Mapping[str, Any] | None,
-    rows_share: Number,
-) -> _Request:
-    schema.require_reviewed()
-    budget = Budget.of(epsilon, delta)
-    if isinstance(sets, bool) or not isinstance(sets, int) or sets < 1:
-        raise MethodError("sets must be a whole number, at least 1.")
-    share = exact(rows_share, "rows_share")
-    if not 0 < share < 1:
-        raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
-    name, reason = choose(schema) if method == "auto" else (method, "")
-    configured = configure(name, options or {})
-    rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
-    return _Request(schema, budget, configured, name, reason, sets, rows_spend)
-
-
-def plan(
-    schema: Schema,
-    *,
-    epsilon: Number,
-    delta: Number = 0,
-    method: str = "auto",
-    sets: int = 1,
-    options: Mapping[str, Any] | None = None,
-    rows_share: Number = DEFAULT_ROWS_SHARE,
-) -> Plan:
-    """What a release would measure and cost, and how exact it would be. No data are read.
-
-    Args:
-        schema: a reviewed schema.
-        epsilon: ε of the whole release.
-        delta: δ of the whole release; 0 for pure differential privacy.
-        method: a name in the table of methods, or "auto".
-        sets: number of synthetic tables.
-        options: options of the method.
-        rows_share: share of the budget that buys the number of rows, where that is private.
-
-    Raises:
-        SchemaError: not reviewed.
-        BudgetError: not a budget.
-        MethodError: unknown method or option, or one that does not fit the schema.
-    """
-    request = _request(
-        schema,
-        method=method,
-        epsilon=epsilon,
-        delta=delta,
-        sets=sets,
-        options=options,
-        rows_share=rows_share,
-    )
-    tables = request.tables()
-    written = sum(table.n_cells for table in tables if table.form == "dense") * request.fits
-    return Plan(
-        method=request.name,
-        options=_options(request.method),
-        reason=request.reason,
-        budget=request.budget,
-        neighbours=schema.neighbours,
-        sets=sets,
-        sets_kind=request.method.sets,
-        rows_noise=request.rows_words,
-        setup=request.setup(),
-        tables=tables,
-        fits=request.fits,
-        # benchmarks/dense.py: 40 bytes a cell, and 10 to 40 million cells a second.
-        memory_mb=round(40 * written / request.fits / 1e6, 1),
-        seconds=round(written / 2e7, 2),
-    )
 
 
 def synthesize(
@@ -275,7 +111,7 @@ def synthesize(
         NotPrivateError: a method without a guarantee, and `allow_nonprivate` is not set.
         DataError: a structural fault of the data; nothing was spent.
     """
-    request = _request(
+    request = request_of(
         schema,
         method=method,
         epsilon=epsilon,
@@ -394,7 +230,7 @@ def evaluate(
 
 
 def _draw_sets(
-    request: _Request, gate: Gate, n_rows: Released[int], rng: np.random.Generator, tell: Progress
+    request: Request, gate: Gate, n_rows: Released[int], rng: np.random.Generator, tell: Progress
 ) -> list[Sample]:
     """The records of every set: free sets from one fit, split sets from a fit each."""
     method, sets, n = request.method, request.sets, n_rows.value
@@ -425,16 +261,12 @@ def _generator(seed: int | None, insecure_noise_seed: int | None) -> np.random.G
     return np.random.default_rng(secrets.randbits(128) if seed is None else seed)
 
 
-def _options(method: Method) -> dict[str, Any]:
-    return dict(asdict(method))
-
-
 def _manifest(
-    request: _Request, gate: Gate, n_rows: int, seed: int | None, randomness: Randomness
+    request: Request, gate: Gate, n_rows: int, seed: int | None, randomness: Randomness
 ) -> Manifest:
     return Manifest(
         method=request.name,
-        options=_options(request.method),
+        options=request.options,
         reason=request.reason,
         sets=request.sets,
         sets_kind=request.method.sets,

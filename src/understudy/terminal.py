@@ -24,6 +24,7 @@ from rich.table import Table
 from understudy import pipeline
 from understudy.evaluation.results import Evaluation, Score
 from understudy.methods import Facts, PlannedTable
+from understudy.planning import Plan
 from understudy.privacy.budget import decimal_up
 from understudy.release import Release
 
@@ -103,7 +104,7 @@ def methods(rows: tuple[Facts, ...]) -> None:
     _out.print(table)
 
 
-def plan_json(plan: pipeline.Plan) -> dict[str, Any]:
+def plan_json(plan: Plan) -> dict[str, Any]:
     """A plan as plain data; shares and budget as decimals."""
     tables, setup = (
         [{**vars(one), "share": decimal_up(one.share)} for one in part]
@@ -113,7 +114,7 @@ def plan_json(plan: pipeline.Plan) -> dict[str, Any]:
     return {**vars(plan), "budget": budget, "setup": setup, "tables": tables}
 
 
-def planned(plan: pipeline.Plan) -> None:
+def planned(plan: Plan) -> None:
     """A plan as a table: what is measured, at which cost, how exactly."""
     budget = f"ε = {decimal_up(plan.budget.epsilon)}"
     if plan.budget.delta:

@@ -23,6 +23,7 @@ ROOMS = [
     ["inference"],
     ["evaluation"],
     ["report"],
+    ["planning"],
     ["pipeline"],
     ["studies"],
     ["demo", "terminal"],

@@ -276,6 +276,14 @@ def test_distortion_is_the_share_of_noise_in_the_positive_mass(schema, measured)
     assert distortion([measured(("sex",), [-1, -2], 1.0)], ["sex"], 80, schema) == 1
 
 
+def test_records_from_the_prior_are_misplaced(schema, measured):
+    urn = {"prior": 10.0, "cells": 2, "reinforced": True}
+    draws = measured(("sex",), [], 0.0, kind="draws", totals=urn)
+    assert distortion([draws], ["sex"], 80, schema) == pytest.approx(20 / 100)
+    sums = measured(("sex",), [5.0, 6.0], 1.0, kind="sums")
+    assert distortion([sums], ["sex"], 80, schema) == 0
+
+
 def test_cells_that_noise_lifted_over_the_threshold_are_misplaced_records(schema, measured):
     """Every record is there, yet of the mass so many are noise: n/2 · e^(−τ/b) · (τ + b)."""
     n_cells = schema.columns["sex"].size
@@ -287,7 +295,7 @@ def test_cells_that_noise_lifted_over_the_threshold_are_misplaced_records(schema
 def test_a_rare_share_is_refused_where_a_common_one_is_not(release):
     """Misplaced records that are harmless for a common level can make a rare one vanish."""
     facts = facts_of(release(epsilon=20, sets=3, options={"form": "lazy"}), "proportion", ["sex"])
-    facts = replace(facts, distortion=0.005)
+    facts = replace(facts, distortion=0.0025)
     assert not distorts(facts, np.array([0.01, 0.006]))
     assert distorts(facts, np.array([0.01, 0.004]))
     assert not distorts(replace(facts, kind="mean"), np.array([0.004]))

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy import cli, pipeline
+from understudy import cli, pipeline, planning
 from understudy.errors import MethodError
 from understudy.methods import METHODS
 from understudy.studies import coverage
@@ -90,19 +90,21 @@ def test_every_method_is_in_the_study():
 
 
 def test_methods_that_need_public_rows_get_them(monkeypatch):
-    plan = pipeline.plan
+    plan = planning.plan
 
     def refusing(schema, **arguments):
         if arguments["method"] == "laplace" and schema.rows == "private":
             raise MethodError("laplace needs public rows.")
-        if arguments["method"] == "independent":
-            raise MethodError("independent needs another table.")
+        if arguments["method"] != "laplace":
+            raise MethodError(f"{arguments['method']} needs another table.")
         return plan(schema, **arguments)
 
-    monkeypatch.setattr(pipeline, "plan", refusing)
+    monkeypatch.setattr(planning, "plan", refusing)
     released = [one for one in simulation.scenarios() if one.method != simulation.REAL_ROWS]
     assert {(one.method, one.rows) for one in released} == {("laplace", "public")}
-    assert simulation.left_out() == {"independent": "independent needs another table."}
+    assert simulation.left_out() == {
+        name: f"{name} needs another table." for name in METHODS if name != "laplace"
+    }
     rows = simulation.run(released[0], 1, 1)
     assert {row["estimand"] for row in rows} == set(ESTIMANDS)
 

@@ -18,8 +18,8 @@ into cells, or takes out of them. An estimate moves by δ·(u - q), where u is i
 records. Most standard errors are about ½·sd/√n or more, so with |u - q| about half an sd the bias
 stays below half a standard error while δ ≤ ½/√n, which costs an interval of 95 % about 3 points of
 coverage. Beyond that the rule is refused. Shares of rare levels have a much smaller standard error
-and can vanish whole; for shares the rule is also refused where δ exceeds the standard error of one
-of them. This is a rule of thumb, measured in `tests/inference/test_analysis.py` and in the coverage
+and can vanish whole; for shares the rule is also refused where δ exceeds half the standard error of
+one of them. This is a rule of thumb, measured in `tests/inference/test_analysis.py` and in the coverage
 study, not a theorem.
 
 Sources: Reiter (2003), Survey Methodology 29, 181-188; Raab, Nowok & Dibben (2016) for sets that
@@ -41,8 +41,11 @@ from understudy.inference.estimands import RATIOS, SHARES
 from understudy.release import Measurement, Release
 from understudy.schema import Schema
 
-FRESH = {"split": "partial"}
+FRESH = {"split": "partial", "posterior": "partial"}
 """Kinds of sets whose noise (or parameters) is fresh in each set → the rule that counts it."""
+
+_OWN = {"split": "noise", "posterior": "parameters"}
+"""What is fresh in each set, in a word."""
 
 _COUNTED = ", ".join(RATIOS)
 
@@ -163,8 +166,8 @@ RULES: tuple[Rule, ...] = (
         FRESH["split"],
         _fresh,
         lambda facts: (
-            f"each of the {facts.sets} sets has its own noise, so their differences show noise and "
-            "synthesis (T = ū + b/m, Reiter 2003)"
+            f"each of the {facts.sets} sets has its own {_OWN[facts.sets_kind]}, so their "
+            f"differences show {_OWN[facts.sets_kind]} and synthesis (T = ū + b/m, Reiter 2003)"
         ),
     ),
 )
@@ -201,13 +204,18 @@ def distorts(facts: Facts, stderr: NDArray[np.float64]) -> bool:
     """Whether misplaced records could move one of these shares by more than its standard error.
 
     A share is between 0 and 1, so a share δ of misplaced records moves it by δ at most; a rare
-    level can vanish whole within a δ that is harmless for a common one.
+    level can vanish whole within a δ that is harmless for a common one. Beyond half a standard
+    error the rule is refused, as for other estimates.
 
     Args:
         facts: what is public about the release.
         stderr: standard errors of the shares, shape (k,).
     """
-    return facts.kind in SHARES and bool((facts.distortion > stderr).any())
+    return facts.kind in SHARES and bool((facts.distortion > stderr / 2).any())
+
+
+_DISTORTING = ("table", "cells", "totals", "draws")
+"""Kinds of measurements that say how many records are misplaced."""
 
 
 def distortion(
@@ -220,7 +228,7 @@ def distortion(
     """
     shares: dict[tuple[str, ...], list[float]] = {}
     for one in measured:
-        if set(columns) <= set(one.columns):
+        if set(columns) <= set(one.columns) and one.kind in _DISTORTING:
             shares.setdefault(one.columns, []).append(_misplaced(one, n_rows, schema))
     return min((sum(found) / len(found) for found in shares.values()), default=0.0)
 
@@ -231,8 +239,12 @@ def _misplaced(measurement: Measurement, n_rows: int, schema: Schema) -> float:
     For a full table Y is the sum of all noisy counts and P that of the positive ones; for totals
     of a table that was never written out, Y is the number of rows. A filtered table has gained the
     mass S of empty cells that noise alone lifted over the threshold, known in expectation, and lost
-    cells below it: the larger of the shares S/P and 1 - (P - S)/n.
+    cells below it: the larger of the shares S/P and 1 - (P - S)/n. Of records drawn from the rows
+    and a prior, those from the prior are misplaced.
     """
+    if measurement.kind == "draws":
+        urn = measurement.totals or {}
+        return _share(n_rows, n_rows + urn["prior"] * urn["cells"])
     if measurement.kind == "totals":
         mass = (measurement.totals or {}).get("positive_mass", 0.0)
         return _share(n_rows, mass)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from understudy import pipeline
+from understudy import pipeline, planning
 from understudy.errors import InferenceError, MethodError
 from understudy.inference.analysis import analyze_release
 from understudy.methods import METHODS
@@ -56,7 +56,7 @@ class Scenario:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What `pipeline.plan` and `pipeline.synthesize` are called with."""
+        """What `planning.plan` and `pipeline.synthesize` are called with."""
         options = dict(pair.split("=", 1) for pair in self.options.split(", ") if pair)
         return {
             "epsilon": self.epsilon,
@@ -93,7 +93,7 @@ def left_out() -> dict[str, str]:
 def _layouts(method: str, options: str, epsilon: float) -> Iterator[tuple[Scenario | None, str]]:
     """One set; several free ones; several split ones: each with what is said against it."""
     for sets in SETS:
-        for kind in ("free", "split"):
+        for kind in get_args(SetsKind):
             found = _accepted(Scenario(method, options, sets, kind, epsilon, "private"))
             yield found
             if sets == 1 and found[0]:
@@ -105,7 +105,7 @@ def _accepted(scenario: Scenario) -> tuple[Scenario | None, str]:
     why = ""
     for one in (scenario, replace(scenario, rows="public")):
         try:
-            pipeline.plan(population.schema(one.rows, one.n_rows), **one.arguments)
+            planning.plan(population.schema(one.rows, one.n_rows), **one.arguments)
         except MethodError as error:
             why = str(error)
         else:

@@ -1,0 +1,199 @@
+"""What a release would measure and cost, from public facts alone: no rows, no engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from understudy.errors import BudgetError, MethodError
+from understudy.methods import Method, PlannedTable, choose, configure
+from understudy.privacy.budget import Budget, Number, decimal_up, exact
+from understudy.privacy.calibration import LawName, calibrate, describe
+from understudy.schema import Schema
+
+DEFAULT_ROWS_SHARE = Fraction(1, 20)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release would cost and measure, from public facts alone.
+
+    Attributes:
+        method: its name.
+        options: its options, defaults included.
+        reason: why it was chosen, if it was chosen automatically.
+        budget: the stated budget.
+        neighbours: neighbouring relation.
+        sets: number of synthetic tables.
+        sets_kind: "free" or "split".
+        rows_noise: how the number of rows is obtained, in words.
+        setup: what is measured once, before the fits.
+        tables: what one fit measures.
+        fits: how many fits there are.
+        memory_mb: memory beyond the rows, estimated from the number of cells, in megabytes.
+        seconds: time beyond reading the rows, estimated from the number of cells, in seconds.
+    """
+
+    method: str
+    options: dict[str, Any]
+    reason: str
+    budget: Budget
+    neighbours: str
+    sets: int
+    sets_kind: str
+    rows_noise: str
+    setup: tuple[PlannedTable, ...]
+    tables: tuple[PlannedTable, ...]
+    fits: int
+    memory_mb: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything that can be checked, and refused, without looking at the rows.
+
+    Attributes:
+        schema: the public schema.
+        budget: the stated budget.
+        method: the configured method.
+        name: its name.
+        reason: why it was chosen, if it was chosen automatically; else "".
+        sets: number of synthetic tables.
+        rows_spend: what buys the number of rows.
+    """
+
+    schema: Schema
+    budget: Budget
+    method: Method
+    name: str
+    reason: str
+    sets: int
+    rows_spend: Fraction
+
+    def tables(self) -> tuple[PlannedTable, ...]:
+        """What one fit measures."""
+        return self.method.plan(self.schema, self.fit_spend, self.budget)
+
+    def setup(self) -> tuple[PlannedTable, ...]:
+        """What is measured once, before the fits."""
+        return self.method.plan_setup(self.schema, self.setup_spend, self.budget)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the method, defaults included."""
+        return dict(asdict(self.method))
+
+    @property
+    def fits(self) -> int:
+        """Number of fits."""
+        return self.sets if self.method.sets == "split" else 1
+
+    @property
+    def setup_spend(self) -> Fraction:
+        """What may be spent once, before the fits."""
+        return (self.budget.amount - self.rows_spend) * self.method.setup_share
+
+    @property
+    def fit_spend(self) -> Fraction:
+        """What one fit may spend."""
+        return (self.budget.amount - self.rows_spend - self.setup_spend) / self.fits
+
+    @property
+    def rows_words(self) -> str:
+        """How the number of rows is obtained."""
+        if self.schema.rows == "public":
+            return "declared as public in the schema"
+        law = calibrate(
+            _rows_law(self.budget),
+            spend=self.rows_spend,
+            accounting=self.budget.accounting,
+            neighbours=self.schema.neighbours,
+        )
+        cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
+        return f"bought once for {cost} ({describe(law)})"
+
+
+def _rows_law(budget: Budget) -> LawName:
+    return "gaussian" if budget.accounting == "zcdp" else "geometric"
+
+
+def request_of(
+    schema: Schema,
+    *,
+    method: str,
+    epsilon: Number,
+    delta: Number,
+    sets: int,
+    options: Mapping[str, Any] | None,
+    rows_share: Number,
+) -> Request:
+    """Check a request; arguments and errors are those of `plan`."""
+    schema.require_reviewed()
+    budget = Budget.of(epsilon, delta)
+    if isinstance(sets, bool) or not isinstance(sets, int) or sets < 1:
+        raise MethodError("sets must be a whole number, at least 1.")
+    share = exact(rows_share, "rows_share")
+    if not 0 < share < 1:
+        raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
+    name, reason = choose(schema) if method == "auto" else (method, "")
+    configured = configure(name, options or {})
+    rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
+    return Request(schema, budget, configured, name, reason, sets, rows_spend)
+
+
+def plan(
+    schema: Schema,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    method: str = "auto",
+    sets: int = 1,
+    options: Mapping[str, Any] | None = None,
+    rows_share: Number = DEFAULT_ROWS_SHARE,
+) -> Plan:
+    """What a release would measure and cost, and how exact it would be. No data are read.
+
+    Args:
+        schema: a reviewed schema.
+        epsilon: ε of the whole release.
+        delta: δ of the whole release; 0 for pure differential privacy.
+        method: a name in the table of methods, or "auto".
+        sets: number of synthetic tables.
+        options: options of the method.
+        rows_share: share of the budget that buys the number of rows, where that is private.
+
+    Raises:
+        SchemaError: not reviewed.
+        BudgetError: not a budget.
+        MethodError: unknown method or option, or one that does not fit the schema.
+    """
+    request = request_of(
+        schema,
+        method=method,
+        epsilon=epsilon,
+        delta=delta,
+        sets=sets,
+        options=options,
+        rows_share=rows_share,
+    )
+    tables = request.tables()
+    written = sum(table.n_cells for table in tables if table.form == "dense") * request.fits
+    return Plan(
+        method=request.name,
+        options=request.options,
+        reason=request.reason,
+        budget=request.budget,
+        neighbours=schema.neighbours,
+        sets=sets,
+        sets_kind=request.method.sets,
+        rows_noise=request.rows_words,
+        setup=request.setup(),
+        tables=tables,
+        fits=request.fits,
+        # benchmarks/dense.py: 40 bytes a cell, and 10 to 40 million cells a second.
+        memory_mb=round(40 * written / request.fits / 1e6, 1),
+        seconds=round(written / 2e7, 2),
+    )
