@@ -107,9 +107,9 @@ def test_totals_are_those_of_the_dense_table():
     randomness = SeededRandomness(4)
     law = geometric(1.43)
     lazy = Counter(
-        lazy_records(
-            OCCUPIED, ("a", "b"), DOMAIN, law, n_rows=1, randomness=randomness
-        )[1].positive_cells
+        lazy_records(OCCUPIED, ("a", "b"), DOMAIN, law, n_rows=1, randomness=randomness)[
+            1
+        ].positive_cells
         for _ in range(4000)
     )
     dense = Counter(

@@ -14,6 +14,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.lazy import LazyTable
 from understudy.privacy.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.scores import CellCount, MarginalDistance
+from understudy.privacy.urn import Urn
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""
@@ -64,6 +65,9 @@ def verbs():
         "count": lambda g, s=half: g.count([("a",), ("b",)], spend=s, law="geometric"),
         "count_above": lambda g, s=half: g.count_above(("a", "b"), 3, spend=s, law="geometric"),
         "records": lambda g, s=half: g.records(LazyTable(columns=("a", "b")), n_rows=5, spend=s),
+        "posterior": lambda g, s=half: g.posterior(
+            Urn(columns=("a", "b"), reinforced=True), n_rows=5, spend=s
+        ),
         "choose": lambda g, s=half: g.choose(range(3), CellCount((0,)), spend=s),
     }
 

@@ -11,17 +11,25 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from understudy.engine import Engine
 from understudy.errors import MethodError, NotPrivateError
-from understudy.privacy.budget import Budget, Neighbours, decimal_down, pure_within, split
+from understudy.privacy.budget import Budget, Neighbours, decimal_down, split
 from understudy.privacy.calibration import (
     LawName,
     calibrate,
-    describe,
     noise_of,
-    sensitivity_text,
+)
+from understudy.privacy.deviations import UNPAID, standard_deviation
+from understudy.privacy.distribution import ROUNDING as DISTANCE_ROUNDING
+from understudy.privacy.distribution import (
+    CumulativeDistribution,
+    describe_distance,
+    drawn_distribution,
+    line_query,
+    noise_of_distance,
+    require_drawable,
 )
 from understudy.privacy.empty_cells import ROUNDING
 from understudy.privacy.filtered import noisy_cells
@@ -29,14 +37,36 @@ from understudy.privacy.guarantee import Guarantee, Kind, drafted_leaks, public_
 from understudy.privacy.laws import DiscreteGaussian, NoiseLaw
 from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
 from understudy.privacy.ledger import Entry, Ledger
+from understudy.privacy.moments import (
+    Calibration,
+    exact_moment,
+    noisy_moment,
+    planned_moments,
+)
+from understudy.privacy.moments import conceded as conceded_moments
+from understudy.privacy.noise import (
+    Bounds,
+    Law,
+    Mode,
+    conceded,
+    count_law,
+    count_sensitivity,
+    recorded,
+    require_pure,
+    words,
+)
 from understudy.privacy.randomness import Randomness
+from understudy.privacy.scatter import moments_of
 from understudy.privacy.scores import SCORES, Score
-from understudy.privacy.selection import select
+from understudy.privacy.selection import select, selection_epsilon
+from understudy.privacy.successes import SENSITIVITY, noisy_successes, planned_successes
+from understudy.privacy.successes import conceded as conceded_successes
 from understudy.privacy.tables import MAX_CELLS, noisy_table
 from understudy.privacy.urn import (
     Urn,
     describe_urn,
     prior_weight,
+    urn_epsilon,
     urn_noise,
     urn_query,
     urn_records,
@@ -47,6 +77,7 @@ from understudy.privacy.values import (
     DrawnDistribution,
     NoisyCells,
     NoisyMoment,
+    NoisySuccesses,
     NoisyTable,
     NoisyTotals,
     Records,
@@ -57,7 +88,13 @@ from understudy.schema import Domain, Schema
 
 C = TypeVar("C")
 Measured = Released[
-    NoisyTable | NoisyCells | NoisyTotals | NoisyMoment | UrnDraws | DrawnDistribution
+    NoisyTable
+    | NoisyCells
+    | NoisyTotals
+    | NoisySuccesses
+    | NoisyMoment
+    | UrnDraws
+    | DrawnDistribution
 ]
 
 
@@ -150,6 +187,14 @@ class Gate:
             self._views[key] = view
         return self._views[key]
 
+    def require(self, spend: Fraction) -> None:
+        """Refuse what the budget cannot pay, before the first of several steps is paid.
+
+        Raises:
+            InsufficientBudgetError: more than is left.
+        """
+        self._ledger.require(spend)
+
     # --- verbs ----------------------------------------------------------------------------------
 
     def count_rows(self, *, spend: Fraction) -> Released[int]:
@@ -177,6 +222,8 @@ class Gate:
         spend: Fraction,
         law: LawName,
         weights: Sequence[int | Fraction] | None = None,
+        bounds: Bounds = "threshold",
+        mode: Mode = "strict",
     ) -> list[Released[NoisyTable]]:
         """Noisy contingency tables, with noise in every allowed cell.
 
@@ -185,6 +232,10 @@ class Gate:
             spend: cost of all of them together.
             law: "geometric", "laplace" or "gaussian".
             weights: how the cost is divided among the tables; evenly if None.
+            bounds: "truncate" draws numbers inside [0, limit] (`noise.count_law`); under
+                "threshold" clipping is left to post-processing.
+            mode: "paper" for continuous Laplace noise of scale 1/ε, whatever the law; the guarantee
+                then says what that leaves in.
 
         Raises:
             MethodError: a table too large to write out, or noise that does not fit the accounting.
@@ -195,12 +246,16 @@ class Gate:
         for names, domain in zip(marginals, domains, strict=True):
             _require_dense(names, domain)
         shares = split(spend, weights or [1] * len(marginals)) if marginals else []
-        laws = [self._calibrate(law, share) for share in shares]
         self._ledger.require(spend)
+        laws = [self._count_law(law, share, bounds, mode) for share in shares]
         entries = [
-            self._charge(share, "noisy table", _query(names), noise, domain.n_allowed + 1)
+            self._charge(
+                share, "noisy table", _query(names), noise, domain.n_allowed + 1, mode=mode
+            )
             for names, domain, noise, share in zip(marginals, domains, laws, shares, strict=True)
         ]
+        for leak in conceded(self.neighbours, bounds, mode):
+            self._concede(leak)
         exact = self.__engine.count(places).expose()
         released = [
             Released(
@@ -208,13 +263,122 @@ class Gate:
                     noisy_table(table, names, domain, noise, self.__randomness),
                     bins=self._bins_of(names),
                 ),
-                noise_of(noise),
+                recorded(noise),
                 "noisy table",
                 entry,
             )
             for table, names, domain, noise, entry in zip(
                 exact, marginals, domains, laws, entries, strict=True
             )
+        ]
+        self._measured.extend(released)
+        return released
+
+    def count_successes(
+        self,
+        column: str,
+        *,
+        spend: Fraction,
+        bounds: Bounds = "threshold",
+        mode: Mode = "strict",
+    ) -> Released[NoisySuccesses]:
+        """Noisy number of records with the second level of a column of two levels.
+
+        Proof: `understudy.privacy.successes`. Needs a public number of rows.
+
+        Args:
+            column: its name.
+            spend: cost.
+            bounds: "truncate" draws a number inside [0, n], calibrated for that.
+            mode: "paper" for continuous Laplace noise; the guarantee then says what that leaves in.
+
+        Raises:
+            MethodError: another kind of column, a private number of rows, or zCDP accounting.
+            InsufficientBudgetError: more than is left.
+        """
+        require_pure(self.budget.accounting)
+        self._ledger.require(spend)
+        plan = planned_successes(self.schema, column, spend=spend, bounds=bounds, mode=mode)
+        entry = self._ledger.charge(
+            spend,
+            "noisy successes",
+            plan.query,
+            sensitivity=f"L1 = {SENSITIVITY}",
+            noise=plan.noise,
+            cells=plan.n_cells,
+        )
+        for leak in conceded_successes(bounds, mode):
+            self._concede(leak)
+        (table,) = self.__engine.count([self._places((column,))]).expose()
+        noisy = noisy_successes(table, plan, self.__randomness)
+        value = NoisySuccesses((column,), noisy, self._declared_rows().value)
+        released = Released(value, plan.recorded, "noisy successes", entry)
+        self._measured.append(released)
+        return released
+
+    def moments(
+        self,
+        of: Sequence[str],
+        by: Sequence[str] = (),
+        *,
+        spend: Fraction,
+        weights: Sequence[int | Fraction] | None = None,
+        calibration: Calibration = "split",
+        bounds: Bounds = "threshold",
+        mode: Mode = "strict",
+    ) -> list[Released[NoisyMoment]]:
+        """Noisy sums of bounded numbers by cell, and their scatters pooled within cells.
+
+        Args:
+            of: numeric columns, each with a single bin in this gate's schema (`rebinned`).
+            by: columns of the table of cells; those of `of` that it lacks are appended.
+            spend: ε of all statistics together.
+            weights: how it is divided, one weight per statistic; evenly if None.
+            calibration: "split", or "nonsplit" for noise of one scale in all statistics.
+            bounds: "truncate" draws numbers inside their admissible intervals, calibrated for that.
+            mode: "paper" for the noise of Bowen & Liu (2020); the guarantee then says what that
+                leaves in.
+
+        Returns:
+            The p sums in the order of `of`, then the p(p+1)/2 scatters (0, 0), (0, 1), …, as
+            `moments.planned_moments` announces them; one ledger entry each.
+
+        Raises:
+            MethodError: columns or options that do not fit, or another accounting than pure ε.
+            BudgetError: more than is left, or too little to draw the noise exactly.
+        """
+        require_pure(self.budget.accounting)
+        self._ledger.require(spend)
+        plan = planned_moments(
+            self.schema,
+            of,
+            by,
+            spend=spend,
+            weights=weights,
+            calibration=calibration,
+            bounds=bounds,
+            mode=mode,
+        )
+        entries = [
+            self._ledger.charge(
+                one.share,
+                "noisy moment",
+                one.query,
+                sensitivity=f"L1 = {one.sensitivity}",
+                noise=one.noise,
+                cells=one.n_cells,
+            )
+            for one in plan
+        ]
+        for leak in conceded_moments(plan, self.schema):
+            self._concede(leak)
+        columns = plan[0].moment.by
+        places = self._places(columns), self._places(tuple(of))
+        sums, bins = self.__engine.sums(*places).expose(), self._bins_of(columns)
+        values = [noisy_moment(one, sums, self.schema, self.__randomness) for one in plan]
+        released = [
+            Released(replace(value, bins=bins), one.recorded, "noisy moment", entry)
+            for value, one, entry in zip(values, plan, entries, strict=True)
         ]
         self._measured.extend(released)
         return released
@@ -284,9 +448,7 @@ class Gate:
         self._measured.append(Released(totals, noise_of(noise), "lazy noisy table", entry))
         return Released(drawn, noise_of(noise), "lazy noisy table", entry)
 
-    def posterior(
-        self, specification: Urn, *, n_rows: int, spend: Fraction
-    ) -> Released[Records]:
+    def posterior(self, specification: Urn, *, n_rows: int, spend: Fraction) -> Released[Records]:
         """Synthetic records from a posterior predictive law that is itself the mechanism.
 
         Proof: `understudy.privacy.urn`. The prior weight follows from `n_rows` and `spend`.
@@ -303,7 +465,7 @@ class Gate:
         columns, reinforced = specification.columns, specification.reinforced
         domain = self._sparse_domain(columns)
         self._ledger.require(spend)
-        epsilon = spend if self.budget.accounting == "pure" else pure_within(spend)
+        epsilon = urn_epsilon(spend, self.budget.accounting)
         prior = prior_weight(n_rows, epsilon, reinforced=reinforced)
         entry = self._ledger.charge(
             spend,
@@ -376,17 +538,89 @@ class Gate:
             raise MethodError("No candidate is feasible; widen the public limit.")
         return Released(candidates[winner], NO_NOISE, "exponential mechanism", entry)
 
+    def deviations(
+        self, names: Sequence[str], *, mode: Literal["paper"]
+    ) -> dict[str, Released[float]]:
+        """Exact standard deviations, unpaid, for bins as published: the guarantee says so.
+
+        Args:
+            names: numeric columns.
+            mode: there is no other; the strict way is `moments`.
+        """
+        places = self._places(tuple(names))
+        self._concede(UNPAID)
+        found = {}
+        for name, place in zip(names, places, strict=True):
+            sums = self.__engine.sums((place,), (place,)).expose()
+            exact = standard_deviation(sums, self.schema.columns[name])
+            found[name] = Released(exact, NO_NOISE, "exact deviation", 0)
+        return found
+
+    def draw(
+        self,
+        lines: Sequence[CumulativeDistribution],
+        *,
+        spend: Fraction,
+        weights: Sequence[int | Fraction] | None = None,
+    ) -> list[Released[DrawnDistribution]]:
+        """Distributions, each chosen among all by its Kolmogorov–Smirnov distance from the rows.
+
+        Args:
+            lines: named mechanisms, each with its line of cells.
+            spend: cost of all of them together.
+            weights: how the cost is divided among them; evenly if None.
+
+        Raises:
+            MethodError: too many cells, or a number of rows that is neither known nor limited.
+            InsufficientBudgetError: more than is left.
+        """
+        places = [self._places(line.columns) for line in lines]
+        domains = [self.schema.domain.project(place) for place in places]
+        self._ledger.require(spend)
+        shares = split(spend, weights or [1] * len(lines))
+        epsilons = [self._selection_epsilon(share) for share in shares]
+        for line, domain, epsilon in zip(lines, domains, epsilons, strict=True):
+            require_drawable(line.columns, domain, None, epsilon)
+        n_rows, margin = self._at_most()
+        entries = [
+            self._ledger.charge(
+                share,
+                "exponential mechanism",
+                line_query(line.columns),
+                sensitivity="distance: 1",
+                noise=describe_distance(epsilon),
+                cells=domain.n_allowed,
+            )
+            for line, domain, share, epsilon in zip(lines, domains, shares, epsilons, strict=True)
+        ]
+        self._under(DISTANCE_ROUNDING)
+        exact = self.__engine.count(places).expose()
+        released = []
+        for line, domain, epsilon, table, entry in zip(
+            lines, domains, epsilons, exact, entries, strict=True
+        ):
+            drawn = drawn_distribution(
+                table,
+                line.columns,
+                domain,
+                n_rows=n_rows,
+                margin=margin,
+                epsilon=epsilon,
+                randomness=self.__randomness,
+            )
+            drawn = replace(drawn, bins=self._bins_of(line.columns))
+            noise = noise_of_distance(epsilon, domain.n_allowed)
+            released.append(Released(drawn, noise, "exponential mechanism", entry))
+        self._measured.extend(released)
+        return released
+
     def reveal(self, marginals: Sequence[tuple[str, ...]]) -> list[Released[NoisyTable]]:
         """Exact tables, for classical baselines: the release becomes not private.
 
         Raises:
             NotPrivateError: not permitted with `allow_nonprivate=True`.
         """
-        if not self._allow_nonprivate:
-            raise NotPrivateError(
-                "This method publishes exact statistics; it needs "
-                "allow_nonprivate=True, and its release is stamped not private."
-            )
+        self._require_permission()
         places = [self._places(names) for names in marginals]
         entries = [
             self._ledger.charge(
@@ -403,6 +637,31 @@ class Gate:
                 entry,
             )
             for names, table, entry in zip(marginals, exact, entries, strict=True)
+        ]
+
+    def reveal_moments(
+        self, of: Sequence[str], by: Sequence[str] = ()
+    ) -> list[Released[NoisyMoment]]:
+        """Exact sums and scatters, in the order of `moments`: the release becomes not private.
+
+        Raises:
+            NotPrivateError: not permitted with `allow_nonprivate=True`.
+            MethodError: columns that do not fit.
+        """
+        self._require_permission()
+        wanted = moments_of(self.schema, of, by)
+        entries = [
+            self._ledger.charge(
+                None, "exact moment", one.query, sensitivity="none", noise="", cells=0
+            )
+            for one in wanted
+        ]
+        columns = wanted[0].by
+        places = self._places(columns), self._places(tuple(of))
+        sums, bins = self.__engine.sums(*places).expose(), self._bins_of(columns)
+        return [
+            Released(replace(exact_moment(one, sums), bins=bins), NO_NOISE, "exact moment", entry)
+            for one, entry in zip(wanted, entries, strict=True)
         ]
 
     # --- the promise ----------------------------------------------------------------------------
@@ -452,23 +711,53 @@ class Gate:
             law, spend=spend, accounting=self.budget.accounting, neighbours=self.neighbours
         )
 
-    def _selection_epsilon(self, spend: Fraction) -> Fraction:
-        """ε of an exponential mechanism that costs `spend`.
+    def _count_law(self, law: LawName, spend: Fraction, bounds: Bounds, mode: Mode) -> Law:
+        return count_law(
+            law,
+            spend=spend,
+            accounting=self.budget.accounting,
+            schema=self.schema,
+            bounds=bounds,
+            mode=mode,
+        )
 
-        ρ = ε²/8 by its bounded range (Cesar & Rogers 2021).
-        """
-        return spend if self.budget.accounting == "pure" else 2 * pure_within(spend)
+    def _require_permission(self) -> None:
+        if not self._allow_nonprivate:
+            raise NotPrivateError(
+                "This method publishes exact statistics; it needs "
+                "allow_nonprivate=True, and its release is stamped not private."
+            )
+
+    def _selection_epsilon(self, spend: Fraction) -> Fraction:
+        """ε of an exponential mechanism that costs `spend`."""
+        return selection_epsilon(spend, self.budget.accounting)
+
+    def _at_most(self) -> tuple[int, int]:
+        """A public or released number of rows, and by how many it may be too small."""
+        limit = self.schema.row_limit
+        if limit is not None and not self._rows:
+            return limit, 0
+        rows = self.n_rows
+        margin = math.ceil(4 * rows.noise.stddev)
+        return rows.value, margin if limit is None else min(margin, limit - rows.value)
 
     def _charge(
-        self, spend: Fraction, mechanism: str, query: str, law: NoiseLaw, cells: int
+        self,
+        spend: Fraction,
+        mechanism: str,
+        query: str,
+        law: Law,
+        cells: int,
+        *,
+        mode: Mode = "strict",
     ) -> int:
         """Pay for noise on a contingency table; the number of the ledger entry."""
         return self._ledger.charge(
             spend,
             mechanism,
             query,
-            sensitivity=sensitivity_text(law, self.neighbours),
-            noise=describe(law),
+            sensitivity=count_sensitivity(law, self.neighbours, mode),
+            noise=words(law),
             cells=cells,
         )
 

@@ -41,6 +41,7 @@ __all__ = [
     "discrete_gaussian",
     "discrete_laplace",
     "exp_trial",
+    "fill",
     "word_below",
 ]
 
@@ -235,12 +236,13 @@ def _fill_gaussian(
     return out.size, cursor[0]
 
 
-def _fill(
+def fill(
     kernel: Callable[..., tuple[int, int]], terms: tuple[Any, ...], size: int, source: Randomness
 ) -> _Integers:
-    """Run ``kernel`` until ``size`` draws are complete, feeding it words.
+    """Run ``kernel`` until ``size`` draws are complete, feeding it words; shape ``(size,)``.
 
-    The kernel returns (draws complete, words used by them); the words behind stay in the stream.
+    The kernel is called with (words, draws, how many are done, ``*terms``). It returns (draws
+    complete, words used by them); the words behind stay in the stream.
     """
     out = np.empty(size, dtype=np.int64)
     words: _Words = np.empty(0, dtype=np.uint64)
@@ -269,7 +271,7 @@ def bernoulli_exp(gamma: Fraction, size: int, source: Randomness) -> NDArray[np.
     """
     if gamma < 0 or max(gamma.numerator, gamma.denominator) >= 2**62:
         raise ValueError("bernoulli_exp: expected gamma >= 0 with terms below 2**62")
-    return _fill(_fill_exp, (gamma.as_integer_ratio(),), size, source).astype(np.bool_)
+    return fill(_fill_exp, (gamma.as_integer_ratio(),), size, source).astype(np.bool_)
 
 
 def discrete_laplace(scale: Fraction, size: int, source: Randomness) -> NDArray[np.int64]:
@@ -288,7 +290,7 @@ def discrete_laplace(scale: Fraction, size: int, source: Randomness) -> NDArray[
     """
     if scale <= 0 or max(scale.numerator, scale.denominator) > LAPLACE_TERMS:
         raise ValueError("discrete_laplace: expected scale > 0 with terms at most 2**40")
-    return _fill(_fill_laplace, (scale.as_integer_ratio(),), size, source)
+    return fill(_fill_laplace, (scale.as_integer_ratio(),), size, source)
 
 
 def discrete_gaussian(variance: Fraction, size: int, source: Randomness) -> NDArray[np.int64]:
@@ -308,4 +310,4 @@ def discrete_gaussian(variance: Fraction, size: int, source: Randomness) -> NDAr
     a, b = variance.as_integer_ratio()
     if a <= 0 or a > GAUSSIAN_VARIANCE or b > LAPLACE_TERMS:
         raise ValueError("discrete_gaussian: expected 0 < variance, terms at most 2**60 / 2**40")
-    return _fill(_fill_gaussian, ((a, b), math.isqrt(a // b) + 1), size, source)
+    return fill(_fill_gaussian, ((a, b), math.isqrt(a // b) + 1), size, source)

@@ -36,10 +36,19 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.errors import BudgetError
+from understudy.privacy.budget import Accounting, pure_within
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.rejection import compiled, exp_trial, word_below
 
-__all__ = ["LATTICE_BITS", "lattice_gaps", "select", "selection_rate", "zcdp_cost"]
+__all__ = [
+    "LATTICE_BITS",
+    "lattice_gaps",
+    "select",
+    "selection_epsilon",
+    "selection_rate",
+    "zcdp_cost",
+]
 
 LATTICE_BITS: Final = 20
 """Score steps per sensitivity, as a power of two. Public."""
@@ -68,6 +77,21 @@ def zcdp_cost(epsilon: Fraction) -> Fraction:
         Truncating", lemma 3.2.
     """
     return epsilon**2 / 8
+
+
+def selection_epsilon(spend: Fraction, accounting: Accounting) -> Fraction:
+    """Return the ε at which an exponential mechanism costs `spend`: that, or √(8ρ) rounded down.
+
+    Raises:
+        BudgetError: a ρ so small that ε would be below 10⁻¹².
+    """
+    epsilon = spend if accounting == "pure" else 2 * pure_within(spend)
+    if epsilon <= 0:
+        raise BudgetError(
+            "This budget leaves next to nothing for a step; raise epsilon, or ask for fewer sets "
+            "or columns."
+        )
+    return epsilon
 
 
 def selection_rate(epsilon: Fraction, *, monotone: bool) -> Fraction:

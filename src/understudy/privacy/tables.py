@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.engine import ExactTable
-from understudy.privacy.laws import NoiseLaw
+from understudy.privacy.noise import Law, perturb
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.values import NoisyTable
 from understudy.schema import Domain
@@ -22,7 +22,7 @@ def noisy_table(
     exact: ExactTable,
     columns: tuple[str, ...],
     domain: Domain,
-    law: NoiseLaw,
+    law: Law,
     randomness: Randomness,
 ) -> NoisyTable:
     """Add independent noise to each allowed cell and to the out-of-domain count.
@@ -35,8 +35,8 @@ def noisy_table(
         randomness: source of the noise.
     """
     allowed = domain.allowed_mask()
-    noise = law.sample(int(allowed.sum()) + 1, randomness)
-    counts = np.zeros(domain.sizes, dtype=noise.dtype)
+    noisy = perturb(np.append(exact.inside[allowed], exact.outside), law, randomness)
+    counts = np.zeros(domain.sizes, dtype=noisy.dtype)
     # A record in a structurally impossible cell was coded out of domain, so these cells hold 0.
-    counts[allowed] = exact.inside[allowed] + noise[:-1]
-    return NoisyTable(columns, counts, outside=float(exact.outside + noise[-1]))
+    counts[allowed] = noisy[:-1]
+    return NoisyTable(columns, counts, outside=float(noisy[-1]))

@@ -111,6 +111,21 @@ class NoisyTotals:
 
 
 @dataclass(frozen=True)
+class NoisySuccesses:
+    """How many records have the second level of a column of two levels, with noise.
+
+    Attributes:
+        columns: the column's name, alone.
+        successes: noisy number, not clipped.
+        n_rows: public number of rows.
+    """
+
+    columns: tuple[str]
+    successes: float
+    n_rows: int
+
+
+@dataclass(frozen=True)
 class NoisyMoment:
     """A noisy sum of bounded numbers by cell, or a noisy scatter pooled within cells.
 
@@ -157,10 +172,15 @@ class DrawnDistribution:
     Attributes:
         columns: names, one per axis.
         counts: chosen count of each cell, shape of the columns' sizes; structural zeros hold 0.
+        outside: what is left of the number of rows: records with one of these columns out of
+            domain.
+        bins: bins of its numeric columns, where they are not those of the schema.
     """
 
     columns: tuple[str, ...]
     counts: NDArray[np.int64]
+    outside: int = 0
+    bins: Bins = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
