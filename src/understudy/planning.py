@@ -32,6 +32,7 @@ class Plan:
         setup: what is measured once, before the fits.
         tables: what one fit measures.
         fits: how many fits there are.
+        remarks: what else there is to know, in sentences.
         memory_mb: memory beyond the rows, estimated from the number of cells, in megabytes.
         seconds: time beyond reading the rows, estimated from the number of cells, in seconds.
     """
@@ -47,6 +48,7 @@ class Plan:
     setup: tuple[PlannedTable, ...]
     tables: tuple[PlannedTable, ...]
     fits: int
+    remarks: tuple[str, ...]
     memory_mb: float
     seconds: float
 
@@ -84,7 +86,8 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         """Options of the method, defaults included."""
-        return dict(asdict(self.method))
+        options = asdict(self.method).items()
+        return {name: list(one) if isinstance(one, tuple) else one for name, one in options}
 
     @property
     def fits(self) -> int:
@@ -193,6 +196,7 @@ def plan(
         setup=request.setup(),
         tables=tables,
         fits=request.fits,
+        remarks=request.method.remarks(schema),
         # benchmarks/dense.py: 40 bytes a cell, and 10 to 40 million cells a second.
         memory_mb=round(40 * written / request.fits / 1e6, 1),
         seconds=round(written / 2e7, 2),

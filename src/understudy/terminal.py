@@ -140,6 +140,8 @@ def planned(plan: Plan) -> None:
         "Noise mass: records' worth of positive noise that empty cells receive on average; "
         "compare it with the number of rows."
     )
+    for remark in plan.remarks:
+        _out.print(escape(remark), soft_wrap=True)
     _out.print(
         f"Beyond the rows: about {max(plan.memory_mb, 0.1):,.1f} MB and "
         f"{max(plan.seconds, 0.01):,.2f} s. "

@@ -31,8 +31,16 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         for form in ("dense", "filtered", "lazy")
         for law in ("geometric", "laplace")
     ],
+    "modips": [{}, {"cells": 12}, {"bounds": "truncate"}],
+    "perturbed-histogram": [{"form": form} for form in ("dense", "filtered", "lazy")],
+    "smoothed-histogram": [{}, {"bins": 3}],
+    "empirical-cdf": [
+        {},
+        {"columns": "ordered", "order": ["job", "age", "sex", "moved", "income", "smokes"]},
+    ],
 }
 DELTAS = ("0", "0.000001")
+SETS = ("free", "split", "posterior")
 ROW_LIMIT = 60
 
 COLUMNS = """
@@ -264,7 +272,7 @@ def _cases() -> list[Case]:
     for name, kind in METHODS.items():
         chooses_sets = "sets" in {one.name for one in fields(kind)}  # type: ignore[arg-type]
         for options in OPTIONS.get(name, [{}]):
-            several = [options | {"sets": k} for k in ("free", "split")] if chooses_sets else []
+            several = [options | {"sets": k} for k in SETS] if chooses_sets else []
             for delta in DELTAS:
                 for rows in ("private", "public"):
                     found.append(Case(name, options, delta, rows))

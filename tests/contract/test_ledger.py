@@ -117,11 +117,15 @@ def test_private_rows_are_bought_once_and_public_ones_not_at_all(case, some):
 
 
 def metadata(release):
-    """All that is said about a release but what holds noise: the number of rows, the counts."""
+    """All that is said about a release but what holds noise: the number of rows, the counts, and
+    the prior weight of draws, which follows from that number."""
     manifest = {k: v for k, v in release.manifest.to_json().items() if k != "n_rows"}
     noisy = {"outside", "totals", "cells"}
     tables = [one.to_json() for one in release.measurements]
-    kept = [{k: v for k, v in table.items() if k not in noisy} for table in tables]
+    kept = [
+        {k: v for k, v in one.items() if k not in noisy and (k, one["kind"]) != ("scale", "draws")}
+        for one in tables
+    ]
     sizes = [len(one.codes) for one in release.measurements if one.kind == "table"]
     return manifest, kept, sizes, [table.schema for table in release.tables]
 

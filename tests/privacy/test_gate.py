@@ -10,6 +10,7 @@ from scipy import stats
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
 from understudy.privacy.budget import Budget
+from understudy.privacy.distribution import CumulativeDistribution
 from understudy.privacy.gate import Gate
 from understudy.privacy.lazy import LazyTable
 from understudy.privacy.randomness import SecureRandomness, SeededRandomness
@@ -68,6 +69,7 @@ def verbs():
         "posterior": lambda g, s=half: g.posterior(
             Urn(columns=("a", "b"), reinforced=True), n_rows=5, spend=s
         ),
+        "draw": lambda g, s=half: g.draw([CumulativeDistribution(columns=("a", "b"))], spend=s),
         "choose": lambda g, s=half: g.choose(range(3), CellCount((0,)), spend=s),
     }
 

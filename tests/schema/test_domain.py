@@ -58,6 +58,29 @@ def test_counts_and_masks_agree_with_brute_force(domain):
 
 @reproducible
 @given(domains())
+def test_cells_by_number_are_the_allowed_ones_in_order(domain):
+    allowed = allowed_cells(domain)
+    found = domain.cells(np.arange(len(allowed), dtype=np.int64))
+    assert list(zip(*(column.tolist() for column in found), strict=True)) == allowed
+
+
+def test_cells_by_number_are_exact_beyond_what_floats_can_tell_apart():
+    """2⁶² − 2⁵² + … cells: the last numbers differ by less than a rounding error of theirs."""
+    domain = Domain((2,) * 62, ({0: frozenset({1}), 5: frozenset({0}), 61: frozenset({1})},))
+    last = domain.n_allowed - 1
+    found = np.array(domain.cells(np.array([0, 1, last - 1, last])))
+    assert found.T.tolist() == [
+        [0] * 62,
+        [0] * 61 + [1],
+        [1] * 61 + [0],
+        [1] * 62,
+    ]
+    middle = np.array(domain.cells(np.array([2**61 - 1, 2**61])))  # the last with 0 in front …
+    assert middle.T.tolist() == [[0] + [1] * 61, [1] + [0] * 61]
+
+
+@reproducible
+@given(domains())
 def test_forbidden_agrees_with_brute_force_and_skips_out_of_domain(domain):
     cells = list(itertools.product(*(range(size + 1) for size in domain.sizes)))
     columns = [np.array(column, dtype=np.uint8) for column in zip(*cells, strict=True)]

@@ -22,6 +22,7 @@ from understudy.inference.noise_aware import estimate_counts
 from understudy.inference.pooled import Pooled
 from understudy.inference.pooling import pool
 from understudy.inference.rules import Facts, choose, distorted_reason, distorts, facts_of
+from understudy.inference.urns import estimate_draws
 from understudy.release import Release
 
 _STAMP = "not valid"
@@ -149,12 +150,17 @@ def analyze_release(
     _require_allowed(facts, anyway=anyway)
     found = estimate_sets(estimand, release.tables, schema)
     numeric = () if kind in SHARES and not estimand.expression else estimand.columns
-    said = tuple(notes.bin_notes(schema, numeric))
+    said = tuple(notes.number_notes(release, numeric))
     return _from_sets(found, facts, formula=formula, level=level, anyway=anyway, more=said)
 
 
 def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
-    counted = estimate_counts(estimand, release.measurements, release.schema)
+    if facts.full:
+        counted = estimate_counts(estimand, release.measurements, release.schema)
+        said = notes.count_notes(release.measurements, estimand, counted)
+    else:
+        counted = estimate_draws(estimand, release)
+        said = notes.draw_notes(estimand, counted)
     pooled = counted.pooled
     return Analysis(
         kind=estimand.kind,
@@ -164,8 +170,8 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
         reason=choose(facts).reason(facts),
         notes=(
             *pooled.notes,
-            *notes.count_notes(release.measurements, estimand, counted),
-            *notes.bin_notes(release.schema, estimand.columns if counted.varied else ()),
+            *said,
+            *notes.number_notes(release, estimand.columns if counted.varied else ()),
             *notes.share_notes(estimand.kind, pooled, level),
         ),
         dropped=(counted.dropped,),
@@ -180,7 +186,7 @@ def _analyze_by(
     _require_allowed(facts, anyway=anyway)
     found = estimate_by(estimator, columns, release.tables, release.schema)
     name = getattr(estimator, "__name__", "function")
-    said = tuple(notes.bin_notes(release.schema, columns))
+    said = tuple(notes.number_notes(release, columns))
     formula = f"{name} ({', '.join(columns)})"
     return _from_sets(found, facts, formula=formula, level=level, anyway=anyway, more=said)
 

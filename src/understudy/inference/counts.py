@@ -25,7 +25,8 @@ class Table:
 
     Attributes:
         counts: shape (..., cells).
-        variances: variance of the noise in each cell, shape (cells,); 0 for structural zeros.
+        variances: variance of the noise in each cell, shape (cells,), or that of the counts; 0 for
+            structural zeros.
     """
 
     counts: Floats
@@ -33,9 +34,14 @@ class Table:
 
 
 def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
-    """Whether a measurement is a full table over at least these columns, in the schema's bins."""
+    """Whether a measurement is an unbiased full table over at least these columns.
+
+    In the schema's own bins, and with noise that was not redrawn until it fell within limits, which
+    is not centred.
+    """
     known = set(measurement.columns) - set(measurement.bins)
-    return measurement.kind == "table" and set(columns) <= known
+    centred = not measurement.law.startswith("truncated")
+    return measurement.kind == "table" and centred and set(columns) <= known
 
 
 def marginal(
@@ -54,7 +60,9 @@ def marginal(
         counts: other counts of the same table, shape (..., cells of the table), for simulations.
     """
     place = {name: j for j, name in enumerate(schema.names)}
-    domain = measurement.binned(schema).domain.project([place[name] for name in measurement.columns])
+    domain = measurement.binned(schema).domain.project(
+        [place[name] for name in measurement.columns]
+    )
     axes = [measurement.columns.index(name) for name in columns]
     if counts is None:
         counts = np.zeros(domain.n_cells)

@@ -95,9 +95,10 @@ class Ratios:
 
     Attributes:
         totals: sums of values N, shape (..., k).
-        total_noise: variance of the noise in the totals, shape (k,); totals are independent.
+        total_noise: variance of the noise in the totals, shape (k,), or (..., k) where variances
+            differ between repetitions; totals are independent.
         sizes: size of the group of each quantity, shape (..., k).
-        size_noise: variance of the noise in the sizes, shape (k,).
+        size_noise: variance of the noise in the sizes, shape of `total_noise`.
         estimate: ratios, shape (..., k).
         noise: covariance by noise, shape (..., k, k).
         sampling: covariance by sampling, shape (..., k, k).
@@ -145,24 +146,24 @@ def ratios(table: Table, scores: CellScores) -> Ratios:
     """Totals and ratios with their noise and sampling covariances.
 
     Args:
-        table: counts of shape (..., cells).
+        table: counts of shape (..., cells), variances of that shape or (cells,).
         scores: for the same cells.
     """
     k, n_groups = len(scores.names), int(scores.group_of.max()) + 1
     used = np.flatnonzero(scores.quantity != ABSENT)
-    quantity, value, v = scores.quantity[used], scores.value[used], table.variances[used]
+    quantity, value, v = scores.quantity[used], scores.value[used], table.variances[..., used]
     counts = table.counts[..., used]
     group = scores.group_of[quantity]
 
     def total(weights: Floats) -> Floats:
-        return _sum_by(counts, quantity, weights, k)
+        return sum_by(counts, quantity, weights, k)
 
     totals, squares = total(value), total(scores.square[used])
-    sizes = _sum_by(counts, group, np.ones(len(used)), n_groups)[..., scores.group_of]
+    sizes = sum_by(counts, group, np.ones(len(used)), n_groups)[..., scores.group_of]
     estimate = ratio(totals, sizes)
-    size_noise = _floats(np.bincount(group, v, n_groups))[scores.group_of]
-    total_noise = _floats(np.bincount(quantity, v * value**2, k))
-    mixed = _floats(np.bincount(quantity, v * value, k))
+    size_noise = sum_by(v, group, np.ones(len(used)), n_groups)[..., scores.group_of]
+    total_noise = sum_by(v, quantity, value**2, k)
+    mixed = sum_by(v, quantity, value, k)
     return Ratios(
         totals=totals,
         total_noise=total_noise,
@@ -194,19 +195,16 @@ def _noise_covariance(
 
     `mixed` is Cov(N_a, D) = Σ v·w_a. Cells of different quantities share no noise, nor do groups.
     """
-    crossed = estimate[..., :, None] * mixed  # R_a·Cov(N_b, D)
-    product = estimate[..., :, None] * estimate[..., None, :] * size_noise
-    covariance = np.diag(total_noise) - crossed - np.swapaxes(crossed, -1, -2) + product
+    crossed = estimate[..., :, None] * mixed[..., None, :]  # R_a·Cov(N_b, D)
+    product = estimate[..., :, None] * estimate[..., None, :] * size_noise[..., None, :]
+    own = np.eye(estimate.shape[-1]) * total_noise[..., None, :]
+    covariance = own - crossed - np.swapaxes(crossed, -1, -2) + product
     same = group_of[:, None] == group_of
     with np.errstate(divide="ignore", invalid="ignore"):  # of an empty group, NaN
         return np.asarray(covariance * same / (sizes[..., :, None] * sizes[..., None, :]))
 
 
-def _floats(values: object) -> Floats:
-    return np.asarray(values, dtype=np.float64)
-
-
-def _sum_by(counts: Floats, index: Ints, weights: Floats, n: int) -> Floats:
+def sum_by(counts: Floats, index: Ints, weights: Floats, n: int) -> Floats:
     """Weighted sums over cells by index, shape (..., cells) → (..., n)."""
     picked = sparse.csr_array((weights, (np.arange(len(index)), index)), shape=(len(index), n))
     flat = counts.reshape(-1, counts.shape[-1]) @ picked
@@ -240,16 +238,27 @@ def estimate_counts(
     found = ratios(table, scores)
     absent = scores.quantity == ABSENT
     return Counted(
-        pooled=_pooled(estimand, scores, found, len(used)),
+        pooled=pooled_ratios(estimand, scores, found, np.diag(found.total_noise), len(used)),
         dropped=float(table.counts[absent].sum()),
         dropped_noise=float(np.sqrt(table.variances[absent].sum())),
         varied=not np.allclose(scores.square, scores.value**2),
     )
 
 
-def _pooled(estimand: Estimand, scores: CellScores, found: Ratios, n_tables: int) -> Pooled:
+def pooled_ratios(
+    estimand: Estimand, scores: CellScores, found: Ratios, total_noise: Floats, sets: int
+) -> Pooled:
+    """What is asked for, totals or ratios, with all its error.
+
+    Args:
+        estimand: of one of these kinds.
+        scores: of the cells.
+        found: totals and ratios, without leading axes.
+        total_noise: covariance of the totals by noise, shape (k, k).
+        sets: tables or sets behind them.
+    """
     total = estimand.kind == "total"
-    noise = np.diag(found.total_noise) if total else found.noise
+    noise = total_noise if total else found.noise
     covariance = noise if total else noise + found.sampling
     empty = np.zeros(len(scores.names), dtype=np.bool_) if total else found.sizes < _FEWEST
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -261,7 +270,7 @@ def _pooled(estimand: Estimand, scores: CellScores, found: Ratios, n_tables: int
         df=np.full(len(scores.names), np.inf),
         synthesis_share=np.where(empty, np.nan, share),
         rule="noise-aware",
-        sets=n_tables,
+        sets=sets,
         notes=() if total else tuple(_size_notes(scores, found)),
     )
 

@@ -10,7 +10,7 @@ from understudy.inference.noise_aware import Counted
 from understudy.inference.pooled import Pooled
 from understudy.inference.records import grid_numbers
 from understudy.inference.rules import Facts
-from understudy.release import Measurement
+from understudy.release import Measurement, Release
 from understudy.schema import NUMERIC, Schema
 
 _NOTEWORTHY = 0.0005  # a share of misplaced records below this is not spoken of
@@ -24,6 +24,28 @@ def count_notes(
     used = [one for one in measurements if covers(one, estimand.columns)]
     if len(used) > 1:
         yield f"{len(used)} noisy tables were averaged, weighted by their precision."
+    yield from _counted_notes(estimand, counted)
+    outside = sum(one.outside for one in used) / len(used)
+    spread = sum(one.stddev**2 for one in used) ** 0.5 / len(used)
+    if outside > _SIGMAS * spread:
+        yield (
+            f"About {outside:,.0f} records (a noisy number) have a value outside the schema's "
+            "domain and are in no table."
+        )
+
+
+def draw_notes(estimand: Estimand, counted: Counted) -> Iterator[str]:
+    """What to know of an estimate from records that were drawn from urns."""
+    if counted.pooled.sets > 1:
+        yield f"{counted.pooled.sets} sets were averaged."
+    yield from _counted_notes(estimand, counted)
+    yield (
+        "No confidential record is taken to have a value outside the schema's domain: how many "
+        "have one was not released."
+    )
+
+
+def _counted_notes(estimand: Estimand, counted: Counted) -> Iterator[str]:
     if estimand.kind == "total":
         yield (
             "A total is one of the confidential records themselves, so its error is noise alone."
@@ -32,13 +54,6 @@ def count_notes(
         yield (
             f"About {counted.dropped:,.0f} records (a noisy number) have an absent value in these "
             "columns and are left out."
-        )
-    outside = sum(one.outside for one in used) / len(used)
-    spread = sum(one.stddev**2 for one in used) ** 0.5 / len(used)
-    if outside > _SIGMAS * spread:
-        yield (
-            f"About {outside:,.0f} records (a noisy number) have a value outside the schema's "
-            "domain and are in no table."
         )
 
 
@@ -55,6 +70,18 @@ def distortion_notes(facts: Facts) -> Iterator[str]:
         yield (
             f"About {100 * facts.distortion:.2g} % of each set's records are misplaced (negative "
             "noisy counts set to 0, or small cells left out); the bias by that is not in the error."
+        )
+
+
+def number_notes(release: Release, columns: Sequence[str]) -> Iterator[str]:
+    """What is assumed of numbers within bins, or of their law."""
+    normal = {name for one in release.measurements for name in one.bins}
+    drawn = [name for name in columns if name in normal]
+    yield from bin_notes(release.schema, [name for name in columns if name not in normal])
+    if drawn:
+        yield (
+            f"{', '.join(drawn)} was modelled as normal (within cells, if there are several) and "
+            "cut to its bounds: quantiles and other features of its shape are the model's."
         )
 
 

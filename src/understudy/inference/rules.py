@@ -19,8 +19,8 @@ records. Most standard errors are about ½·sd/√n or more, so with |u - q| abo
 stays below half a standard error while δ ≤ ½/√n, which costs an interval of 95 % about 3 points of
 coverage. Beyond that the rule is refused. Shares of rare levels have a much smaller standard error
 and can vanish whole; for shares the rule is also refused where δ exceeds half the standard error of
-one of them. This is a rule of thumb, measured in `tests/inference/test_analysis.py` and in the coverage
-study, not a theorem.
+one of them. This is a rule of thumb, measured in `tests/inference/test_analysis.py` and in the
+coverage study, not a theorem.
 
 Sources: Reiter (2003), Survey Methodology 29, 181-188; Raab, Nowok & Dibben (2016) for sets that
 share a fit.
@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from understudy.inference.counts import MOST_CELLS, covers
 from understudy.inference.estimands import RATIOS, SHARES
+from understudy.inference.urns import are_drawn
 from understudy.release import Measurement, Release
 from understudy.schema import Schema
 
@@ -63,6 +64,7 @@ class Facts:
         sets_kind: how they were made.
         n_rows: records in each set.
         distortion: share of records misplaced by clipping or thresholds, 0 to 1.
+        drawn: whether all sets were drawn from urns over these columns and more.
     """
 
     kind: str
@@ -73,6 +75,7 @@ class Facts:
     sets_kind: str
     n_rows: int
     distortion: float
+    drawn: bool = False
 
     @property
     def counted(self) -> bool:
@@ -139,10 +142,13 @@ def distorted_reason(facts: Facts) -> str:
 RULES: tuple[Rule, ...] = (
     Rule(
         "noise-aware",
-        lambda facts: facts.counted and facts.full,
+        lambda facts: facts.counted and (facts.full or facts.drawn),
         lambda facts: (
             "computed from the released noisy counts, whose noise is known exactly, not from the "
             "synthetic records"
+            if facts.full
+            else "computed from the synthetic records by the law they were drawn from, which is "
+            "known exactly: what the prior added is taken off again"
         ),
     ),
     Rule(
@@ -191,7 +197,14 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
         sets=manifest.sets,
         sets_kind=manifest.sets_kind,
         n_rows=manifest.n_rows,
-        distortion=distortion(measured, columns, manifest.n_rows, release.schema),
+        distortion=distortion(
+            measured,
+            columns,
+            manifest.n_rows,
+            release.schema,
+            prior=float(manifest.options.get("prior", 0)),
+        ),
+        drawn=are_drawn(measured, columns, manifest, release.schema),
     )
 
 
@@ -219,9 +232,14 @@ _DISTORTING = ("table", "cells", "totals", "draws")
 
 
 def distortion(
-    measured: Sequence[Measurement], columns: Sequence[str], n_rows: int, schema: Schema
+    measured: Sequence[Measurement],
+    columns: Sequence[str],
+    n_rows: int,
+    schema: Schema,
+    *,
+    prior: float = 0.0,
 ) -> float:
-    """Share of a set's records that clipping or a threshold misplaced, estimated, 0 to 1.
+    """Share of a set's records that clipping, a threshold or a prior misplaced, estimated, 0 to 1.
 
     Mean over the measurements of one table (one for each split set); the least over several tables
     that cover the columns. 0 if none does.
@@ -229,18 +247,18 @@ def distortion(
     shares: dict[tuple[str, ...], list[float]] = {}
     for one in measured:
         if set(columns) <= set(one.columns) and one.kind in _DISTORTING:
-            shares.setdefault(one.columns, []).append(_misplaced(one, n_rows, schema))
+            shares.setdefault(one.columns, []).append(_misplaced(one, n_rows, schema, prior))
     return min((sum(found) / len(found) for found in shares.values()), default=0.0)
 
 
-def _misplaced(measurement: Measurement, n_rows: int, schema: Schema) -> float:
+def _misplaced(measurement: Measurement, n_rows: int, schema: Schema, prior: float) -> float:
     """With P the mass that records are drawn from and Y the unbiased number of records: 1 - Y/P.
 
     For a full table Y is the sum of all noisy counts and P that of the positive ones; for totals
     of a table that was never written out, Y is the number of rows. A filtered table has gained the
     mass S of empty cells that noise alone lifted over the threshold, known in expectation, and lost
-    cells below it: the larger of the shares S/P and 1 - (P - S)/n. Of records drawn from the rows
-    and a prior, those from the prior are misplaced.
+    cells below it: the larger of the shares S/P and 1 - (P - S)/n. What a prior adds to each cell
+    of a full table, or to the rows, is misplaced too.
     """
     if measurement.kind == "draws":
         urn = measurement.totals or {}
@@ -250,19 +268,25 @@ def _misplaced(measurement: Measurement, n_rows: int, schema: Schema) -> float:
         return _share(n_rows, mass)
     counts = measurement.counts
     mass = float(counts[counts > 0].sum())
+    if measurement.law.startswith("truncated"):  # its noise is not centred where counts are small
+        return _share(n_rows, mass)
     if measurement.kind == "cells":
         real = mass - _spurious(measurement, schema)
         return max(_share(real, mass), _share(real, n_rows))
-    return _share(float(counts.sum()), mass)
+    return _share(float(counts.sum()), mass + prior * _n_allowed(measurement, schema))
+
+
+def _n_allowed(measurement: Measurement, schema: Schema) -> int:
+    place = {name: j for j, name in enumerate(schema.names)}
+    columns = [place[name] for name in measurement.columns]
+    return measurement.binned(schema).domain.project(columns).n_allowed
 
 
 def _spurious(measurement: Measurement, schema: Schema) -> float:
     """Expected mass of empty cells that noise alone lifted over the threshold."""
-    place = {name: j for j, name in enumerate(schema.names)}
-    domain = schema.domain.project([place[name] for name in measurement.columns])
     scale, least = float(Fraction(measurement.scale)), float(measurement.threshold or 0)
     # A Laplace-type tail: half of it lies above 0, and it exceeds any threshold by one scale.
-    return domain.n_allowed * 0.5 * math.exp(-least / scale) * (least + scale)
+    return _n_allowed(measurement, schema) * 0.5 * math.exp(-least / scale) * (least + scale)
 
 
 def _share(part: float, whole: float) -> float:

@@ -12,8 +12,15 @@ from pydantic import TypeAdapter, ValidationError
 
 from understudy.errors import MethodError
 from understudy.methods.base import Facts, Method, PlannedTable
+from understudy.methods.dirichlet import Dirichlet
+from understudy.methods.dp_prior import DPPrior
+from understudy.methods.empirical_cdf import EmpiricalCdf
 from understudy.methods.independent import Independent
 from understudy.methods.laplace import Laplace
+from understudy.methods.modips import Modips
+from understudy.methods.multiple_synthesis import MultipleSynthesis
+from understudy.methods.perturbed_histogram import PerturbedHistogram
+from understudy.methods.smoothed_histogram import SmoothedHistogram
 from understudy.schema import Schema
 
 METHODS: dict[str, type[Method]] = {
@@ -21,6 +28,13 @@ METHODS: dict[str, type[Method]] = {
     for kind in (
         Independent,
         Laplace,
+        Dirichlet,
+        DPPrior,
+        EmpiricalCdf,
+        PerturbedHistogram,
+        SmoothedHistogram,
+        Modips,
+        MultipleSynthesis,
     )
 }
 

@@ -14,8 +14,11 @@ from typing import ClassVar, Literal
 
 from understudy.models import Model
 from understudy.privacy.budget import Accounting, Budget
-from understudy.privacy.calibration import LawName, calibrate, describe, mean_positive
+from understudy.privacy.calibration import LawName, mean_positive
+from understudy.privacy.continuous import ContinuousLaplace
 from understudy.privacy.gate import Gate
+from understudy.privacy.noise import Bounds, Law, Mode, count_law, words
+from understudy.privacy.truncation import TruncatedDiscreteLaplace, TruncatedLaplace
 from understudy.privacy.values import Records, Released
 from understudy.schema import Schema
 
@@ -108,6 +111,10 @@ class Method(ABC):
             MethodError: the method does not fit this schema or budget.
         """
 
+    def remarks(self, schema: Schema) -> tuple[str, ...]:
+        """What else whoever plans a release should know: sentences, from public facts alone."""
+        return ()
+
     def draws_records(self, schema: Schema) -> bool:
         """Whether drawing records is the mechanism, so that `synthesize` is to be called."""
         return False
@@ -150,21 +157,35 @@ def planned(
     *,
     form: str = "dense",
     threshold: int | None = None,
+    bounds: Bounds = "threshold",
+    mode: Mode = "strict",
 ) -> PlannedTable:
     """A planned table with its noise worked out."""
-    noise = calibrate(law, spend=spend, accounting=budget.accounting, neighbours=schema.neighbours)
+    noise = count_law(
+        law, spend=spend, accounting=budget.accounting, schema=schema, bounds=bounds, mode=mode
+    )
     index = {name: j for j, name in enumerate(schema.names)}
     n_cells = schema.domain.project([index[name] for name in columns]).n_allowed
     return PlannedTable(
         columns=columns,
         n_cells=n_cells + 1,
         share=spend / budget.amount,
-        noise=describe(noise),
+        noise=words(noise),
         stddev=noise.stddev,
-        noise_mass=n_cells * mean_positive(noise),
+        noise_mass=n_cells * _mean_in_empty_cell(noise),
         form=form,
         threshold=threshold,
     )
+
+
+def _mean_in_empty_cell(law: Law) -> float:
+    """Records' worth of noise that an empty cell receives on average, negative noise set to 0."""
+    if isinstance(law, ContinuousLaplace):
+        return law.scale / 2
+    if isinstance(law, TruncatedDiscreteLaplace | TruncatedLaplace):
+        # Exponential on [0, limit]: its scale if the limit is far, half the limit if it is near.
+        return min(float(law.scale), float(law.high - law.low) / 2)
+    return mean_positive(law)
 
 
 def natural_law(accounting: Accounting) -> LawName:

@@ -37,6 +37,7 @@ from understudy.privacy.filtered import threshold_for
 from understudy.privacy.gate import Gate
 from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.lazy import LazyTable
+from understudy.privacy.tables import MAX_CELLS
 from understudy.privacy.values import Records, Released
 from understudy.schema import Schema
 
@@ -109,13 +110,18 @@ class Laplace(Method):
 
     def _require(self, schema: Schema, budget: Budget) -> None:
         if budget.accounting != "pure":
-            raise MethodError("laplace gives a pure guarantee; leave delta at 0.")
+            raise MethodError(f"{self.facts.name} gives a pure guarantee; leave delta at 0.")
         if self.threshold is not None and self._form(schema) != "filtered":
             raise MethodError("The option threshold belongs to form=filtered; set both.")
         if schema.domain.n_cells > MOST_CELLS:
             raise MethodError(
-                f"laplace needs the full table, and {len(schema.names)} columns span more than "
-                "2^62 cells; take the method independent, fewer columns, or coarser bins."
+                f"{self.facts.name} needs the full table, and {len(schema.names)} columns span "
+                "more than 2^62 cells; take the method independent, fewer columns, or coarser bins."
+            )
+        if self._form(schema) == "dense" and schema.domain.n_cells > MAX_CELLS:
+            raise MethodError(
+                f"The full table has {schema.domain.n_cells:.3g} cells, too many to write out (at "
+                f"most {MAX_CELLS:,}); take form=filtered or form=lazy, or coarser bins."
             )
 
     def _threshold(self, schema: Schema, spend: Fraction, budget: Budget) -> int:

@@ -20,7 +20,7 @@ class Sample:
         states: one array of states per column of the schema, each of shape (n,).
         values: for numeric columns of which the model draws the values themselves: places on the
             number line within the bounds, shape (n,); they stand where the state is a bin. Of other
-            columns, a value is drawn uniformly within its bin.
+            columns, and where the place is NaN, a value is drawn uniformly within its bin.
     """
 
     states: States

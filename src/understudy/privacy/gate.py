@@ -75,6 +75,7 @@ from understudy.privacy.values import (
     NO_NOISE,
     Bins,
     DrawnDistribution,
+    ExactStatistics,
     NoisyCells,
     NoisyMoment,
     NoisySuccesses,
@@ -95,6 +96,7 @@ Measured = Released[
     | NoisyMoment
     | UrnDraws
     | DrawnDistribution
+    | ExactStatistics
 ]
 
 
@@ -513,6 +515,7 @@ class Gate:
             raise MethodError("There is no candidate to choose from.")
         monotone = score.monotone and self.neighbours == "add_remove"
         sensitivity = score.sensitivity(self.neighbours)
+        self._ledger.require(spend)
         epsilon = self._selection_epsilon(spend)
         entry = self._ledger.charge(
             spend,
@@ -628,6 +631,7 @@ class Gate:
             )
             for names in marginals
         ]
+        self._used(list(marginals), entries)
         exact = self.__engine.count(places).expose()
         return [
             Released(
@@ -657,6 +661,7 @@ class Gate:
             for one in wanted
         ]
         columns = wanted[0].by
+        self._used([columns] * len(entries), entries)
         places = self._places(columns), self._places(tuple(of))
         sums, bins = self.__engine.sums(*places).expose(), self._bins_of(columns)
         return [
@@ -730,6 +735,7 @@ class Gate:
 
     def _selection_epsilon(self, spend: Fraction) -> Fraction:
         """ε of an exponential mechanism that costs `spend`."""
+        self._ledger.require(spend)
         return selection_epsilon(spend, self.budget.accounting)
 
     def _at_most(self) -> tuple[int, int]:
@@ -771,6 +777,13 @@ class Gate:
     def _under(self, condition: str) -> None:
         if condition not in self._conditions:
             self._conditions.append(condition)
+
+    def _used(self, columns: Sequence[tuple[str, ...]], entries: Sequence[int]) -> None:
+        """Note that exact statistics leave, for the readers of the release."""
+        self._measured.extend(
+            Released(ExactStatistics(names), NO_NOISE, "exact statistics", entry)
+            for names, entry in zip(columns, entries, strict=True)
+        )
 
     def _concede(self, leak: str) -> None:
         """Say what a published form of a mechanism leaves in; the promise then is conditional."""

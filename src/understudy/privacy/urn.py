@@ -40,7 +40,7 @@ that all records lie in the domain. One whose value is out of domain, or in a st
 no cell: when a record is replaced by such a one, the urn sees a removal. ñ must be public or
 released, never n itself; if it was bought with noise, the costs add up.
 
-Only the records may leave. The probabilities p_k, the drawn Dirichlet vector and the tokens below
+Only the records may leave. The probabilities p_k, the drawn Dirichlet vector and the tokens
 would reveal n_k, and several sets are several draws, each at its own cost.
 
 **Exactness.** A larger α satisfies the theorem too, so `prior_weight` rounds α *up*, to a multiple

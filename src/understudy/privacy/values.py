@@ -184,6 +184,17 @@ class DrawnDistribution:
 
 
 @dataclass(frozen=True)
+class ExactStatistics:
+    """That exact statistics of some columns were used; they are not published themselves.
+
+    Attributes:
+        columns: columns that they hold together.
+    """
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Records:
     """Synthetic records drawn by a mechanism.
 

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from understudy.privacy.values import (
     Bins,
     DrawnDistribution,
+    ExactStatistics,
     NoisyCells,
     NoisyMoment,
+    NoisySuccesses,
     NoisyTable,
     NoisyTotals,
     Released,
@@ -21,10 +23,21 @@ from understudy.privacy.values import (
 )
 from understudy.schema import Schema
 
-Kind = Literal["table", "cells", "totals", "sums", "scatter", "draws", "distribution"]
-Value = NoisyTable | NoisyCells | NoisyTotals | NoisyMoment | UrnDraws | DrawnDistribution
+Kind = Literal[
+    "table", "cells", "totals", "successes", "sums", "scatter", "draws", "distribution", "exact"
+]
+Value = (
+    NoisyTable
+    | NoisyCells
+    | NoisyTotals
+    | NoisySuccesses
+    | NoisyMoment
+    | UrnDraws
+    | DrawnDistribution
+    | ExactStatistics
+)
 
-_WITHOUT_CELLS = ("totals", "scatter", "draws")
+_WITHOUT_CELLS = ("totals", "successes", "scatter", "draws", "exact")
 
 
 @dataclass(frozen=True)
@@ -34,10 +47,12 @@ class Measurement:
     Attributes:
         name: file name without ending; "" for single numbers, which stand in the manifest alone.
         kind: "table": a noisy count of every cell; "cells": of the cells that reached a public
-            threshold; "totals": nothing but totals; "sums": a noisy sum of (value - middle of the
-            bounds) in every cell; "scatter": a noisy sum of squares or products about the means of
+            threshold; "totals": nothing but totals; "successes": a noisy number of records with the
+            second level of a column; "sums": a noisy sum of (value - middle of the bounds) in every
+            cell; "scatter": a noisy sum of squares or products about the means of
             the cells; "draws": records drawn from rows and a prior; "distribution": counts that
-            the exponential mechanism chose.
+            the exponential mechanism chose; "exact": statistics without noise, which are not
+            published.
         columns: names of the table's columns.
         codes: mixed-radix number of each cell, ascending, the last column running fastest.
         counts: noisy count (or sum) of each of these cells.
@@ -47,8 +62,9 @@ class Measurement:
         stddev: standard deviation of the noise in one number, before any threshold.
         threshold: public threshold; None where every cell is released.
         entry: ledger entry that paid for it.
-        totals: what is released as single numbers: positive cells and positive mass; a scatter; the
-            prior weight of a cell, in records, the number of cells, and whether draws add weight.
+        totals: what is released as single numbers: positive cells and positive mass; successes; a
+            scatter; the prior weight of a cell, in records, the number of cells, and whether draws
+            add weight.
         of: the numeric columns that are summed.
         bins: bins of its numeric columns, where they are not those of the schema.
     """
@@ -164,8 +180,8 @@ class Measurement:
         )
 
 
-_BINNED = (NoisyTable, NoisyCells, NoisyMoment, UrnDraws)
-_COUNTED = (NoisyTable, NoisyCells, NoisyTotals)
+_BINNED = (NoisyTable, NoisyCells, NoisyMoment, UrnDraws, DrawnDistribution)
+_COUNTED = (NoisyTable, NoisyCells, NoisyTotals, DrawnDistribution)
 
 
 def _content(
@@ -173,21 +189,35 @@ def _content(
 ) -> tuple[Kind, NDArray[np.int64], NDArray[Any], dict[str, float] | None]:
     """Kind, codes and counts of cells, and single numbers."""
     none = np.zeros(0, dtype=np.int64)
+    if isinstance(value, ExactStatistics):
+        return "exact", none, none, None
+    if isinstance(value, NoisyTotals | NoisySuccesses | UrnDraws) or (
+        isinstance(value, NoisyMoment) and value.statistic == "scatter"
+    ):
+        kind, numbers = _numbers(value)
+        return kind, none, none, numbers
     if isinstance(value, NoisyCells):
         return "cells", value.codes, value.counts, None
-    if isinstance(value, NoisyTotals):
-        totals = {"positive_cells": value.positive_cells, "positive_mass": value.positive_mass}
-        return "totals", none, none, totals
-    if isinstance(value, UrnDraws):
-        prior = {"prior": float(value.prior), "cells": value.n_cells}
-        return "draws", none, none, {**prior, "reinforced": value.reinforced}
     if isinstance(value, NoisyMoment):
-        if value.statistic == "scatter":
-            return "scatter", none, none, {"scatter": float(value.values[0])}
         return "sums", np.arange(value.values.size, dtype=np.int64), value.values, None
     counts = value.counts.reshape(-1)
     codes = np.arange(counts.size, dtype=np.int64)
     return "table" if isinstance(value, NoisyTable) else "distribution", codes, counts, None
+
+
+def _numbers(
+    value: NoisyTotals | NoisySuccesses | UrnDraws | NoisyMoment,
+) -> tuple[Kind, dict[str, float]]:
+    """Kind and single numbers of what has no cells."""
+    if isinstance(value, NoisyTotals):
+        totals = {"positive_cells": value.positive_cells, "positive_mass": value.positive_mass}
+        return "totals", totals
+    if isinstance(value, NoisySuccesses):
+        return "successes", {"successes": value.successes}
+    if isinstance(value, NoisyMoment):
+        return "scatter", {"scatter": float(value.values[0])}
+    prior = {"prior": float(value.prior), "cells": value.n_cells}
+    return "draws", {**prior, "reinforced": value.reinforced}
 
 
 def _plain(bins: int | tuple[Any, ...]) -> Any:

@@ -20,6 +20,25 @@ _LAWS = {
     "discrete_laplace": "discrete Laplace (geometric) noise; scale b, P(x) ∝ exp(−|x|/b)",
     "lattice_laplace": "Laplace noise; scale b, density ∝ exp(−|x|/b)",
     "discrete_gaussian": "discrete Gaussian noise; scale σ², P(x) ∝ exp(−x²/2σ²)",
+    "laplace": "Laplace noise in floating point; scale b, density ∝ exp(−|x|/b)",
+    "truncated_laplace": "Laplace noise in floating point, redrawn until within limits; scale b",
+    "truncated_discrete_laplace": (
+        "discrete Laplace noise, redrawn until within limits and calibrated for that; scale b; not "
+        "centred near the limits"
+    ),
+    "Dirichlet–multinomial": (
+        "no noise is added: records are drawn by a Dirichlet–multinomial law; scale is the prior "
+        "weight of a cell, in records"
+    ),
+    "fixed prior": (
+        "no noise is added: records are drawn independently from rows and a prior; scale is the "
+        "prior weight of a cell, in records"
+    ),
+    "exponential_mechanism": (
+        "no noise is added: counts were chosen by the exponential mechanism, with probability "
+        "∝ exp(−d/scale) at a largest error d of a cumulative count; stddev is about that of one "
+        "cumulative count"
+    ),
     "none": "no noise",
 }
 

@@ -54,7 +54,7 @@ def decode(
         schema: what the states mean.
         rng: randomness for places within bins.
         values: numbers that are given, by column, each of shape (n,); used where the state is a
-            bin, and rounded to what the column holds.
+            bin, and rounded to what the column holds. NaN stands for one that is not given.
     """
     given = values or {}
     pairs = zip(schema.columns.items(), states, strict=True)
@@ -79,11 +79,7 @@ def _decode_column(
     codes = pl.Series([_as(code, dtype) for code in column.codes], dtype=dtype)
     ordinary = states < column.n_ordinary
     places = np.where(ordinary, states, 0)
-    if given is None:
-        numbers = _draw_numbers(column, places, rng)
-    else:
-        numbers = _given_numbers(column, places, given)
-    values = _numbers_as(numbers, column, dtype)
+    values = _numbers_as(_numbers(column, places, given, rng), column, dtype)
     if ordinary.all():
         return values.alias(name)
     absent = codes.gather(np.where(ordinary, 0, states - column.n_ordinary))
@@ -107,6 +103,23 @@ def _numbers_as(numbers: NDArray[np.float64], column: Column, dtype: pl.DataType
     else:
         values = pl.Series(numbers)
     return values.cast(dtype)
+
+
+def _numbers(
+    column: Column,
+    states: NDArray[np.integer[Any]],
+    given: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """The given numbers, and drawn ones where none is given."""
+    absent = np.ones(len(states), dtype=np.bool_) if given is None else np.isnan(given)
+    if given is not None and not absent.any():
+        return _given_numbers(column, states, given)
+    drawn = _draw_numbers(column, states, rng)
+    if given is None:
+        return drawn
+    chosen = np.where(absent, drawn, given)
+    return np.where(absent, drawn, _given_numbers(column, states, chosen))
 
 
 def _given_numbers(

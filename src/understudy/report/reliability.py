@@ -70,6 +70,8 @@ def _what(measurement: Measurement) -> str:
     """What was measured: the table, or what was summed over its cells."""
     if measurement.kind == "sums":
         return f"sum of {measurement.of[0]} by {times(measurement.columns)}"
+    if measurement.kind == "successes":
+        return f"successes of {measurement.columns[0]}"
     if measurement.kind == "scatter":
         return f"scatter of {' and '.join(dict.fromkeys(measurement.of))}"
     return times(measurement.columns)
@@ -84,8 +86,10 @@ def _kind_words(measurement: Measurement) -> str:
 _KIND_WORDS = {
     "table": "every cell",
     "totals": "totals only",
+    "successes": "one number",
     "sums": "sum in every cell",
     "scatter": "one number, pooled within cells",
+    "exact": "exact statistics, not published",
     "draws": "records drawn from rows and a prior",
     "distribution": "counts that the exponential mechanism chose",
 }

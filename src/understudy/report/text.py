@@ -20,6 +20,10 @@ _LAWS = {
     "discrete_laplace": "discrete Laplace (geometric)",
     "lattice_laplace": "Laplace",
     "discrete_gaussian": "discrete Gaussian",
+    "laplace": "Laplace, in floating point",
+    "truncated_laplace": "truncated Laplace, in floating point",
+    "truncated_discrete_laplace": "truncated discrete Laplace",
+    "exponential_mechanism": "exponential mechanism",
     "none": "no noise",
 }
 

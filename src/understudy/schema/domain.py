@@ -90,6 +90,38 @@ class Domain:
             mask[np.ix_(*index)] = False
         return mask
 
+    def cells(self, numbers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """The allowed cells with these numbers, counted in mixed-radix order past forbidden ones.
+
+        A uniform number thus becomes a uniform allowed cell, exactly.
+
+        Args:
+            numbers: from 0 to n_allowed − 1, shape (n,); n_allowed at most 2⁶².
+
+        Returns:
+            One array of states per column, each of shape (n,).
+        """
+        futures = self._futures([np.ones(size, dtype=object) for size in self.sizes])
+        ahead, live = numbers.copy(), np.zeros_like(numbers)
+        result: list[NDArray[np.int64]] = []
+        for j in range(len(self.sizes)):
+            distinct, by_state = self._signatures[j]
+            groups, later = sorted(futures[j]), sorted(futures[j + 1])
+            states, following = np.zeros_like(ahead), np.zeros_like(ahead)
+            for g in np.unique(live):
+                steps = [self._step(j, groups[g], signature) for signature in distinct]
+                known = [0 if s is None else int(futures[j + 1][s]) for s in steps]
+                cells = np.array(known, dtype=np.int64)[by_state]  # behind each state
+                ends, rows = np.cumsum(cells), np.flatnonzero(live == g)
+                chosen = np.searchsorted(ends, ahead[rows], side="right")
+                ahead[rows] -= ends[chosen] - cells[chosen]
+                states[rows] = chosen
+                places = np.array([-1 if s is None else later.index(s) for s in steps])
+                following[rows] = places[by_state[chosen]]
+            result.append(states)
+            live = following
+        return result
+
     def draw(
         self, n: int, uniforms: Uniforms, weights: Sequence[NDArray[np.float64]] | None = None
     ) -> list[NDArray[np.int64]]:

@@ -1,0 +1,104 @@
+"""Classical multiple synthesis: records from the posterior of a Bayesian model, without privacy.
+
+The baseline without privacy of the comparative study: the models and blocks of `modips`, given the
+exact sufficient statistics. Parameters are drawn once for each set, then records, so that the
+differences between sets show the uncertainty of the parameters (T = ū + b/m).
+
+* **Measures** exactly: the table of cells of each block, sums and scatters of its normal columns.
+* **Public**: schema, prior, blocks. The exact statistics are not published as such.
+* **Guarantee**: none. Records drawn from exact statistics reveal them in the long run. Needs
+  `allow_nonprivate`, and the release is stamped not private.
+* **Costs** one pass over the rows for all tables, and one for each block with normal columns.
+* **Choose it** only as a yardstick: what is lost beyond it is the price of privacy. **Do not**
+  publish from it.
+
+Sources: Rubin (1993); Raghunathan, Reiter & Rubin (2003); Reiter (2003); Bowen & Liu (2020), §3.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+from understudy.methods.base import Facts, PlannedTable
+from understudy.methods.blocks import BlocksMethod, Layout
+from understudy.methods.sufficient import Measured, block
+from understudy.models.blocks import Block, BlocksModel
+from understudy.models.model import Model
+from understudy.privacy.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.moments import planned_moments
+from understudy.privacy.values import NoisyTable
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultipleSynthesis(BlocksMethod):
+    """Configuration; those of blocks and models are in `BlocksMethod`.
+
+    Attributes:
+        sets: always "posterior": one fit, and parameters of its own for each set.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        name="multiple-synthesis",
+        title="Bayesian models given exact statistics; not private",
+        paper="Raghunathan, Reiter & Rubin (2003); Bowen & Liu (2020), §3.2",
+        guarantee="none",
+        data="categorical cells with normal numbers; wide tables in independent blocks",
+        cost="rows + cells · p² (p normal columns of a block)",
+        cost_class="fast",
+    )
+    private: ClassVar[bool] = False
+
+    sets: Literal["posterior"] = "posterior"
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """Exact tables of all blocks, then exact sums and scatters block by block."""
+        layouts = self.layouts(schema)
+        binned = schema.with_bins(self.bins(schema))
+        return (
+            *(_planned(one.columns) for one in layouts),
+            *(
+                _planned(step.moment.by, step.query, form="moments")
+                for one in layouts
+                if one.numbers
+                for step in planned_moments(binned, one.numbers, one.columns, spend=Fraction(1))
+            ),
+        )
+
+    def fit(self, gate: Gate, spend: Fraction) -> Model:
+        """Take the exact statistics of all blocks."""
+        schema, layouts = gate.schema, self.layouts(gate.schema)
+        binned = gate.rebinned(self.bins(schema))
+        tables = binned.reveal([one.columns for one in layouts])
+        blocks = [
+            self._block(binned, schema, one, table.value)
+            for one, table in zip(layouts, tables, strict=True)
+        ]
+        return BlocksModel(schema, tuple(blocks))
+
+    def _block(self, gate: Gate, schema: Schema, layout: Layout, table: NoisyTable) -> Block:
+        moments = gate.reveal_moments(layout.numbers, layout.columns) if layout.numbers else []
+        counts = table.counts[1] if layout.model == "bernoulli" else table.counts
+        measured = Measured(
+            counts=counts,
+            moments=[one.value for one in moments],
+            n_rows=int(table.counts.sum()),
+            exact=True,
+        )
+        return block(layout, schema, measured, self.prior)
+
+
+def _planned(columns: tuple[str, ...], query: str = "", *, form: str = "dense") -> PlannedTable:
+    return PlannedTable(
+        columns=columns,
+        n_cells=0,
+        share=Fraction(0),
+        noise="",
+        stddev=0.0,
+        noise_mass=0.0,
+        form=form,
+        query=query,
+    )

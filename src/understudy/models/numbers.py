@@ -1,0 +1,77 @@
+"""Numbers that a model draws itself: made to fit their column, and the states they lie in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.models.bayesian import Floats
+from understudy.schema import Continuous, Date, Integer
+
+_FINE = 2.0**-20  # step off a spike where no decimals are declared, in ranges
+
+
+@dataclass(frozen=True)
+class NumberLine:
+    """The ordinary states of a numeric column, in its own bins.
+
+    A drawn number is rounded to what the column holds and kept within the bounds. One that then
+    falls on a spike is moved by the least step towards the middle: whether a record sits on a
+    spike is decided by its cell, so a number drawn for the bin must not add to the spike.
+
+    Attributes:
+        column: as the schema declares it.
+
+    Example:
+        >>> line = NumberLine(Integer(kind="integer", lower=0, upper=9, bins=2, spikes=(0,)))
+        >>> settled = line.settle(np.array([-3.0, 0.4, 4.4, 12.0]))
+        >>> settled.tolist(), line.states(settled).tolist()
+        ([1.0, 1.0, 4.0, 9.0], [1, 1, 1, 2])
+    """
+
+    column: Integer | Continuous | Date
+
+    def settle(self, numbers: Floats) -> Floats:
+        """Round, keep within the bounds, step off spikes; shape (n,)."""
+        settled = self._rounded(numbers)
+        for _ in range(len(self._spikes)):
+            on = np.isin(settled, self._spikes)
+            if not on.any():
+                break
+            settled[on] = self._rounded(settled[on] + self._inwards(settled[on]))
+        return settled
+
+    def states(self, numbers: Floats) -> NDArray[np.int64]:
+        """State of each settled number, shape (n,)."""
+        lows, places = self._starts
+        states = places[np.clip(np.searchsorted(lows, numbers, side="right") - 1, 0, None)]
+        for k, one in enumerate(self.column.intervals):
+            if one.spike:  # only where there is no number but spikes
+                states[numbers == one.low] = k
+        return states
+
+    @cached_property
+    def _decimals(self) -> int | None:
+        return self.column.decimals if isinstance(self.column, Continuous) else 0
+
+    @cached_property
+    def _spikes(self) -> Floats:
+        return np.array([one.low for one in self.column.intervals if one.spike])
+
+    @cached_property
+    def _starts(self) -> tuple[Floats, NDArray[np.int64]]:
+        """Where bins begin, ascending, and their states."""
+        bins = [(one.low, k) for k, one in enumerate(self.column.intervals) if not one.spike]
+        return np.array([low for low, _ in bins]), np.array([k for _, k in bins])
+
+    def _rounded(self, numbers: Floats) -> Floats:
+        rounded = numbers if self._decimals is None else np.round(numbers, self._decimals)
+        return np.clip(rounded, *self.column.bounds)
+
+    def _inwards(self, numbers: Floats) -> Floats:
+        low, high = self.column.bounds
+        step = (high - low) * _FINE if self._decimals is None else 10.0**-self._decimals
+        return np.where(numbers > (low + high) / 2, -step, step)
