@@ -144,7 +144,7 @@ def exposers(modules: Sources) -> list[str]:
         if room(module) not in {"privacy", "evaluation"}
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
-        and (node.attr == "expose" or node.attr.startswith(("_Gate__", "_Confidential__")))
+        and (node.attr == "expose" or node.attr.startswith(("_secret_", "_Confidential__")))
     ]
 
 
@@ -244,7 +244,7 @@ PLANTED = {
     exposers: [
         ("understudy.pipeline", "rows.total().expose()"),
         ("understudy.engine.x", "f = value.expose"),
-        ("understudy.methods.x", "gate._Gate__engine.count([])"),
+        ("understudy.methods.x", "gate._secret_engine.count([])"),
     ],
     picklers: [
         ("understudy.release.x", "import pickle"),

@@ -403,7 +403,7 @@ def test_each_statistic_is_a_step_of_the_ledger_and_a_measurement_as_planned():
 
 def test_the_ledger_is_charged_before_the_engine_is_asked_and_nothing_is_asked_in_vain():
     gate = door(ALL_RECORDS)
-    engine = gate._Gate__engine
+    engine = gate._secret_engine
     ask, paid = engine.sums, []
     engine.sums = lambda *places: (paid.append(len(gate.ledger)), ask(*places))[1]
     gate.moments(["x"], ["cell"], spend=F(1))

@@ -28,7 +28,7 @@ all of them, then a uniform path within band t.
 relative width 2/G: draw a block with weight N(t₁)·(w(t₀) - w(t₁ + 1)), a level t within it with
 weight w(t) - w(t + 1), a uniform path within band t₁, and accept it if D(y) ≤ t, else begin again.
 An accepted y has weight Σ over t ≥ D(y) of N(t₁)·(w(t) - w(t + 1))/N(t₁), which is the mixture,
-whatever the blocks are. About one in three is accepted, and about G/2 + (G/2)·log(T/G) bands are
+whatever the blocks are. A third or more are accepted, and about G/2 + (G/2)·log(T/G) bands are
 counted instead of T.
 
 **The cap.** The path min(N, n) itself has distance 0, and there are C = C(n + G, G) candidates, so
@@ -114,12 +114,8 @@ def require_drawable(
         )
     if n_rows is None:
         return
-    typical = 4 * n_cells / epsilon
-    if (
-        highest_level(n_cells, n_rows, epsilon)
-        < min(typical, needed_level(n_cells, n_rows, epsilon))
-        and typical < n_rows
-    ):
+    far, cap = 4 * n_cells / epsilon, highest_level(n_cells, n_rows, epsilon)
+    if cap < needed_level(n_cells, n_rows, epsilon) and cap < far < n_rows:
         raise MethodError(
             f"The line of {names} has {n_cells:,} cells, too many to be drawn from at this budget "
             "in reasonable time; take coarser bins, fewer columns or a larger epsilon."

@@ -16,7 +16,7 @@ from understudy.report.accuracy import (
     n_measured,
     noisy_total,
 )
-from understudy.report.text import law_words, times
+from understudy.report.text import law_words, number, times
 from understudy.schema import Schema
 
 _SHARES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
@@ -41,7 +41,7 @@ class MeasurementRow:
     kind: str
     cells: int
     noise: str
-    stddev: float
+    stddev: float | None
     total: float | None
     relevant: float | None
     above: int | None
@@ -59,7 +59,7 @@ def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
         kind=_kind_words(measurement),
         cells=n_measured(measurement, schema),
         noise=law_words(measurement.law),
-        stddev=stddev,
+        stddev=None if measurement.kind in ("draws", "exact") else stddev,
         total=total if counted else None,
         relevant=relevant if relevant is not None and relevant <= 1 else None,
         above=int(np.sum(np.asarray(measurement.counts) > 2 * stddev)) if counted else None,
@@ -140,7 +140,20 @@ def _sentences(release: Release, noisy: Sequence[Measurement], total: float | No
             found.append(_noise_mass(one, release.manifest.n_rows))
         if one.kind == "cells":
             found.append(_filtered(one, release))
+    found += [_from_prior(one, release) for one in release.measurements if one.kind == "draws"][:1]
     return found
+
+
+def _from_prior(measurement: Measurement, release: Release) -> str:
+    urn, n_rows = measurement.totals or {}, release.manifest.n_rows
+    mass = urn["prior"] * urn["cells"]
+    share = mass / (mass + n_rows)
+    return (
+        f"Each of {urn['cells']:,} cells has a prior weight of {number(urn['prior'])} records, so "
+        f"about {100 * share:.{0 if share < 0.99 else 2}f} % of the records of a set were drawn "
+        "evenly over all cells, and the others from the rows. Shares are pulled towards an even "
+        "spread by that much, however many rows there are."
+    )
 
 
 def _distinguishable(noisy: Sequence[Measurement], schema: Schema) -> str:

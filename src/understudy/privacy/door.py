@@ -1,0 +1,263 @@
+"""The door that every verb of the gate goes through: ledger, budget, views, and the promise."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Self
+
+from understudy.engine import Engine
+from understudy.errors import MethodError, NotPrivateError
+from understudy.privacy.budget import Budget, Neighbours, decimal_down
+from understudy.privacy.calibration import (
+    LawName,
+    calibrate,
+)
+from understudy.privacy.guarantee import Guarantee, Kind, drafted_leaks, public_inputs
+from understudy.privacy.laws import NoiseLaw
+from understudy.privacy.ledger import Entry, Ledger
+from understudy.privacy.noise import (
+    Law,
+    Mode,
+    count_sensitivity,
+    words,
+)
+from understudy.privacy.randomness import Randomness
+from understudy.privacy.selection import selection_epsilon
+from understudy.privacy.tables import MAX_CELLS
+from understudy.privacy.values import (
+    NO_NOISE,
+    Bins,
+    DrawnDistribution,
+    ExactStatistics,
+    NoisyCells,
+    NoisyMoment,
+    NoisySuccesses,
+    NoisyTable,
+    NoisyTotals,
+    Released,
+    UrnDraws,
+)
+from understudy.schema import Domain, Schema
+
+Measured = Released[
+    NoisyTable
+    | NoisyCells
+    | NoisyTotals
+    | NoisySuccesses
+    | NoisyMoment
+    | UrnDraws
+    | DrawnDistribution
+    | ExactStatistics
+]
+
+
+class Door:
+    """What the verbs of the gate share.
+
+    Args:
+        engine: the rows.
+        budget: all that may be spent.
+        randomness: source of the noise; one that is not secure makes the release not private.
+        allow_nonprivate: permit exact statistics to leave, which makes the release not private.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        budget: Budget,
+        randomness: Randomness,
+        *,
+        allow_nonprivate: bool = False,
+    ) -> None:
+        self._secret_engine = engine
+        self._secret_randomness = randomness
+        self._allow_nonprivate = allow_nonprivate
+        self._ledger = Ledger(budget)
+        self._measured: list[Measured] = []
+        self._conditions: list[str] = []
+        self._leaks: list[str] = []
+        self._rows: list[Released[int]] = []
+        self._bins: Bins = {}
+        self._views: dict[str, Self] = {}
+        self.budget = budget
+        self.schema: Schema = engine.schema
+        self.neighbours: Neighbours = engine.schema.neighbours
+
+    def __repr__(self) -> str:
+        return f"Gate({self.budget.unit} left: {decimal_down(self.remaining)})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("A gate cannot be copied or pickled: it would spend its budget twice.")
+
+    # --- what is public about it ----------------------------------------------------------------
+
+    @property
+    def ledger(self) -> tuple[Entry, ...]:
+        """Every step so far."""
+        return self._ledger.entries
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """Every noisy table given out so far; what a release publishes in `noisy/`."""
+        return tuple(self._measured)
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left, in the budget's unit."""
+        return self._ledger.remaining
+
+    @property
+    def n_rows(self) -> Released[int]:
+        """Number of rows, as declared or as bought.
+
+        Raises:
+            MethodError: it is private and was not bought yet.
+        """
+        if self.schema.rows == "public":
+            return self._declared_rows()
+        if not self._rows:
+            raise MethodError("The number of rows is private and was not bought yet.")
+        return self._rows[-1]
+
+    def rebinned(self, bins: Bins) -> Self:
+        """The same door, seen through other bins: it shares ledger, budget and measurements.
+
+        Args:
+            bins: numeric column → number of bins of equal width, or all edges; public or released.
+
+        Raises:
+            SchemaError: bins that do not fit their column.
+        """
+        if not bins:
+            return self
+        key = repr(sorted(bins.items()))
+        if key not in self._views:
+            schema = self.schema.with_bins(bins)
+            view = object.__new__(type(self))
+            view.__dict__.update(self.__dict__)
+            view.schema, view._bins, view._views = schema, {**self._bins, **bins}, {}
+            view._secret_engine = self._secret_engine.recoded(schema)
+            self._views[key] = view
+        return self._views[key]
+
+    def require(self, spend: Fraction) -> None:
+        """Refuse what the budget cannot pay, before the first of several steps is paid.
+
+        Raises:
+            InsufficientBudgetError: more than is left.
+        """
+        self._ledger.require(spend)
+
+    # --- the promise ----------------------------------------------------------------------------
+
+    def guarantee(self) -> Guarantee:
+        """What may be promised about everything given out so far: the stated budget."""
+        approximate = self.budget.accounting == "zcdp"
+        kind: Kind = "approximate" if approximate else "pure"
+        promise = Guarantee(
+            kind="conditional" if self._leaks else kind,
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            rho=self.budget.amount if approximate else None,
+            neighbours=self.neighbours,
+            public_inputs=public_inputs(self.schema),
+            conditions=tuple(self._conditions),
+            leaks=(*drafted_leaks(self.schema), *self._leaks),
+        )
+        if any(entry.spent is None for entry in self.ledger):
+            promise = promise.not_private("Exact statistics of the rows were published.")
+        if not self._secret_randomness.secure:
+            promise = promise.not_private("Its noise was drawn from a seed, so it can be removed.")
+        return promise
+
+    # --- for the verbs --------------------------------------------------------------------------
+
+    def _places(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        index = {name: j for j, name in enumerate(self.schema.names)}
+        unknown = [name for name in names if name not in index]
+        if unknown:
+            raise MethodError(f"There is no column {unknown[0]!r} in the schema.")
+        return tuple(index[name] for name in names)
+
+    def _sparse_domain(self, columns: tuple[str, ...]) -> Domain:
+        domain = self.schema.domain.project(self._places(columns))
+        if domain.n_cells > 2**62:
+            raise MethodError(
+                f"The full table has about 10^{math.log10(domain.n_cells):.0f} cells, more than "
+                "2^62, which 64-bit codes cannot number; take the method independent, or coarser "
+                "bins and fewer columns."
+            )
+        return domain
+
+    def _calibrate(self, law: LawName, spend: Fraction) -> NoiseLaw:
+        self._ledger.require(spend)
+        return calibrate(
+            law, spend=spend, accounting=self.budget.accounting, neighbours=self.neighbours
+        )
+
+    def _require_permission(self) -> None:
+        if not self._allow_nonprivate:
+            raise NotPrivateError(
+                "This method publishes exact statistics; it needs "
+                "allow_nonprivate=True, and its release is stamped not private."
+            )
+
+    def _selection_epsilon(self, spend: Fraction) -> Fraction:
+        """ε of an exponential mechanism that costs `spend`."""
+        self._ledger.require(spend)
+        return selection_epsilon(spend, self.budget.accounting)
+
+    def _charge(
+        self,
+        spend: Fraction,
+        mechanism: str,
+        query: str,
+        law: Law,
+        cells: int,
+        *,
+        mode: Mode = "strict",
+    ) -> int:
+        """Pay for noise on a contingency table; the number of the ledger entry."""
+        return self._ledger.charge(
+            spend,
+            mechanism,
+            query,
+            sensitivity=count_sensitivity(law, self.neighbours, mode),
+            noise=words(law),
+            cells=cells,
+        )
+
+    def _declared_rows(self) -> Released[int]:
+        assert self.schema.n_rows is not None
+        return Released(self.schema.n_rows, NO_NOISE, "declared", 0)
+
+    def _bins_of(self, columns: tuple[str, ...]) -> Bins:
+        return {name: bins for name, bins in self._bins.items() if name in columns}
+
+    def _under(self, condition: str) -> None:
+        if condition not in self._conditions:
+            self._conditions.append(condition)
+
+    def _concede(self, leak: str) -> None:
+        """Say what a published form of a mechanism leaves in; the promise then is conditional."""
+        if leak not in self._leaks:
+            self._leaks.append(leak)
+
+
+def query_of(columns: tuple[str, ...]) -> str:
+    """A table in the words of the ledger."""
+    return "counts by " + " × ".join(columns) if columns else "count"
+
+
+def require_dense(names: tuple[str, ...], domain: Domain) -> None:
+    """Refuse a table too large to be written out.
+
+    Raises:
+        MethodError: more cells than `MAX_CELLS`.
+    """
+    if domain.n_cells > MAX_CELLS:
+        raise MethodError(
+            f"The table of {', '.join(names)} has {domain.n_cells:,} cells, too many to write out "
+            f"(at most {MAX_CELLS:,}); take a filtered or lazy form, or coarser bins."
+        )

@@ -1,0 +1,241 @@
+"""Verbs whose answer is drawn: records, distributions, a choice among candidates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeVar
+
+from understudy.errors import MethodError
+from understudy.privacy.budget import split
+from understudy.privacy.calibration import (
+    noise_of,
+)
+from understudy.privacy.distribution import ROUNDING as DISTANCE_ROUNDING
+from understudy.privacy.distribution import (
+    CumulativeDistribution,
+    describe_distance,
+    drawn_distribution,
+    line_query,
+    noise_of_distance,
+    require_drawable,
+)
+from understudy.privacy.door import Door, query_of
+from understudy.privacy.empty_cells import ROUNDING
+from understudy.privacy.laws import DiscreteGaussian
+from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
+from understudy.privacy.scores import SCORES, Score
+from understudy.privacy.selection import select
+from understudy.privacy.urn import (
+    Urn,
+    describe_urn,
+    prior_weight,
+    urn_epsilon,
+    urn_noise,
+    urn_query,
+    urn_records,
+)
+from understudy.privacy.values import (
+    NO_NOISE,
+    DrawnDistribution,
+    Records,
+    Released,
+    UrnDraws,
+)
+
+C = TypeVar("C")
+
+
+class Drawing(Door):
+    """Draws from mechanisms in which drawing is the mechanism."""
+
+    def records(
+        self, specification: LazyTable, *, n_rows: int, spend: Fraction
+    ) -> Released[Records]:
+        """Synthetic records from a mechanism in which drawing them is the mechanism.
+
+        Args:
+            specification: a named mechanism and its public parameters.
+            n_rows: how many; public or released.
+            spend: cost of all of them together.
+
+        Raises:
+            MethodError: a table too large for it.
+            InsufficientBudgetError: more than is left.
+        """
+        columns = specification.columns
+        domain = self._sparse_domain(columns)
+        noise = self._calibrate(specification.law, spend)
+        if isinstance(noise, DiscreteGaussian):
+            raise MethodError("A lazy table needs geometric or laplace noise.")
+        require_tokens_fit(domain, noise)
+        entry = self._charge(
+            spend, "lazy noisy table", query_of(columns), noise, domain.n_allowed + 1
+        )
+        self._under(ROUNDING)
+        exact = self._secret_engine.occupied(self._places(columns)).expose()
+        drawn, totals = lazy_records(
+            exact, columns, domain, noise, n_rows=n_rows, randomness=self._secret_randomness
+        )
+        self._measured.append(Released(totals, noise_of(noise), "lazy noisy table", entry))
+        return Released(drawn, noise_of(noise), "lazy noisy table", entry)
+
+    def posterior(self, specification: Urn, *, n_rows: int, spend: Fraction) -> Released[Records]:
+        """Synthetic records from a posterior predictive law that is itself the mechanism.
+
+        Proof: `understudy.privacy.urn`. The prior weight follows from `n_rows` and `spend`.
+
+        Args:
+            specification: a named mechanism and its public parameters.
+            n_rows: how many; public or released.
+            spend: cost of all of them together.
+
+        Raises:
+            MethodError: more than 2⁶² cells.
+            InsufficientBudgetError: more than is left.
+        """
+        columns, reinforced = specification.columns, specification.reinforced
+        domain = self._sparse_domain(columns)
+        self._ledger.require(spend)
+        epsilon = urn_epsilon(spend, self.budget.accounting)
+        prior = prior_weight(n_rows, epsilon, reinforced=reinforced)
+        entry = self._ledger.charge(
+            spend,
+            "urn draws",
+            urn_query(columns),
+            sensitivity="one record of weight 1",
+            noise=describe_urn(epsilon, reinforced=reinforced),
+            cells=domain.n_allowed,
+        )
+        exact = self._secret_engine.occupied(self._places(columns)).expose()
+        drawn = urn_records(
+            exact, domain, prior, n_rows, reinforced=reinforced, randomness=self._secret_randomness
+        )
+        noise = urn_noise(prior, reinforced=reinforced)
+        urn = UrnDraws(columns, prior, domain.n_allowed, reinforced, self._bins_of(columns))
+        self._measured.append(Released(urn, noise, "urn draws", entry))
+        return Released(drawn, noise, "urn draws", entry)
+
+    def choose(
+        self,
+        candidates: Sequence[C],
+        score: Score,
+        *,
+        spend: Fraction,
+        feasible: Callable[[C], bool] | None = None,
+    ) -> Released[C]:
+        """One candidate, by the exponential mechanism; only the winner leaves.
+
+        Args:
+            candidates: public; as many as the score has values.
+            score: one of the named scores.
+            spend: cost.
+            feasible: a public rule; infeasible candidates are passed over inside the mechanism.
+
+        Raises:
+            MethodError: no candidate, or none that is feasible (a public fact).
+            InsufficientBudgetError: more than is left.
+        """
+        if not isinstance(score, SCORES):
+            raise MethodError(
+                f"{type(score).__name__} is not among the named scores; a score sees "
+                "the rows and needs a proof in privacy/scores.py."
+            )
+        if not candidates:
+            raise MethodError("There is no candidate to choose from.")
+        monotone = score.monotone and self.neighbours == "add_remove"
+        sensitivity = score.sensitivity(self.neighbours)
+        self._ledger.require(spend)
+        epsilon = self._selection_epsilon(spend)
+        entry = self._ledger.charge(
+            spend,
+            "exponential mechanism",
+            f"one of {len(candidates)} candidates by {type(score).__name__}",
+            sensitivity=f"score: {sensitivity}{', monotone' * monotone}",
+            noise="",
+            cells=1,
+        )
+        values = score.evaluate(self._secret_engine.count(score.queries()).expose())
+        if len(values) != len(candidates):
+            raise MethodError("The score does not have one value per candidate.")
+        rule = None if feasible is None else lambda k: feasible(candidates[k])
+        winner = select(
+            values,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            monotone=monotone,
+            feasible=rule,
+            source=self._secret_randomness,
+        )
+        if winner is None:
+            raise MethodError("No candidate is feasible; widen the public limit.")
+        return Released(candidates[winner], NO_NOISE, "exponential mechanism", entry)
+
+    def draw(
+        self,
+        lines: Sequence[CumulativeDistribution],
+        *,
+        spend: Fraction,
+        weights: Sequence[int | Fraction] | None = None,
+    ) -> list[Released[DrawnDistribution]]:
+        """Distributions, each chosen among all by its Kolmogorov–Smirnov distance from the rows.
+
+        Args:
+            lines: named mechanisms, each with its line of cells.
+            spend: cost of all of them together.
+            weights: how the cost is divided among them; evenly if None.
+
+        Raises:
+            MethodError: too many cells, or a number of rows that is neither known nor limited.
+            InsufficientBudgetError: more than is left.
+        """
+        places = [self._places(line.columns) for line in lines]
+        domains = [self.schema.domain.project(place) for place in places]
+        self._ledger.require(spend)
+        shares = split(spend, weights or [1] * len(lines))
+        epsilons = [self._selection_epsilon(share) for share in shares]
+        for line, domain, epsilon in zip(lines, domains, epsilons, strict=True):
+            require_drawable(line.columns, domain, None, epsilon)
+        n_rows, margin = self._at_most()
+        entries = [
+            self._ledger.charge(
+                share,
+                "exponential mechanism",
+                line_query(line.columns),
+                sensitivity="distance: 1",
+                noise=describe_distance(epsilon),
+                cells=domain.n_allowed,
+            )
+            for line, domain, share, epsilon in zip(lines, domains, shares, epsilons, strict=True)
+        ]
+        self._under(DISTANCE_ROUNDING)
+        exact = self._secret_engine.count(places).expose()
+        released = []
+        for line, domain, epsilon, table, entry in zip(
+            lines, domains, epsilons, exact, entries, strict=True
+        ):
+            drawn = drawn_distribution(
+                table,
+                line.columns,
+                domain,
+                n_rows=n_rows,
+                margin=margin,
+                epsilon=epsilon,
+                randomness=self._secret_randomness,
+            )
+            drawn = replace(drawn, bins=self._bins_of(line.columns))
+            noise = noise_of_distance(epsilon, domain.n_allowed)
+            released.append(Released(drawn, noise, "exponential mechanism", entry))
+        self._measured.extend(released)
+        return released
+
+    def _at_most(self) -> tuple[int, int]:
+        """A public or released number of rows, and by how many it may be too small."""
+        limit = self.schema.row_limit
+        if limit is not None and not self._rows:
+            return limit, 0
+        rows = self.n_rows
+        margin = math.ceil(4 * rows.noise.stddev)
+        return rows.value, margin if limit is None else min(margin, limit - rows.value)
