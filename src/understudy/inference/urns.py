@@ -201,7 +201,7 @@ def estimate_draws(estimand: Estimand, release: Release) -> Counted:
     counts = np.mean([_counts(table, release.schema, estimand) for table in release.tables], axis=0)
     found, totals = urn_ratios(counts, urns, scores)
     absent = scores.quantity == ABSENT
-    share = 1 - counts.sum() / urns.n_rows
+    share = np.maximum(1 - counts.sum() / urns.n_rows, 0)  # it may be 0 but for rounding
     # The records with an absent value, as if they lay in one cell.
     variance = urns.spread * share * (1 - share) + urns.rows_variance * share**2
     return Counted(

@@ -35,6 +35,7 @@ class Independent(Method):
     """Configuration.
 
     Attributes:
+        sets: "free" or "split".
         law: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
     """
 
@@ -48,6 +49,7 @@ class Independent(Method):
         cost_class="fast",
     )
 
+    sets: Literal["free", "split"] = "free"
     law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:

@@ -10,8 +10,8 @@
   four million cells and filtered beyond.
 * **Measures** one table over all columns, and the out-of-domain count.
 * **Public**: the schema with its structural zeros; the threshold.
-* **Guarantee**: pure ε-DP, both neighbouring relations. Skipping empty cells would reveal which
-  combinations occur and has no finite ε; no form does it.
+* **Guarantee**: pure ε-DP, both neighbouring relations; conditional in paper mode. Skipping empty
+  cells would reveal which combinations occur and has no finite ε; no form does it.
 * **Costs**: K cells (dense); occupied cells and records (filtered, lazy), up to 2⁶² cells.
 * **Choose it** for few columns or small tables, where it keeps every association. **Do not**
   choose it when the noise mass that `plan` shows exceeds the number of records.
@@ -37,6 +37,7 @@ from understudy.privacy.filtered import threshold_for
 from understudy.privacy.gate import Gate
 from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.lazy import LazyTable
+from understudy.privacy.noise import Mode
 from understudy.privacy.tables import MAX_CELLS
 from understudy.privacy.values import Records, Released
 from understudy.schema import Schema
@@ -55,22 +56,27 @@ class Laplace(Method):
         threshold: public threshold of the filtered form, in records; None derives it from the
             number of cells and `spurious`.
         spurious: how many empty cells may survive the threshold on average.
+        sets: "free" or "split".
+        mode: "strict", or "paper" for the noise as published: continuous, and of scale 1/ε although
+            the number of rows is public.
     """
 
     facts: ClassVar[Facts] = Facts(
         name="laplace",
         title="noise on every cell of the full table",
         paper="Bowen & Liu (2020), §3.1.1",
-        guarantee="pure ε; add/remove and replace",
+        guarantee="pure ε; add/remove and replace (conditional in paper mode)",
         data="few columns; filtered and lazy up to 2⁶² cells",
         cost="cells (dense), occupied cells + records (filtered, lazy)",
         cost_class="fast",
     )
 
+    sets: Literal["free", "split"] = "free"
     form: Literal["auto", "dense", "filtered", "lazy"] = "auto"
     law: Literal["geometric", "laplace"] = "geometric"
     threshold: Annotated[int, Field(ge=1)] | None = None
     spurious: Annotated[float, Field(gt=0)] = 10.0
+    mode: Mode = "strict"
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table over all columns."""
@@ -78,7 +84,14 @@ class Laplace(Method):
         form = self._form(schema)
         threshold = self._threshold(schema, spend, budget) if form == "filtered" else None
         table = planned(
-            schema, schema.names, spend, budget, self.law, form=form, threshold=threshold
+            schema,
+            schema.names,
+            spend,
+            budget,
+            self.law,
+            form=form,
+            threshold=threshold,
+            mode=self.mode,
         )
         return (table,)
 
@@ -94,7 +107,7 @@ class Laplace(Method):
             threshold = self._threshold(schema, spend, gate.budget)
             cells = gate.count_above(schema.names, threshold, spend=spend, law=self.law)
             return TableModel.sparse(cells.value, schema.domain)
-        (table,) = gate.count([schema.names], spend=spend, law=self.law)
+        (table,) = gate.count([schema.names], spend=spend, law=self.law, mode=self.mode)
         return TableModel.dense(table.value, schema.domain)
 
     def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
@@ -104,6 +117,8 @@ class Laplace(Method):
         return gate.records(table, n_rows=n_rows, spend=spend)
 
     def _form(self, schema: Schema) -> str:
+        if self.mode == "paper":
+            return "dense"
         if self.form != "auto":
             return self.form
         return "dense" if schema.domain.n_cells <= DENSE_CELLS else "filtered"
@@ -111,6 +126,8 @@ class Laplace(Method):
     def _require(self, schema: Schema, budget: Budget) -> None:
         if budget.accounting != "pure":
             raise MethodError(f"{self.facts.name} gives a pure guarantee; leave delta at 0.")
+        if self.mode == "paper" and self.form not in ("auto", "dense"):
+            raise MethodError("mode=paper writes the whole table out; leave form at dense.")
         if self.threshold is not None and self._form(schema) != "filtered":
             raise MethodError("The option threshold belongs to form=filtered; set both.")
         if schema.domain.n_cells > MOST_CELLS:

@@ -28,13 +28,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.errors import MethodError
-from understudy.methods.base import Facts, PlannedTable, planned
+from understudy.methods.base import Facts, PlannedTable
 from understudy.methods.binning import Binned
 from understudy.methods.laplace import Laplace
-from understudy.models import Model, TableModel
 from understudy.privacy.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.schema import Schema
 
 
@@ -50,7 +47,7 @@ class PerturbedHistogram(Binned, Laplace):
         name="perturbed-histogram",
         title="noise on every bin, numbers uniform within",
         paper="Wasserman & Zhou (2010); Bowen & Liu (2020), §3.1.2",
-        guarantee="pure ε; add/remove and replace",
+        guarantee="pure ε; add/remove and replace (conditional in paper mode)",
         data="few columns, numeric or mixed",
         cost="cells (dense), occupied cells + records (filtered, lazy)",
         cost_class="fast",
@@ -60,24 +57,4 @@ class PerturbedHistogram(Binned, Laplace):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table over all columns, in the chosen bins."""
-        binned = self.binned(schema)
-        if self.mode == "strict":
-            return super().plan(binned, spend, budget)
-        self._require(binned, budget)
-        return (planned(binned, binned.names, spend, budget, self.law, mode="paper"),)
-
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure the full table in the bins that `setup` chose."""
-        if self.mode == "strict":
-            return super().fit(gate, spend)
-        self._require(gate.schema, gate.budget)
-        (table,) = gate.count([gate.schema.names], spend=spend, law=self.law, mode="paper")
-        return TableModel.dense(table.value, gate.schema.domain)
-
-    def _form(self, schema: Schema) -> str:
-        return "dense" if self.mode == "paper" else super()._form(schema)
-
-    def _require(self, schema: Schema, budget: Budget) -> None:
-        if self.mode == "paper" and self.form not in ("auto", "dense"):
-            raise MethodError("mode=paper writes the whole table out; leave form at dense.")
-        super()._require(schema, budget)
+        return super().plan(self.binned(schema), spend, budget)

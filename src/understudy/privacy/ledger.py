@@ -19,7 +19,8 @@ class Entry:
         mechanism: what was run (a named mechanism in `understudy.privacy`).
         query: what was asked, in words; public.
         accounting: unit of `spent`: pure ε, or ρ of zCDP.
-        spent: cost in that unit; None stands for an infinite one.
+        spent: cost in that unit; None stands for an infinite one, 0 for what a published form of a
+            method leaves in, unpaid.
         sensitivity: by how much a neighbouring table can change the answer, in the norm of the
             mechanism, in words and numbers.
         noise: law of the noise with its exact parameter, or "".
@@ -112,6 +113,25 @@ class Ledger:
         """
         if amount is not None:
             self.require(amount)
+        return self._write(mechanism, query, amount, sensitivity, noise, cells)
+
+    def leave_in(self, mechanism: str, query: str, cells: int) -> int:
+        """Write down what a published form of a method reads off the rows without paying.
+
+        Returns:
+            The number of the entry.
+        """
+        return self._write(mechanism, query, Fraction(0), "not bounded", "none: unpaid", cells)
+
+    def _write(
+        self,
+        mechanism: str,
+        query: str,
+        amount: Fraction | None,
+        sensitivity: str,
+        noise: str,
+        cells: int,
+    ) -> int:
         number = len(self._entries) + 1
         accounting = self.budget.accounting
         self._entries.append(

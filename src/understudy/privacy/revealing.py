@@ -89,9 +89,11 @@ class Revealing(Door):
         self._concede(UNPAID)
         found = {}
         for name, place in zip(names, places, strict=True):
+            query = f"standard deviation of {name}"
+            entry = self._ledger.leave_in("exact deviation", query, cells=1)
             sums = self._secret_engine.sums((place,), (place,)).expose()
             exact = standard_deviation(sums, self.schema.columns[name])
-            found[name] = Released(exact, NO_NOISE, "exact deviation", 0)
+            found[name] = Released(exact, NO_NOISE, "exact deviation", entry)
         return found
 
     def _used(self, columns: Sequence[tuple[str, ...]], entries: Sequence[int]) -> None:

@@ -1,0 +1,87 @@
+"""Methods as published: what they leave in is stated and stamped, wherever a reader looks."""
+
+import polars as pl
+import pytest
+
+import understudy as us
+from understudy.privacy.deviations import UNPAID
+from understudy.privacy.moments import ONE_CELL
+from understudy.privacy.noise import FLOATING, HALVED, UNCALIBRATED
+
+COLUMNS = """
+[columns.sick]
+kind = "boolean"
+source = "codebook"
+reviewed = true
+[columns.x]
+kind = "continuous"
+lower = 0
+upper = 10
+bins = 4
+source = "codebook"
+reviewed = true
+[columns.y]
+kind = "continuous"
+lower = 0
+upper = 1
+bins = 2
+source = "codebook"
+reviewed = true
+"""
+FRAME = pl.DataFrame(
+    {"sick": [True, False] * 20, "x": [k / 4 for k in range(40)], "y": [k / 40 for k in range(40)]}
+)
+CASES = [
+    ("laplace", {}, {FLOATING, HALVED}),
+    ("perturbed-histogram", {}, {FLOATING, HALVED}),
+    ("perturbed-histogram", {"bins": "scott"}, {FLOATING, HALVED, UNPAID}),
+    ("smoothed-histogram", {"bins": "scott"}, {UNPAID}),
+    ("modips", {}, {FLOATING, HALVED, ONE_CELL}),
+    ("modips", {"bounds": "truncate"}, {FLOATING, HALVED, ONE_CELL, UNCALIBRATED}),
+]
+
+
+def schema(rows):
+    return us.Schema.loads(("rows = 'public'\nn_rows = 40" if rows == "public" else "") + COLUMNS)
+
+
+def release(method, options, rows="public", **more):
+    more = {"epsilon": 3, "sets": 2, **more}
+    return us.synthesize(FRAME, schema(rows), method=method, options=options, **more)
+
+
+@pytest.mark.parametrize(("method", "options", "leaks"), CASES)
+def test_what_a_published_form_leaves_in_is_stamped(method, options, leaks, tmp_path):
+    found = release(method, {**options, "mode": "paper"})
+    promise = found.guarantee
+    assert promise.kind == "conditional"
+    assert set(promise.leaks) == leaks
+    again = us.Release.load(found.save(tmp_path / "release"))
+    assert again.guarantee == promise
+    page = (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
+    for leak in leaks:
+        assert leak in promise.statement
+        assert leak.partition("(")[0] in page.replace("&#39;", "'")
+
+
+@pytest.mark.parametrize(("method", "options", "leaks"), CASES)
+def test_the_strict_form_leaves_nothing_in(method, options, leaks):
+    assert leaks
+    found = release(method, options)
+    assert found.guarantee.kind == "pure"
+    assert found.guarantee.leaks == ()
+
+
+def test_with_private_rows_counts_are_not_halved():
+    promise = release("laplace", {"mode": "paper"}, rows="private").guarantee
+    assert promise.leaks == (FLOATING,)
+
+
+def test_what_is_read_without_pay_stands_in_the_ledger():
+    steps = release("smoothed-histogram", {"bins": "scott", "mode": "paper"}).manifest.ledger
+    unpaid = [step for step in steps if step["noise"] == "none: unpaid"]
+    assert [step["query"] for step in unpaid] == [
+        "standard deviation of x",
+        "standard deviation of y",
+    ]
+    assert {step["epsilon_exact"] for step in unpaid} == {"0"}
