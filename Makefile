@@ -28,6 +28,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/sparse.py
 	$(BIN)/python benchmarks/dense.py
 	$(BIN)/python benchmarks/evaluate.py
+	$(BIN)/python benchmarks/methods.py
 
 studies: $(DEV)
 	$(BIN)/understudy study coverage --out study-results/coverage

@@ -95,13 +95,15 @@ def checked(lines: list[str], *, ok: bool) -> None:
 
 
 def methods(rows: tuple[Facts, ...]) -> None:
-    """The table of methods."""
-    table = Table(title="Methods")
-    for heading in ("method", "what it does", "guarantee", "data", "cost", "paper"):
-        table.add_column(heading, no_wrap=heading == "method")
+    """The methods, a few lines each."""
     for facts in rows:
-        table.add_row(facts.name, facts.title, facts.guarantee, facts.data, facts.cost, facts.paper)
-    _out.print(table)
+        _out.print(f"[bold]{facts.name}[/bold]: {escape(facts.title)}")
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(width=13, justify="right", style="dim")
+        table.add_column(overflow="fold")
+        for heading in ("guarantee", "data", "cost", "paper"):
+            table.add_row(heading, escape(getattr(facts, heading)))
+        _out.print(table)
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
@@ -130,7 +132,7 @@ def planned(plan: Plan) -> None:
     for heading in ("form", "cells", "share", "noise sd", "95 % of counts within", "noise mass"):
         table.add_column(heading, justify="right")
     for row in plan.setup:
-        table.add_row(*_planned_row(row), style="italic")
+        table.add_row(*_planned_row(row, " (once)"))
     for row in plan.tables[:_MOST_ROWS]:
         table.add_row(*_planned_row(row))
     _out.print(table)
@@ -149,12 +151,12 @@ def planned(plan: Plan) -> None:
     )
 
 
-def _planned_row(row: PlannedTable) -> tuple[str, ...]:
+def _planned_row(row: PlannedTable, when: str = "") -> tuple[str, ...]:
     names = ", ".join(row.columns[:6]) + (
         f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else ""
     )
     counted = row.form in ("dense", "filtered", "lazy")
-    form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "")
+    form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "") + when
     cells = f"{row.n_cells:,}" if row.n_cells < 10**9 else f"10^{math.log10(row.n_cells):.1f}"
     mass = "–" if row.form in ("filtered", "moments", "distribution") else f"{row.noise_mass:,.3g}"
     return (

@@ -67,7 +67,9 @@ def test_the_release_has_no_guarantee_and_costs_nothing():
     plan = us.plan(schema(50), method="multiple-synthesis", epsilon=1, sets=3)
     assert plan.fits == 1
     assert [step["query"] for step in release.manifest.ledger] == [t.query for t in plan.tables]
-    assert release.measurements == ()
+    assert {one.kind for one in release.measurements} == {"exact"}
+    assert not any(one.counts.size or one.totals for one in release.measurements)
+    assert us.analyze(release, "mean", "x").pooled.rule == "partial"
 
 
 def test_the_statistics_are_the_exact_ones():

@@ -23,7 +23,12 @@ from understudy.studies.study import Row
 N_ROWS = 2_000
 EPSILONS = (0.5, 1.0, 2.0, 5.0)
 SETS = (1, 5)
-FORMS: dict[str, tuple[str, ...]] = {"laplace": ("form=dense", "form=filtered", "form=lazy")}
+FORMS: dict[str, tuple[str, ...]] = {
+    "laplace": ("form=dense", "form=filtered", "form=lazy"),
+    "empirical-cdf": ("columns=independent", "columns=ordered"),
+    "perturbed-histogram": ("bins=10",),
+    "smoothed-histogram": ("bins=10",),
+}
 """Options worth a scenario of their own; other methods run with their defaults."""
 
 REAL_ROWS = "real rows"
