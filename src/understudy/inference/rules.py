@@ -132,9 +132,10 @@ def _apart_reason(facts: Facts) -> str:
 def distorted_reason(facts: Facts) -> str:
     """Why misplaced records forbid an interval, and what would help."""
     percent = 100 * facts.distortion
+    digits = 0 if percent >= 10 else 1
     return (
-        f"about {percent:.{0 if percent >= 10 else 1}f} % of the records are misplaced, by negative "
-        "noisy counts set to 0, a prior or small cells left out, which biases every set alike; ask "
+        f"about {percent:.{digits}f} % of the records are misplaced, by negative noisy counts set "
+        "to 0, a prior or small cells left out, which biases every set alike; ask "
         "the publisher for more people per cell: fewer columns, coarser bins, fewer sets or a "
         "larger epsilon"
     )

@@ -25,31 +25,10 @@ from understudy.privacy.noise import (
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.selection import selection_epsilon
 from understudy.privacy.tables import MAX_CELLS
-from understudy.privacy.values import (
-    NO_NOISE,
-    Bins,
-    DrawnDistribution,
-    ExactStatistics,
-    NoisyCells,
-    NoisyMoment,
-    NoisySuccesses,
-    NoisyTable,
-    NoisyTotals,
-    Released,
-    UrnDraws,
-)
+from understudy.privacy.values import NO_NOISE, Bins, Published, Released
 from understudy.schema import Domain, Schema
 
-Measured = Released[
-    NoisyTable
-    | NoisyCells
-    | NoisyTotals
-    | NoisySuccesses
-    | NoisyMoment
-    | UrnDraws
-    | DrawnDistribution
-    | ExactStatistics
-]
+Measured = Released[Published]
 
 
 class Door:

@@ -113,28 +113,34 @@ class Ledger:
         """
         if amount is not None:
             self.require(amount)
-        return self._write(mechanism, query, amount, sensitivity, noise, cells)
+        return self._write(
+            mechanism, query, spent=amount, sensitivity=sensitivity, noise=noise, cells=cells
+        )
 
-    def leave_in(self, mechanism: str, query: str, cells: int) -> int:
+    def leave_in(self, mechanism: str, query: str, *, cells: int) -> int:
         """Write down what a published form of a method reads off the rows without paying.
 
         Returns:
             The number of the entry.
         """
-        return self._write(mechanism, query, Fraction(0), "not bounded", "none: unpaid", cells)
+        return self._write(
+            mechanism,
+            query,
+            spent=Fraction(0),
+            sensitivity="not bounded",
+            noise="none: unpaid",
+            cells=cells,
+        )
 
-    def _write(
-        self,
-        mechanism: str,
-        query: str,
-        amount: Fraction | None,
-        sensitivity: str,
-        noise: str,
-        cells: int,
-    ) -> int:
+    def _write(self, mechanism: str, query: str, **rest: Any) -> int:
         number = len(self._entries) + 1
-        accounting = self.budget.accounting
         self._entries.append(
-            Entry(number, mechanism, query, accounting, amount, sensitivity, noise, cells)
+            Entry(
+                number=number,
+                mechanism=mechanism,
+                query=query,
+                accounting=self.budget.accounting,
+                **rest,
+            )
         )
         return number

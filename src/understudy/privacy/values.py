@@ -194,6 +194,19 @@ class ExactStatistics:
     columns: tuple[str, ...]
 
 
+Published = (
+    NoisyTable
+    | NoisyCells
+    | NoisyTotals
+    | NoisySuccesses
+    | NoisyMoment
+    | UrnDraws
+    | DrawnDistribution
+    | ExactStatistics
+)
+"""What a release says of its measurements."""
+
+
 @dataclass(frozen=True)
 class Records:
     """Synthetic records drawn by a mechanism.

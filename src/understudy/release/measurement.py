@@ -18,6 +18,7 @@ from understudy.privacy.values import (
     NoisySuccesses,
     NoisyTable,
     NoisyTotals,
+    Published,
     Released,
     UrnDraws,
 )
@@ -26,16 +27,6 @@ from understudy.schema import Schema
 Kind = Literal[
     "table", "cells", "totals", "successes", "sums", "scatter", "draws", "distribution", "exact"
 ]
-Value = (
-    NoisyTable
-    | NoisyCells
-    | NoisyTotals
-    | NoisySuccesses
-    | NoisyMoment
-    | UrnDraws
-    | DrawnDistribution
-    | ExactStatistics
-)
 
 _WITHOUT_CELLS = ("totals", "successes", "scatter", "draws", "exact")
 
@@ -85,7 +76,7 @@ class Measurement:
     bins: Bins = field(default_factory=dict)
 
     @classmethod
-    def from_released(cls, released: Released[Value], name: str, schema: Schema) -> Measurement:
+    def from_released(cls, released: Released[Published], name: str, schema: Schema) -> Measurement:
         """The measurement in a released value.
 
         Args:
@@ -185,7 +176,7 @@ _COUNTED = (NoisyTable, NoisyCells, NoisyTotals, DrawnDistribution)
 
 
 def _content(
-    value: Value,
+    value: Published,
 ) -> tuple[Kind, NDArray[np.int64], NDArray[Any], dict[str, float] | None]:
     """Kind, codes and counts of cells, and single numbers."""
     none = np.zeros(0, dtype=np.int64)
