@@ -10,6 +10,7 @@ from understudy.inference.noise_aware import Counted
 from understudy.inference.pooled import Pooled
 from understudy.inference.records import grid_numbers
 from understudy.inference.rules import Facts
+from understudy.methods import modelled
 from understudy.release import Measurement, Release
 from understudy.schema import NUMERIC, Schema
 
@@ -76,7 +77,8 @@ def distortion_notes(facts: Facts) -> Iterator[str]:
 
 def number_notes(release: Release, columns: Sequence[str]) -> Iterator[str]:
     """What is assumed of numbers within bins, or of their law."""
-    normal = {name for one in release.measurements for name in one.bins}
+    manifest = release.manifest
+    normal = modelled(manifest.method, manifest.options, release.schema)
     drawn = [name for name in columns if name in normal]
     yield from bin_notes(release.schema, [name for name in columns if name not in normal])
     if drawn:

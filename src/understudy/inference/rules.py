@@ -65,6 +65,8 @@ class Facts:
         n_rows: records in each set.
         distortion: share of records misplaced by clipping or thresholds, 0 to 1.
         drawn: whether all sets were drawn from urns over these columns and more.
+        conditioned: whether impossible combinations of columns that were measured apart change the
+            distribution of these columns in the sets.
     """
 
     kind: str
@@ -76,6 +78,7 @@ class Facts:
     n_rows: int
     distortion: float
     drawn: bool = False
+    conditioned: bool = False
 
     @property
     def counted(self) -> bool:
@@ -129,6 +132,15 @@ def _apart_reason(facts: Facts) -> str:
     )
 
 
+def _conditioned_reason(facts: Facts) -> str:
+    names = ", ".join(facts.columns)
+    return (
+        "the schema forbids combinations of columns that were measured apart; leaving these out of "
+        f"the sets changes the distribution of {names} in them; ask the publisher for a release "
+        "whose method measures those columns in one table"
+    )
+
+
 def distorted_reason(facts: Facts) -> str:
     """Why misplaced records forbid an interval, and what would help."""
     percent = 100 * facts.distortion
@@ -163,6 +175,7 @@ RULES: tuple[Rule, ...] = (
         valid=False,
     ),
     Rule("none", lambda facts: not facts.together, _apart_reason, valid=False),
+    Rule("none", lambda facts: facts.conditioned, _conditioned_reason, valid=False),
     Rule("none", lambda facts: not _fresh(facts), _shared_reason, valid=False),
     Rule(
         "none",
@@ -207,7 +220,23 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
             prior=float(manifest.options.get("prior", 0)),
         ),
         drawn=are_drawn(measured, columns, manifest, release.schema),
+        conditioned=bool(_cut_off(measured, release.schema) & set(columns)),
     )
+
+
+def _cut_off(measured: Sequence[Measurement], schema: Schema) -> set[str]:
+    """Columns measured together with one that is in a rule over columns that were measured apart.
+
+    Records that such a rule forbids are drawn again, which shifts its columns and whatever goes
+    together with them.
+    """
+    tables = [set(one.columns) for one in measured]
+    apart = [
+        set(rule.where)
+        for rule in schema.forbidden
+        if not any(set(rule.where) <= table for table in tables)
+    ]
+    return {name for rule in apart for table in tables if rule & table for name in table}
 
 
 def most_distortion(n_rows: int) -> float:

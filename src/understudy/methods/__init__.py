@@ -75,6 +75,14 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
         ) from None
 
 
+def modelled(name: str, options: Mapping[str, Any], schema: Schema) -> tuple[str, ...]:
+    """Numeric columns of which a release's method draws the numbers, not only the bins.
+
+    None of a method that this version does not have: a release may come from another one.
+    """
+    return configure(name, options).modelled(schema) if name in METHODS else ()
+
+
 def choose(schema: Schema) -> tuple[str, str]:
     """The method that `auto` stands for, and why; from public facts alone."""
     n_cells = schema.domain.n_allowed
@@ -93,4 +101,4 @@ def _suggest(word: str, known: list[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-__all__ = ["METHODS", "Facts", "Method", "PlannedTable", "choose", "configure"]
+__all__ = ["METHODS", "Facts", "Method", "PlannedTable", "choose", "configure", "modelled"]

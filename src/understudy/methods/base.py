@@ -115,6 +115,10 @@ class Method(ABC):
         """What else whoever plans a release should know: sentences, from public facts alone."""
         return ()
 
+    def modelled(self, schema: Schema) -> tuple[str, ...]:
+        """Numeric columns of which the model draws the numbers, not only the bins."""
+        return ()
+
     def draws_records(self, schema: Schema) -> bool:
         """Whether drawing records is the mechanism, so that `synthesize` is to be called."""
         return False

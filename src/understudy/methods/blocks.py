@@ -85,6 +85,10 @@ class BlocksMethod(Method):
     cells: Annotated[int, Field(ge=1)] = 200
     prior: Annotated[float, Field(ge=0, allow_inf_nan=False)] = PRIOR
 
+    def modelled(self, schema: Schema) -> tuple[str, ...]:
+        """Those that are modelled as normal."""
+        return self.numbers(schema)
+
     def numbers(self, schema: Schema) -> tuple[str, ...]:
         """Columns that are modelled as normal, in the order of the schema.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from understudy.methods import modelled
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
@@ -73,6 +74,7 @@ def readme(
             has_page=report,
             stored=[one for one in measurements if one.name],
             kinds={one.kind for one in measurements},
+            modelled=modelled(manifest.method, manifest.options, schema),
             laws=sorted({_LAWS.get(one.law, one.law.replace("_", " ")) for one in measurements}),
             covered=_covered(measurements),
             most_columns=_MOST_COLUMNS,
