@@ -1,14 +1,12 @@
 """`understudy analyze`: numbers from a release folder, and every mistake in one sentence."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import understudy as us
-from understudy import cli
 
 SCHEMA = """
 rows = "private"
@@ -52,18 +50,9 @@ def folders(tmp_path_factory):
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Run a command in this process; exit code, standard output, standard error."""
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["understudy", "analyze", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        shown = capsys.readouterr()
-        return end.value.code or 0, shown.out, shown.err
-
-    return command
+def run(understudy):
+    """Run `understudy analyze`; exit code, standard output, standard error."""
+    return lambda *arguments: tuple(understudy("analyze", *arguments))
 
 
 @pytest.mark.parametrize(

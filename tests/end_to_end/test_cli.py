@@ -7,13 +7,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
-from understudy import cli
 from understudy.methods import METHODS
 
 SECRET = "SECRET-VALUE-1234"
@@ -34,31 +34,11 @@ reviewed = true
 """
 
 
-class Result:
-    """What a command said and how it ended."""
-
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self):
-        return json.loads(self.out)
-
-
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
+def run(monkeypatch, understudy, tmp_path):
     """Run a command in an empty folder, in this process."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["understudy", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        shown = capsys.readouterr()
-        return Result(end.value.code or 0, shown.out, shown.err)
-
-    return command
+    return understudy
 
 
 def people(n=60):
@@ -451,7 +431,8 @@ def test_the_package_runs_as_a_program(place):
 
 def test_a_mistake_of_a_program_shows_no_traceback(place):
     end = program(*ask(data="none.csv"), cwd=place)
-    require_one_sentence(Result(end.returncode, end.stdout, end.stderr), "'none.csv'")
+    said = SimpleNamespace(code=end.returncode, out=end.stdout, err=end.stderr)
+    require_one_sentence(said, "'none.csv'")
 
 
 def test_without_a_command_the_program_shows_its_help(run):

@@ -1,7 +1,6 @@
 """`understudy evaluate` from end to end, and every mistake: exit code 2 and one line."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ import pandas as pd
 import pytest
 
 import understudy as us
-from understudy import cli
 
 SECRET = "SECRET-VALUE-1234"
 SCHEMA = us.Schema.loads(
@@ -60,21 +58,12 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture
-def run(made, monkeypatch, capsys, tmp_path):
-    """Run `understudy evaluate` in this process; gives exit code, output and errors."""
+def run(made, monkeypatch, understudy, tmp_path):
+    """Run `understudy evaluate` beside the table and its release; exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
     (tmp_path / "people.csv").symlink_to(made / "people.csv")
     (tmp_path / "release").symlink_to(made / "release")
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["understudy", "evaluate", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        shown = capsys.readouterr()
-        return end.value.code or 0, shown.out, shown.err
-
-    return command
+    return lambda *arguments: tuple(understudy("evaluate", *arguments))
 
 
 def test_scores_in_the_terminal_and_a_page(run):
