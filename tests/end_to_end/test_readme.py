@@ -38,4 +38,4 @@ def test_the_readme_runs_from_top_to_bottom(workplace, capsys):
     shown = capsys.readouterr().out
     assert "CONFIDENTIAL" in shown
     assert "Pure differential privacy with ε = 1" in shown
-        assert "multiple-synthesis: Bayesian models" in shown
+    assert "multiple-synthesis: Bayesian models" in shown
