@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.studies.study import CHUNK, Row, ScenarioT, Study
+from understudy.studies.study import Row, ScenarioT, Study
 
 SOFTWARE = version("understudy")
 _ROOMS = ("schema", "engine", "privacy", "models", "methods", "release", "inference")
@@ -87,8 +87,8 @@ class Chunk:
 def divide(
     study: Study[ScenarioT], scenario: ScenarioT, repetitions: int, seed: int
 ) -> list[Chunk]:
-    """The chunks of a scenario; their size depends on its cost class alone."""
-    size, parameters = CHUNK[study.cost_class(scenario)], asdict(scenario)
+    """The chunks of a scenario; their size depends on study and scenario alone."""
+    size, parameters = study.chunk_of(scenario), asdict(scenario)
     return [
         Chunk(study.name, study.version, parameters, seed, place, min(size, repetitions - start))
         for place, start in enumerate(range(0, repetitions, size))

@@ -21,7 +21,7 @@ from understudy.errors import StudyError
 from understudy.studies import chunks, page
 from understudy.studies.chunks import SOFTWARE, Chunk
 from understudy.studies.drawing import render
-from understudy.studies.study import REPETITIONS, Conduct, Row, ScenarioT, Study
+from understudy.studies.study import Conduct, Row, ScenarioT, Study
 from understudy.studies.workers import simulate
 
 MARK = "study.json"
@@ -62,7 +62,7 @@ def run_study(
     Args:
         study: what is simulated.
         out: folder of the results; new, or one of the same study.
-        reps: repetitions of every scenario; by default what `REPETITIONS` has for its cost.
+        reps: repetitions of every scenario; by default those of the study.
         jobs: number of processes; by default one per processor that may be used.
         seed: everything random follows from it; at least 0.
         progress: called with a stage, and how many repetitions of how many are done.
@@ -78,9 +78,7 @@ def run_study(
     _open_folder(folder, study)
     tell = progress or (lambda _stage, _done, _total: None)
     parts = [
-        _Part(
-            one, tuple(chunks.divide(study, one, reps or REPETITIONS[study.cost_class(one)], seed))
-        )
+        _Part(one, tuple(chunks.divide(study, one, reps or study.repetitions_of(one), seed)))
         for one in study.scenarios()
     ]
     _simulate_missing(study, parts, folder / CHUNKS, jobs or _processors(), tell)

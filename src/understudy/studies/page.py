@@ -31,6 +31,7 @@ def markdown(study: Study[Any], account: Account, conduct: Conduct) -> str:
         f"Design: {study.source}",
         "## Findings",
         "\n".join(f"* {finding}" for finding in account.findings),
+        *_comparison(account),
         "## What was done",
         *account.done,
         "\n".join(f"* **{name}**: {value}" for name, value in account.parameters.items()),
@@ -38,6 +39,12 @@ def markdown(study: Study[Any], account: Account, conduct: Conduct) -> str:
         *(_markdown_table(grid) for grid in account.grids),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _comparison(account: Account) -> tuple[str, ...]:
+    if account.comparison is None:
+        return ()
+    return "## Beside the paper", _markdown_table(account.comparison)
 
 
 def _markdown_table(grid: Grid) -> str:

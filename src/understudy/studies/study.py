@@ -118,6 +118,7 @@ class Account:
         findings: what was found, in sentences.
         grids: tables.
         drawings: figures.
+        comparison: what a paper says, beside what was found.
     """
 
     lead: str
@@ -126,6 +127,7 @@ class Account:
     findings: tuple[str, ...]
     grids: tuple[Grid, ...] = ()
     drawings: tuple[Drawing, ...] = ()
+    comparison: Grid | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,12 +142,18 @@ class Study(Generic[ScenarioT]):
         scenarios: gives the parameter points: frozen dataclasses of texts and numbers, all of one
             kind, no two alike.
         cost_class: how expensive a repetition is at a scenario.
-        run: simulates repetitions: (scenario, how many, seed) → rows. Pure, so that the same
+        run: simulates repetitions: (scenario, how many, seed) → rows, one for each repetition or
+            sums over all of them, as `summarise` wants them. Pure, so that the same
             arguments give the same rows in any process; a function of a module, since processes
             look it up by its name. The seed is a whole number of 128 bits.
         summarise: (scenario, all of its rows) → rows of `results.csv`, without the parameters of
             the scenario, which the frame puts in front.
         account: (rows of `results.csv`, how it was run) → what the page tells.
+        repetitions: how many repetitions it makes, unless it is told otherwise; by default what
+            `REPETITIONS` has for its cost.
+        chunk: repetitions that are simulated as one; by default what `CHUNK` has for its cost. A
+            study that is vectorised over repetitions wants many. Since the randomness of a
+            repetition depends on its chunk, another size is another version of the study.
     """
 
     name: str
@@ -157,3 +165,13 @@ class Study(Generic[ScenarioT]):
     run: Callable[[ScenarioT, int, int], list[Row]]
     summarise: Callable[[ScenarioT, list[Row]], list[Row]]
     account: Callable[[list[Row], Conduct], Account]
+    repetitions: int | None = None
+    chunk: int | None = None
+
+    def repetitions_of(self, scenario: ScenarioT) -> int:
+        """How many repetitions a scenario gets, unless told otherwise."""
+        return self.repetitions or REPETITIONS[self.cost_class(scenario)]
+
+    def chunk_of(self, scenario: ScenarioT) -> int:
+        """How many repetitions of a scenario are simulated as one."""
+        return self.chunk or CHUNK[self.cost_class(scenario)]

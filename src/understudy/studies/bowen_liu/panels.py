@@ -1,0 +1,197 @@
+"""Figures like the paper's: a panel for each scenario, a line for each method, over log ε."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
+from numpy.typing import NDArray
+
+from understudy.studies.bowen_liu.curves import Curves, Point
+from understudy.studies.drawing import INK, KINDS, MUTED, RULE, style
+
+BIAS, RMSE, COVERAGE, WIDTH = "bias", "rmse", "coverage", "width"
+MEASURES = {
+    BIAS: "bias",
+    RMSE: "root mean squared error",
+    COVERAGE: "coverage of nominal 95 %, in per cent",
+    WIDTH: "mean width of the 95 % interval",
+}
+"""Column of `results.csv` → its words."""
+
+SHORT = {BIAS: "bias", RMSE: "RMSE", COVERAGE: "coverage", WIDTH: "width"}
+
+Dash = Literal["-"] | tuple[float, tuple[float, ...]]
+WHOLE: Dash = "-"
+DASHED: Dash = (0, (4, 2))
+DOTTED: Dash = (0, (1, 1.5))
+
+
+@dataclass(frozen=True)
+class Line:
+    """How a method is drawn.
+
+    Attributes:
+        method: its name in the results.
+        colour: one of those of `understudy.studies.drawing`.
+        dash: pattern of its line; "-" for a whole one.
+    """
+
+    method: str
+    colour: str
+    dash: Dash = WHOLE
+
+
+def lines(baselines: Sequence[str], methods: Sequence[str]) -> tuple[Line, ...]:
+    """The data themselves in ink, synthesis without privacy in grey, the others in colours."""
+    found = [
+        Line(name, colour, dash)
+        for name, (colour, dash) in zip(baselines, ((INK, DASHED), (MUTED, DOTTED)), strict=False)
+    ]
+    found += [Line(name, colour) for name, colour in zip(methods, KINDS, strict=False)]
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel.
+
+    Attributes:
+        title: what stands above it.
+        point: parameters of its scenario.
+        estimands: what is estimated; of several, the median over them is drawn, and for bias the
+            median of absolute values, within a band from the lower to the upper quartile.
+        value: column of the results.
+        unit: panels of a row that show the same value in the same unit have one scale.
+    """
+
+    title: str
+    point: Point
+    estimands: tuple[str, ...]
+    value: str
+    unit: str = ""
+
+
+def drawn(curves: Curves, panels: Sequence[Sequence[Panel]], shown: Sequence[Line]) -> Figure:
+    """Panels in rows; the scale of the values is that of the row.
+
+    Args:
+        curves: the results.
+        panels: rows of panels, all of one length.
+        shown: the methods.
+    """
+    down, across = len(panels), len(panels[0])
+    with style():
+        figure = Figure(figsize=(11, 2.15 * down + 0.75))
+        grid = figure.subplots(down, across, sharex=True, squeeze=False)
+        for axes, panel in zip(grid.flat, (one for row in panels for one in row), strict=True):
+            _draw(axes, curves, panel, shown)
+        for axes_row, row in zip(grid, panels, strict=True):
+            _share_scale(list(axes_row), row)
+        for axes in grid[-1]:
+            axes.set_xlabel("log ε")
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+        handles = [_handle(line) for line in shown]
+        figure.legend(handles, [line.method for line in shown], loc="upper left", ncols=len(shown))
+        figure.tight_layout(rect=(0, 0, 1, 1 - 0.38 / figure.get_figheight()))
+    return figure
+
+
+def spread(curves: Curves, panel: Panel, method: str) -> NDArray[np.float64]:
+    """What a panel draws of a method: lower quartile, median and upper quartile, (3, budgets)."""
+    values = np.array(
+        [curves.trusted(panel.value, panel.point, one, method) for one in panel.estimands]
+    )
+    if len(values) > 1 and panel.value == BIAS:
+        values = np.abs(values)
+    found = np.full((3, values.shape[1]), np.nan)
+    known = ~np.isnan(values).all(axis=0)
+    if known.any():
+        found[:, known] = np.nanquantile(values[:, known], [0.25, 0.5, 0.75], axis=0)
+    return found
+
+
+def _draw(axes: Axes, curves: Curves, panel: Panel, shown: Sequence[Line]) -> None:
+    scale = 100 if panel.value == COVERAGE else 1
+    several = len(panel.estimands) > 1
+    for line in shown:
+        low, middle, high = scale * spread(curves, panel, line.method)
+        if several:
+            axes.fill_between(curves.budgets, low, high, color=line.colour, alpha=0.14, linewidth=0)
+        axes.plot(
+            curves.budgets, middle, color=line.colour, linestyle=line.dash, linewidth=1.3, zorder=3
+        )
+    if panel.value in {BIAS, COVERAGE}:
+        axes.axhline(95 if panel.value == COVERAGE else 0, color=MUTED, linewidth=0.6, zorder=1)
+    axes.grid(color=RULE, linewidth=0.4)
+    axes.tick_params(length=0)
+    axes.set_title(panel.title)
+
+
+def _share_scale(row: list[Axes], panels: Sequence[Panel]) -> None:
+    """The panels of a row that show the same have one scale; coverage has it always."""
+    kinds = [(one.value, one.unit if one.value != COVERAGE else "") for one in panels]
+    for kind in dict.fromkeys(kinds):
+        value = kind[0]
+        same = [axes for axes, other in zip(row, kinds, strict=True) if other == kind]
+        _LIMITS.get(value, _linear)(same)
+        for axes in same[1:]:
+            axes.tick_params(labelleft=False)
+
+
+def _linear(row: list[Axes]) -> None:
+    ends = [axes.get_ylim() for axes in row]
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    for axes in row:
+        axes.set_ylim(low, high)
+
+
+def _logarithmic(row: list[Axes]) -> None:
+    drawn_values = np.concatenate(
+        [np.asarray(one.get_ydata(), dtype=float) for axes in row for one in axes.get_lines()]
+        + [np.ones(0)]
+    )
+    positive = drawn_values[drawn_values > 0]
+    low, high = (positive.min(), positive.max()) if positive.size else (0.1, 1.0)
+    for axes in row:
+        axes.set_yscale("log")
+        axes.set_ylim(low / 1.3, high * 1.3)
+        ticks = _round_numbers(low / 1.3, high * 1.3)
+        axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    """Three to eight ticks of a logarithmic scale."""
+    found: list[float] = []
+    for steps in ((1,), (1, 3), (1, 2, 5)):
+        powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+        found = [step * 10.0**power for power in powers for step in steps]
+        found = [tick for tick in found if low <= tick <= high]
+        if len(found) >= 3:
+            break
+    return found[:: max(1, len(found) // 6)]
+
+
+def _per_cent(row: list[Axes]) -> None:
+    for axes in row:
+        axes.set_ylim(-4, 104)
+        axes.set_yticks([0, 25, 50, 75, 95])
+
+
+_LIMITS: dict[str, Callable[[list[Axes]], None]] = {
+    RMSE: _logarithmic,
+    WIDTH: _logarithmic,
+    COVERAGE: _per_cent,
+}
+
+
+def _handle(line: Line) -> Line2D:
+    return Line2D([], [], color=line.colour, linestyle=line.dash, linewidth=1.6)
