@@ -32,6 +32,9 @@ bench: $(DEV)
 
 studies: $(DEV)
 	$(BIN)/understudy study coverage --out study-results/coverage
+	$(BIN)/understudy study bowen-liu-1 --out study-results/bowen-liu-1
+	$(BIN)/understudy study bowen-liu-2 --out study-results/bowen-liu-2
+	$(BIN)/understudy study bowen-liu-3 --out study-results/bowen-liu-3
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -465,3 +465,16 @@ def test_a_real_wide_table_goes_through():
     for drawn in release.sets:
         assert drawn.columns == list(of.names)
         assert drawn["AGEP"].mean() == pytest.approx(real, abs=6)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ("1,2", "give three numbers, for tables, sums and scatters"),
+        ("1,2,x", "valid number"),
+        ((1, 2, 0), "greater than 0"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused_in_a_sentence(weights, message):
+    with pytest.raises(MethodError, match=message):
+        configure("modips", {"budget": "weighted", "weights": weights})

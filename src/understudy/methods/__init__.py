@@ -69,7 +69,8 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = first["loc"][0] if first["loc"] else "?"
-        message = first["msg"][:1].lower() + first["msg"][1:]
+        said = first["msg"].removeprefix("Value error, ")
+        message = said[:1].lower() + said[1:]
         raise MethodError(
             f"The option {place!r} of the method {name} does not fit: {message}."
         ) from None

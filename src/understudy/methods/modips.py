@@ -58,7 +58,16 @@ from understudy.privacy.values import NoisyMoment
 from understudy.schema import Schema
 
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Weights = Annotated[tuple[Weight, Weight, Weight], BeforeValidator(listed)]
+
+
+def _three(weights: object) -> object:
+    found = listed(weights)
+    if not isinstance(found, list | tuple) or len(found) != 3:
+        raise ValueError("give three numbers, for tables, sums and scatters, as in 1,2,1")
+    return found
+
+
+Weights = Annotated[tuple[Weight, Weight, Weight], BeforeValidator(_three)]
 Counts = NDArray[Any] | float
 
 
