@@ -10,7 +10,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator
 
 from understudy.models import Model
 from understudy.privacy.budget import Accounting, Budget
@@ -24,6 +26,16 @@ from understudy.schema import Schema
 
 SetsKind = Literal["free", "split", "posterior"]
 CostClass = Literal["fast", "slow", "mcmc"]
+
+
+def listed(value: Any) -> Any:
+    """An option that is a list, also as it comes from the command line: "age, income"."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
 
 
 @dataclass(frozen=True)

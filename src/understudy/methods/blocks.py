@@ -17,26 +17,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Method
+from understudy.methods.base import Method, Names
 from understudy.models.multinomial import PRIOR
 from understudy.schema import NUMERIC, Column, Continuous, Domain, Schema
 
 ModelName = Literal["bernoulli", "multinomial", "normal", "mvn", "mixture"]
-
-
-def listed(value: Any) -> Any:
-    """A list as it comes from the command line: "age, income"."""
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
 
 
 @dataclass(frozen=True)

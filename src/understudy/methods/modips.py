@@ -44,8 +44,8 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, PlannedTable, planned
-from understudy.methods.blocks import BlocksMethod, Layout, listed
+from understudy.methods.base import Facts, PlannedTable, listed, planned
+from understudy.methods.blocks import BlocksMethod, Layout
 from understudy.methods.sufficient import Measured, block
 from understudy.models.blocks import BlocksModel
 from understudy.models.model import Model
