@@ -28,7 +28,7 @@ from understudy.studies.bowen_liu.binary.simulation import (
 from understudy.studies.bowen_liu.curves import FEWEST, Curves
 from understudy.studies.bowen_liu.panels import MEASURES, Panel
 from understudy.studies.bowen_liu.reading import Reading, plain
-from understudy.studies.bowen_liu.source import PAPER_MODE
+from understudy.studies.bowen_liu.source import PAPER_MODE, reconstructed
 from understudy.studies.bowen_liu.verdicts import Verdict, told
 from understudy.studies.study import Account, Conduct, Drawing, Grid, Row
 
@@ -152,7 +152,7 @@ def _truncation() -> Grid:
 
 
 def _reconstructed() -> Grid:
-    rows = (
+    return reconstructed(
         ("n = 40, 100, 1,000", "fitted", "lost in the text; fit the printed table of shares"),
         ("π = 0.15, 0.25, 0.5", "fitted", "the same"),
         ("noise of scale 1/ε on the number of ones alone", "fitted", "the same"),
@@ -161,12 +161,6 @@ def _reconstructed() -> Grid:
         ("variance of a share q(1 − q)/n", "reconstructed", "formula lost"),
         ("one drawn set for Laplace", "reconstructed", "the other reading is shown too"),
         ("5,000 repetitions, 10 sets, Beta(1/3, 1/3)", "printed", "or from the cited source"),
-    )
-    return Grid(
-        caption="Parameters that the text of the paper that we have does not show, or only in part",
-        headings=("parameter", "status", "why"),
-        rows=rows,
-        words=3,
     )
 
 

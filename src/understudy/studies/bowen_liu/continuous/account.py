@@ -28,7 +28,7 @@ from understudy.studies.bowen_liu.continuous.simulation import (
 from understudy.studies.bowen_liu.curves import Curves
 from understudy.studies.bowen_liu.panels import MEASURES, SHORT, Panel
 from understudy.studies.bowen_liu.reading import plain
-from understudy.studies.bowen_liu.source import PAPER_MODE
+from understudy.studies.bowen_liu.source import PAPER_MODE, reconstructed
 from understudy.studies.bowen_liu.verdicts import told
 from understudy.studies.study import Account, Conduct, Drawing, Grid, Row
 
@@ -112,7 +112,7 @@ def _bins(curves: Curves) -> Grid:
 
 
 def _reconstructed() -> Grid:
-    rows = (
+    return reconstructed(
         ("width of the bounds, 7σ", "fitted", "to the printed medians of the number of bins"),
         ("bounds −3σ and 4σ", "guessed", "only the width shows; the left one is closer to μ"),
         ("symmetric bounds −4σ and 4σ", "guessed", "lost"),
@@ -123,12 +123,6 @@ def _reconstructed() -> Grid:
         ("u = 2s⁴/(n − 1) for the variance", "reconstructed", "formula lost"),
         ("Laplace noise of scale m/ε in every bin", "reconstructed", "Δ = 1, as in the text"),
         ("5,000 repetitions, 10 sets, μ = 0, prior 1/σ²", "printed", ""),
-    )
-    return Grid(
-        caption="Parameters that the text of the paper that we have does not show, or only in part",
-        headings=("parameter", "status", "why"),
-        rows=rows,
-        words=3,
     )
 
 

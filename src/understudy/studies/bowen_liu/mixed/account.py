@@ -31,7 +31,7 @@ from understudy.studies.bowen_liu.mixed.simulation import (
 )
 from understudy.studies.bowen_liu.panels import MEASURES, SHORT, Panel
 from understudy.studies.bowen_liu.reading import plain
-from understudy.studies.bowen_liu.source import PAPER_MODE
+from understudy.studies.bowen_liu.source import PAPER_MODE, reconstructed
 from understudy.studies.bowen_liu.verdicts import told
 from understudy.studies.study import Account, Conduct, Drawing, Grid, Row
 
@@ -122,7 +122,7 @@ def _empty(curves: Curves) -> Grid:
 
 
 def _reconstructed() -> Grid:
-    rows = (
+    return reconstructed(
         ("2, 3 and 4 levels; shares from 0.007 to 0.076", "printed", ""),
         ("shares in equal steps, spread over the table", "guessed", "only the range is known"),
         ("n = 1,000", "fitted", "with the bounds, to the printed numbers of bins"),
@@ -137,12 +137,6 @@ def _reconstructed() -> Grid:
         ("variances u of variances, covariance, correlation", "reconstructed", "formulas lost"),
         ("500 repetitions", "ours", "the paper has 5,000; --reps 5000 does that"),
         ("10 sets, 6 blocks, halves of the budget for the histogram", "printed", ""),
-    )
-    return Grid(
-        caption="Parameters that the text of the paper that we have does not show, or only in part",
-        headings=("parameter", "status", "why"),
-        rows=rows,
-        words=3,
     )
 
 
