@@ -310,6 +310,8 @@ def test_records_from_the_prior_are_misplaced(schema, measured):
     urn = {"prior": 10.0, "cells": 2, "reinforced": True}
     draws = measured(("sex",), [], 0.0, kind="draws", totals=urn)
     assert distortion([draws], ["sex"], 80, schema) == pytest.approx(20 / 100)
+    chosen = measured(("sex",), [70, 10], 4.0, kind="distribution")
+    assert distortion([chosen], ["sex"], 80, schema) == pytest.approx(0.05)
     sums = measured(("sex",), [5.0, 6.0], 1.0, kind="sums")
     assert distortion([sums], ["sex"], 80, schema) == 0
 

@@ -70,8 +70,8 @@ def distortion_notes(facts: Facts) -> Iterator[str]:
     if facts.together and facts.distortion > _NOTEWORTHY:
         yield (
             f"About {100 * facts.distortion:.2g} % of each set's records are misplaced (negative "
-            "noisy counts set to 0, a prior, or small cells left out); the bias by that is not in "
-            "the error."
+            "noisy counts set to 0, a prior, a distribution chosen whole, or small cells left "
+            "out); the bias by that is not in the error."
         )
 
 

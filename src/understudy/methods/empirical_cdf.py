@@ -22,7 +22,8 @@
   cells and 50,000 rows at ε = 1, 15 s at the very most. A line has at most 16,384 cells.
 * **Choose it** for a few ordered states, and to reproduce published results. **Do not** choose it
   for long lines: a cumulative count is off by about 1.2·G/ε, whereas with the noise of
-  `independent`, summed up, it is off by about √G/ε (add/remove).
+  `independent`, summed up, it is off by about √G/ε (add/remove). Nor where error bars are needed:
+  the choice has a bias of unknown size, so intervals are refused unless its error is small.
 
 Sources: Wasserman & Zhou (2010), §4; Bowen & Liu (2020), §3.1.2, eq. 7.
 """
