@@ -11,6 +11,7 @@ import pytest
 
 from understudy.engine import Table
 from understudy.models import TableModel, normal
+from understudy.models.histogram import bin_counts, bin_shares
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.randomness import SeededRandomness
@@ -47,7 +48,7 @@ def numeric_gate(data, seed):
 def numeric_sample(data, sets):
     exact = continuous.moments(data)
     repeated = continuous.Moments(*(np.repeat(one, sets, axis=1) for one in exact))
-    counts = histograms.counted(data, NUMERIC.bounds, 7)
+    counts = bin_counts(data, histograms.edges(7, NUMERIC.bounds))
     one = histograms.Binned(7, np.array([0]), counts)
     return continuous.Sample(NUMERIC, repeated, (one,))
 
@@ -80,11 +81,11 @@ def test_one_repetition_of_a_perturbed_histogram_is_what_the_gate_gives():
     data = numeric_data()
     gate = numeric_gate(data, 3)
     (table,) = gate.count([("x",)], spend=Fraction(1, 2), law="laplace", mode="paper")
-    counts = histograms.counted(data, NUMERIC.bounds, 7)
+    counts = bin_counts(data, histograms.edges(7, NUMERIC.bounds))
     noisy = counts + histograms.laplace((1, 7), 2.0, SeededRandomness(3))
     assert noisy[0] == pytest.approx(table.value.counts)
     shares = TableModel.dense(table.value, gate.schema.domain).shares
-    assert histograms.shares_of(noisy)[0] == pytest.approx(shares)
+    assert bin_shares(noisy)[0] == pytest.approx(shares)
 
 
 def test_one_repetition_of_a_smoothed_histogram_is_what_the_gate_gives():
@@ -106,13 +107,6 @@ def test_one_repetition_of_a_smoothed_histogram_is_what_the_gate_gives():
     assert (found.mean[0], found.variance[0]) == (pytest.approx(mean), pytest.approx(variance))
 
 
-def test_no_count_left_means_uniform_shares():
-    assert histograms.shares_of(np.array([[-1.0, 0.0], [3.0, -1.0]])).tolist() == [
-        [0.5, 0.5],
-        [1, 0],
-    ]
-
-
 def test_mean_and_variance_are_those_of_numpy():
     data = np.random.default_rng(1).normal(size=(5, 30))
     mean, variance = continuous.mean_and_variance(data)
@@ -122,7 +116,7 @@ def test_mean_and_variance_are_those_of_numpy():
 
 def test_records_of_a_histogram_lie_in_its_bins():
     data = numeric_data()
-    counts = histograms.counted(data, NUMERIC.bounds, 7)
+    counts = bin_counts(data, histograms.edges(7, NUMERIC.bounds))
     assert counts[0].tolist() == np.histogram(data[0], 7, NUMERIC.bounds)[0].tolist()
     how = histograms.Drawing(40, NUMERIC.bounds, np.random.default_rng(1), SeededRandomness(1))
     one = histograms.Binned(7, np.array([0]), np.repeat(counts, 1, axis=0))

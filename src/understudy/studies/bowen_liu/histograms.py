@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.methods.binning import scott_bins
-from understudy.models import multinomial
+from understudy.models.histogram import bin_counts, bin_shares, draw_values
 from understudy.privacy.continuous import ContinuousLaplace
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.urn import draw_urn
@@ -83,22 +83,12 @@ def binned(data: Values, bounds: tuple[float, float], variance: Values) -> Itera
     numbers = scott_bins(high - low, np.sqrt(variance), data.shape[1])
     for n_bins in np.unique(numbers):
         places = np.flatnonzero(numbers == n_bins)
-        yield Binned(int(n_bins), places, counted(data[places], bounds, int(n_bins)))
+        yield Binned(int(n_bins), places, bin_counts(data[places], edges(int(n_bins), bounds)))
 
 
-def counted(data: Values, bounds: tuple[float, float], n_bins: int) -> Integers:
-    """Counts of equal bins, shape (repetitions, K); the upper bound belongs to the last bin."""
-    low, high = bounds
-    states = np.minimum((data - low) * (n_bins / (high - low)), n_bins - 1).astype(np.int64)
-    states += np.arange(len(data))[:, None] * n_bins
-    return np.bincount(states.ravel(), minlength=len(data) * n_bins).reshape(len(data), n_bins)
-
-
-def shares_of(noisy: Values) -> Values:
-    """Shares from noisy counts, shape (..., K): negative ones are 0; all alike if none is left."""
-    weights = np.maximum(noisy, 0.0)
-    total = weights.sum(axis=-1, keepdims=True)
-    return np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1 / noisy.shape[-1])
+def edges(n_bins: int, bounds: tuple[float, float]) -> Values:
+    """Edges of equal bins, shape (K + 1,)."""
+    return np.linspace(*bounds, n_bins + 1)
 
 
 def perturbed(
@@ -113,17 +103,14 @@ def perturbed(
         scale: of the continuous Laplace noise in each count.
 
     Yields:
-        Which sets, and their records, shape (some, n); they are in the order of the bins.
+        Which sets, and their records, shape (some, n).
     """
     shape = (*one.places.shape, sets, one.n_bins)
     noisy = one.counts[:, None] + laplace(shape, scale, how.randomness)
-    shares = shares_of(noisy).reshape(-1, one.n_bins)
+    shares = bin_shares(noisy).reshape(-1, one.n_bins)
     repetition, number = np.divmod(np.arange(len(shares)), sets)
     for here in how.pieces(len(shares)):
-        drawn = multinomial.predict(shares[here], how.n_rows, how.rng)
-        bins = np.tile(np.arange(one.n_bins), len(drawn))
-        states = np.repeat(bins, drawn.ravel()).reshape(-1, how.n_rows)
-        records = spread(states, one.n_bins, how.bounds, how.rng)
+        records = draw_values(shares[here], edges(one.n_bins, how.bounds), how.n_rows, how.rng)
         yield (one.places[repetition[here]], number[here]), records
 
 

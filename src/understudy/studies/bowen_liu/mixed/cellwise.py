@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from understudy.methods.binning import scott_bins
 from understudy.models import multinomial
+from understudy.models.histogram import bin_shares
 from understudy.privacy.randomness import Randomness
-from understudy.studies.bowen_liu.histograms import laplace, shares_of
+from understudy.studies.bowen_liu.histograms import laplace
 from understudy.studies.bowen_liu.intervals import Values
 from understudy.studies.bowen_liu.mixed.description import Described
 from understudy.studies.bowen_liu.mixed.population import BOUNDS, CELLS, NUMBERS, WIDTH, Data
@@ -78,7 +79,7 @@ def records(
         Place 24 · set + cell of each record, shape (records,), and its numbers, (records, 2).
     """
     sets = table.shape[1]
-    sizes = multinomial.predict(shares_of(table), data.cells.shape[1], rng)
+    sizes = multinomial.predict(bin_shares(table), data.cells.shape[1], rng)
     shapes = bins_of(data, exact).reshape(-1, NUMBERS)
     found: list[tuple[Integers, Values]] = []
     for shape in np.unique(shapes, axis=0):
@@ -87,7 +88,7 @@ def records(
         repetition, cell = np.divmod(pairs, CELLS)
         counts = _counted(data, pairs, shape)
         noise = laplace((len(pairs), sets, counts.shape[1]), scale, randomness)
-        shares = shares_of(counts[:, None] + noise)
+        shares = bin_shares(counts[:, None] + noise)
         drawn = rng.multinomial(sizes[repetition, :, cell], shares)
         place = (repetition[:, None] * sets + np.arange(sets)) * CELLS + cell[:, None]
         found.append(_spread(place, drawn, shape, rng))
