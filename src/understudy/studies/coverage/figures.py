@@ -116,9 +116,10 @@ def _label(axes: Axes, value: str) -> None:
         return
     axes.set_xscale("log")
     low, high = axes.get_xlim()
-    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100) if tick <= high * 1.2]
+    wanted = (1, 2, 5, 10, 20, 50) if high <= 60 else (1, 10, 100, 1_000, 10_000)
+    ticks = [tick for tick in wanted if tick <= high * 1.2]
     axes.set_xlim(min(low, 0.9), high * 1.1)
-    axes.set_xticks(ticks, [f"×{tick}" for tick in ticks], minor=False)
+    axes.set_xticks(ticks, [f"×{tick:,}" for tick in ticks], minor=False)
     axes.minorticks_off()
     axes.set_xlabel("width relative to real rows")
 
