@@ -346,6 +346,10 @@ def test_guarantee_in_words():
     assert "%" not in meaning(asymptotic)[0][1]
     conditional = replace(pure, kind="conditional")
     assert meaning(conditional)[0][1].startswith("As long as the conditions below hold")
+    published = replace(conditional, leaks=("Noise was halved.",))
+    assert "must not be read as a promise" in meaning(published)[0][1]
+    assert "nominal ε = 1: were it not for what is left in, whatever" in published.statement
+    assert "nominal" not in pure.statement + conditional.statement
     assert badge(replace(pure, kind="none", epsilon=None)) == "not private"
 
 

@@ -69,12 +69,19 @@ class Guarantee:
             self.conditions
         )
         leaks = f" Left in, unpaid: {' '.join(self.leaks)}" * bool(self.leaks)
+        nominal = " nominal" * self.is_nominal
+        but = "were it not for what is left in, " * self.is_nominal
         return (
-            f"{_KIND_WORDS[self.kind]} differential privacy with {size}: whatever is computed from "
-            f"this release, its probability changes by a factor of at most e^ε"
+            f"{_KIND_WORDS[self.kind]} differential privacy with{nominal} {size}: {but}whatever is "
+            f"computed from this release, its probability changes by a factor of at most e^ε"
             f"{' (up to δ)' * bool(self.delta)} if {_NEIGHBOUR_WORDS[self.neighbours]}."
             f"{rest}{leaks}"
         )
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether ε is that of a published form whose proof does not cover what it leaves in."""
+        return self.kind == "conditional" and bool(self.leaks)
 
     def not_private(self, reason: str) -> Guarantee:
         """The guarantee `none`, with the reason among the leaks."""

@@ -118,7 +118,22 @@ def meaning(guarantee: Guarantee) -> tuple[tuple[str, str], ...]:
             "above is nominal and must not be read as a promise."
         )
         return (("No promise for this table", text),)
+    if guarantee.is_nominal:
+        return (
+            ("A nominal promise", _NOMINAL),
+            *_for_a_person(guarantee, "Without what is left in: c"),
+        )
     lead = "As long as the conditions below hold: c" if guarantee.kind == "conditional" else "C"
+    return _for_a_person(guarantee, lead)
+
+
+_NOMINAL = (
+    "The method was run as published, and its proof does not cover what is left in, listed above. "
+    "The ε is nominal: what follows would hold without that, and must not be read as a promise."
+)
+
+
+def _for_a_person(guarantee: Guarantee, lead: str) -> tuple[tuple[str, str], ...]:
     return (
         ("Two worlds that look alike", lead + _worlds(guarantee)),
         ("The best possible guess", _guess(guarantee)),
