@@ -13,7 +13,9 @@ from understudy.engine import Table
 from understudy.models import TableModel, normal
 from understudy.models.histogram import bin_counts, bin_shares
 from understudy.privacy.budget import Budget
+from understudy.privacy.continuous import ContinuousLaplace
 from understudy.privacy.gate import Gate
+from understudy.privacy.noise import perturb
 from understudy.privacy.randomness import SeededRandomness
 from understudy.privacy.urn import Urn
 from understudy.schema import Schema
@@ -82,7 +84,7 @@ def test_one_repetition_of_a_perturbed_histogram_is_what_the_gate_gives():
     gate = numeric_gate(data, 3)
     (table,) = gate.count([("x",)], spend=Fraction(1, 2), law="laplace", mode="paper")
     counts = bin_counts(data, histograms.edges(7, NUMERIC.bounds))
-    noisy = counts + histograms.laplace((1, 7), 2.0, SeededRandomness(3))
+    noisy = perturb(counts, ContinuousLaplace(2.0), SeededRandomness(3))
     assert noisy[0] == pytest.approx(table.value.counts)
     shares = TableModel.dense(table.value, gate.schema.domain).shares
     assert bin_shares(noisy)[0] == pytest.approx(shares)

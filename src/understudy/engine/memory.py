@@ -44,6 +44,7 @@ class Table:
         self._coder = Coder(schema)
         self._kept: list[list[Codes]] | None = []
         self._n_rows = 0
+        self._sums: dict[tuple[tuple[int, ...], tuple[int, ...]], ExactSums] = {}
         self._first_pass()
 
     def __repr__(self) -> str:
@@ -94,8 +95,13 @@ class Table:
         return Confidential(ExactCells(cells, counts, outside))
 
     def sums(self, columns: tuple[int, ...], of: tuple[int, ...]) -> Confidential[ExactSums]:
-        """Sums of numeric columns by cell of a table; the input is read once more."""
-        return Confidential(sum_rows(self._rows, self._schema, columns, of))
+        """Sums of numeric columns by cell of a table.
+
+        The input is read once more for a new question; every set of a release asks the same one.
+        """
+        if (columns, of) not in self._sums:
+            self._sums[columns, of] = sum_rows(self._rows, self._schema, columns, of)
+        return Confidential(self._sums[columns, of])
 
     def coded(self) -> Confidential[list[Codes]]:
         """State of every value: one array of shape (n,) per column, in the order of the schema."""

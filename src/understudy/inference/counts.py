@@ -59,10 +59,7 @@ def marginal(
         schema: the public schema.
         counts: other counts of the same table, shape (..., cells of the table), for simulations.
     """
-    place = {name: j for j, name in enumerate(schema.names)}
-    domain = measurement.binned(schema).domain.project(
-        [place[name] for name in measurement.columns]
-    )
+    domain = measurement.binned(schema).table(measurement.columns)
     axes = [measurement.columns.index(name) for name in columns]
     if counts is None:
         counts = np.zeros(domain.n_cells)

@@ -290,8 +290,7 @@ def _misplaced(measurement: Measurement, n_rows: int, schema: Schema, prior: flo
     mass S of empty cells that noise alone lifted over the threshold, known in expectation, and lost
     cells below it: the larger of the shares S/P and 1 - (P - S)/n. What a prior adds to each cell
     of a full table, or to the rows, is misplaced too. Of a distribution that the exponential
-    mechanism chose no bias is known, only the size of its error, so that stands for it: measured,
-    sets that were drawn from one covered 0 to 87 % where it was large.
+    mechanism chose no bias is known, only the size of its error, so that stands for it.
     """
     if measurement.kind == "distribution":
         return min(1.0, measurement.stddev / max(n_rows, 1))
@@ -312,9 +311,7 @@ def _misplaced(measurement: Measurement, n_rows: int, schema: Schema, prior: flo
 
 
 def _n_allowed(measurement: Measurement, schema: Schema) -> int:
-    place = {name: j for j, name in enumerate(schema.names)}
-    columns = [place[name] for name in measurement.columns]
-    return measurement.binned(schema).domain.project(columns).n_allowed
+    return measurement.binned(schema).table(measurement.columns).n_allowed
 
 
 def _spurious(measurement: Measurement, schema: Schema) -> float:

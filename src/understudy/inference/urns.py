@@ -108,9 +108,7 @@ def urns_of(release: Release, columns: Sequence[str]) -> Urns:
         columns: of the marginal, in the order of the schema.
     """
     one = next(one for one in release.measurements if one.kind == "draws")
-    schema = one.binned(release.schema)
-    place = {name: j for j, name in enumerate(schema.names)}
-    allowed = schema.domain.project([place[name] for name in one.columns]).allowed_mask()
+    allowed = one.binned(release.schema).table(one.columns).allowed_mask()
     others = tuple(j for j, name in enumerate(one.columns) if name not in columns)
     return Urns(
         prior=np.array(float(Fraction(one.scale))),

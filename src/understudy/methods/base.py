@@ -14,16 +14,20 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
+from understudy.errors import MethodError
 from understudy.models import Model
 from understudy.privacy.budget import Accounting, Budget
 from understudy.privacy.calibration import LawName, mean_positive
 from understudy.privacy.continuous import ContinuousLaplace
 from understudy.privacy.gate import Gate
+from understudy.privacy.moments import PlannedMoment
 from understudy.privacy.noise import Bounds, Law, Mode, count_law, words
+from understudy.privacy.successes import PlannedSuccesses
 from understudy.privacy.truncation import TruncatedDiscreteLaplace, TruncatedLaplace
 from understudy.privacy.values import Records, Released
 from understudy.schema import Schema
 
+MOST_CELLS = 2**62
 SetsKind = Literal["free", "split", "posterior"]
 CostClass = Literal["fast", "slow", "mcmc"]
 
@@ -123,6 +127,27 @@ class Method(ABC):
             MethodError: the method does not fit this schema or budget.
         """
 
+    def require_pure(self, budget: Budget) -> None:
+        """Refuse a budget with δ, where the proof is for pure ε.
+
+        Raises:
+            MethodError: δ above 0.
+        """
+        if budget.accounting != "pure":
+            raise MethodError(f"{self.facts.name} gives a pure guarantee; leave delta at 0.")
+
+    def require_numbered(self, schema: Schema) -> None:
+        """Refuse a full table whose cells 64-bit codes cannot number.
+
+        Raises:
+            MethodError: more than 2⁶² cells.
+        """
+        if schema.domain.n_cells > MOST_CELLS:
+            raise MethodError(
+                f"{self.facts.name} needs the full table, and {len(schema.names)} columns span "
+                "more than 2^62 cells; take the method independent, fewer columns, or coarser bins."
+            )
+
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """What else whoever plans a release should know: sentences, from public facts alone."""
         return ()
@@ -164,6 +189,22 @@ class Method(ABC):
         raise NotImplementedError(f"{self.facts.name} draws records from its model")
 
 
+def planned_step(
+    columns: tuple[str, ...], step: PlannedMoment | PlannedSuccesses, budget: Budget
+) -> PlannedTable:
+    """A statistic that is no contingency table, as the mechanism announces it."""
+    return PlannedTable(
+        columns=columns,
+        n_cells=step.n_cells,
+        share=step.share / budget.amount,
+        noise=step.noise,
+        stddev=step.stddev,
+        noise_mass=0.0,
+        form="moments",
+        query=step.query,
+    )
+
+
 def planned(
     schema: Schema,
     columns: tuple[str, ...],
@@ -180,8 +221,7 @@ def planned(
     noise = count_law(
         law, spend=spend, accounting=budget.accounting, schema=schema, bounds=bounds, mode=mode
     )
-    index = {name: j for j, name in enumerate(schema.names)}
-    n_cells = schema.domain.project([index[name] for name in columns]).n_allowed
+    n_cells = schema.table(columns).n_allowed
     return PlannedTable(
         columns=columns,
         n_cells=n_cells + 1,

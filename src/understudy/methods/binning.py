@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Method, PlannedTable, planned
+from understudy.methods.base import Method, PlannedTable, planned, planned_step
 from understudy.methods.edges import MOST_BINS, bins_with_rules, numeric_columns
 from understudy.privacy.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
@@ -198,19 +198,7 @@ def _planned_deviation(
 ) -> list[PlannedTable]:
     counted, summed = _shares(spend)
     count = planned(schema.with_bins({name: 1}), (name,), counted, budget, "geometric")
-    moments = [
-        PlannedTable(
-            columns=one.moment.by,
-            n_cells=one.n_cells,
-            share=one.share / budget.amount,
-            noise=one.noise,
-            stddev=one.stddev,
-            noise_mass=0.0,
-            form="moments",
-            query=one.query,
-        )
-        for one in _moments(schema, name, summed)
-    ]
+    moments = [planned_step(one.moment.by, one, budget) for one in _moments(schema, name, summed)]
     return [count, *moments]
 
 

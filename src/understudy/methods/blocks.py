@@ -125,7 +125,7 @@ class BlocksMethod(Method):
 
     def _layout(self, binned: Schema, names: tuple[str, ...], numbers: tuple[str, ...]) -> Layout:
         mine = tuple(name for name in names if name in numbers)
-        domain = binned.domain.project([binned.names.index(name) for name in names])
+        domain = binned.table(names)
         return Layout(names, mine, self._model(binned, domain, names, mine), domain)
 
     def _model(

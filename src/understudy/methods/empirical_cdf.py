@@ -50,7 +50,7 @@ from understudy.privacy.distribution import (
 from understudy.privacy.gate import Gate
 from understudy.privacy.selection import selection_epsilon
 from understudy.privacy.values import DrawnDistribution
-from understudy.schema import Domain, Schema
+from understudy.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ class EmpiricalCdf(Method):
 def _planned(
     schema: Schema, columns: tuple[str, ...], share: Fraction, budget: Budget
 ) -> PlannedTable:
-    domain = _domain(schema, columns)
+    domain = schema.table(columns)
     epsilon = selection_epsilon(share, budget.accounting)
     n_rows = schema.n_rows if schema.rows == "public" else schema.row_limit
     require_drawable(columns, domain, n_rows, epsilon)
@@ -123,10 +123,6 @@ def _planned(
         form="distribution",
         query=line_query(columns),
     )
-
-
-def _domain(schema: Schema, columns: tuple[str, ...]) -> Domain:
-    return schema.domain.project([schema.names.index(name) for name in columns])
 
 
 def _table_model(drawn: DrawnDistribution, schema: Schema) -> TableModel:

@@ -43,7 +43,6 @@ from understudy.privacy.values import Records, Released
 from understudy.schema import Schema
 
 DENSE_CELLS = 2**22
-MOST_CELLS = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,17 +123,12 @@ class Laplace(Method):
         return "dense" if schema.domain.n_cells <= DENSE_CELLS else "filtered"
 
     def _require(self, schema: Schema, budget: Budget) -> None:
-        if budget.accounting != "pure":
-            raise MethodError(f"{self.facts.name} gives a pure guarantee; leave delta at 0.")
+        self.require_pure(budget)
         if self.mode == "paper" and self.form not in ("auto", "dense"):
             raise MethodError("mode=paper writes the whole table out; leave form at dense.")
         if self.threshold is not None and self._form(schema) != "filtered":
             raise MethodError("The option threshold belongs to form=filtered; set both.")
-        if schema.domain.n_cells > MOST_CELLS:
-            raise MethodError(
-                f"{self.facts.name} needs the full table, and {len(schema.names)} columns span "
-                "more than 2^62 cells; take the method independent, fewer columns, or coarser bins."
-            )
+        self.require_numbered(schema)
         if self._form(schema) == "dense" and schema.domain.n_cells > MAX_CELLS:
             raise MethodError(
                 f"The full table has {schema.domain.n_cells:.3g} cells, too many to write out (at "

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, PlannedTable, listed, planned
+from understudy.methods.base import Facts, PlannedTable, listed, planned, planned_step
 from understudy.methods.blocks import BlocksMethod, Layout
 from understudy.methods.sufficient import Measured, block
 from understudy.models.blocks import BlocksModel
@@ -53,7 +53,7 @@ from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.moments import Calibration, PlannedMoment, planned_moments
 from understudy.privacy.noise import Bounds, Mode
-from understudy.privacy.successes import PlannedSuccesses, planned_successes
+from understudy.privacy.successes import planned_successes
 from understudy.privacy.values import NoisyMoment
 from understudy.schema import Schema
 
@@ -122,14 +122,14 @@ class Modips(BlocksMethod):
             if one.counted
         ]
         successes = [
-            _planned(
+            planned_step(
                 one.columns, planned_successes(schema, one.columns[0], spend=each, **how), budget
             )
             for one in layouts
             if one.model == "bernoulli"
         ]
         sums = [
-            _planned(one.columns, step, budget)
+            planned_step(one.columns, step, budget)
             for one, share in zip(layouts, moments, strict=True)
             for step in self._planned_moments(binned, one, share)
         ]
@@ -152,8 +152,7 @@ class Modips(BlocksMethod):
         return BlocksModel(schema, tuple(blocks))
 
     def _require(self, budget: Budget) -> None:
-        if budget.accounting != "pure":
-            raise MethodError("modips gives a pure guarantee; leave delta at 0.")
+        self.require_pure(budget)
         if (self.budget == "weighted") != (self.weights is not None):
             raise MethodError("budget=weighted and weights belong together; set both or neither.")
 
@@ -222,18 +221,3 @@ def _known_rows(gate: Gate, layouts: Sequence[Layout]) -> int | None:
         if all(one.counted for one in layouts):
             return None
         raise
-
-
-def _planned(
-    columns: tuple[str, ...], step: PlannedMoment | PlannedSuccesses, budget: Budget
-) -> PlannedTable:
-    return PlannedTable(
-        columns=columns,
-        n_cells=step.n_cells,
-        share=step.share / budget.amount,
-        noise=step.noise,
-        stddev=step.stddev,
-        noise_mass=0.0,
-        form="moments",
-        query=step.query,
-    )

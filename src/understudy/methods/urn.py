@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.errors import MethodError
 from understudy.methods.base import Method, PlannedTable
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.urn import Urn, describe_urn, prior_weight, urn_query
 from understudy.privacy.values import Records, Released
 from understudy.schema import Schema
-
-MOST_CELLS = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +62,5 @@ class UrnMethod(Method):
         return gate.posterior(urn, n_rows=n_rows, spend=spend)
 
     def _require(self, schema: Schema, budget: Budget) -> None:
-        name = self.facts.name
-        if budget.accounting != "pure":
-            raise MethodError(f"{name} gives a pure guarantee; leave delta at 0.")
-        if schema.domain.n_cells > MOST_CELLS:
-            raise MethodError(
-                f"{name} needs the full table, and {len(schema.names)} columns span more than "
-                "2^62 cells; take the method independent, fewer columns, or coarser bins."
-            )
+        self.require_pure(budget)
+        self.require_numbered(schema)

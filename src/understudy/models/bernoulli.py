@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy.models.bayesian import Drawn, Floats
-
-PRIOR = 1 / 3
+from understudy.models.multinomial import PRIOR
 
 
 def posterior(

@@ -8,32 +8,16 @@ from fractions import Fraction
 
 from understudy.errors import MethodError
 from understudy.privacy.budget import split
-from understudy.privacy.calibration import (
-    LawName,
-    noise_of,
-)
+from understudy.privacy.calibration import LawName, noise_of
 from understudy.privacy.door import Door, query_of, require_dense
 from understudy.privacy.empty_cells import ROUNDING
 from understudy.privacy.filtered import noisy_cells
 from understudy.privacy.laws import DiscreteGaussian
-from understudy.privacy.noise import (
-    Bounds,
-    Law,
-    Mode,
-    conceded,
-    count_law,
-    recorded,
-    require_pure,
-)
+from understudy.privacy.noise import Bounds, Law, Mode, conceded, count_law, recorded, require_pure
 from understudy.privacy.successes import SENSITIVITY, noisy_successes, planned_successes
 from understudy.privacy.successes import conceded as conceded_successes
 from understudy.privacy.tables import noisy_table
-from understudy.privacy.values import (
-    NoisyCells,
-    NoisySuccesses,
-    NoisyTable,
-    Released,
-)
+from understudy.privacy.values import NoisyCells, NoisySuccesses, NoisyTable, Released
 
 
 class Counting(Door):

@@ -9,19 +9,11 @@ from typing import Self
 from understudy.engine import Engine
 from understudy.errors import MethodError, NotPrivateError
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
-from understudy.privacy.calibration import (
-    LawName,
-    calibrate,
-)
+from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.guarantee import Guarantee, Kind, drafted_leaks, public_inputs
 from understudy.privacy.laws import NoiseLaw
 from understudy.privacy.ledger import Entry, Ledger
-from understudy.privacy.noise import (
-    Law,
-    Mode,
-    count_sensitivity,
-    words,
-)
+from understudy.privacy.noise import Law, Mode, count_sensitivity, words
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.selection import selection_epsilon
 from understudy.privacy.tables import MAX_CELLS

@@ -10,9 +10,7 @@ from typing import TypeVar
 
 from understudy.errors import MethodError
 from understudy.privacy.budget import split
-from understudy.privacy.calibration import (
-    noise_of,
-)
+from understudy.privacy.calibration import noise_of
 from understudy.privacy.distribution import ROUNDING as DISTANCE_ROUNDING
 from understudy.privacy.distribution import (
     CumulativeDistribution,
@@ -37,13 +35,7 @@ from understudy.privacy.urn import (
     urn_query,
     urn_records,
 )
-from understudy.privacy.values import (
-    NO_NOISE,
-    DrawnDistribution,
-    Records,
-    Released,
-    UrnDraws,
-)
+from understudy.privacy.values import NO_NOISE, DrawnDistribution, Records, Released, UrnDraws
 
 C = TypeVar("C")
 
@@ -147,7 +139,6 @@ class Drawing(Door):
             raise MethodError("There is no candidate to choose from.")
         monotone = score.monotone and self.neighbours == "add_remove"
         sensitivity = score.sensitivity(self.neighbours)
-        self._ledger.require(spend)
         epsilon = self._selection_epsilon(spend)
         entry = self._ledger.charge(
             spend,

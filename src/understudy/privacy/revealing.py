@@ -8,17 +8,9 @@ from typing import Literal
 
 from understudy.privacy.deviations import UNPAID, standard_deviation
 from understudy.privacy.door import Door, query_of
-from understudy.privacy.moments import (
-    exact_moment,
-)
+from understudy.privacy.moments import exact_moment
 from understudy.privacy.scatter import moments_of
-from understudy.privacy.values import (
-    NO_NOISE,
-    ExactStatistics,
-    NoisyMoment,
-    NoisyTable,
-    Released,
-)
+from understudy.privacy.values import NO_NOISE, ExactStatistics, NoisyMoment, NoisyTable, Released
 
 
 class Revealing(Door):

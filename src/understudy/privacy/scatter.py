@@ -108,8 +108,7 @@ def holding_cells(schema: Schema, columns: Sequence[str], name: str) -> NDArray[
     Returns:
         Shape (cells,), C order.
     """
-    places = [schema.names.index(column) for column in columns]
-    mask = schema.domain.project(places).allowed_mask()
+    mask = schema.table(columns).allowed_mask()
     shape = [1] * len(columns)
     shape[columns.index(name)] = -1
     here: NDArray[np.bool_] = mask & holds_numbers(schema.columns[name]).reshape(shape)
@@ -170,7 +169,7 @@ def _require(schema: Schema, of: Sequence[str], columns: Sequence[str]) -> None:
         _require_single_bin(schema, name)
     if not of or len(set(columns)) < len(columns) or len(set(of)) < len(of):
         raise MethodError("Moments need at least one column, and each column once.")
-    cells = schema.domain.project([schema.names.index(name) for name in columns]).n_cells
+    cells = schema.table(columns).n_cells
     numbers = 1 + len(of) + len(of) * (len(of) + 1) // 2
     if cells * numbers > MOST_NUMBERS:
         raise MethodError(

@@ -7,21 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from understudy.privacy.door import Door
-from understudy.privacy.moments import (
-    Calibration,
-    noisy_moment,
-    planned_moments,
-)
+from understudy.privacy.moments import Calibration, noisy_moment, planned_moments
 from understudy.privacy.moments import conceded as conceded_moments
-from understudy.privacy.noise import (
-    Bounds,
-    Mode,
-    require_pure,
-)
-from understudy.privacy.values import (
-    NoisyMoment,
-    Released,
-)
+from understudy.privacy.noise import Bounds, Mode, require_pure
+from understudy.privacy.values import NoisyMoment, Released
 
 
 class Summing(Door):

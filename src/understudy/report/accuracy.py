@@ -85,16 +85,14 @@ def false_positive_rate(law: str) -> float:
 
 def allowed_cells(measurement: Measurement, schema: Schema) -> NDArray[np.bool_]:
     """Which cells of a table carry noise: all but structural zeros. Shape of the table."""
-    index = [schema.names.index(name) for name in measurement.columns]
-    return measurement.binned(schema).domain.project(index).allowed_mask()
+    return measurement.binned(schema).table(measurement.columns).allowed_mask()
 
 
 def n_measured(measurement: Measurement, schema: Schema) -> int:
     """Number of noisy counts that were released of a measurement."""
     if measurement.kind != "table":
         return len(measurement.codes)
-    index = [schema.names.index(name) for name in measurement.columns]
-    return measurement.binned(schema).domain.project(index).n_allowed
+    return measurement.binned(schema).table(measurement.columns).n_allowed
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,8 @@ def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
 def _what(measurement: Measurement) -> str:
     """What was measured: the table, or what was summed over its cells."""
     if measurement.kind == "sums":
-        return f"sum of {measurement.of[0]} by {times(measurement.columns)}"
+        by = [name for name in measurement.columns if name not in measurement.bins]
+        return f"sum of {measurement.of[0]}" + f" by {times(by)}" * bool(by)
     if measurement.kind == "successes":
         return f"successes of {measurement.columns[0]}"
     if measurement.kind == "scatter":
@@ -211,9 +212,8 @@ def _filtered(measurement: Measurement, release: Release) -> str:
         "groups are gone, and some of the cells kept are empty cells lifted by noise"
     )
     if is_laplace(measurement.law) and measurement.stddev > 0:
-        index = [schema.names.index(name) for name in measurement.columns]
         tail = math.exp(-threshold * math.sqrt(2) / measurement.stddev) / 2
-        lifted = schema.domain.project(index).n_allowed * tail
+        lifted = schema.table(measurement.columns).n_allowed * tail
         sentence += f" (up to about {lifted:,.2g} on average)"
     kept, n_rows = float(np.sum(measurement.counts)), release.manifest.n_rows
     if kept < n_rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -123,6 +123,17 @@ class Schema(BaseModel):
             for rule in self.forbidden
         )
         return Domain(self.sizes, boxes)
+
+    def table(self, columns: Sequence[str]) -> Domain:
+        """Cells of the cross-tabulation of some columns, with the rules over these alone.
+
+        Args:
+            columns: names, in the order of the axes.
+
+        Raises:
+            ValueError: an unknown name.
+        """
+        return self.domain.project([self.names.index(name) for name in columns])
 
     @property
     def neighbours(self) -> Literal["add_remove", "replace"]:

@@ -7,7 +7,6 @@ number go together.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from understudy.methods.binning import scott_bins
 from understudy.models.histogram import bin_counts, bin_shares, draw_values
 from understudy.privacy.continuous import ContinuousLaplace
+from understudy.privacy.noise import perturb
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.urn import draw_urn
 from understudy.studies.bowen_liu.intervals import Values
@@ -66,11 +66,6 @@ class Drawing:
         yield from (slice(start, start + step) for start in range(0, sets, step))
 
 
-def laplace(shape: tuple[int, ...], scale: float, randomness: Randomness) -> Values:
-    """Continuous Laplace noise."""
-    return ContinuousLaplace(scale).sample(math.prod(shape), randomness).reshape(shape)
-
-
 def binned(data: Values, bounds: tuple[float, float], variance: Values) -> Iterator[Binned]:
     """Histograms of all repetitions, by number of bins.
 
@@ -105,8 +100,8 @@ def perturbed(
     Yields:
         Which sets, and their records, shape (some, n).
     """
-    shape = (*one.places.shape, sets, one.n_bins)
-    noisy = one.counts[:, None] + laplace(shape, scale, how.randomness)
+    counts = np.repeat(one.counts[:, None], sets, axis=1)
+    noisy = perturb(counts, ContinuousLaplace(scale), how.randomness)
     shares = bin_shares(noisy).reshape(-1, one.n_bins)
     repetition, number = np.divmod(np.arange(len(shares)), sets)
     for here in how.pieces(len(shares)):

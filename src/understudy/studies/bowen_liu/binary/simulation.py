@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from understudy.methods.base import CostClass
 from understudy.models import bernoulli
 from understudy.privacy.continuous import ContinuousLaplace
+from understudy.privacy.noise import perturb
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.truncation import TruncatedLaplace
 from understudy.privacy.urn import draw_urn, prior_weight
@@ -76,10 +77,8 @@ class Sample:
 
     def noisy(self, sets: int) -> Values:
         """Numbers of ones with continuous Laplace noise of scale m/ε, shape (repetitions, m)."""
-        law = ContinuousLaplace(sets / self.epsilon)
-        shape = (self.ones.size, sets)
-        noise = law.sample(math.prod(shape), self.randomness)
-        return np.asarray(self.ones[:, None] + noise.reshape(shape))
+        ones = np.repeat(self.ones[:, None], sets, axis=1)
+        return perturb(ones, ContinuousLaplace(sets / self.epsilon), self.randomness)
 
 
 def scenarios() -> tuple[Scenario, ...]:

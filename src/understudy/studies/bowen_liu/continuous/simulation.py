@@ -16,6 +16,8 @@ import numpy as np
 
 from understudy.methods.base import CostClass
 from understudy.models import normal
+from understudy.privacy.continuous import ContinuousLaplace
+from understudy.privacy.noise import perturb
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.urn import prior_weight
 from understudy.studies.bowen_liu import histograms, totals
@@ -182,7 +184,7 @@ def released(
     if method in {SPLIT, NONSPLIT}:
         scales = modips_scales(sample.scenario, epsilon, split=method == SPLIT)
         noisy = (
-            values + histograms.laplace(values.shape, scale, randomness)
+            perturb(values, ContinuousLaplace(scale), randomness)
             for values, scale in zip(sample.exact, scales, strict=True)
         )
         return modelled(sample.scenario, Moments(*noisy), rng)

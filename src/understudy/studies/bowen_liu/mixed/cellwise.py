@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from understudy.methods.binning import scott_bins
 from understudy.models import multinomial
 from understudy.models.histogram import bin_shares
+from understudy.privacy.continuous import ContinuousLaplace
+from understudy.privacy.noise import perturb
 from understudy.privacy.randomness import Randomness
-from understudy.studies.bowen_liu.histograms import laplace
 from understudy.studies.bowen_liu.intervals import Values
 from understudy.studies.bowen_liu.mixed.description import Described
 from understudy.studies.bowen_liu.mixed.population import BOUNDS, CELLS, NUMBERS, WIDTH, Data
@@ -87,8 +88,8 @@ def records(
         pairs = np.flatnonzero((shapes == shape).all(axis=1))
         repetition, cell = np.divmod(pairs, CELLS)
         counts = _counted(data, pairs, shape)
-        noise = laplace((len(pairs), sets, counts.shape[1]), scale, randomness)
-        shares = bin_shares(counts[:, None] + noise)
+        repeated = np.repeat(counts[:, None], sets, axis=1)
+        shares = bin_shares(perturb(repeated, ContinuousLaplace(scale), randomness))
         drawn = rng.multinomial(sizes[repetition, :, cell], shares)
         place = (repetition[:, None] * sets + np.arange(sets)) * CELLS + cell[:, None]
         found.append(_spread(place, drawn, shape, rng))

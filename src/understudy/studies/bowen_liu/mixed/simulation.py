@@ -14,9 +14,10 @@ import numpy as np
 
 from understudy.methods.base import CostClass
 from understudy.models.mixture import Mixture, Statistics
+from understudy.privacy.continuous import ContinuousLaplace
+from understudy.privacy.noise import perturb
 from understudy.privacy.randomness import Randomness
 from understudy.studies.bowen_liu import totals
-from understudy.studies.bowen_liu.histograms import laplace
 from understudy.studies.bowen_liu.intervals import Values
 from understudy.studies.bowen_liu.mixed import cellwise
 from understudy.studies.bowen_liu.mixed.description import Described, described, estimated
@@ -184,7 +185,8 @@ def noisy(sample: Sample, each: Sensitivities, *, means: bool) -> Statistics:
     unit = BLOCKS * lead[1] / sample.epsilon
 
     def noise(sensitivity: float, *shape: int) -> Values:
-        return laplace((*lead, *shape), sensitivity * unit, sample.randomness)
+        law = ContinuousLaplace(sensitivity * unit)
+        return perturb(np.zeros((*lead, *shape)), law, sample.randomness)
 
     # One more number, as a release counts what lies outside the domain too.
     counts = exact.counts[:, None] + noise(each.counts, CELLS + 1)[..., :CELLS]
@@ -215,7 +217,8 @@ def perturbed(sample: Sample) -> Described:
     """Noise in the table of cells and in the histograms within cells, half of ε/m each."""
     scale = 2 * SETS / sample.epsilon
     counts = sample.exact.counts[:, None]
-    table = counts + laplace((*sample.lead, CELLS), scale, sample.randomness)
+    counts = np.repeat(counts, SETS, axis=1)
+    table = perturb(counts, ContinuousLaplace(scale), sample.randomness)
     places, values = cellwise.records(
         sample.data,
         sample.exact,
