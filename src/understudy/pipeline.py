@@ -17,7 +17,7 @@ from understudy.engine.check import CheckReport
 from understudy.engine.check import check as check_rows
 from understudy.engine.draft import draft as draft_schema
 from understudy.errors import MethodError, NotPrivateError
-from understudy.methods import METHODS, Facts
+from understudy.methods import METHODS, Facts, Method
 from understudy.models import Sample
 from understudy.planning import DEFAULT_ROWS_SHARE, Request, request_of
 from understudy.privacy.budget import Number, decimal_up
@@ -141,9 +141,10 @@ def synthesize(
     gate = Gate(rows, request.budget, randomness, allow_nonprivate=allow_nonprivate)
     rng = _generator(seed, insecure_noise_seed)
     n_rows = gate.count_rows(spend=request.rows_spend)
-    binned = request.method.setup(gate, request.setup_spend)
+    fitter, binned = request.method.setup(gate, request.setup_spend)
     tables = []
-    for k, drawn in enumerate(_draw_sets(request, binned, n_rows, rng, tell), start=1):
+    samples = _draw_sets(request, fitter, binned, n_rows, rng=rng, tell=tell)
+    for k, drawn in enumerate(samples, start=1):
         values = decode(drawn.states, binned.schema, rng, drawn.values)
         tables.append(values[randomness.permutation(n_rows.value)])
         tell("Drawing synthetic sets", k, sets)
@@ -230,10 +231,16 @@ def evaluate(
 
 
 def _draw_sets(
-    request: Request, gate: Gate, n_rows: Released[int], rng: np.random.Generator, tell: Progress
+    request: Request,
+    method: Method,
+    gate: Gate,
+    n_rows: Released[int],
+    *,
+    rng: np.random.Generator,
+    tell: Progress,
 ) -> list[Sample]:
     """The records of every set: free sets from one fit, split sets from a fit each."""
-    method, sets, n = request.method, request.sets, n_rows.value
+    sets, n = request.sets, n_rows.value
     per_fit = sets // request.fits
     drawn: list[Sample] = []
     for k in range(request.fits):

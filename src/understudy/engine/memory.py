@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -17,6 +18,8 @@ from understudy.errors import DataError
 from understudy.schema import Schema
 
 KEEP_BYTES = 2**30
+WIDE_CELLS = 2**22
+"""Tables of more cells, out-of-domain states included, are counted by their occupied cells."""
 
 
 class Table:
@@ -45,6 +48,7 @@ class Table:
         self._kept: list[list[Codes]] | None = []
         self._n_rows = 0
         self._sums: dict[tuple[tuple[int, ...], tuple[int, ...]], ExactSums] = {}
+        self._cells: dict[tuple[int, ...], ExactCells] = {}
         self._first_pass()
 
     def __repr__(self) -> str:
@@ -72,15 +76,37 @@ class Table:
         return Confidential(self._n_rows)
 
     def count(self, marginals: Sequence[tuple[int, ...]]) -> Confidential[list[ExactTable]]:
-        """Contingency tables of sets of columns, all in one pass over the rows."""
+        """Contingency tables of sets of columns, in one pass over the rows; large ones in another.
+
+        With a further state for each column a table of many columns is many times as large.
+        """
         sizes = [size + 1 for size in self._schema.sizes]
-        counter = MarginalCounter(sizes, marginals)
-        for columns in self._batches():
-            counter.add(columns)
-        return Confidential([ExactTable.fold(table) for table in counter.tables()])
+        wide = {m for m in marginals if math.prod(sizes[j] for j in m) > WIDE_CELLS}
+        narrow = [columns for columns in marginals if columns not in wide]
+        found = {columns: self._scattered(columns) for columns in wide}
+        if narrow:
+            counter = MarginalCounter(sizes, narrow)
+            for columns in self._batches():
+                counter.add(columns)
+            tables = [ExactTable.fold(table) for table in counter.tables()]
+            found |= dict(zip(narrow, tables, strict=True))
+        return Confidential([found[columns] for columns in marginals])
+
+    def _scattered(self, columns: tuple[int, ...]) -> ExactTable:
+        """A table written out from its occupied cells."""
+        self.occupied(columns)
+        cells, sizes = self._cells[columns], [self._schema.sizes[j] for j in columns]
+        inside = np.zeros(math.prod(sizes), dtype=np.int64)
+        inside[cells.codes] = cells.counts
+        return ExactTable(inside.reshape(sizes), cells.outside)
 
     def occupied(self, columns: tuple[int, ...]) -> Confidential[ExactCells]:
-        """Occupied cells of one contingency table of up to 2⁶² cells."""
+        """Occupied cells of one contingency table of up to 2⁶² cells, counted once."""
+        if columns not in self._cells:
+            self._cells[columns] = self._count_cells(columns)
+        return Confidential(self._cells[columns])
+
+    def _count_cells(self, columns: tuple[int, ...]) -> ExactCells:
         sizes = [self._schema.sizes[j] for j in columns]
         counter = OccupiedCounter(sizes)
         outside = 0
@@ -92,7 +118,7 @@ class Table:
             counter.add(used, inside)
             outside += int(len(inside) - inside.sum())
         cells, counts = counter.cells()
-        return Confidential(ExactCells(cells, counts, outside))
+        return ExactCells(cells, counts, outside)
 
     def sums(self, columns: tuple[int, ...], of: tuple[int, ...]) -> Confidential[ExactSums]:
         """Sums of numeric columns by cell of a table.

@@ -76,10 +76,12 @@ class PlannedTable:
         noise: law of the noise, in words.
         stddev: standard deviation of the noise in one number.
         noise_mass: records' worth of positive noise that empty cells receive on average.
-        form: "dense", "filtered" or "lazy"; "moments", "draws" or "distribution" where no table is
-            measured.
+        form: "dense", "filtered" or "lazy"; "nodes" for a layer of a hierarchy; "moments", "draws",
+            "distribution" or "choice" where no table is measured.
         threshold: public threshold of the filtered form.
         query: what is asked, in the words of the ledger; counts by the columns if "".
+        chosen: whether an earlier paid step chooses the columns; `n_cells` and `noise_mass` are
+            then the largest possible ones.
     """
 
     columns: tuple[str, ...]
@@ -91,6 +93,7 @@ class PlannedTable:
     form: str = "dense"
     threshold: int | None = None
     query: str = ""
+    chosen: bool = False
 
     def __post_init__(self) -> None:
         """Tables are asked for in the words of the ledger."""
@@ -165,20 +168,28 @@ class Method(ABC):
         """Part of the budget that `setup` may spend, once for all fits."""
         return Fraction(0)
 
+    def setup_share_of(self, schema: Schema) -> Fraction:
+        """The same for a schema, which may leave `setup` nothing to buy."""
+        return self.setup_share
+
     def plan_setup(
         self, schema: Schema, spend: Fraction, budget: Budget
     ) -> tuple[PlannedTable, ...]:
         """What `setup` will measure, from public facts alone."""
         return ()
 
-    def setup(self, gate: Gate, spend: Fraction) -> Gate:
-        """The gate through which fits measure, and in whose bins their states are; bought once.
+    def setup(self, gate: Gate, spend: Fraction) -> tuple[Method, Gate]:
+        """What is bought once for all fits: the method that makes them, and its gate.
 
         Args:
             gate: knows the number of rows by now.
             spend: what may be spent, `setup_share` of the budget that rows leave.
+
+        Returns:
+            A method that knows what was bought, and the gate through which it measures, in whose
+            bins its states are.
         """
-        return gate
+        return self, gate
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure through the gate and fit a model, from which sampling is free."""

@@ -107,7 +107,7 @@ class Binned(Method):
             for step in _planned_deviation(schema, name, share, budget)
         )
 
-    def setup(self, gate: Gate, spend: Fraction) -> Gate:
+    def setup(self, gate: Gate, spend: Fraction) -> tuple[Method, Gate]:
         """The same rows in the chosen bins."""
         schema = gate.schema
         self._require_bins(schema)
@@ -117,8 +117,8 @@ class Binned(Method):
             released = gate.deviations(numeric_columns(schema), mode="paper")
             found = {name: one.value for name, one in released.items()}
         else:
-            return gate.rebinned(self._public_bins(schema))
-        return gate.rebinned(bins_with_rules(schema, self._by_scott(schema, found)))
+            return self, gate.rebinned(self._public_bins(schema))
+        return self, gate.rebinned(bins_with_rules(schema, self._by_scott(schema, found)))
 
     def binned(self, schema: Schema) -> Schema:
         """The schema in the chosen bins; in the most there can be, if rows decide on them.

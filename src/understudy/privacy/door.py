@@ -6,19 +6,20 @@ import math
 from fractions import Fraction
 from typing import Self
 
-from understudy.engine import Engine
+from understudy.engine import Engine, ExactCells
 from understudy.errors import MethodError, NotPrivateError
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.guarantee import Guarantee, Kind, drafted_leaks, public_inputs
 from understudy.privacy.laws import NoiseLaw
+from understudy.privacy.leaves import Leaves
 from understudy.privacy.ledger import Entry, Ledger
 from understudy.privacy.noise import Law, Mode, count_sensitivity, words
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.selection import selection_epsilon
 from understudy.privacy.tables import MAX_CELLS
 from understudy.privacy.values import NO_NOISE, Bins, Published, Released
-from understudy.schema import Domain, Schema
+from understudy.schema import Domain, Partition, Schema
 
 Measured = Released[Published]
 
@@ -51,6 +52,8 @@ class Door:
         self._rows: list[Released[int]] = []
         self._bins: Bins = {}
         self._views: dict[str, Self] = {}
+        self._secret_leaves: dict[int, Leaves] = {}
+        self._secret_scores: dict[tuple[str, tuple[int, ...]], float] = {}
         self.budget = budget
         self.schema: Schema = engine.schema
         self.neighbours: Neighbours = engine.schema.neighbours
@@ -109,8 +112,13 @@ class Door:
             view.__dict__.update(self.__dict__)
             view.schema, view._bins, view._views = schema, {**self._bins, **bins}, {}
             view._secret_engine = self._secret_engine.recoded(schema)
+            view._secret_scores = {}
             self._views[key] = view
         return self._views[key]
+
+    def random_order(self, n: int) -> tuple[int, ...]:
+        """A uniformly random order of 0 … n - 1, independent of the rows: free, and public."""
+        return tuple(self._secret_randomness.permutation(n).tolist())
 
     def require(self, spend: Fraction) -> None:
         """Refuse what the budget cannot pay, before the first of several steps is paid.
@@ -160,6 +168,16 @@ class Door:
                 "bins and fewer columns."
             )
         return domain
+
+    def _tree_domain(self, partition: Partition) -> Domain:
+        """The domain of a tree, which must be that of the schema and small enough to number."""
+        if partition.domain != self.schema.domain:
+            raise MethodError("The tree divides the cells of another schema.")
+        return self._sparse_domain(self.schema.names)
+
+    def _all_cells(self) -> ExactCells:
+        """Occupied cells of the full table."""
+        return self._secret_engine.occupied(tuple(range(len(self.schema.names)))).expose()
 
     def _calibrate(self, law: LawName, spend: Fraction) -> NoiseLaw:
         self._ledger.require(spend)

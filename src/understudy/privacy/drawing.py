@@ -8,9 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from understudy.errors import MethodError
 from understudy.privacy.budget import split
 from understudy.privacy.calibration import noise_of
+from understudy.privacy.dependence import Dependence
 from understudy.privacy.distribution import ROUNDING as DISTANCE_ROUNDING
 from understudy.privacy.distribution import (
     CumulativeDistribution,
@@ -35,7 +39,14 @@ from understudy.privacy.urn import (
     urn_query,
     urn_records,
 )
-from understudy.privacy.values import NO_NOISE, DrawnDistribution, Records, Released, UrnDraws
+from understudy.privacy.values import (
+    NO_NOISE,
+    Choice,
+    DrawnDistribution,
+    Records,
+    Released,
+    UrnDraws,
+)
 
 C = TypeVar("C")
 
@@ -135,6 +146,8 @@ class Drawing(Door):
                 f"{type(score).__name__} is not among the named scores; a score sees "
                 "the rows and needs a proof in privacy/scores.py."
             )
+        if isinstance(score, Dependence) and score.schema is not self.schema:
+            raise MethodError("The score relies on what another schema makes public.")
         if not candidates:
             raise MethodError("There is no candidate to choose from.")
         monotone = score.monotone and self.neighbours == "add_remove"
@@ -148,7 +161,7 @@ class Drawing(Door):
             noise="",
             cells=1,
         )
-        values = score.evaluate(self._secret_engine.count(score.queries()).expose())
+        values = self._values(score)
         if len(values) != len(candidates):
             raise MethodError("The score does not have one value per candidate.")
         rule = None if feasible is None else lambda k: feasible(candidates[k])
@@ -163,6 +176,29 @@ class Drawing(Door):
         if winner is None:
             raise MethodError("No candidate is feasible; widen the public limit.")
         return Released(candidates[winner], NO_NOISE, "exponential mechanism", entry)
+
+    def choose_columns(
+        self,
+        candidates: Sequence[tuple[str, ...]],
+        score: Score,
+        *,
+        spend: Fraction,
+        feasible: Callable[[tuple[str, ...]], bool] | None = None,
+    ) -> Released[Choice]:
+        """The same among sets of columns; the release says which one was chosen.
+
+        Args and errors are those of `choose`.
+        """
+        winner = self.choose(candidates, score, spend=spend, feasible=feasible)
+        choice = Released(Choice(winner.value), winner.noise, winner.mechanism, winner.entry)
+        self._measured.append(choice)
+        return choice
+
+    def _values(self, score: Score) -> NDArray[np.float64]:
+        """Exact scores; those of one table each are remembered from one choice to the next."""
+        if isinstance(score, Dependence):
+            return score.evaluate_new(self._secret_engine, self._secret_scores)
+        return score.evaluate(self._secret_engine.count(score.queries()).expose())
 
     def draw(
         self,

@@ -8,13 +8,15 @@ before anything is computed.
 from __future__ import annotations
 
 from understudy.privacy.counting import Counting
+from understudy.privacy.dividing import Dividing
 from understudy.privacy.door import Measured
 from understudy.privacy.drawing import Drawing
+from understudy.privacy.layering import Layering
 from understudy.privacy.revealing import Revealing
 from understudy.privacy.summing import Summing
 
 
-class Gate(Counting, Summing, Drawing, Revealing):
+class Gate(Counting, Summing, Drawing, Dividing, Layering, Revealing):
     """Answers questions about the rows, for a price, with noise.
 
     Args:

@@ -24,6 +24,7 @@ released; a total over occupied cells alone would depend on which are occupied.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -71,6 +72,79 @@ def require_tokens_fit(domain: Domain, law: DiscreteLaplace | LatticeLaplace) ->
         )
 
 
+@dataclass(frozen=True)
+class Tokens:
+    """The positive noisy counts of a table's cells, one token for each unit. CONFIDENTIAL.
+
+    Attributes:
+        codes: occupied cells, ascending, shape (J,).
+        ends: running total of their positive noisy counts, shape (J,).
+        positive: empty cells with a positive noisy count.
+        extra: tokens of those cells beyond one each.
+    """
+
+    codes: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    positive: int
+    extra: int
+
+    @classmethod
+    def of(
+        cls,
+        codes: NDArray[np.int64],
+        noisy: NDArray[np.int64],
+        n_empty: int,
+        units: DiscreteLaplace,
+        uniform: Uniforms,
+    ) -> Tokens:
+        """Draw what the empty cells hold.
+
+        Args:
+            codes: occupied cells.
+            noisy: their noisy counts, in units.
+            n_empty: how many allowed cells are empty.
+            units: the noise in units.
+            uniform: source of uniform numbers.
+        """
+        rate = float(1 / units.scale)
+        positive = binomial(n_empty, _expit(-rate), uniform)
+        # Given that it is positive, a cell's count exceeds 1 by a geometric number.
+        extra = negative_binomial(positive, odds(units), uniform)
+        return cls(codes, np.cumsum(np.maximum(noisy, 0)), positive, extra)
+
+    @property
+    def known(self) -> int:
+        """Tokens of occupied cells."""
+        return int(self.ends[-1]) if len(self.ends) else 0
+
+    @property
+    def total(self) -> int:
+        """All tokens."""
+        return self.known + self.positive + self.extra
+
+    def draw(
+        self, n_rows: int, fresh: Callable[[int], NDArray[np.int64]], randomness: Randomness
+    ) -> NDArray[np.int64]:
+        """Cells of records, each by a token of its own; there must be a token.
+
+        Args:
+            n_rows: how many records.
+            fresh: that many distinct empty cells, uniform without replacement.
+            randomness: source of every draw.
+
+        Returns:
+            Codes, shape (n_rows,).
+        """
+        tokens = randomness.below(self.total, n_rows)
+        codes = np.empty(n_rows, dtype=np.int64)
+        known = tokens < self.known
+        codes[known] = self.codes[np.searchsorted(self.ends, tokens[known], side="right")]
+        labels = _labels(tokens[~known] - self.known, self.positive, randomness)
+        distinct, which = np.unique(labels, return_inverse=True)
+        codes[~known] = fresh(len(distinct))[which]
+        return codes
+
+
 def lazy_records(
     exact: ExactCells,
     columns: tuple[str, ...],
@@ -96,31 +170,27 @@ def lazy_records(
     require_tokens_fit(domain, law)
     units, step = in_units(law)
     noisy = exact.counts * int(1 / step) + units.sample(len(exact.counts), randomness)
-    occupied = np.cumsum(np.maximum(noisy, 0))
-    mass = int(occupied[-1]) if len(occupied) else 0
-    rate = float(1 / units.scale)
-    uniform = Uniforms(randomness)
     n_empty = domain.n_allowed - len(exact.codes)
-    positive = binomial(n_empty, _expit(-rate), uniform)
-    # Given that it is positive, a cell's count exceeds 1 by a geometric number of mean q/(1 − q).
-    extra = negative_binomial(positive, -math.exp(-rate) / math.expm1(-rate), uniform)
+    tokens = Tokens.of(exact.codes, noisy, n_empty, units, Uniforms(randomness))
     outside = float(exact.outside + law.sample(1, randomness)[0])
     totals = NoisyTotals(
         columns,
-        positive_cells=positive + int((noisy > 0).sum()),
-        positive_mass=float((mass + positive + extra) * step),
+        positive_cells=tokens.positive + int((noisy > 0).sum()),
+        positive_mass=float(tokens.total * step),
         outside=outside,
     )
-    if mass + positive + extra == 0:
-        drawn = domain.draw(n_rows, randomness.uniforms)
-        return Records(tuple(drawn)), totals
-    tokens = randomness.below(mass + positive + extra, n_rows)
-    codes = np.empty(n_rows, dtype=np.int64)
-    known = tokens < mass
-    codes[known] = exact.codes[np.searchsorted(occupied, tokens[known], side="right")]
-    labels = _labels(tokens[~known] - mass, positive, randomness)
-    codes[~known] = _place(labels, domain, exact.codes, randomness)
+    if not tokens.total:
+        return Records(tuple(domain.draw(n_rows, randomness.uniforms))), totals
+    codes = tokens.draw(
+        n_rows, lambda n: fresh_cells(n, domain, exact.codes, randomness), randomness
+    )
     return Records(columns_of(codes, domain)), totals
+
+
+def odds(law: DiscreteLaplace) -> float:
+    """Mean q/(1 − q) of a geometric number from 0, q = e^(−1/scale)."""
+    rate = float(1 / law.scale)
+    return -math.exp(-rate) / math.expm1(-rate)
 
 
 def _expit(x: float) -> float:
@@ -139,14 +209,6 @@ def _labels(tokens: NDArray[np.int64], positive: int, randomness: Randomness) ->
         drawn[i] = drawn[drawn[i] - positive]
     labels[is_extra] = drawn[which]
     return labels
-
-
-def _place(
-    labels: NDArray[np.int64], domain: Domain, occupied: NDArray[np.int64], randomness: Randomness
-) -> NDArray[np.int64]:
-    """Cells for labels: equal labels share a cell, different ones have different cells."""
-    distinct, which = np.unique(labels, return_inverse=True)
-    return fresh_cells(len(distinct), domain, occupied, randomness)[which]
 
 
 def below_each(bounds: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:

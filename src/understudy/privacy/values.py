@@ -184,6 +184,44 @@ class DrawnDistribution:
 
 
 @dataclass(frozen=True)
+class NoisyNodes:
+    """Noisy numbers of records in the nodes of one layer of a hierarchy.
+
+    Attributes:
+        columns: names of the columns whose state some node fixes.
+        states: state of each of these columns in each node, −1 where it is open, shape
+            (nodes, columns).
+        counts: shape (nodes,).
+        outside: noisy number of records with any column out of domain.
+        below: where each count is a sum of noisy cells that were never written out, names of all
+            columns of these cells.
+        summed: then, how many cells are summed in each count, shape (nodes,); else ones.
+        totals: then, positive cells and positive mass.
+        bins: bins of its numeric columns, where they are not those of the schema.
+    """
+
+    columns: tuple[str, ...]
+    states: NDArray[np.int64]
+    counts: NDArray[Any]
+    outside: float
+    summed: NDArray[np.int64]
+    below: tuple[str, ...] = ()
+    totals: Mapping[str, float] | None = None
+    bins: Bins = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Columns that the exponential mechanism chose.
+
+    Attributes:
+        columns: their names; where a column was chosen with its parents, the column first.
+    """
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ExactStatistics:
     """That exact statistics of some columns were used; they are not published themselves.
 
@@ -202,6 +240,8 @@ Published = (
     | NoisyMoment
     | UrnDraws
     | DrawnDistribution
+    | NoisyNodes
+    | Choice
     | ExactStatistics
 )
 """What a release says of its measurements."""

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.privacy.values import (
-    Bins,
-    DrawnDistribution,
-    ExactStatistics,
-    NoisyCells,
-    NoisyMoment,
-    NoisySuccesses,
-    NoisyTable,
-    NoisyTotals,
-    Published,
-    Released,
-    UrnDraws,
-)
+from understudy.privacy.values import Bins, Published, Released
+from understudy.release.content import Kind, content_of
 from understudy.schema import Schema
 
-Kind = Literal[
-    "table", "cells", "totals", "successes", "sums", "scatter", "draws", "distribution", "exact"
-]
-
-_WITHOUT_CELLS = ("totals", "successes", "scatter", "draws", "exact")
+ANY = "(any)"
+_WITHOUT_CELLS = ("totals", "successes", "scatter", "draws", "choice", "exact")
+_OF_NODES = ("nodes", "leaf-sums")
 
 
 @dataclass(frozen=True)
@@ -42,10 +29,13 @@ class Measurement:
             second level of a column; "sums": a noisy sum of (value - middle of the bounds) in every
             cell; "scatter": a noisy sum of squares or products about the means of
             the cells; "draws": records drawn from rows and a prior; "distribution": counts that
-            the exponential mechanism chose; "exact": statistics without noise, which are not
-            published.
+            the exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
+            hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
+            full table below such nodes; "choice": columns that the exponential mechanism chose, a
+            column before its parents; "exact": statistics without noise, which are not published.
         columns: names of the table's columns.
-        codes: mixed-radix number of each cell, ascending, the last column running fastest.
+        codes: mixed-radix number of each cell, ascending, the last column running fastest; of a
+            node, with one state more for each column, which says that it is open.
         counts: noisy count (or sum) of each of these cells.
         outside: noisy number of records with one of these columns out of domain.
         law: distribution of the noise in each number.
@@ -56,7 +46,7 @@ class Measurement:
         totals: what is released as single numbers: positive cells and positive mass; successes; a
             scatter; the prior weight of a cell, in records, the number of cells, and whether draws
             add weight.
-        of: the numeric columns that are summed.
+        of: the numeric columns that are summed; of leaf sums, the columns that nodes fix.
         bins: bins of its numeric columns, where they are not those of the schema.
     """
 
@@ -84,24 +74,23 @@ class Measurement:
             name: file name without ending, used if cells are released.
             schema: the public schema of the release.
         """
-        value, noise = released.value, released.noise
-        kind, codes, counts, totals = _content(value)
-        bins = value.bins if isinstance(value, _BINNED) else {}
+        content, noise = content_of(released.value, schema), released.noise
+        own = schema.columns
         return cls(
-            name="" if kind in _WITHOUT_CELLS else name,
-            kind=kind,
-            columns=value.columns,
-            codes=codes,
-            counts=counts,
-            outside=float(value.outside) if isinstance(value, _COUNTED) else 0.0,
+            name="" if content.kind in _WITHOUT_CELLS else name,
+            kind=content.kind,
+            columns=content.columns,
+            codes=content.codes,
+            counts=content.counts,
+            outside=content.outside,
             law=noise.law,
             scale=noise.scale,
             stddev=noise.stddev,
             entry=released.entry,
-            threshold=value.threshold if isinstance(value, NoisyCells) else None,
-            totals=totals,
-            of=value.of if isinstance(value, NoisyMoment) else (),
-            bins={n: b for n, b in bins.items() if getattr(schema.columns[n], "bins", None) != b},
+            threshold=content.threshold,
+            totals=None if content.totals is None else dict(content.totals),
+            of=content.of,
+            bins={n: b for n, b in content.bins.items() if getattr(own[n], "bins", None) != b},
         )
 
     def binned(self, schema: Schema) -> Schema:
@@ -117,14 +106,14 @@ class Measurement:
 
         Labels are ordered categories in the order of the states.
         """
-        schema = self.binned(schema)
-        sizes = [schema.columns[name].size for name in self.columns]
-        places = np.unravel_index(self.codes, sizes) if sizes else ()
-        series = []
-        for name, place in zip(self.columns, places, strict=True):
-            labels = _distinct(schema.columns[name].labels)
-            series.append(pl.Series(name, labels, dtype=pl.Enum(labels)).gather(place))
-        return pl.DataFrame([*series, pl.Series(_count_name(self.kind, self.columns), self.counts)])
+        names = _axes(self.kind, self.columns, self.of)
+        labels = _labels(self.kind, names, self.binned(schema))
+        places = np.unravel_index(self.codes, [len(one) for one in labels]) if names else ()
+        series = [
+            pl.Series(name, one, dtype=pl.Enum(one)).gather(place)
+            for name, one, place in zip(names, labels, places, strict=True)
+        ]
+        return pl.DataFrame([*series, pl.Series(_count_name(self.kind, names), self.counts)])
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the cells, for the manifest."""
@@ -152,7 +141,8 @@ class Measurement:
         columns = tuple(data["columns"])
         bins = {n: b if isinstance(b, int) else tuple(b) for n, b in data["bins"].items()}
         binned = schema.with_bins(bins) if bins else schema
-        codes, counts = _cells_of(cells, data["kind"], columns, binned)
+        axes = _axes(data["kind"], columns, tuple(data["of"]))
+        codes, counts = _cells_of(cells, data["kind"], axes, binned)
         return cls(
             name=data["name"],
             kind=data["kind"],
@@ -171,44 +161,15 @@ class Measurement:
         )
 
 
-_BINNED = (NoisyTable, NoisyCells, NoisyMoment, UrnDraws, DrawnDistribution)
-_COUNTED = (NoisyTable, NoisyCells, NoisyTotals, DrawnDistribution)
+def _axes(kind: str, columns: tuple[str, ...], of: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the columns of a stored table."""
+    return of if kind == "leaf-sums" else columns
 
 
-def _content(
-    value: Published,
-) -> tuple[Kind, NDArray[np.int64], NDArray[Any], dict[str, float] | None]:
-    """Kind, codes and counts of cells, and single numbers."""
-    none = np.zeros(0, dtype=np.int64)
-    if isinstance(value, ExactStatistics):
-        return "exact", none, none, None
-    if isinstance(value, NoisyTotals | NoisySuccesses | UrnDraws) or (
-        isinstance(value, NoisyMoment) and value.statistic == "scatter"
-    ):
-        kind, numbers = _numbers(value)
-        return kind, none, none, numbers
-    if isinstance(value, NoisyCells):
-        return "cells", value.codes, value.counts, None
-    if isinstance(value, NoisyMoment):
-        return "sums", np.arange(value.values.size, dtype=np.int64), value.values, None
-    counts = value.counts.reshape(-1)
-    codes = np.arange(counts.size, dtype=np.int64)
-    return "table" if isinstance(value, NoisyTable) else "distribution", codes, counts, None
-
-
-def _numbers(
-    value: NoisyTotals | NoisySuccesses | UrnDraws | NoisyMoment,
-) -> tuple[Kind, dict[str, float]]:
-    """Kind and single numbers of what has no cells."""
-    if isinstance(value, NoisyTotals):
-        totals = {"positive_cells": value.positive_cells, "positive_mass": value.positive_mass}
-        return "totals", totals
-    if isinstance(value, NoisySuccesses):
-        return "successes", {"successes": value.successes}
-    if isinstance(value, NoisyMoment):
-        return "scatter", {"scatter": float(value.values[0])}
-    prior = {"prior": float(value.prior), "cells": value.n_cells}
-    return "draws", {**prior, "reinforced": value.reinforced}
+def _labels(kind: str, names: tuple[str, ...], schema: Schema) -> list[list[str]]:
+    """Labels of the states of each column of a stored table."""
+    more = (ANY,) * (kind in _OF_NODES)
+    return [_distinct((*schema.columns[name].labels, *more)) for name in names]
 
 
 def _plain(bins: int | tuple[Any, ...]) -> Any:
@@ -220,14 +181,15 @@ def _cells_of(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     if cells is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    sizes = [schema.columns[name].size for name in columns]
+    labels = _labels(kind, columns, schema)
     places = []
-    for name in columns:
-        labels = _distinct(schema.columns[name].labels)
-        texts = cells.get_column(name).cast(pl.String).cast(pl.Enum(labels))
+    for name, known in zip(columns, labels, strict=True):
+        texts = cells.get_column(name).cast(pl.String).cast(pl.Enum(known))
         places.append(texts.to_physical().to_numpy().astype(np.int64))
     codes = (
-        np.ravel_multi_index(places, sizes) if places else np.zeros(cells.height, dtype=np.int64)
+        np.ravel_multi_index(places, [len(one) for one in labels])
+        if places
+        else np.zeros(cells.height, dtype=np.int64)
     )
     return np.asarray(codes, dtype=np.int64), cells.get_column(
         _count_name(kind, columns)

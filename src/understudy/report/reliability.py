@@ -50,7 +50,7 @@ class MeasurementRow:
 def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
     """The line of one measurement in the table of reliability."""
     totals = measurement.totals or {}
-    counted = measurement.kind in ("table", "cells", "totals")
+    counted = measurement.kind in ("table", "cells", "totals", "nodes")
     total = float(np.sum(measurement.counts)) + float(totals.get("positive_mass", 0))
     stddev = measurement.stddev
     relevant = 10 * stddev / total if total > 0 and measurement.kind == "table" else None
@@ -59,7 +59,7 @@ def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
         kind=_kind_words(measurement),
         cells=n_measured(measurement, schema),
         noise=law_words(measurement.law),
-        stddev=None if measurement.kind in ("draws", "exact") else stddev,
+        stddev=None if measurement.kind in ("draws", "exact", "choice") else stddev,
         total=total if counted else None,
         relevant=relevant if relevant is not None and relevant <= 1 else None,
         above=int(np.sum(np.asarray(measurement.counts) > 2 * stddev)) if counted else None,
@@ -93,6 +93,9 @@ _KIND_WORDS = {
     "exact": "exact statistics, not published",
     "draws": "records drawn from rows and a prior",
     "distribution": "counts that the exponential mechanism chose",
+    "nodes": "every node of a layer",
+    "leaf-sums": "sums of noisy cells below nodes",
+    "choice": "columns chosen, no number",
 }
 
 

@@ -4,6 +4,7 @@ from understudy.schema.column import NUMERIC, Column
 from understudy.schema.domain import Domain
 from understudy.schema.levels import Boolean, Categorical, Ordinal
 from understudy.schema.numeric import Continuous, Date, Integer
+from understudy.schema.partition import Partition
 from understudy.schema.rule import Range, Rule
 from understudy.schema.schema import Schema, Unit
 
@@ -17,6 +18,7 @@ __all__ = [
     "Domain",
     "Integer",
     "Ordinal",
+    "Partition",
     "Range",
     "Rule",
     "Schema",

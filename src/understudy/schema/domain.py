@@ -68,6 +68,30 @@ class Domain:
         )
         return Domain(tuple(self.sizes[column] for column in columns), boxes)
 
+    def fixed(self, states: Sequence[int]) -> Domain:
+        """The domain of the columns that are left open when the others have these states.
+
+        Args:
+            states: a state for each column, negative where it is open.
+
+        Returns:
+            A domain of the open columns, in their order; one without cells if nothing is allowed.
+
+        Example:
+            >>> domain = Domain((2, 3), ({0: frozenset({1}), 1: frozenset({0, 2})},))
+            >>> domain.fixed((1, -1)).n_allowed
+            1
+        """
+        open_columns = [j for j, state in enumerate(states) if state < 0]
+        place = {column: k for k, column in enumerate(open_columns)}
+        boxes = []
+        for box in self.boxes:
+            if all(states[j] in box[j] for j in box if j not in place):
+                boxes.append({place[j]: box[j] for j in box if j in place})
+        if {} in boxes:
+            return Domain((0,))
+        return Domain(tuple(self.sizes[j] for j in open_columns), tuple(boxes))
+
     def forbidden(self, columns: Sequence[NDArray[np.integer]]) -> NDArray[np.bool_]:
         """Which records lie in a forbidden box.
 

@@ -1,0 +1,140 @@
+"""Verbs that choose what divides the nodes of a tree of cells.
+
+A node that holds no record is divided like any other: the tree follows from the schema and from
+paid choices alone. Scores, sensitivity and the cost of a layer: `understudy.privacy.aic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import MethodError
+from understudy.privacy import aic
+from understudy.privacy.door import Door
+from understudy.privacy.empty_cells import columns_of
+from understudy.privacy.selection import select
+from understudy.privacy.tables import MAX_CELLS
+from understudy.privacy.values import NO_NOISE, Choice, Released
+from understudy.schema import Partition
+from understudy.schema.partition import Split
+
+MOST_GROUPED = 15
+"""Columns of which all groups are candidates: 2¹⁵ of them."""
+
+Floats = NDArray[np.float64]
+_Pick = Callable[[Floats], int]
+_CHOICE = "exponential mechanism"
+
+
+class Dividing(Door):
+    """Trees of cells."""
+
+    def divide(self, partition: Partition, *, spend: Fraction) -> Released[Partition]:
+        """One layer more: each node is divided by the open column of smallest AIC, privately.
+
+        Args:
+            partition: a tree of this schema's cells; each last node leaves a column open.
+            spend: cost of all choices together.
+
+        Raises:
+            MethodError: too many nodes.
+            InsufficientBudgetError: more than is left.
+        """
+        nodes, sizes = len(partition.layers[-1]), self._tree_domain(partition).sizes
+        if nodes * max(sizes) > MAX_CELLS:
+            raise MethodError("The tree has too many nodes to choose from; take fewer layers.")
+        monotone = self.neighbours == "add_remove"
+        query = choice_query(partition.depth + 1)
+        pick, entry = self._pay_choice(query, aic.SENSITIVITY, monotone, nodes, spend)
+        scores = -self._scores(partition)
+        splits: list[Split] = []
+        for node in range(nodes):
+            columns = partition.open_columns(node)
+            splits.append((columns[pick(scores[node, columns])],))
+        return self._divided(partition, splits, entry)
+
+    def divide_in_groups(self, partition: Partition, *, spend: Fraction) -> Released[Partition]:
+        """The first layer: a group of columns divides the root, all others are left to the leaves.
+
+        Args:
+            partition: a tree of one node.
+            spend: cost.
+
+        Raises:
+            MethodError: more than `MOST_GROUPED` columns, or fewer than two.
+            InsufficientBudgetError: more than is left.
+        """
+        n_columns = len(self._tree_domain(partition).sizes)
+        if not 2 <= n_columns <= MOST_GROUPED:
+            raise MethodError(
+                f"Groups can be chosen among 2 to {MOST_GROUPED} columns, and the schema has "
+                f"{n_columns}; take split=columns, or declare the order."
+            )
+        groups = aic.ordered_groups(range(n_columns))
+        sensitivity = aic.group_sensitivity(self.neighbours)
+        query = choice_query(1, groups=True)
+        pick, entry = self._pay_choice(query, sensitivity, False, len(groups), spend)
+        winner = pick(aic.group_scores(self._scores(partition)[0], groups))
+        return self._divided(partition, [groups[winner]], entry)
+
+    def _pay_choice(
+        self, query: str, sensitivity: Fraction, monotone: bool, cells: int, spend: Fraction
+    ) -> tuple[_Pick, int]:
+        """Charge a layer of choices; what makes each of them, and the number of the entry."""
+        epsilon = self._selection_epsilon(spend)
+        entry = self._ledger.charge(
+            spend,
+            _CHOICE,
+            query,
+            sensitivity=f"score: {sensitivity}{', monotone' * monotone}",
+            noise="",
+            cells=cells,
+        )
+
+        def pick(scores: Floats) -> int:
+            winner = select(
+                scores,
+                epsilon=epsilon,
+                sensitivity=sensitivity,
+                monotone=monotone,
+                feasible=None,
+                source=self._secret_randomness,
+            )
+            assert winner is not None
+            return winner
+
+        return pick, entry
+
+    def _scores(self, partition: Partition) -> Floats:
+        """AIC of each column in each last node, shape (nodes, columns); 0 where it is not open."""
+        exact = self._all_cells()
+        columns = columns_of(exact.codes, partition.domain)
+        place, last = partition.locate(columns), partition.layers[-1]
+        scores = np.zeros(last.states.shape)
+        for j, (states, size) in enumerate(zip(columns, partition.domain.sizes, strict=True)):
+            cells = place * size + states
+            counts = np.bincount(cells, weights=exact.counts, minlength=len(last) * size)
+            scores[:, j] = aic.aic(counts.reshape(len(last), size))
+        return scores
+
+    def _divided(
+        self, partition: Partition, splits: Sequence[Split], entry: int
+    ) -> Released[Partition]:
+        chosen = dict.fromkeys(self.schema.names[j] for split in splits for j in split)
+        self._measured.append(Released(Choice(tuple(chosen)), NO_NOISE, _CHOICE, entry))
+        return Released(partition.divided(splits), NO_NOISE, _CHOICE, entry)
+
+
+def choice_query(layer: int, *, groups: bool = False) -> str:
+    """What is chosen, in the words of the ledger.
+
+    Args:
+        layer: from 1.
+        groups: whether it is a group of columns.
+    """
+    what = "the columns that divide" if groups else "a column that divides each node of"
+    return f"{what} layer {layer - 1}, by AIC"
