@@ -151,6 +151,9 @@ def planned(plan: Plan) -> None:
     )
 
 
+_WITHOUT_MASS = ("filtered", "moments", "distribution", "choice", "nodes")
+
+
 def _planned_row(row: PlannedTable, when: str = "") -> tuple[str, ...]:
     names = ", ".join(row.columns[:6]) + (
         f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else ""
@@ -158,11 +161,11 @@ def _planned_row(row: PlannedTable, when: str = "") -> tuple[str, ...]:
     counted = row.form in ("dense", "filtered", "lazy")
     form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "") + when
     cells = f"{row.n_cells:,}" if row.n_cells < 10**9 else f"10^{math.log10(row.n_cells):.1f}"
-    mass = "–" if row.form in ("filtered", "moments", "distribution") else f"{row.noise_mass:,.3g}"
+    mass = "–" if row.form in _WITHOUT_MASS else f"{row.noise_mass:,.3g}"
     return (
-        escape(names if counted else row.query),
+        escape(names if counted and names else row.query),
         form,
-        cells,
+        "up to " * row.chosen + cells,
         f"{float(row.share):.2%}",
         f"{row.stddev:,.4g}",
         f"± {1.96 * row.stddev:,.4g}",

@@ -95,9 +95,13 @@ def test_the_plan_is_what_happens(case, some):
     plan, release = case.plan(20), case.release(some(20))
     steps = [step for step in release.manifest.ledger if step["query"] != "number of rows"]
     planned = plan.setup + plan.tables * plan.fits
-    assert [step["query"] for step in steps] == [table.query for table in planned]
-    assert [step["noise"] for step in steps] == [table.noise for table in planned]
-    assert [step["cells"] for step in steps] == [table.n_cells for table in planned]
+    assert len(steps) == len(planned)
+    for step, table in zip(steps, planned, strict=True):
+        assert step["noise"] == table.noise
+        if table.chosen:
+            assert step["cells"] <= table.n_cells
+        else:
+            assert (step["query"], step["cells"]) == (table.query, table.n_cells)
     if case.configured.private:
         costs = [Fraction(step.get("epsilon_exact") or step["rho_exact"]) for step in steps]
         assert costs == [table.share * plan.budget.amount for table in planned]

@@ -122,7 +122,7 @@ def test_other_forms(release):
         totals={"positive_cells": 1, "positive_mass": 2.0},
     )  # fmt: skip
     text = readme(replace(release, measurements=(totals,)), csv=False)
-    assert "only totals were released" in text
+    assert "noisy table was not written out" in text
     assert "## The noisy counts" not in text
     cells = replace(one, kind="cells", threshold=5.0, columns=release.schema.names)
     manifest = replace(release.manifest, method="laplace", sets_kind="split")

@@ -132,4 +132,6 @@ _WITHOUT_BAND = {
     "distribution": "its distribution was chosen whole, by the exponential mechanism",
     "successes": "one noisy number of its second level was released, not a count of each",
     "sums": "noisy sums and a scatter were released, not counts of its bins",
+    "nodes": "only some branches of the hierarchy count its states",
+    "leaf-sums": "the noisy cells of the full table were not written out",
 }

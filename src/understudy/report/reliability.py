@@ -50,7 +50,7 @@ class MeasurementRow:
 def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
     """The line of one measurement in the table of reliability."""
     totals = measurement.totals or {}
-    counted = measurement.kind in ("table", "cells", "totals", "nodes")
+    counted = measurement.kind in ("table", "cells", "totals", "nodes", "ranges")
     total = float(np.sum(measurement.counts)) + float(totals.get("positive_mass", 0))
     stddev = measurement.stddev
     relevant = 10 * stddev / total if total > 0 and measurement.kind == "table" else None
@@ -95,6 +95,7 @@ _KIND_WORDS = {
     "distribution": "counts that the exponential mechanism chose",
     "nodes": "every node of a layer",
     "leaf-sums": "sums of noisy cells below nodes",
+    "ranges": "every range of states",
     "choice": "columns chosen, no number",
 }
 
@@ -140,7 +141,7 @@ def _sentences(release: Release, noisy: Sequence[Measurement], total: float | No
     if noisy:
         found += [_distinguishable(noisy, release.schema), _unreliable(noisy, total)]
     for one in release.measurements:
-        if one.kind == "totals" and one.totals:
+        if one.kind in ("totals", "leaf-sums") and one.totals:
             found.append(_noise_mass(one, release.manifest.n_rows))
         if one.kind == "cells":
             found.append(_filtered(one, release))
@@ -189,14 +190,15 @@ def _noise_mass(measurement: Measurement, n_rows: int) -> str:
     totals = measurement.totals or {}
     mass, cells = totals.get("positive_mass", 0), totals.get("positive_cells", 0)
     sentence = (
-        f"Of the table {times(measurement.columns)} only totals were released: "
-        f"{cells:,.6g} cells with a positive noisy count, {mass:,.6g} in sum."
+        f"The noisy table {times(measurement.columns)} was not written out: "
+        f"{cells:,.6g} of its cells have a positive noisy count, {mass:,.6g} in sum."
     )
     if mass > n_rows:
         noise = 1 - n_rows / mass
+        within = " below a node of the hierarchy" * (measurement.kind == "leaf-sums")
         sentence += (
             f" As there are about {n_rows:,} records, roughly {_floored(noise)} % of what the "
-            "synthetic rows were drawn from is noise."
+            f"synthetic rows were drawn from{within} is noise."
         )
     return sentence
 
