@@ -141,7 +141,7 @@ def synthesize(
     gate = Gate(rows, request.budget, randomness, allow_nonprivate=allow_nonprivate)
     rng = _generator(seed, insecure_noise_seed)
     n_rows = gate.count_rows(spend=request.rows_spend)
-    fitter, binned = request.method.setup(gate, request.setup_spend)
+    fitter, binned = request.method.setup(gate, request.setup_spend, fits=request.fits)
     tables = []
     samples = _draw_sets(request, fitter, binned, n_rows, rng=rng, tell=tell)
     for k, drawn in enumerate(samples, start=1):

@@ -97,7 +97,7 @@ class Request:
     @property
     def setup_spend(self) -> Fraction:
         """What may be spent once, before the fits."""
-        return (self.budget.amount - self.rows_spend) * self.method.setup_share
+        return (self.budget.amount - self.rows_spend) * self.method.setup_share(self.schema)
 
     @property
     def fit_spend(self) -> Fraction:
@@ -197,7 +197,7 @@ def plan(
         tables=tables,
         fits=request.fits,
         remarks=request.method.remarks(schema),
-        # benchmarks/dense.py: 40 bytes a cell, and 10 to 40 million cells a second.
-        memory_mb=round(40 * written / request.fits / 1e6, 1),
+        # benchmarks/dense.py and hierarchy.py: 10 to 40 million cells a second.
+        memory_mb=round(request.method.bytes_per_cell * written / request.fits / 1e6, 1),
         seconds=round(written / 2e7, 2),
     )

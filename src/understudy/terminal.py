@@ -151,7 +151,7 @@ def planned(plan: Plan) -> None:
     )
 
 
-_WITHOUT_MASS = ("filtered", "moments", "distribution", "choice", "nodes")
+_WITHOUT_MASS = ("filtered", "moments", "distribution", "choice", "nodes", "ranges")
 
 
 def _planned_row(row: PlannedTable, when: str = "") -> tuple[str, ...]:

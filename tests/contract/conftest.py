@@ -34,6 +34,19 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "modips": [{}, {"cells": 12}, {"bounds": "truncate"}],
     "perturbed-histogram": [{"form": form} for form in ("dense", "filtered", "lazy")],
     "smoothed-histogram": [{}, {"bins": 3}],
+    "steps": [
+        {},
+        {"layers": 1, "law": "geometric", "consistency": "gls_inner"},
+        {"order": "job+sex, age", "law": "laplace"},
+        {"split": "groups", "consistency": "paper_phantom", "allocation": "leaves"},
+    ],
+    "universal-histogram": [{}, {"order": "age, job"}, {"form": "ranges", "fanout": 2}],
+    "privbayes": [
+        {},
+        {"degree": 1, "score": "mi"},
+        {"degree": 2, "law": "laplace"},
+        {"network": "sex, age<-sex, job<-age, income<-age&job, moved, smokes<-moved"},
+    ],
     "empirical-cdf": [
         {},
         {"columns": "ordered", "order": ["job", "age", "sex", "moved", "income", "smokes"]},
@@ -148,6 +161,13 @@ class People:
     def frame(self) -> pl.DataFrame:
         return pl.DataFrame(list(self.records), schema=TYPES)
 
+    @property
+    def fitting(self) -> People:
+        """Rows with every value in domain: what the layers of a tree of cells count."""
+        kept = [k for k, row in enumerate(self.labels) if None not in row.values()]
+        records = tuple(self.records[k] for k in kept)
+        return People(records, tuple(self.labels[k] for k in kept))
+
     def counts(self, columns: tuple[str, ...]) -> Counter[tuple[str | None, ...]]:
         """Rows in each occupied cell of a table, those out of domain left out."""
         cells = Counter(tuple(row[name] for name in columns) for row in self.labels)
@@ -239,8 +259,9 @@ class Case:
 
     @property
     def forms(self) -> set[str]:
-        """What kinds of things a fit measures."""
-        return {table.form for table in self.plan(10).tables}
+        """What kinds of things are measured, once or in each fit."""
+        plan = self.plan(10)
+        return {table.form for table in plan.setup + plan.tables}
 
     def release(self, rows: People, epsilon: str = "1", **more: Any) -> us.Release:
         schema = self.schema(len(rows))
@@ -267,13 +288,17 @@ def _accepted(case: Case) -> bool:
 
 
 def _cases() -> list[Case]:
-    """What each method accepts, of: options × δ × private and public rows × sets."""
+    """What each method accepts, of: options × δ × private and public rows × sets.
+
+    The first options of a method meet all of these, each of the others δ = 0 and one kind of sets.
+    """
     found = []
     for name, kind in METHODS.items():
         chooses_sets = "sets" in {one.name for one in fields(kind)}  # type: ignore[arg-type]
-        for options in OPTIONS.get(name, [{}]):
-            several = [options | {"sets": k} for k in SETS] if chooses_sets else []
-            for delta in DELTAS:
+        for k, options in enumerate(OPTIONS.get(name, [{}])):
+            kinds = SETS if k == 0 else SETS[k % 2 : k % 2 + 1]
+            several = [options | {"sets": one} for one in kinds] if chooses_sets else []
+            for delta in DELTAS if k == 0 else DELTAS[:1]:
                 for rows in ("private", "public"):
                     found.append(Case(name, options, delta, rows))
                     found += [Case(name, o, delta, rows, 3) for o in several or [options]]
@@ -289,7 +314,12 @@ MODELLING = [case for case in ONE_SET if case not in DRAWING]
 # Those whose noise is a whole number, so that a huge budget leaves none at all.
 WHOLE = [case for case in ONE_SET if case.options.get("law") != "laplace"]
 # Those that measure contingency tables and nothing else, and draw records in proportion to them.
-TABLES = [case for case in PAID if case.forms <= {"dense", "filtered", "lazy"}]
+# A network's tables each decide on one column only, and its option names columns.
+TABLES = [
+    case
+    for case in PAID
+    if case.forms <= {"dense", "filtered", "lazy"} and "network" not in case.options
+]
 SELECTIONS = {
     "case": CASES,
     "one_set": ONE_SET,

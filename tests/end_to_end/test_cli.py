@@ -361,8 +361,8 @@ FAULTS = {
     ),
     "plan without a method": (
         NOTHING,
-        ["plan", "--schema", "people.toml", "--epsilon", "1", "-m", "steps"],
-        ["'steps'", "available"],
+        ["plan", "--schema", "people.toml", "--epsilon", "1", "-m", "stairs"],
+        ["'stairs'", "available"],
     ),
 }
 

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.evaluation.consistency import agreement, consistency, joint_pvalue, pearson
+from understudy.evaluation.consistency import (
+    agreement,
+    class_table,
+    consistency,
+    joint_pvalue,
+    pearson,
+)
 from understudy.inference.hypothesis import pool_pvalues
 
 
@@ -72,3 +78,24 @@ def test_a_copy_agrees_with_itself(compare):
     comparison = compare(300)
     scores, _ = consistency(comparison.with_sets([comparison.original]))
     assert [score.value for score in scores] == [1, 1, 1]
+
+
+def test_the_table_of_classes_pools_by_the_rule_that_is_asked_for(compare):
+    """Worked slowly for both rules, on five sets."""
+    comparison = compare(250, sets=5, seed=3)
+    tables = {}
+    for rule in ("partial", "li1991"):
+        expected = np.zeros((4, 4), dtype=int)
+        for i, j in itertools.combinations(range(4), 2):
+            found = []
+            for rows in (comparison.original, *comparison.sets):
+                counts = np.zeros((12, 12), dtype=int)
+                np.add.at(counts, (rows[i], rows[j]), 1)
+                found.append(pearson(counts))
+            df = round(np.mean([df for _, df in found[1:]]))
+            pooled = pool_pvalues([p for p, _ in found[1:]], df, rule=rule).pvalue
+            classes = [sum(p >= edge for edge in (0.01, 0.05, 0.10)) for p in (found[0][0], pooled)]
+            expected[tuple(classes)] += 1
+        tables[rule] = class_table(comparison, rule=rule)
+        assert np.array_equal(tables[rule], expected)
+    assert not np.array_equal(tables["partial"], tables["li1991"])

@@ -62,7 +62,7 @@ def neighbours(relation):
 @cache
 def counts(rows, columns):
     """Records in every allowed cell, by way of the engine's own coding and counting."""
-    places = [PLACES[name] for name in columns]
+    places = tuple(PLACES[name] for name in columns)
     cells = engine(rows).occupied(places).expose()
     table = np.zeros(math.prod(SCHEMA.domain.project(places).sizes), dtype=int)
     table[cells.codes] = cells.counts

@@ -9,15 +9,15 @@ import pytest
 
 from understudy.inference.pooling import pool
 from understudy.studies import STUDIES, run_study
+from understudy.studies import totals as sums
 from understudy.studies.bowen_liu import BOWEN_LIU_1, BOWEN_LIU_2, BOWEN_LIU_3
-from understudy.studies.bowen_liu import totals as sums
-from understudy.studies.bowen_liu.curves import Curves
-from understudy.studies.bowen_liu.intervals import Intervals, pooled, pooled_where
 from understudy.studies.bowen_liu.panels import Panel, spread
-from understudy.studies.bowen_liu.reading import Reading
-from understudy.studies.bowen_liu.streams import Streams
-from understudy.studies.bowen_liu.verdicts import comparison, count, judged, told
+from understudy.studies.curves import Curves
+from understudy.studies.intervals import Intervals, pooled, pooled_where
+from understudy.studies.reading import Reading
+from understudy.studies.streams import Streams
 from understudy.studies.study import Conduct
+from understudy.studies.verdicts import comparison, count, judged, told
 
 
 def test_intervals_are_those_of_pool():

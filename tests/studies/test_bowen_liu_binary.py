@@ -18,12 +18,12 @@ from understudy.privacy.randomness import SeededRandomness
 from understudy.privacy.urn import Urn
 from understudy.schema import Schema
 from understudy.studies import drawing, run_study
+from understudy.studies import totals as sums
 from understudy.studies.bowen_liu import BOWEN_LIU_1
-from understudy.studies.bowen_liu import totals as sums
 from understudy.studies.bowen_liu.binary import simulation as binary
 from understudy.studies.bowen_liu.binary import usable
 from understudy.studies.bowen_liu.binary.account import verdicts as binary_verdicts
-from understudy.studies.bowen_liu.curves import Curves
+from understudy.studies.curves import Curves
 
 BINARY = Schema.loads(
     """

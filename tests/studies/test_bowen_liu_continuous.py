@@ -23,7 +23,7 @@ from understudy.studies import drawing, run_study
 from understudy.studies.bowen_liu import BOWEN_LIU_2, histograms
 from understudy.studies.bowen_liu.continuous import claims as continuous_claims
 from understudy.studies.bowen_liu.continuous import simulation as continuous
-from understudy.studies.bowen_liu.curves import Curves
+from understudy.studies.curves import Curves
 
 NUMBERS = """
 rows = "public"

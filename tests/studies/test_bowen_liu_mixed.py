@@ -16,11 +16,11 @@ from understudy.privacy.randomness import SeededRandomness
 from understudy.schema import Schema
 from understudy.studies import drawing, run_study
 from understudy.studies.bowen_liu import BOWEN_LIU_3
-from understudy.studies.bowen_liu.curves import Curves
 from understudy.studies.bowen_liu.mixed import cellwise, population
 from understudy.studies.bowen_liu.mixed import claims as mixed_claims
 from understudy.studies.bowen_liu.mixed import simulation as mixed
 from understudy.studies.bowen_liu.mixed.description import described, estimated
+from understudy.studies.curves import Curves
 
 MIXED = mixed.Scenario(1000)
 TABLE = """

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from understudy.engine.coding import Codes
+from understudy.engine.coding import Coder, Codes
 from understudy.engine.marginals import count_marginals
 from understudy.schema import Column, Schema
 
@@ -42,6 +43,22 @@ class Comparison:
     original: Rows = field(repr=False)
     sets: tuple[Rows, ...] = field(repr=False)
     seed: int = 0
+
+    @classmethod
+    def of(
+        cls, schema: Schema, original: pl.DataFrame, sets: Sequence[pl.DataFrame], seed: int = 0
+    ) -> Comparison:
+        """Code tables that are at hand as data frames.
+
+        Args:
+            schema: the public schema of all of them.
+            original: the original rows.
+            sets: the synthetic sets.
+            seed: seed of everything random in the evaluation.
+        """
+        coder = Coder(schema)
+        coded = tuple(coder.code(one.select(schema.names)) for one in sets)
+        return cls(schema, coder.code(original.select(schema.names)), coded, seed)
 
     @property
     def n_original(self) -> int:
@@ -123,6 +140,32 @@ class Comparison:
         _, cells = np.unique(np.concatenate(codes), return_inverse=True)
         n_cells = int(cells.max()) + 1
         return [np.bincount(part, minlength=n_cells) for part in np.split(cells, ends)]
+
+
+def distinct(rows: Rows, sizes: Sequence[int]) -> tuple[NDArray[np.int64], Counts]:
+    """Distinct rows: a place where each of them stands, and how often it occurs.
+
+    Args:
+        rows: one array of states per column, each of shape (n,).
+        sizes: number of states of each column.
+
+    Returns:
+        Both of shape (distinct,).
+
+    Example:
+        >>> rows = [np.array([1, 0, 1]), np.array([2, 0, 2])]
+        >>> [one.tolist() for one in distinct(rows, (2, 3))]
+        [[1, 0], [1, 2]]
+    """
+    number, reach = np.zeros(len(rows[0]), dtype=np.int64), 1
+    for codes, size in zip(rows, sizes, strict=True):
+        reach *= size
+        if reach >= 2**62:  # the same groups by smaller numbers
+            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+            reach = len(number) * size
+        number = number * size + codes
+    _, first, counts = np.unique(number, return_index=True, return_counts=True)
+    return first.astype(np.int64), counts.astype(np.int64)
 
 
 def _cell_numbers(

@@ -9,6 +9,10 @@ freedom is close to 0: it would then hardly ever reject.
 
 The large-sample χ² law is poor for tables with few records in a cell, on either side alike; with
 many records nearly every pair of columns is dependent, and agreement is then easy to come by.
+
+Bowen, Liu & Su (2021, section 4.3) count the pairs of columns by class of the original's and of the
+pooled p-value, and pool by the rule of Li, Meng, Raghunathan & Rubin (1991): `class_table` with
+`rule=LI`. Statistica Sinica 1, 65-92.
 """
 
 from __future__ import annotations
@@ -24,8 +28,9 @@ from understudy.evaluation.results import Score
 from understudy.inference.hypothesis import pool_pvalues
 
 LEVELS = (0.01, 0.05, 0.10)
-RULE = "partial"
-"""Its size is about right for synthetic sets; the rule of Li et al. (1991) is conservative."""
+RULE, LI = "partial", "li1991"
+"""The first is the default, since its size is about right for synthetic sets. The second is that of
+Li et al. (1991), which is conservative."""
 
 FEWEST_POOLED = 5
 
@@ -47,7 +52,7 @@ def pearson(counts: Counts) -> tuple[float, int]:
     return float(stats.chi2.sf(statistic, df)), df
 
 
-def joint_pvalue(found: Sequence[tuple[float, int]]) -> float:
+def joint_pvalue(found: Sequence[tuple[float, int]], rule: str = RULE) -> float:
     """P-value of the test on several sets together.
 
     Sets may have lost other rows and columns, hence other degrees of freedom: pooling takes their
@@ -55,12 +60,13 @@ def joint_pvalue(found: Sequence[tuple[float, int]]) -> float:
 
     Args:
         found: p-value and degrees of freedom in each set.
+        rule: "partial" or "li1991", as `understudy.inference.hypothesis.pool_pvalues` has them.
     """
     pvalues = [p for p, _ in found]
     df = round(float(np.mean([df for _, df in found])))
     if len(found) < FEWEST_POOLED or df < 1:
         return float(np.median(pvalues))
-    return float(pool_pvalues(pvalues, df, rule=RULE).pvalue)
+    return float(pool_pvalues(pvalues, df, rule=rule).pvalue)
 
 
 def consistency(comparison: Comparison) -> tuple[tuple[Score, ...], Table]:
@@ -71,16 +77,35 @@ def consistency(comparison: Comparison) -> tuple[tuple[Score, ...], Table]:
         by class of the original (rows) and of the sets together (columns), classes p < .01, .01 to
         .05, .05 to .10, and .10 or more.
     """
+    table, single = _classes(comparison, RULE)
+    scores = tuple(_score(table, single, k) for k in (1, 2, 3)) if table.any() else ()
+    return scores, tuple(tuple(int(count) for count in row) for row in table)
+
+
+def class_table(comparison: Comparison, *, rule: str = RULE) -> Counts:
+    """Pairs of columns by class of the original (rows) and of the sets together (columns).
+
+    Args:
+        comparison: original and sets.
+        rule: how p-values of five sets or more are pooled, "partial" or "li1991".
+
+    Returns:
+        Shape (4, 4); classes p < .01, .01 to .05, .05 to .10, and .10 or more.
+    """
+    return _classes(comparison, rule)[0]
+
+
+def _classes(comparison: Comparison, rule: str) -> tuple[Counts, Counts]:
+    """The table of all sets together, shape (4, 4), and of each of them, shape (m, 4, 4)."""
     m = len(comparison.sets)
     table, single = np.zeros((4, 4), dtype=np.int64), np.zeros((m, 4, 4), dtype=np.int64)
     for _, original, sets in comparison.tables(pairs(comparison)):
         row = _class(pearson(original)[0])
         found = [pearson(one) for one in sets]
-        table[row, _class(joint_pvalue(found))] += 1
+        table[row, _class(joint_pvalue(found, rule))] += 1
         for k, (pvalue, _) in enumerate(found):
             single[k, row, _class(pvalue)] += 1
-    scores = tuple(_score(table, single, k) for k in (1, 2, 3)) if table.any() else ()
-    return scores, tuple(tuple(int(count) for count in row) for row in table)
+    return table, single
 
 
 def _score(table: Counts, single: Counts, k: int) -> Score:

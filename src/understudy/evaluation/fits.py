@@ -6,7 +6,7 @@ maximum; `understudy.inference` refuses these, as it should for an analyst.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,15 @@ class Fit:
         stderr: shape (p,).
         reach: how many standard errors the 95 % interval extends to each side.
         shrunk: whether the likelihood had no maximum, so that the estimates were shrunk.
+        covariance: of the estimates, shape (p, p), NaN where `estimate` is; of a logistic
+            regression only.
     """
 
     estimate: Vector
     stderr: Vector
     reach: float
     shrunk: bool = False
+    covariance: Vector | None = field(default=None, repr=False)
 
     @property
     def lower(self) -> Vector:
@@ -58,14 +61,13 @@ def fit(y: Vector, x: Vector, *, binary: bool) -> Fit:
         binary: logistic regression, errors from the information matrix; else least squares with
             heteroscedasticity-consistent errors (HC1: White 1980 with n/(n - p)).
     """
+    if binary:
+        return fit_counts(y, x, np.ones(len(y)))
     estimate, stderr = np.full(x.shape[1], np.nan), np.full(x.shape[1], np.nan)
     used = independent(x)
     n, p = len(y), int(used.sum())
     if n <= p or np.ptp(y) == 0:
         return Fit(estimate, stderr, 0.0)
-    if binary:
-        estimate[used], stderr[used], shrunk = _logistic(y, x[:, used])
-        return Fit(estimate, stderr, float(stats.norm.ppf(0.975)), shrunk)
     estimate[used], stderr[used] = _least_squares(y, x[:, used])
     return Fit(estimate, stderr, float(stats.t.ppf(0.975, n - p)))
 
@@ -85,6 +87,29 @@ def independent(x: Vector) -> NDArray[np.bool_]:
     return np.isin(np.arange(len(gram)), kept)
 
 
+def fit_counts(y: Vector, x: Vector, counts: Vector) -> Fit:
+    """Logistic regression on rows that occur several times each; as `fit` to all of them.
+
+    Where one value of an indicator goes with one outcome only, the likelihood has no maximum, which
+    is seen at once and not by a search that runs away.
+
+    Args:
+        y: outcome, 0 or 1, shape (k,).
+        x: design with its intercept, shape (k, p).
+        counts: how often each row occurs, above 0, shape (k,).
+    """
+    p = x.shape[1]
+    estimate, covariance = np.full(p, np.nan), np.full((p, p), np.nan)
+    used = independent(x)
+    if counts.sum() <= used.sum() or y.min() == y.max():
+        return Fit(estimate, estimate.copy(), 0.0, covariance=covariance)
+    found, square, shrunk = _logistic(y, x[:, used], counts)
+    estimate[used] = found
+    covariance[np.ix_(used, used)] = square
+    stderr = np.sqrt(np.diag(covariance))
+    return Fit(estimate, stderr, float(stats.norm.ppf(0.975)), shrunk, covariance)
+
+
 def _least_squares(y: Vector, x: Vector) -> tuple[Vector, Vector]:
     n, p = x.shape
     q, r = np.linalg.qr(x)
@@ -100,35 +125,53 @@ def _floor(matrix: Vector) -> Vector:
     return np.asarray(np.eye(len(matrix)) * (1e-14 * np.trace(matrix) + 1e-300))
 
 
-def _logistic(y: Vector, x: Vector) -> tuple[Vector, Vector, bool]:
+def _logistic(y: Vector, x: Vector, counts: Vector) -> tuple[Vector, Vector, bool]:
     """Maximum of the likelihood; with a normal prior if it has none.
 
     The prior has standard deviation 5 on coefficients of columns scaled to standard deviation 1.
+
+    Returns:
+        Estimates; their covariance; whether the prior was needed.
     """
-    spread = x.std(axis=0)
+    mean = counts @ x / counts.sum()
+    spread = np.sqrt(counts @ (x - mean) ** 2 / counts.sum())
     scale = np.where(spread > 0, spread, 1.0)
-    scaled = x / scale
-    estimate, covariance, sound = _newton(y, scaled, np.zeros(x.shape[1]))
+    scaled, sound = x / scale, False
+    if not _one_sided(y, x, counts):
+        estimate, covariance, sound = _newton(y, scaled, counts, np.zeros(x.shape[1]))
     if not sound:
         penalty = np.where(spread > 0, _PRIOR_SD**-2, 1e-8)
-        estimate, covariance, _ = _newton(y, scaled, penalty)
-    return estimate / scale, np.sqrt(np.diag(covariance)) / scale, not sound
+        estimate, covariance, _ = _newton(y, scaled, counts, penalty)
+    return estimate / scale, covariance / np.outer(scale, scale), not sound
 
 
-def _newton(y: Vector, x: Vector, penalty: Vector) -> tuple[Vector, Vector, bool]:
+def _one_sided(y: Vector, x: Vector, counts: Vector) -> bool:
+    """Whether one value of an indicator goes with one outcome only, so that there is no maximum."""
+    indicators = x[:, ((x == 0) | (x == 1)).all(axis=0)]
+    ones, all_ones = (counts * y) @ indicators, counts @ indicators
+    zeros, all_zeros = counts @ y - ones, counts.sum() - all_ones
+    pure = [
+        (all_ > 0) & ((hits == 0) | (hits == all_))
+        for hits, all_ in ((ones, all_ones), (zeros, all_zeros))
+    ]
+    return bool(np.any(pure))
+
+
+def _newton(y: Vector, x: Vector, counts: Vector, penalty: Vector) -> tuple[Vector, Vector, bool]:
     """Newton's method with halved steps; also whether it ended at an inner maximum."""
     estimate = np.zeros(x.shape[1])
-    value, converged = _objective(y, x, estimate, penalty), False
+    value, converged = _objective(y, x, counts, estimate, penalty), False
     for _ in range(_STEPS):
         mean = expit(x @ estimate)
-        information = (x * (mean * (1 - mean))[:, None]).T @ x + np.diag(penalty)
-        gradient = x.T @ (y - mean) - penalty * estimate
+        information = (x * (counts * mean * (1 - mean))[:, None]).T @ x + np.diag(penalty)
+        gradient = x.T @ (counts * (y - mean)) - penalty * estimate
         covariance = np.linalg.pinv(information, hermitian=True)
         step = covariance @ gradient
-        while _objective(y, x, estimate + step, penalty) < value - 1e-9 and np.abs(step).max() > 0:
+        ahead = _objective(y, x, counts, estimate + step, penalty)
+        while ahead < value - 1e-9 and np.abs(step).max() > 0:
             step = step / 2
-        estimate = estimate + step
-        value = _objective(y, x, estimate, penalty)
+            ahead = _objective(y, x, counts, estimate + step, penalty)
+        estimate, value = estimate + step, ahead
         converged = bool(gradient @ covariance @ gradient < _TOLERANCE)
         if converged or np.abs(x @ estimate).max() > 4 * _SEPARATED:
             break
@@ -136,6 +179,7 @@ def _newton(y: Vector, x: Vector, penalty: Vector) -> tuple[Vector, Vector, bool
     return estimate, covariance, converged and within
 
 
-def _objective(y: Vector, x: Vector, estimate: Vector, penalty: Vector) -> float:
+def _objective(y: Vector, x: Vector, counts: Vector, estimate: Vector, penalty: Vector) -> float:
     score = x @ estimate
-    return float(y @ score - np.logaddexp(0, score).sum() - penalty @ estimate**2 / 2)
+    each = y * score - np.logaddexp(0, score)
+    return float(counts @ each - penalty @ estimate**2 / 2)

@@ -24,7 +24,7 @@ follow it within a few per cent (`tests/evaluation/test_pmse.py` simulates both)
 Sources:
     Woo, Reiter, Oganian & Karr (2009), J. Privacy and Confidentiality 1(1); Snoke, Raab, Nowok,
     Dibben & Slavković (2018), J. Royal Statistical Society A 181, 663-688. SPECKS: Bowen, Liu & Su
-    (2021), Statistics and Public Policy 8.
+    (2021), METRON 79, 1-31.
 """
 
 from __future__ import annotations

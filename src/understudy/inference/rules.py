@@ -13,14 +13,14 @@ estimates as if its set were real. T is their sum, as in partial synthesis (Reit
 both noise and synthesis. What b cannot show is the bias common to all sets: negative noisy counts
 were set to 0, or cells below a threshold left out.
 
-**When that bias is small enough.** `distortion` estimates the share δ of records that this puts
-into cells, or takes out of them. An estimate moves by δ·(u - q), where u is its value among these
-records. Most standard errors are about ½·sd/√n or more, so with |u - q| about half an sd the bias
-stays below half a standard error while δ ≤ ½/√n, which costs an interval of 95 % about 3 points of
-coverage. Beyond that the rule is refused. Shares of rare levels have a much smaller standard error
-and can vanish whole; for shares the rule is also refused where δ exceeds half the standard error of
-one of them. This is a rule of thumb, measured in `tests/inference/test_analysis.py` and in the
-coverage study, not a theorem.
+**When that bias is small enough.** `distortion.distortion` estimates the share δ of records that
+this puts into cells, or takes out of them. An estimate moves by δ·(u - q), where u is its value
+among these records. Most standard errors are about ½·sd/√n or more, so with |u - q| about half an
+sd the bias stays below half a standard error while δ ≤ ½/√n, which costs an interval of 95 % about
+3 points of coverage. Beyond that the rule is refused. Shares of rare levels have a much smaller
+standard error and can vanish whole; for shares the rule is also refused where δ exceeds half the
+standard error of one of them. This is a rule of thumb, measured in
+`tests/inference/test_analysis.py` and in the coverage study, not a theorem.
 
 Sources: Reiter (2003), Survey Methodology 29, 181-188; Raab, Nowok & Dibben (2016) for sets that
 share a fit.
@@ -31,15 +31,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.inference.counts import MOST_CELLS, covers
+from understudy.inference.distortion import distortion
 from understudy.inference.estimands import RATIOS, SHARES
+from understudy.inference.networks import network_of
 from understudy.inference.urns import are_drawn
-from understudy.release import Measurement, Release
+from understudy.models.bayesian_network import kept
+from understudy.release import Release
 from understudy.schema import Schema
 
 FRESH = {"split": "partial", "posterior": "partial"}
@@ -59,7 +61,8 @@ class Facts:
         kind: of the estimand; "function" for an analyst's own.
         columns: that it uses.
         full: whether a full noisy table over these columns is released.
-        together: whether any released measurement covers them together.
+        together: whether the sets keep their joint distribution up to noise: a released measurement
+            covers them, or a family of columns that the network keeps.
         sets: number of sets.
         sets_kind: how they were made.
         n_rows: records in each set.
@@ -124,11 +127,17 @@ def _shared_reason(facts: Facts) -> str:
 
 
 def _apart_reason(facts: Facts) -> str:
+    if len(facts.columns) == 1:
+        return (
+            f"the column {facts.columns[0]} was drawn by way of columns that were never measured "
+            "together, which biases all sets alike; ask the publisher for a release whose columns "
+            "have one parent each (option degree=1)"
+        )
     names = ", ".join(facts.columns)
     return (
-        f"the columns {names} were never measured together, so the sets do not keep how they go "
-        "together; ask the publisher for a release whose method measures them in one table, or "
-        "analyse them one by one"
+        f"the columns {names} were never measured together, or were drawn by way of others that "
+        "were not, so the sets do not keep how they go together; ask the publisher for a release "
+        "whose method measures them in one table, or analyse them one by one"
     )
 
 
@@ -204,39 +213,57 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     measured = release.measurements
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
+    network = network_of(release)
+    tables = [set(one.columns) for one in measured if one.kind != "choice"]
     return Facts(
         kind=kind,
         columns=tuple(columns),
         full=n_cells <= MOST_CELLS and any(covers(one, columns) for one in measured),
-        together=any(set(columns) <= set(one.columns) for one in measured),
+        together=any(set(columns) <= one for one in (kept(network) if network else tables)),
         sets=manifest.sets,
         sets_kind=manifest.sets_kind,
         n_rows=manifest.n_rows,
         distortion=distortion(
             measured,
-            columns,
+            _drawn_from(release, columns),
             manifest.n_rows,
             release.schema,
             prior=float(manifest.options.get("prior", 0)),
+            network=network,
         ),
         drawn=are_drawn(measured, columns, manifest, release.schema),
-        conditioned=bool(_cut_off(measured, release.schema) & set(columns)),
+        conditioned=bool(_cut_off(tables, release.schema) & set(columns)),
     )
 
 
-def _cut_off(measured: Sequence[Measurement], schema: Schema) -> set[str]:
-    """Columns measured together with one that is in a rule over columns that were measured apart.
+def _drawn_from(release: Release, columns: Sequence[str]) -> Sequence[str]:
+    """Columns of the table whose cells records are drawn from.
+
+    Where shares are handed down a tree, upper layers are kept, and columns stand for themselves;
+    records that are drawn from the leaves alone have what is wrong with the leaves.
+    """
+    whole = release.schema.names
+    leaves = release.manifest.options.get("allocation", "downward") != "downward"
+    measured = any(set(one.columns) == set(whole) for one in release.measurements)
+    return whole if leaves and measured else columns
+
+
+def _cut_off(tables: Sequence[set[str]], schema: Schema) -> set[str]:
+    """Columns that go together with one in a rule over columns that were measured apart.
 
     Records that such a rule forbids are drawn again, which shifts its columns and whatever goes
-    together with them.
+    together with them: columns of one table, and of tables that overlap.
     """
-    tables = [set(one.columns) for one in measured]
     apart = [
         set(rule.where)
         for rule in schema.forbidden
         if not any(set(rule.where) <= table for table in tables)
     ]
-    return {name for rule in apart for table in tables if rule & table for name in table}
+    groups: list[set[str]] = []
+    for table in tables:
+        joined = [one for one in groups if one & table]
+        groups = [one for one in groups if not one & table] + [table.union(*joined)]
+    return {name for rule in apart for group in groups if rule & group for name in group}
 
 
 def most_distortion(n_rows: int) -> float:
@@ -256,70 +283,3 @@ def distorts(facts: Facts, stderr: NDArray[np.float64]) -> bool:
         stderr: standard errors of the shares, shape (k,).
     """
     return facts.kind in SHARES and bool((facts.distortion > stderr / 2).any())
-
-
-_DISTORTING = ("table", "cells", "totals", "draws", "distribution")
-"""Kinds of measurements that say how many records are misplaced."""
-
-
-def distortion(
-    measured: Sequence[Measurement],
-    columns: Sequence[str],
-    n_rows: int,
-    schema: Schema,
-    *,
-    prior: float = 0.0,
-) -> float:
-    """Share of a set's records that clipping, a threshold or a prior misplaced, estimated, 0 to 1.
-
-    Mean over the measurements of one table (one for each split set); the least over several tables
-    that cover the columns. 0 if none does.
-    """
-    shares: dict[tuple[str, ...], list[float]] = {}
-    for one in measured:
-        if set(columns) <= set(one.columns) and one.kind in _DISTORTING:
-            shares.setdefault(one.columns, []).append(_misplaced(one, n_rows, schema, prior))
-    return min((sum(found) / len(found) for found in shares.values()), default=0.0)
-
-
-def _misplaced(measurement: Measurement, n_rows: int, schema: Schema, prior: float) -> float:
-    """With P the mass that records are drawn from and Y the unbiased number of records: 1 - Y/P.
-
-    For a full table Y is the sum of all noisy counts and P that of the positive ones; for totals
-    of a table that was never written out, Y is the number of rows. A filtered table has gained the
-    mass S of empty cells that noise alone lifted over the threshold, known in expectation, and lost
-    cells below it: the larger of the shares S/P and 1 - (P - S)/n. What a prior adds to each cell
-    of a full table, or to the rows, is misplaced too. Of a distribution that the exponential
-    mechanism chose no bias is known, only the size of its error, so that stands for it.
-    """
-    if measurement.kind == "distribution":
-        return min(1.0, measurement.stddev / max(n_rows, 1))
-    if measurement.kind == "draws":
-        urn = measurement.totals or {}
-        return _share(n_rows, n_rows + urn["prior"] * urn["cells"])
-    if measurement.kind == "totals":
-        mass = (measurement.totals or {}).get("positive_mass", 0.0)
-        return _share(n_rows, mass)
-    counts = measurement.counts
-    mass = float(counts[counts > 0].sum())
-    if measurement.law.startswith("truncated"):  # its noise is not centred where counts are small
-        return _share(n_rows, mass)
-    if measurement.kind == "cells":
-        real = mass - _spurious(measurement, schema)
-        return max(_share(real, mass), _share(real, n_rows))
-    return _share(float(counts.sum()), mass + prior * _n_allowed(measurement, schema))
-
-
-def _n_allowed(measurement: Measurement, schema: Schema) -> int:
-    return measurement.binned(schema).table(measurement.columns).n_allowed
-
-
-def _spurious(measurement: Measurement, schema: Schema) -> float:
-    """Expected mass of empty cells that noise alone lifted over the threshold."""
-    scale, least = float(Fraction(measurement.scale)), float(measurement.threshold or 0)
-    # A Laplace-type tail: half of it lies above 0, and it exceeds any threshold by one scale.
-    return _n_allowed(measurement, schema) * 0.5 * math.exp(-least / scale) * (least + scale)
-
-
-def _share(part: float, whole: float) -> float:
-    return min(1.0, max(0.0, 1 - part / whole)) if whole > 0 else 1.0

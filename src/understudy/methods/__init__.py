@@ -20,7 +20,11 @@ from understudy.methods.laplace import Laplace
 from understudy.methods.modips import Modips
 from understudy.methods.multiple_synthesis import MultipleSynthesis
 from understudy.methods.perturbed_histogram import PerturbedHistogram
+from understudy.methods.privbayes import PrivBayes
 from understudy.methods.smoothed_histogram import SmoothedHistogram
+from understudy.methods.steps import Steps
+from understudy.methods.universal_histogram import UniversalHistogram
+from understudy.models.bayesian_network import Edge
 from understudy.schema import Schema
 
 METHODS: dict[str, type[Method]] = {
@@ -33,6 +37,9 @@ METHODS: dict[str, type[Method]] = {
         EmpiricalCdf,
         PerturbedHistogram,
         SmoothedHistogram,
+        Steps,
+        UniversalHistogram,
+        PrivBayes,
         Modips,
         MultipleSynthesis,
     )
@@ -84,6 +91,23 @@ def modelled(name: str, options: Mapping[str, Any], schema: Schema) -> tuple[str
     return configure(name, options).modelled(schema) if name in METHODS else ()
 
 
+def network(
+    name: str,
+    options: Mapping[str, Any],
+    schema: Schema,
+    tables: tuple[tuple[str, ...], ...],
+) -> tuple[Edge, ...] | None:
+    """The network that a release's method draws from; None of a method without, or of an unknown.
+
+    Args:
+        name: of the method.
+        options: of the release.
+        schema: of the release.
+        tables: columns of each measured table, in the order in which they were paid for.
+    """
+    return configure(name, options).network_of(schema, tables) if name in METHODS else None
+
+
 def choose(schema: Schema) -> tuple[str, str]:
     """The method that `auto` stands for, and why; from public facts alone."""
     n_cells = schema.domain.n_allowed
@@ -102,4 +126,13 @@ def _suggest(word: str, known: list[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-__all__ = ["METHODS", "Facts", "Method", "PlannedTable", "choose", "configure", "modelled"]
+__all__ = [
+    "METHODS",
+    "Facts",
+    "Method",
+    "PlannedTable",
+    "choose",
+    "configure",
+    "modelled",
+    "network",
+]

@@ -16,6 +16,7 @@ from pydantic import BeforeValidator
 
 from understudy.errors import MethodError
 from understudy.models import Model
+from understudy.models.bayesian_network import Edge
 from understudy.privacy.budget import Accounting, Budget
 from understudy.privacy.calibration import LawName, mean_positive
 from understudy.privacy.continuous import ContinuousLaplace
@@ -76,8 +77,9 @@ class PlannedTable:
         noise: law of the noise, in words.
         stddev: standard deviation of the noise in one number.
         noise_mass: records' worth of positive noise that empty cells receive on average.
-        form: "dense", "filtered" or "lazy"; "nodes" for a layer of a hierarchy; "moments", "draws",
-            "distribution" or "choice" where no table is measured.
+        form: "dense", "filtered" or "lazy"; "nodes" for a layer of a hierarchy, "ranges" for one of
+            a tree of ranges; "moments", "draws", "distribution" or "choice" where no table is
+            measured.
         threshold: public threshold of the filtered form.
         query: what is asked, in the words of the ledger; counts by the columns if "".
         chosen: whether an earlier paid step chooses the columns; `n_cells` and `noise_mass` are
@@ -110,10 +112,13 @@ class Method(ABC):
             own, and its share of the budget; "posterior": one fit, and each set is drawn from
             parameters of its own.
         private: whether it has a guarantee at all.
+        bytes_per_cell: memory per cell of a table that is written out, for plans
+            (`benchmarks/dense.py`).
     """
 
     facts: ClassVar[Facts]
     private: ClassVar[bool] = True
+    bytes_per_cell: ClassVar[int] = 40
 
     sets: SetsKind = "free"
 
@@ -159,18 +164,24 @@ class Method(ABC):
         """Numeric columns of which the model draws the numbers, not only the bins."""
         return ()
 
+    def network_of(
+        self, schema: Schema, tables: tuple[tuple[str, ...], ...]
+    ) -> tuple[Edge, ...] | None:
+        """The Bayesian network that sets are drawn from: each column, and its parents.
+
+        Args:
+            schema: the public schema.
+            tables: columns of each measured table, in the order in which they were paid for.
+        """
+        return None
+
     def draws_records(self, schema: Schema) -> bool:
         """Whether drawing records is the mechanism, so that `synthesize` is to be called."""
         return False
 
-    @property
-    def setup_share(self) -> Fraction:
-        """Part of the budget that `setup` may spend, once for all fits."""
+    def setup_share(self, schema: Schema) -> Fraction:
+        """Part of the budget that `setup` may spend, once for all fits; 0 if it buys nothing."""
         return Fraction(0)
-
-    def setup_share_of(self, schema: Schema) -> Fraction:
-        """The same for a schema, which may leave `setup` nothing to buy."""
-        return self.setup_share
 
     def plan_setup(
         self, schema: Schema, spend: Fraction, budget: Budget
@@ -178,12 +189,13 @@ class Method(ABC):
         """What `setup` will measure, from public facts alone."""
         return ()
 
-    def setup(self, gate: Gate, spend: Fraction) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
         """What is bought once for all fits: the method that makes them, and its gate.
 
         Args:
             gate: knows the number of rows by now.
             spend: what may be spent, `setup_share` of the budget that rows leave.
+            fits: how many fits will share what is left.
 
         Returns:
             A method that knows what was bought, and the gate through which it measures, in whose

@@ -87,8 +87,7 @@ class Binned(Method):
     bins_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
     mode: Mode = "strict"
 
-    @property
-    def setup_share(self) -> Fraction:
+    def setup_share(self, schema: Schema) -> Fraction:
         """Nothing is bought unless bins are."""
         return exact(self.bins_share) if self.bins == "bought" else Fraction(0)
 
@@ -107,7 +106,7 @@ class Binned(Method):
             for step in _planned_deviation(schema, name, share, budget)
         )
 
-    def setup(self, gate: Gate, spend: Fraction) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
         """The same rows in the chosen bins."""
         schema = gate.schema
         self._require_bins(schema)

@@ -12,11 +12,12 @@ from understudy.privacy.dividing import Dividing
 from understudy.privacy.door import Measured
 from understudy.privacy.drawing import Drawing
 from understudy.privacy.layering import Layering
+from understudy.privacy.ranges import Ranging
 from understudy.privacy.revealing import Revealing
 from understudy.privacy.summing import Summing
 
 
-class Gate(Counting, Summing, Drawing, Dividing, Layering, Revealing):
+class Gate(Counting, Summing, Drawing, Dividing, Layering, Ranging, Revealing):
     """Answers questions about the rows, for a price, with noise.
 
     Args:

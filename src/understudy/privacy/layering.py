@@ -63,7 +63,7 @@ class Layering(Door):
         shares = split(spend, weights or [1] * len(depths)) if depths else []
         self._ledger.require(spend)
         laws = [self._calibrate(law, share) for share in shares]
-        trees = [Partition(partition.domain, partition.splits[:depth]) for depth in depths]
+        trees = [partition.until(depth) for depth in depths]
         entries = [
             self._charge(
                 share, "noisy layer", self._layer_query(tree), noise, len(tree.layers[-1]) + 1

@@ -68,7 +68,8 @@ def require_tokens_fit(domain: Domain, law: DiscreteLaplace | LatticeLaplace) ->
     if domain.n_allowed * max(Fraction(1), units.scale) > _MOST_TOKENS:
         raise MethodError(
             f"The table has {domain.n_allowed:.3g} cells, too many to draw from lazily at this "
-            "noise; take --option form=filtered, or the method independent."
+            "noise; take coarser bins, fewer columns, a larger epsilon, or the method laplace with "
+            "form=filtered."
         )
 
 

@@ -16,6 +16,12 @@ from numpy.typing import NDArray
 
 from understudy.engine import ExactTable
 from understudy.privacy.budget import Neighbours
+from understudy.privacy.dependence import (
+    Dependence,
+    DistanceFromDependence,
+    DistanceFromIndependence,
+    MutualInformation,
+)
 
 
 @dataclass(frozen=True)
@@ -84,5 +90,11 @@ class CellCount:
         return tables[0].inside.reshape(-1).astype(np.float64)
 
 
-Score = MarginalDistance | CellCount
-SCORES = (MarginalDistance, CellCount)
+Score = MarginalDistance | CellCount | Dependence
+SCORES = (
+    MarginalDistance,
+    CellCount,
+    MutualInformation,
+    DistanceFromIndependence,
+    DistanceFromDependence,
+)

@@ -211,6 +211,26 @@ class NoisyNodes:
 
 
 @dataclass(frozen=True)
+class NoisyRanges:
+    """Noisy numbers of records in disjoint ranges of the states of one column.
+
+    Attributes:
+        columns: the column's name, alone.
+        edges: first state of each range, ascending, and the end of the last one; states beyond the
+            column's cannot occur; shape (ranges + 1,).
+        counts: shape (ranges,).
+        outside: noisy number of records with this column out of domain.
+        bins: bins of a numeric column, where they are not those of the schema.
+    """
+
+    columns: tuple[str]
+    edges: NDArray[np.int64]
+    counts: NDArray[Any]
+    outside: float
+    bins: Bins = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Choice:
     """Columns that the exponential mechanism chose.
 
@@ -241,6 +261,7 @@ Published = (
     | UrnDraws
     | DrawnDistribution
     | NoisyNodes
+    | NoisyRanges
     | Choice
     | ExactStatistics
 )

@@ -18,6 +18,7 @@ from understudy.privacy.values import (
     NoisyCells,
     NoisyMoment,
     NoisyNodes,
+    NoisyRanges,
     NoisySuccesses,
     NoisyTable,
     NoisyTotals,
@@ -37,6 +38,7 @@ Kind = Literal[
     "distribution",
     "nodes",
     "leaf-sums",
+    "ranges",
     "choice",
     "exact",
 ]
@@ -147,6 +149,24 @@ def _(value: NoisyNodes, schema: Schema) -> Content:
         float(value.outside),
         totals=dict(value.totals) if value.totals else None,
         of=value.columns if value.below else (),
+        bins=value.bins,
+    )
+
+
+@content_of.register
+def _(value: NoisyRanges, schema: Schema) -> Content:
+    """A one-way table if each range is a state; else codes of first and last states."""
+    binned = schema.with_bins(value.bins) if value.bins else schema
+    size = binned.columns[value.columns[0]].size
+    real = value.edges[:-1] < size
+    first, last = value.edges[:-1][real], np.minimum(value.edges[1:][real], size) - 1
+    alone = bool((first == last).all())
+    return Content(
+        "table" if alone else "ranges",
+        value.columns,
+        first if alone else first * size + last,
+        value.counts[real],
+        float(value.outside),
         bins=value.bins,
     )
 

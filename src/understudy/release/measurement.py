@@ -31,11 +31,14 @@ class Measurement:
             the cells; "draws": records drawn from rows and a prior; "distribution": counts that
             the exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
             hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
-            full table below such nodes; "choice": columns that the exponential mechanism chose, a
-            column before its parents; "exact": statistics without noise, which are not published.
+            full table below such nodes; "ranges": a noisy count of every range of states in a layer
+            of a tree of ranges over one column; "choice": columns that the exponential mechanism
+            chose, a column before its parents; "exact": statistics without noise, which are not
+            published.
         columns: names of the table's columns.
         codes: mixed-radix number of each cell, ascending, the last column running fastest; of a
-            node, with one state more for each column, which says that it is open.
+            node, with one state more for each column, which says that it is open; of a range, its
+            first and last state.
         counts: noisy count (or sum) of each of these cells.
         outside: noisy number of records with one of these columns out of domain.
         law: distribution of the noise in each number.
@@ -163,13 +166,16 @@ class Measurement:
 
 def _axes(kind: str, columns: tuple[str, ...], of: tuple[str, ...]) -> tuple[str, ...]:
     """Names of the columns of a stored table."""
+    if kind == "ranges":
+        return columns[0], f"{columns[0]} (last)"
     return of if kind == "leaf-sums" else columns
 
 
 def _labels(kind: str, names: tuple[str, ...], schema: Schema) -> list[list[str]]:
     """Labels of the states of each column of a stored table."""
     more = (ANY,) * (kind in _OF_NODES)
-    return [_distinct((*schema.columns[name].labels, *more)) for name in names]
+    known = names[:1] * len(names) if kind == "ranges" else names
+    return [_distinct((*schema.columns[name].labels, *more)) for name in known]
 
 
 def _plain(bins: int | tuple[Any, ...]) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -46,6 +46,21 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class _Step:
+    """What leads from a layer to the next.
+
+    Attributes:
+        layer: the next one.
+        starts: where the combinations of states of each node's split start, shape (nodes,).
+        nodes: the node of each combination in the next layer; −1 if it cannot occur.
+    """
+
+    layer: Layer
+    starts: Integers
+    nodes: Integers
+
+
+@dataclass(frozen=True)
 class Partition:
     """A tree of cells.
 
@@ -77,15 +92,30 @@ class Partition:
         seen = dict.fromkeys(j for layer in self.splits for split in layer for j in split)
         return list(seen), all(len(set(layer)) == 1 for layer in self.splits)
 
-    @cached_property
+    @property
     def layers(self) -> tuple[Layer, ...]:
         """All layers, the root's first."""
         width = len(self.domain.sizes)
         root = np.full((1, width), FREE, dtype=np.int64)
-        found = [Layer(root, np.zeros(1, dtype=np.int64), (self.domain.n_allowed,))]
-        for splits in self.splits:
-            found.append(self._below(found[-1], splits)[0])
-        return tuple(found)
+        first = Layer(root, np.zeros(1, dtype=np.int64), (self.domain.n_allowed,))
+        return (first, *(one.layer for one in self._steps))
+
+    @cached_property
+    def _steps(self) -> tuple[_Step, ...]:
+        """What leads from each layer to the next."""
+        if not self.splits:
+            return ()
+        above = self.above
+        return (*above._steps, self._below(above.layers[-1], self.splits[-1]))
+
+    @cached_property
+    def above(self) -> Partition:
+        """Without the last layer."""
+        return Partition(self.domain, self.splits[:-1])
+
+    def until(self, depth: int) -> Partition:
+        """The layers down to a depth."""
+        return self if depth >= self.depth else self.above.until(depth)
 
     def divided(self, splits: Sequence[Split]) -> Partition:
         """With one layer more.
@@ -102,7 +132,9 @@ class Partition:
         for row, split in zip(last.states, splits, strict=True):
             if len(set(split)) < len(split) or any(row[j] != FREE for j in split):
                 raise ValueError("a column divides the cells once along a branch")
-        return replace(self, splits=(*self.splits, tuple(map(tuple, splits))))
+        deeper = Partition(self.domain, (*self.splits, tuple(map(tuple, splits))))
+        deeper.__dict__["above"] = self  # known already, with all its layers
+        return deeper
 
     def open_columns(self, node: int) -> tuple[int, ...]:
         """Columns that a node of the last layer leaves open."""
@@ -118,9 +150,9 @@ class Partition:
             Shape (n,).
         """
         place = np.zeros(len(columns[0]), dtype=np.int64)
-        for layer, splits in zip(self.layers[:-1], self.splits, strict=True):
-            starts, numbers = self._below(layer, splits)[1:]
-            place = numbers[starts[place] + self._combination(place, splits, columns)]
+        for step, splits in zip(self._steps, self.splits, strict=True):
+            combination = self._combination(place, splits, columns)
+            place = step.nodes[step.starts[place] + combination]
         return place
 
     def _combination(
@@ -136,8 +168,8 @@ class Partition:
                 result[rows] = result[rows] * self.domain.sizes[j] + columns[j][rows]
         return result
 
-    def _below(self, layer: Layer, splits: tuple[Split, ...]) -> tuple[Layer, Integers, Integers]:
-        """The next layer; where each node's combinations start; the node of each combination."""
+    def _below(self, layer: Layer, splits: tuple[Split, ...]) -> _Step:
+        """What leads from a layer to the next."""
         widths = [math.prod(self.domain.sizes[j] for j in split) for split in splits]
         parents = np.repeat(np.arange(len(layer), dtype=np.int64), widths)
         states = layer.states[parents].copy()
@@ -150,7 +182,7 @@ class Partition:
         kept = np.array([size > 0 for size in sizes], dtype=np.bool_)
         numbers = np.where(kept, np.cumsum(kept) - 1, -1)
         below = Layer(states[kept], parents[kept], tuple(size for size in sizes if size))
-        return below, starts[:-1], numbers
+        return _Step(below, starts[:-1], numbers)
 
     def _cells_within(self, states: Integers) -> list[int]:
         """Allowed cells in each node: those of the columns in rules, times the others' states."""

@@ -9,10 +9,20 @@ from understudy.errors import StudyError
 from understudy.studies.bowen_liu import BOWEN_LIU_1, BOWEN_LIU_2, BOWEN_LIU_3
 from understudy.studies.coverage import COVERAGE
 from understudy.studies.frame import run_study
+from understudy.studies.steps import STEPS_SIMULATION, STEPS_VOTER, STEPS_VOTER_CPS
 from understudy.studies.study import Study
 
 STUDIES: dict[str, Study[Any]] = {
-    study.name: study for study in (COVERAGE, BOWEN_LIU_1, BOWEN_LIU_2, BOWEN_LIU_3)
+    study.name: study
+    for study in (
+        COVERAGE,
+        BOWEN_LIU_1,
+        BOWEN_LIU_2,
+        BOWEN_LIU_3,
+        STEPS_SIMULATION,
+        STEPS_VOTER,
+        STEPS_VOTER_CPS,
+    )
 }
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from understudy.studies.study import Row, ScenarioT, Study
 
 SOFTWARE = version("understudy")
-_ROOMS = ("schema", "engine", "privacy", "models", "methods", "release", "inference")
+_ROOMS = ("schema", "engine", "privacy", "models", "methods", "release", "inference", "evaluation")
 
 
 @cache

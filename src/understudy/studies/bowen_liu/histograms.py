@@ -20,7 +20,7 @@ from understudy.privacy.continuous import ContinuousLaplace
 from understudy.privacy.noise import perturb
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.urn import draw_urn
-from understudy.studies.bowen_liu.intervals import Values
+from understudy.studies.intervals import Values
 
 PIECE = 2**16  # records that are in memory at once
 

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
-from understudy.studies.bowen_liu.curves import Curves, Point
+from understudy.studies.curves import Curves, Point
 from understudy.studies.drawing import INK, KINDS, MUTED, RULE, style
 
 BIAS, RMSE, COVERAGE, WIDTH = "bias", "rmse", "coverage", "width"

@@ -1,8 +1,6 @@
-"""The paper that these studies follow, and what of it had to be reconstructed."""
+"""The paper that these studies follow, and what its noise is."""
 
 from __future__ import annotations
-
-from understudy.studies.study import Grid
 
 SOURCE = (
     "Bowen & Liu (2020), “Comparative study of differentially private data synthesis methods”, "
@@ -15,13 +13,3 @@ PAPER_MODE = (
     "mode has exact discrete noise, and sensitivities that fit its neighbours; its guarantee is "
     "the stated one, and the noise of a count is twice as large."
 )
-
-
-def reconstructed(*rows: tuple[str, str, str]) -> Grid:
-    """The table of parameters that are not simply taken over: parameter, status, why."""
-    return Grid(
-        caption="Parameters that the text of the paper that we have does not show, or only in part",
-        headings=("parameter", "status", "why"),
-        rows=rows,
-        words=3,
-    )

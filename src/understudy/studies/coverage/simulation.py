@@ -28,6 +28,9 @@ FORMS: dict[str, tuple[str, ...]] = {
     "empirical-cdf": ("columns=independent", "columns=ordered"),
     "perturbed-histogram": ("bins=10",),
     "smoothed-histogram": ("bins=10",),
+    "privbayes": ("degree=1", "degree=2"),
+    "steps": ("layers=2", "order=a"),
+    "universal-histogram": ("form=layers", "form=ranges"),
 }
 """Options worth a scenario of their own; other methods run with their defaults."""
 

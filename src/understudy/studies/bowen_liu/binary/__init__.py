@@ -3,8 +3,8 @@
 from understudy.studies.bowen_liu.binary.account import account
 from understudy.studies.bowen_liu.binary.simulation import Scenario, cost_class, run, scenarios
 from understudy.studies.bowen_liu.source import SOURCE
-from understudy.studies.bowen_liu.totals import summarise
 from understudy.studies.study import Study
+from understudy.studies.totals import summarise
 
 BOWEN_LIU_1 = Study[Scenario](
     name="bowen-liu-1",

@@ -25,12 +25,13 @@ from understudy.studies.bowen_liu.binary.simulation import (
     TRUNCATION,
     UNDRAWN,
 )
-from understudy.studies.bowen_liu.curves import FEWEST, Curves
 from understudy.studies.bowen_liu.panels import MEASURES, Panel
-from understudy.studies.bowen_liu.reading import Reading, plain
-from understudy.studies.bowen_liu.source import PAPER_MODE, reconstructed
-from understudy.studies.bowen_liu.verdicts import Verdict, told
+from understudy.studies.bowen_liu.source import PAPER_MODE
+from understudy.studies.curves import FEWEST, Curves
+from understudy.studies.reading import Reading, plain
+from understudy.studies.reconstruction import reconstructed
 from understudy.studies.study import Account, Conduct, Drawing, Grid, Row
+from understudy.studies.verdicts import Verdict, told
 
 _TRUNCATION = (
     "MODIPS with truncation as published costs more than its ε: noise that is drawn again until it "

@@ -22,8 +22,8 @@ from understudy.studies.bowen_liu.binary.simulation import (
 )
 from understudy.studies.bowen_liu.binary.usable import compared, tables_agree
 from understudy.studies.bowen_liu.panels import COVERAGE
-from understudy.studies.bowen_liu.reading import Reading, Values, below, plain, span
-from understudy.studies.bowen_liu.verdicts import Verdict, judged
+from understudy.studies.reading import Reading, Values, below, plain, span
+from understudy.studies.verdicts import Verdict, judged
 
 
 def about_coverage(reading: Reading) -> Iterator[Verdict]:

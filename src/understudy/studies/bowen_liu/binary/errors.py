@@ -22,10 +22,10 @@ from understudy.studies.bowen_liu.binary.simulation import (
     TRUNCATION,
     UNDRAWN,
 )
-from understudy.studies.bowen_liu.curves import Point
 from understudy.studies.bowen_liu.panels import BIAS, COVERAGE, RMSE
-from understudy.studies.bowen_liu.reading import Reading, Values, below, plain, span
-from understudy.studies.bowen_liu.verdicts import Verdict, judged
+from understudy.studies.curves import Point
+from understudy.studies.reading import Reading, Values, below, plain, span
+from understudy.studies.verdicts import Verdict, judged
 
 SMALL, MIDDLE, FAIR = -4.0, 0.0, 1.0
 """Budgets (log ε): a small one, ε = 1, and the end of the range in which methods differ."""

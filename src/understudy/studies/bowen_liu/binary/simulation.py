@@ -22,10 +22,10 @@ from understudy.privacy.noise import perturb
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.truncation import TruncatedLaplace
 from understudy.privacy.urn import draw_urn, prior_weight
-from understudy.studies.bowen_liu.intervals import Intervals, Values, pooled
-from understudy.studies.bowen_liu.streams import Streams
-from understudy.studies.bowen_liu.totals import totals
+from understudy.studies.intervals import Intervals, Values, pooled
+from understudy.studies.streams import Streams
 from understudy.studies.study import Row
+from understudy.studies.totals import totals
 
 PIS = (0.15, 0.25, 0.5)
 N_ROWS = (40, 100, 1000)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from understudy.studies.bowen_liu.binary.simulation import LAPLACE, SHARE
-from understudy.studies.bowen_liu.curves import Curves
+from understudy.studies.curves import Curves
 
 REPETITIONS = 5_000
 BUDGETS = (-10, -9, -8, -7, -6, -5)

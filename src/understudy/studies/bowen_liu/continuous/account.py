@@ -25,12 +25,13 @@ from understudy.studies.bowen_liu.continuous.simulation import (
     VARIANCE,
     VARIANCES,
 )
-from understudy.studies.bowen_liu.curves import Curves
 from understudy.studies.bowen_liu.panels import MEASURES, SHORT, Panel
-from understudy.studies.bowen_liu.reading import plain
-from understudy.studies.bowen_liu.source import PAPER_MODE, reconstructed
-from understudy.studies.bowen_liu.verdicts import told
+from understudy.studies.bowen_liu.source import PAPER_MODE
+from understudy.studies.curves import Curves
+from understudy.studies.reading import plain
+from understudy.studies.reconstruction import reconstructed
 from understudy.studies.study import Account, Conduct, Drawing, Grid, Row
+from understudy.studies.verdicts import told
 
 LINES = panels.lines((ORIGINAL, MS), (SPLIT, NONSPLIT, PERTURBED, SMOOTHED))
 NAMES = {MEAN: "mean", VARIANCE: "variance"}

@@ -33,10 +33,10 @@ from understudy.studies.bowen_liu.continuous.simulation import (
     SYMMETRIC,
     VARIANCE,
 )
-from understudy.studies.bowen_liu.curves import Curves
 from understudy.studies.bowen_liu.panels import BIAS, COVERAGE, RMSE
-from understudy.studies.bowen_liu.reading import Reading, below, plain, span
-from understudy.studies.bowen_liu.verdicts import Verdict, judged
+from understudy.studies.curves import Curves
+from understudy.studies.reading import Reading, below, plain, span
+from understudy.studies.verdicts import Verdict, judged
 
 MEDIANS = {40: 7, 100: 10, 1000: 21}
 """Median numbers of bins that the paper gives, by n."""

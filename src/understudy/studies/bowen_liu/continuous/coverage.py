@@ -27,10 +27,10 @@ from understudy.studies.bowen_liu.continuous.simulation import (
     SPLIT,
     VARIANCES,
 )
-from understudy.studies.bowen_liu.curves import Point
 from understudy.studies.bowen_liu.panels import BIAS, COVERAGE, WIDTH
-from understudy.studies.bowen_liu.reading import Reading, Values, plain, span
-from understudy.studies.bowen_liu.verdicts import Verdict, judged
+from understudy.studies.curves import Point
+from understudy.studies.reading import Reading, Values, plain, span
+from understudy.studies.verdicts import Verdict, judged
 
 LARGEST = N_ROWS[-1]
 

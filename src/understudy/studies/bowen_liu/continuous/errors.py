@@ -22,10 +22,10 @@ from understudy.studies.bowen_liu.continuous.simulation import (
     SPLIT,
     VARIANCES,
 )
-from understudy.studies.bowen_liu.curves import Point
 from understudy.studies.bowen_liu.panels import BIAS, RMSE
-from understudy.studies.bowen_liu.reading import Reading, Values, below, plain, span
-from understudy.studies.bowen_liu.verdicts import Verdict, judged
+from understudy.studies.curves import Point
+from understudy.studies.reading import Reading, Values, below, plain, span
+from understudy.studies.verdicts import Verdict, judged
 
 SMALL, MIDDLE, FAIR = -2.0, 0.0, 4.0
 """Budgets (log ε) up to which, or from which on, a point is looked at."""

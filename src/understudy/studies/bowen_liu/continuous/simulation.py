@@ -20,9 +20,10 @@ from understudy.privacy.continuous import ContinuousLaplace
 from understudy.privacy.noise import perturb
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.urn import prior_weight
-from understudy.studies.bowen_liu import histograms, totals
-from understudy.studies.bowen_liu.intervals import Values, pooled
-from understudy.studies.bowen_liu.streams import Streams
+from understudy.studies import totals
+from understudy.studies.bowen_liu import histograms
+from understudy.studies.intervals import Values, pooled
+from understudy.studies.streams import Streams
 from understudy.studies.study import Row
 
 N_ROWS = (40, 100, 1000)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 
 from understudy.studies.bowen_liu import panels
-from understudy.studies.bowen_liu.curves import Curves
 from understudy.studies.bowen_liu.mixed import population
 from understudy.studies.bowen_liu.mixed.claims import Mixed, about_study
 from understudy.studies.bowen_liu.mixed.description import (
@@ -30,10 +29,12 @@ from understudy.studies.bowen_liu.mixed.simulation import (
     STRICT,
 )
 from understudy.studies.bowen_liu.panels import MEASURES, SHORT, Panel
-from understudy.studies.bowen_liu.reading import plain
-from understudy.studies.bowen_liu.source import PAPER_MODE, reconstructed
-from understudy.studies.bowen_liu.verdicts import told
+from understudy.studies.bowen_liu.source import PAPER_MODE
+from understudy.studies.curves import Curves
+from understudy.studies.reading import plain
+from understudy.studies.reconstruction import reconstructed
 from understudy.studies.study import Account, Conduct, Drawing, Grid, Row
+from understudy.studies.verdicts import told
 
 UNITS = {FIRST: "variance", SECOND: "variance"} | {
     group: group for group in (MEANS, MARGINALS, CELL_SHARES, PRODUCT, CORRELATION)

@@ -18,9 +18,9 @@ from understudy.models.histogram import bin_shares
 from understudy.privacy.continuous import ContinuousLaplace
 from understudy.privacy.noise import perturb
 from understudy.privacy.randomness import Randomness
-from understudy.studies.bowen_liu.intervals import Values
 from understudy.studies.bowen_liu.mixed.description import Described
 from understudy.studies.bowen_liu.mixed.population import BOUNDS, CELLS, NUMBERS, WIDTH, Data
+from understudy.studies.intervals import Values
 
 BINS, SIDES = "bins of cell", "bins of number"
 """Bins of a cell, and of one number in it."""

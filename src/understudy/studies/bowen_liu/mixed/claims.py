@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from understudy.studies.bowen_liu.curves import Curves, Point
 from understudy.studies.bowen_liu.mixed.cellwise import BINS, SIDES
 from understudy.studies.bowen_liu.mixed.description import (
     CELL_SHARES,
@@ -27,8 +26,9 @@ from understudy.studies.bowen_liu.mixed.simulation import (
     PERTURBED,
 )
 from understudy.studies.bowen_liu.panels import BIAS, COVERAGE, RMSE
-from understudy.studies.bowen_liu.reading import Reading, Values, plain, span
-from understudy.studies.bowen_liu.verdicts import Verdict, judged
+from understudy.studies.curves import Curves, Point
+from understudy.studies.reading import Reading, Values, plain, span
+from understudy.studies.verdicts import Verdict, judged
 
 FEWEST_BINS, MOST_BINS = 16, 49
 """Range of the cells' median numbers of bins, as printed."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.studies.bowen_liu.intervals import Intervals, Values, pooled, pooled_where
 from understudy.studies.bowen_liu.mixed import population
 from understudy.studies.bowen_liu.mixed.population import CELLS, NUMBERS, Scenario
+from understudy.studies.intervals import Intervals, Values, pooled, pooled_where
 
 GROUPS = ("cell means", "marginal shares", "cell shares", "σ₁²", "σ₂²", "σ₁₂", "ρ")
 MEANS, MARGINALS, CELL_SHARES, FIRST, SECOND, PRODUCT, CORRELATION = GROUPS

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.studies.bowen_liu.intervals import Values
+from understudy.studies.intervals import Values
 
 LEVELS = (2, 3, 4)
 CELLS = 24

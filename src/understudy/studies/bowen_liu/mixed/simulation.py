@@ -17,8 +17,7 @@ from understudy.models.mixture import Mixture, Statistics
 from understudy.privacy.continuous import ContinuousLaplace
 from understudy.privacy.noise import perturb
 from understudy.privacy.randomness import Randomness
-from understudy.studies.bowen_liu import totals
-from understudy.studies.bowen_liu.intervals import Values
+from understudy.studies import totals
 from understudy.studies.bowen_liu.mixed import cellwise
 from understudy.studies.bowen_liu.mixed.description import Described, described, estimated
 from understudy.studies.bowen_liu.mixed.population import (
@@ -30,7 +29,8 @@ from understudy.studies.bowen_liu.mixed.population import (
     Scenario,
     drawn,
 )
-from understudy.studies.bowen_liu.streams import Streams
+from understudy.studies.intervals import Values
+from understudy.studies.streams import Streams
 from understudy.studies.study import Row
 
 LOG_EPSILONS = tuple(range(-5, 11))

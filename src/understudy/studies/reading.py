@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.studies.bowen_liu.curves import Curves, Point
+from understudy.studies.curves import Curves, Point
 
 Values = NDArray[np.float64]
 

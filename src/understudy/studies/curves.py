@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,29 +24,32 @@ class Curves:
     Args:
         results: the rows.
         parameters: names of the parameters that make a point.
+        budget: name of the column that holds the budget.
     """
 
-    def __init__(self, results: Iterable[Row], parameters: Sequence[str]) -> None:
+    def __init__(
+        self, results: Iterable[Row], parameters: Sequence[str], budget: str = "log_epsilon"
+    ) -> None:
         self.parameters = tuple(parameters)
         self._rows: dict[tuple[Any, ...], Row] = {}
         for row in results:
             point = tuple(row[name] for name in self.parameters)
-            self._rows[point, row["estimand"], row["method"], row["log_epsilon"]] = row
+            self._rows[point, row["estimand"], row["method"], row[budget]] = row
         self._trial = not any(row.get("usable", 0) >= FEWEST for row in self._rows.values())
 
-    @property
+    @cached_property
     def points(self) -> tuple[Point, ...]:
         """All points, in their order."""
         return tuple(dict.fromkeys(key[0] for key in self._rows))
 
-    @property
+    @cached_property
     def estimands(self) -> tuple[str, ...]:
         """All estimands, in their order."""
         return tuple(dict.fromkeys(key[1] for key in self._rows))
 
-    @property
+    @cached_property
     def budgets(self) -> NDArray[np.float64]:
-        """Budgets as log ε, ascending, shape (budgets,)."""
+        """Budgets (log ε, unless said otherwise), ascending, shape (budgets,)."""
         return np.array(sorted({key[3] for key in self._rows if key[3] is not None}), dtype=float)
 
     def along(self, value: str, point: Point, estimand: str, method: str) -> NDArray[np.float64]:

@@ -8,16 +8,16 @@ to rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from understudy.studies.bowen_liu.intervals import Intervals
+from understudy.studies.intervals import Intervals
 from understudy.studies.montecarlo import share_and_error, share_interval
 from understudy.studies.study import Row
 
-_KEY = ("estimand", "method", "log_epsilon")
+KEY = ("estimand", "method", "log_epsilon")
 _SUMS = ("n", "usable", "error", "error_squared", "hits", "width", "width_squared")
 
 
@@ -33,12 +33,20 @@ def totals(
         found: intervals, one for each repetition, shape (repetitions,).
         truth: the true value.
     """
+    head = {"estimand": estimand, "method": method, "log_epsilon": log_epsilon}
+    return head | sums(found, truth)
+
+
+def sums(found: Intervals, truth: float) -> Row:
+    """The sums alone.
+
+    Args:
+        found: intervals, one for each repetition, shape (repetitions,).
+        truth: the true value.
+    """
     error = found.estimate[found.usable] - truth
     reach = found.reach[found.usable]
     return {
-        "estimand": estimand,
-        "method": method,
-        "log_epsilon": log_epsilon,
         "truth": float(truth),
         "n": int(found.usable.size),
         "usable": int(found.usable.sum()),
@@ -50,8 +58,10 @@ def totals(
     }
 
 
-def summarise(_scenario: Any, rows: Iterable[Row]) -> list[Row]:
+def summarise(_scenario: Any, rows: Iterable[Row], key: Sequence[str] = KEY) -> list[Row]:
     """Rows of `results.csv`: the sums of all chunks put together, in the order of the first.
+
+    Sums go together where all values of the key are the same.
 
     `coverage_low` and `coverage_high` are Wilson's 95 % interval; `…_error` are Monte Carlo
     standard errors. All are of the usable repetitions, and absent where there is none.
@@ -59,17 +69,17 @@ def summarise(_scenario: Any, rows: Iterable[Row]) -> list[Row]:
     merged: dict[tuple[object, ...], Row] = {}
     for row in rows:
         before = merged.setdefault(
-            tuple(row[name] for name in _KEY),
-            {name: row[name] for name in (*_KEY, "truth")} | dict.fromkeys(_SUMS, 0),
+            tuple(row[name] for name in key),
+            {name: row[name] for name in (*key, "truth")} | dict.fromkeys(_SUMS, 0),
         )
         for name in _SUMS:
             before[name] += row[name]
-    return [_summary(row) for row in merged.values()]
+    return [_summary(row, key) for row in merged.values()]
 
 
-def _summary(row: Row) -> Row:
+def _summary(row: Row, key: Sequence[str]) -> Row:
     n, usable = row["n"], row["usable"]
-    head = {name: row[name] for name in (*_KEY, "truth")}
+    head = {name: row[name] for name in (*key, "truth")}
     head |= {"usable": usable, "usable_share": usable / n}
     if usable == 0:
         return head

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from understudy.studies.bowen_liu.curves import FEWEST
+from understudy.studies.curves import FEWEST
 from understudy.studies.study import Conduct, Grid
 
 Word = Literal["agrees", "partly", "not"]

@@ -1,7 +1,7 @@
 """The 95 % intervals of an analyst who pools the sets of every repetition.
 
-The paper's rule for all of its methods: T = ū + b/m with a t reference (Reiter 2003; Bowen & Liu
-2016, eqs. 8-10). For one set T = u with a normal reference, which leaves the noise out.
+The rule of Bowen, Liu and Su for all of their methods: T = ū + b/m with a t reference (Reiter 2003;
+Bowen & Liu 2016, eqs. 8-10). For one set T = u with a normal reference, which leaves the noise out.
 """
 
 from __future__ import annotations

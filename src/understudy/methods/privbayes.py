@@ -1,0 +1,293 @@
+"""PrivBayes: a Bayesian network chosen privately, and a noisy table for each of its columns.
+
+1. The first column is drawn at random. Then, column by column, the exponential mechanism chooses
+   the next column and its parents among those chosen before, by how strongly they go together
+   (`score`).
+2. The table of each column with its parents gets noise. With a fixed `degree` k the tables of the
+   first k columns are parts of the next one's and are not measured, so there are d - k of d.
+3. Records are drawn column by column, each given its parents (`models.bayesian_network`).
+
+* **Parents.** `degree` fixes how many columns a set of parents has. By default a table may have as
+  many cells as are θ-useful: with n/cells records in a cell on average, at least θ times the scale
+  of the noise. Tables of up to four million cells are scored.
+* **Scores.** `r` (default), the distance from independence; `mi`, mutual information, whose
+  sensitivity grows with the number of rows, so that a private one needs the schema's `row_limit`;
+  `f`, the distance from the greatest dependence, for columns of two states.
+* **Measures** d - 1 choices, once for all sets, at `network_share` of the budget in equal parts;
+  then the tables in equal parts. A declared `network` costs nothing.
+* **Public**: the schema with its bins and structural zeros, the options, the network once chosen.
+* **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; **add/remove and replace**. Scores
+  are in records, so that a private number of rows divides none of them; their sensitivities have
+  proofs for both relations (`understudy.privacy.dependence`), the published ones for replace only.
+  Choices and tables share the rows, so their costs add up.
+* **Costs** one count of the rows for each set of k + 1 columns; about a million records a second.
+* **Choose it** for many columns where relations of a few columns at a time matter. **Do not**
+  choose it for a handful of cells (`laplace`), or where the
+  noise mass that `plan` shows for a table exceeds the number of records.
+
+What goes together only by way of other columns is kept as far as the network carries it. Where the
+noisy table knows nothing of some parents a column has its margin of that table, not a uniform one
+as published.
+
+Source: Zhang, Cormode, Procopiuc, Srivastava & Xiao (2017), "PrivBayes: Private Data Release via
+Bayesian Networks", ACM Transactions on Database Systems 42(4), doi:10.1145/3134428.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from understudy.errors import MethodError
+from understudy.methods.base import Facts, Method, Names, PlannedTable, natural_law, planned
+from understudy.methods.known_network import KnownNetwork
+from understudy.methods.network import (
+    LARGEST_TABLE,
+    MOST_CANDIDATES,
+    candidates,
+    declared,
+    edges_of,
+    joints,
+    most_candidates,
+    own_joints,
+    require_columns,
+    usual_degree,
+)
+from understudy.models import Model
+from understudy.models.bayesian_network import Edge
+from understudy.privacy.budget import Budget, exact, split
+from understudy.privacy.calibration import LawName, calibrate
+from understudy.privacy.dependence import (
+    Dependence,
+    DistanceFromDependence,
+    DistanceFromIndependence,
+    MutualInformation,
+)
+from understudy.privacy.gate import Gate
+from understudy.schema import Schema
+
+_SCORES: dict[str, type[Dependence]] = {
+    "auto": DistanceFromIndependence,
+    "r": DistanceFromIndependence,
+    "mi": MutualInformation,
+    "f": DistanceFromDependence,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivBayes(Method):
+    """Configuration.
+
+    Attributes:
+        sets: "free" or "split"; the network is one for all sets.
+        degree: most parents of a column; None for as many as are θ-useful.
+        theta: least number of records per cell and scale of noise, without a degree.
+        score: "r", "mi", "f", or "auto" (r).
+        network_share: part of the budget that buys the network, once for all sets.
+        law: noise of the tables; "auto" is geometric for δ = 0 and Gaussian otherwise.
+        network: a public network, one entry per column and parents before children, like
+            "age, job<-age, income<-age&job"; nothing is then spent on choosing.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        name="privbayes",
+        title="a Bayesian network chosen privately",
+        paper="Zhang, Cormode, Procopiuc, Srivastava & Xiao (2017)",
+        guarantee="pure ε, or (ε, δ); add/remove and replace",
+        data="many columns, related a few at a time",
+        cost="rows × sets of degree + 1 columns",
+        cost_class="fast",
+    )
+
+    sets: Literal["free", "split"] = "free"
+    degree: Annotated[int, Field(ge=1)] | None = None
+    theta: Annotated[float, Field(gt=0)] = 4.0
+    score: Literal["auto", "mi", "r", "f"] = "auto"
+    network_share: Annotated[float, Field(gt=0, lt=1)] = 0.3
+    law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
+    network: Names = ()
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """The tables of a declared network, or as many unknown ones as there will be."""
+        self._require(schema)
+        if self.network:
+            known = self._known(schema, declared(schema, self.network), budget)
+            return known.plan(schema, spend, budget)
+        n_tables = self._n_tables(schema)
+        share = spend / n_tables
+        widest = sorted(schema.names, key=lambda name: -schema.columns[name].size)
+        one = planned(schema, (widest[0],), share, budget, self._law(budget))
+        cells = self._most_cells(schema, budget)
+        return (
+            replace(
+                one,
+                columns=(),
+                n_cells=cells + 1,
+                noise_mass=one.noise_mass / (one.n_cells - 1) * cells,
+                query="counts by a column and its parents",
+                chosen=True,
+            ),
+        ) * n_tables
+
+    def setup_share(self, schema: Schema) -> Fraction:
+        """Nothing where there is nothing to choose."""
+        return exact(self.network_share) if any(self._pays(schema)) else Fraction(0)
+
+    def plan_setup(
+        self, schema: Schema, spend: Fraction, budget: Budget
+    ) -> tuple[PlannedTable, ...]:
+        """One choice for each column after the first."""
+        rounds = [n for n in self._rounds(schema) if n != 1]
+        shares = split(spend, [1] * len(rounds)) if rounds else []
+        return tuple(
+            PlannedTable(
+                columns=schema.names,
+                n_cells=1,
+                share=share / budget.amount,
+                noise="",
+                stddev=0.0,
+                noise_mass=0.0,
+                form="choice",
+                query=f"one of {n or 'the'} candidates by {_SCORES[self.score].__name__}",
+                chosen=n is None,
+            )
+            for n, share in zip(rounds, shares, strict=True)
+        )
+
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+        """The network, once for all fits."""
+        schema = gate.schema
+        self._require(schema)
+        if self.network:
+            edges = declared(schema, self.network)
+        else:
+            edges = self._chosen(gate, spend, (gate.remaining - spend) / fits)
+        return self._known(schema, edges, gate.budget), gate
+
+    def network_of(
+        self, schema: Schema, tables: tuple[tuple[str, ...], ...]
+    ) -> tuple[Edge, ...] | None:
+        """As declared, or as its tables stand."""
+        if self.network:
+            return declared(schema, self.network)
+        return edges_of(tables) if tables else None
+
+    def fit(self, gate: Gate, spend: Fraction) -> Model:
+        """Measure the tables; without `setup`, the network is bought from the same budget."""
+        gate.require(spend)
+        bought = spend * self.setup_share(gate.schema)
+        method, _ = self.setup(gate, bought)
+        return method.fit(gate, spend - bought)
+
+    def _chosen(self, gate: Gate, spend: Fraction, left: Fraction) -> tuple[Edge, ...]:
+        """The network, chosen column by column; `left` is what the tables of one fit may cost."""
+        schema = gate.schema
+        names, pays = schema.names, self._pays(schema)
+        cells = self._useful_cells(gate, left) if self.degree is None else LARGEST_TABLE
+        shares = iter(split(spend, [1] * sum(pays)) if any(pays) else ())
+        edges: list[Edge] = [(names[gate.random_order(len(names))[0]], ())]
+        for pay in pays:
+            chosen = tuple(column for column, _ in edges)
+            listed = candidates(schema, chosen, degree=self._most_parents(schema), cells=cells)
+            if pay:
+                score = _SCORES[self.score](schema, listed)
+                winner = gate.choose_columns(listed, score, spend=next(shares)).value.columns
+            else:
+                (winner,) = listed
+            edges.append((winner[0], winner[1:]))
+        return tuple(edges)
+
+    def _useful_cells(self, gate: Gate, spend: Fraction) -> float:
+        """Most cells of a θ-useful table."""
+        useful = self._usefulness(gate.schema, _known_rows(gate), spend, gate.budget)
+        return min(LARGEST_TABLE, useful)
+
+    def _usefulness(self, schema: Schema, n_rows: int, spend: Fraction, budget: Budget) -> float:
+        """Cells at which the records in one are θ times the scale of its noise, on average.
+
+        For Laplace noise of scale b the paper's n/cells ≥ θ·b; other laws count by their standard
+        deviation, which is b·√2 there.
+        """
+        law = calibrate(
+            self._law(budget),
+            spend=spend / len(schema.names),
+            accounting=budget.accounting,
+            neighbours=schema.neighbours,
+        )
+        return n_rows * math.sqrt(2) / max(self.theta * law.stddev, 1e-300)
+
+    def _most_cells(self, schema: Schema, budget: Budget) -> int:
+        """The largest table that may be chosen."""
+        width = self._most_parents(schema) + 1
+        largest = sorted(schema.sizes, reverse=True)
+        most: float = min(math.prod(largest[:width]), max(LARGEST_TABLE, largest[0]))
+        n_rows = schema.n_rows if schema.rows == "public" else schema.row_limit
+        if self.degree is None and n_rows is not None:
+            most = min(most, self._usefulness(schema, n_rows, budget.amount, budget))
+        return max(largest[0], int(most))
+
+    def _most_parents(self, schema: Schema) -> int:
+        most = len(schema.names) - 1
+        return min(most, usual_degree(len(schema.names)) if self.degree is None else self.degree)
+
+    def _fixed(self, schema: Schema) -> bool:
+        """Whether every set of parents has `degree` columns, or all that were chosen before."""
+        largest = sorted(schema.sizes, reverse=True)[: self._most_parents(schema) + 1]
+        return self.degree is not None and math.prod(largest) <= LARGEST_TABLE
+
+    def _n_tables(self, schema: Schema) -> int:
+        d = len(schema.names)
+        return d - self._most_parents(schema) if self._fixed(schema) else d
+
+    def _rounds(self, schema: Schema) -> list[int | None]:
+        """Number of candidates for each column after the first; None where choices decide it."""
+        d, k = len(schema.names), self._most_parents(schema)
+        if self.network:
+            return []
+        if self._fixed(schema):
+            return [(d - i) * math.comb(i, min(k, i)) for i in range(1, d)]
+        return [1] * (d - 1) if d <= 2 else [None] * (d - 1)
+
+    def _pays(self, schema: Schema) -> list[bool]:
+        """For each column after the first, whether there is something to choose."""
+        return [n != 1 for n in self._rounds(schema)]
+
+    def _known(self, schema: Schema, edges: tuple[Edge, ...], budget: Budget) -> KnownNetwork:
+        fewest = bool(self.network) or self._fixed(schema)
+        tables = joints(edges) if fewest else own_joints(edges)
+        return KnownNetwork(edges=edges, tables=tables, law=self._law(budget), sets=self.sets)
+
+    def _law(self, budget: Budget) -> LawName:
+        return natural_law(budget.accounting) if self.law == "auto" else self.law
+
+    def _require(self, schema: Schema) -> None:
+        """Refuse what cannot be done, from public facts alone."""
+        require_columns(schema)
+        if self.network:
+            if self.degree is not None:
+                raise MethodError("The option network declares the parents; leave degree out.")
+            declared(schema, self.network)
+            return
+        _SCORES[self.score].require(schema)
+        n = most_candidates(len(schema.names), self._most_parents(schema))
+        if n > MOST_CANDIDATES:
+            raise MethodError(
+                f"With degree={self.degree} a choice among {len(schema.names)} columns has up to "
+                f"{n:,} candidates (at most {MOST_CANDIDATES:,}); take a smaller degree, or "
+                "declare the network."
+            )
+
+
+def _known_rows(gate: Gate) -> int:
+    """The number of rows; its limit where it was not bought."""
+    limit = gate.schema.row_limit
+    try:
+        return gate.n_rows.value
+    except MethodError:
+        if limit is None:
+            raise
+        return limit

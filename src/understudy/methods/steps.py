@@ -1,0 +1,145 @@
+"""STEPS: a tree of columns, chosen privately, whose nodes are counted with noise at every level.
+
+1. Each node of a layer is divided by the open column of smallest AIC, chosen by the exponential
+   mechanism, for L layers; different nodes may take different columns. `split=groups` instead
+   chooses a group of columns that divides the root, and leaves all others to the leaves. With
+   `order` the columns are declared and nothing is chosen.
+2. All nodes of the L layers and all cells of the full table get noise; counts are made consistent,
+   and records drawn in proportion to them (`understudy.methods.tree`).
+
+What stands near the root is counted once per layer below, and by few large nodes; that is kept
+best.
+
+* **Measures** at most L choices, once for all sets, at `choice_share` of the budget, in equal
+  parts; then L + 1 layers in equal parts.
+* **Public**: the schema with its bins and structural zeros, the options. An empty node is divided
+  and perturbed like any other, so the shape of the tree tells nothing beyond the choices.
+* **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace. A layer of
+  choices costs ε once (`understudy.privacy.aic`), as does a layer of counts
+  (`understudy.privacy.layering`), since its nodes are disjoint; layers add up.
+* **Costs** records × layers + nodes + cells (`gls`), or + occupied cells and records instead of
+  cells (`gls_inner`), which goes up to 2⁶² cells.
+* **Choose it** where a few columns matter most, among many cells. **Do not** choose it where all
+  pairs of columns matter alike, or for a handful of cells, where layers only divide the budget.
+
+As published: `consistency=paper_phantom`, `allocation=leaves`, `sets=split`. The equations as
+printed leave the leaves uncorrected, so that the synthetic data of that form are those of the flat
+sanitizer, at the leaves' share of the budget.
+
+Source: Bowen, Liu & Su, "STatistical Election to Partition Sequentially" (STEPS), algorithm 1; with
+budgets for the layers that are really measured, and exact least squares for unequal fan-out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from understudy.errors import MethodError
+from understudy.methods.base import Facts, PlannedTable
+from understudy.methods.layers import PlannedLayer
+from understudy.methods.tree import TreeMethod
+from understudy.privacy.budget import Budget, exact, split
+from understudy.privacy.dividing import MOST_GROUPED, choice_query
+from understudy.privacy.gate import Gate
+from understudy.privacy.tables import MAX_CELLS
+from understudy.schema import Partition, Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(TreeMethod):
+    """Configuration.
+
+    Attributes:
+        split: "columns": each node is divided by one column; "groups": a group of columns divides
+            the root, and there is one inner layer.
+        choice_share: part of the budget that choices may spend, once for all sets.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        name="steps",
+        title="a tree of columns chosen by AIC, counted at every level",
+        paper="Bowen, Liu & Su (STEPS)",
+        guarantee="pure ε, or (ε, δ); add/remove and replace",
+        data="columns of unequal importance; up to 2⁶² cells",
+        cost="rows × layers + nodes + cells (gls) or occupied cells (gls_inner)",
+        cost_class="fast",
+    )
+
+    split: Literal["columns", "groups"] = "columns"
+    choice_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
+
+    def setup_share(self, schema: Schema) -> Fraction:
+        """Nothing where the order is declared, or where there is nothing to choose."""
+        return exact(self.choice_share) if self._chooses(schema) else Fraction(0)
+
+    def plan_setup(
+        self, schema: Schema, spend: Fraction, budget: Budget
+    ) -> tuple[PlannedTable, ...]:
+        """One choice per inner layer, for all of its nodes."""
+        if not self._chooses(schema):
+            return ()
+        nodes = [1, *(one.nodes for one in self.inner(schema))][:-1]
+        shares = split(spend, [1] * len(nodes))
+        if self.split == "groups":
+            nodes = [2 ** len(schema.names) - 2]
+        return tuple(
+            PlannedTable(
+                columns=schema.names,
+                n_cells=n,
+                share=share / budget.amount,
+                noise="",
+                stddev=0.0,
+                noise_mass=0.0,
+                form="choice",
+                query=choice_query(depth, groups=self.split == "groups"),
+                chosen=depth > 1,
+            )
+            for depth, (n, share) in enumerate(zip(nodes, shares, strict=True), start=1)
+        )
+
+    def grow(self, gate: Gate, spend: Fraction) -> Partition:
+        """The declared tree, or one that is chosen layer by layer."""
+        if not self._chooses(gate.schema):
+            return super().grow(gate, spend)
+        tree = Partition(gate.schema.domain)
+        if self.split == "groups":
+            return gate.divide_in_groups(tree, spend=spend).value
+        for share in split(spend, [1] * len(self.inner(gate.schema))):
+            tree = gate.divide(tree, spend=share).value
+        return tree
+
+    def unknown(self, schema: Schema) -> tuple[PlannedLayer, ...]:
+        """The largest possible layers; of groups, all columns but the smallest."""
+        if self.split == "columns":
+            return super().unknown(schema)
+        if len(schema.names) == 1:
+            return ()
+        largest = math.prod(schema.sizes) // min(schema.sizes)
+        return (PlannedLayer((), min(largest, schema.domain.n_allowed)),)
+
+    def require(self, schema: Schema, budget: Budget) -> None:
+        """Refuse what cannot be done, from public facts alone."""
+        super().require(schema, budget)
+        if self.order and self.split == "groups":
+            raise MethodError("The option order declares the groups; leave split at columns.")
+        if not self._chooses(schema):
+            return
+        if self.split == "groups" and len(schema.names) > MOST_GROUPED:
+            raise MethodError(
+                f"Groups can be chosen among up to {MOST_GROUPED} columns, and the schema has "
+                f"{len(schema.names)}; take split=columns, or declare the order."
+            )
+        counted = max([1, *(one.nodes for one in self.inner(schema)[:-1])]) * max(schema.sizes)
+        if counted > MAX_CELLS:
+            raise MethodError(
+                f"Choosing a column may need {counted:,} counts, more than {MAX_CELLS:,}; take "
+                "fewer layers, declare the order, or take coarser bins."
+            )
+
+    def _chooses(self, schema: Schema) -> bool:
+        return not self.order and bool(self.unknown(schema))

@@ -1,0 +1,241 @@
+"""A Bayesian network over the columns: each is drawn given its parents, one after the other.
+
+The conditional distributions come from noisy tables. A negative count is set to 0. A column is
+conditioned by the table of itself and its parents, or by a larger one with the other columns summed
+out. Parents that no positive count stands behind leave the column its margin in that table, as far
+as the states are allowed with them; without a margin it is uniform.
+
+Each table keeps to the structural zeros over its own columns. A record that is impossible by a rule
+over columns of different tables is drawn again, which is exact conditioning on the rules; after
+some rounds whatever is left is drawn uniformly over the allowed cells.
+
+Source: Zhang, Cormode, Procopiuc, Srivastava & Xiao (2017), PrivBayes, ACM TODS 42(4), §3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from understudy.models.model import Sample
+from understudy.privacy.values import NoisyTable
+from understudy.schema import Domain, Schema
+
+REDRAWS = 100
+_CHUNK = 2**14
+"""Records drawn at once, so that their states stay in the cache."""
+
+Edge = tuple[str, tuple[str, ...]]
+"""A column and its parents."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """The distribution of a column given its parents.
+
+    Attributes:
+        column: its place in the schema.
+        parents: places of the parents, the last one runs fastest in `shares`.
+        shares: probability of each state, shape (combinations of the parents, states).
+    """
+
+    column: int
+    parents: tuple[int, ...]
+    shares: Floats
+
+    @cached_property
+    def edges(self) -> Floats:
+        """Upper ends of the states' parts of [0, 1]; the last state with a share ends at 1."""
+        ends = np.cumsum(self.shares, axis=1)
+        return np.asarray(ends / ends[:, -1:])
+
+
+@dataclass(frozen=True)
+class BayesianNetwork:
+    """A model of the whole table.
+
+    Attributes:
+        domain: sizes and structural zeros of all columns.
+        conditionals: one per column, parents before children.
+        redraws: how often impossible records are drawn again.
+
+    Example:
+        A column x and a copy of it, y:
+
+        >>> tables = [NoisyTable(("x", "y"), np.array([[3.0, -0.2], [0.0, 1.0]]), outside=0)]
+        >>> edges = (("x", ()), ("y", ("x",)))
+        >>> for one in conditionals(tables, edges, Domain((2, 2)), ("x", "y")):
+        ...     print(one.shares.tolist())
+        [[0.75, 0.25]]
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    domain: Domain
+    conditionals: tuple[Conditional, ...]
+    redraws: int = field(default=REDRAWS, kw_only=True)
+
+    @classmethod
+    def fitted(
+        cls, schema: Schema, edges: Sequence[Edge], tables: Sequence[NoisyTable]
+    ) -> BayesianNetwork:
+        """From noisy tables.
+
+        Args:
+            schema: the columns.
+            edges: each column with its parents, which stand before it.
+            tables: for each column at least one that covers it and its parents; of several, the
+                smallest is taken.
+
+        Raises:
+            ValueError: edges that are no network, or a column that no table covers.
+        """
+        _require_network(edges, schema.names)
+        return cls(schema.domain, conditionals(tables, edges, schema.domain, schema.names))
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
+        """Draw independent records."""
+        states = self._draw(n_rows, rng)
+        bad = self._forbidden(states)
+        for _ in range(self.redraws):
+            if not bad.size:
+                break
+            states[:, bad] = again = self._draw(len(bad), rng)
+            bad = bad[self._forbidden(again)]
+        if bad.size:
+            states[:, bad] = np.stack(self.domain.draw(len(bad), rng.random))
+        return Sample([*states])
+
+    def _forbidden(self, states: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Numbers of impossible records."""
+        if not self.domain.boxes:
+            return np.zeros(0, dtype=np.int64)
+        return np.flatnonzero(self.domain.forbidden([*states]))
+
+    def _draw(self, n_rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
+        """States, shape (columns, records), rules over several tables left aside."""
+        states = np.empty((len(self.domain.sizes), n_rows), dtype=np.int32)
+        for start in range(0, n_rows, _CHUNK):
+            for one in self.conditionals:
+                used = [(j, self.domain.sizes[j]) for j in (*one.parents, one.column)]
+                axes = np.array(used, dtype=np.int64)
+                uniforms = rng.random(min(_CHUNK, n_rows - start))
+                _draw_column(states, start, axes, one.edges, uniforms)
+        return states
+
+
+def conditionals(
+    tables: Sequence[NoisyTable], edges: Sequence[Edge], domain: Domain, names: Sequence[str]
+) -> tuple[Conditional, ...]:
+    """The distribution of each column given its parents.
+
+    Args:
+        tables: noisy tables; each edge needs one that covers it, of several the smallest is taken.
+        edges: a column with its parents each.
+        domain: sizes and structural zeros of all columns.
+        names: of all columns.
+
+    Raises:
+        ValueError: a column that no table covers.
+    """
+    place = {name: j for j, name in enumerate(names)}
+    found = []
+    for column, parents in edges:
+        weights = _weights(tables, (*parents, column))
+        used = tuple(place[name] for name in parents)
+        allowed = domain.project((*used, place[column])).allowed_mask().reshape(weights.shape)
+        found.append(Conditional(place[column], used, _shares(weights, allowed)))
+    return tuple(found)
+
+
+def _weights(tables: Sequence[NoisyTable], names: tuple[str, ...]) -> Floats:
+    """Positive noisy counts of some columns, shape (combinations of all but the last, states)."""
+    covering = [one for one in tables if set(names) <= set(one.columns)]
+    if not covering:
+        raise ValueError(f"no table covers {', '.join(names)}")
+    table = min(covering, key=lambda one: one.counts.size)
+    kept = [name for name in table.columns if name in names]
+    others = tuple(axis for axis, name in enumerate(table.columns) if name not in names)
+    summed = np.maximum(table.counts, 0).sum(axis=others, dtype=np.float64)
+    ordered = summed.transpose([kept.index(name) for name in names])
+    return np.ascontiguousarray(ordered).reshape(-1, ordered.shape[-1])
+
+
+def _shares(weights: Floats, allowed: NDArray[np.bool_]) -> Floats:
+    """Weights as shares; where there are none, those of the margin among allowed states."""
+    empty = np.flatnonzero(weights.sum(axis=1) <= 0)
+    filled = weights.copy() if empty.size else weights
+    margin = weights.sum(axis=0)
+    for fallback in (margin, np.ones_like(margin)):
+        filled[empty] = np.where(allowed[empty], fallback, 0.0)
+        empty = empty[filled[empty].sum(axis=1) <= 0]
+    filled[empty] = 1.0  # parents that are impossible themselves: such a record is drawn again
+    return np.asarray(filled / filled.sum(axis=1, keepdims=True))
+
+
+def kept(edges: Sequence[Edge]) -> tuple[frozenset[str], ...]:
+    """Columns whose joint distribution a network keeps, whatever the true one is.
+
+    A column X with parents Π is drawn from P(X | Π), and so (X, Π) has its true distribution if Π
+    has; otherwise X alone may not even have its own. Π has if it is empty or part of columns that
+    are kept. With one parent each, every column is kept with its parent. With more, parents that
+    were never together in one table go together as the network says, which is not as in the rows:
+    a bias that sets drawn from one network have in common, and their differences do not show.
+
+    Args:
+        edges: each column with its parents, which stand before it.
+
+    Example:
+        >>> edges = (("a", ()), ("b", ("a",)), ("c", ("a",)), ("d", ("b", "c")), ("e", ("a", "c")))
+        >>> [sorted(one) for one in kept(edges)]
+        [['a'], ['a', 'b'], ['a', 'c'], ['a', 'c', 'e']]
+    """
+    found: list[frozenset[str]] = []
+    for column, parents in edges:
+        if not parents or any(set(parents) <= one for one in found):
+            found.append(frozenset((column, *parents)))
+    return tuple(found)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+def _draw_column(
+    states: NDArray[np.int32],
+    start: int,
+    axes: NDArray[np.int64],
+    edges: Floats,
+    uniforms: Floats,
+) -> None:
+    """Draw the last of some columns given the others, in place, from record `start` on.
+
+    A record has the first state whose end exceeds its uniform number. `axes` has a line for each
+    of the columns: its place and its size.
+    """
+    last = edges.shape[1] - 1
+    for k in range(uniforms.size):
+        i = start + k
+        row = 0
+        for a in range(len(axes) - 1):
+            row = row * axes[a, 1] + states[axes[a, 0], i]
+        low, high = 0, last
+        while low < high:
+            middle = (low + high) >> 1
+            if edges[row, middle] > uniforms[k]:
+                high = middle
+            else:
+                low = middle + 1
+        states[axes[-1, 0], i] = low
+
+
+def _require_network(edges: Sequence[Edge], names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for column, parents in edges:
+        if column in seen or not set(parents) <= seen or len(set(parents)) < len(parents):
+            raise ValueError("each column stands once in a network, after its parents")
+        seen.add(column)
+    if seen != set(names):
+        raise ValueError("a network has all columns of the schema")

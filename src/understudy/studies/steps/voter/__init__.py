@@ -1,0 +1,44 @@
+"""The case study of young voters, on simulated rows and on a real stand-in."""
+
+from understudy.studies.steps.source import SOURCE
+from understudy.studies.steps.voter.account import real_account, simulated_account
+from understudy.studies.steps.voter.simulation import (
+    REPETITIONS,
+    Scenario,
+    cost_class,
+    real,
+    run,
+    simulated,
+    summarise,
+)
+from understudy.studies.study import Study
+
+STEPS_VOTER = Study[Scenario](
+    name="steps-voter",
+    title="Bowen, Liu & Su: young voters, on simulated rows",
+    source=f"{SOURCE}, §4; the rows are simulated.",
+    version=1,
+    scenarios=simulated,
+    cost_class=cost_class,
+    run=run,
+    summarise=summarise,
+    account=simulated_account,
+    repetitions=REPETITIONS,
+    chunk=2,
+)
+
+STEPS_VOTER_CPS = Study[Scenario](
+    name="steps-voter-cps",
+    title="Bowen, Liu & Su: voters, on a public sample of the survey",
+    source=f"{SOURCE}, §4; another sample of the survey, which does not come with Understudy.",
+    version=1,
+    scenarios=real,
+    cost_class=cost_class,
+    run=run,
+    summarise=summarise,
+    account=real_account,
+    repetitions=REPETITIONS,
+    chunk=2,
+)
+
+__all__ = ["STEPS_VOTER", "STEPS_VOTER_CPS"]
