@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,13 +132,14 @@ def planned(plan: Plan) -> None:
     table.add_column("measured", overflow="fold")
     for heading in ("form", "cells", "share", "noise sd", "95 % of counts within", "noise mass"):
         table.add_column(heading, justify="right")
-    for row in plan.setup:
-        table.add_row(*_planned_row(row, " (once)"))
-    for row in plan.tables[:_MOST_ROWS]:
-        table.add_row(*_planned_row(row))
+    for row, times in _alike(plan.setup):
+        table.add_row(*_planned_row(row, times, " (once)"))
+    rows = _alike(plan.tables)
+    for row, times in rows[:_MOST_ROWS]:
+        table.add_row(*_planned_row(row, times))
     _out.print(table)
-    if len(plan.tables) > _MOST_ROWS:
-        _out.print(f"… and {len(plan.tables) - _MOST_ROWS} more tables (all with --json).")
+    if len(rows) > _MOST_ROWS:
+        _out.print(f"… and {len(rows) - _MOST_ROWS} more tables (all with --json).")
     _out.print(
         "Noise mass: records' worth of positive noise that empty cells receive on average; "
         "compare it with the number of rows."
@@ -154,7 +156,18 @@ def planned(plan: Plan) -> None:
 _WITHOUT_MASS = ("filtered", "moments", "distribution", "choice", "nodes", "ranges")
 
 
-def _planned_row(row: PlannedTable, when: str = "") -> tuple[str, ...]:
+def _alike(rows: tuple[PlannedTable, ...]) -> list[tuple[PlannedTable, int]]:
+    """Steps, and how often each follows itself; the costs of equal steps may differ in a unit."""
+    found: list[tuple[PlannedTable, int]] = []
+    for row in rows:
+        if found and replace(found[-1][0], share=row.share) == row:
+            found[-1] = (row, found[-1][1] + 1)
+        else:
+            found.append((row, 1))
+    return found
+
+
+def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ...]:
     names = ", ".join(row.columns[:6]) + (
         f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else ""
     )
@@ -162,13 +175,15 @@ def _planned_row(row: PlannedTable, when: str = "") -> tuple[str, ...]:
     form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "") + when
     cells = f"{row.n_cells:,}" if row.n_cells < 10**9 else f"10^{math.log10(row.n_cells):.1f}"
     mass = "–" if row.form in _WITHOUT_MASS else f"{row.noise_mass:,.3g}"
+    measured = names if counted and names else row.query
+    choice = row.form == "choice"
     return (
-        escape(names if counted and names else row.query),
+        escape(f"{times} × {measured}" if times > 1 else measured),
         form,
-        "up to " * row.chosen + cells,
-        f"{float(row.share):.2%}",
-        f"{row.stddev:,.4g}",
-        f"± {1.96 * row.stddev:,.4g}",
+        "–" if choice else "up to " * row.chosen + cells,
+        f"{times} × {float(row.share):.2%}" if times > 1 else f"{float(row.share):.2%}",
+        "–" if choice else f"{row.stddev:,.4g}",
+        "–" if choice else f"± {1.96 * row.stddev:,.4g}",
         mass,
     )
 

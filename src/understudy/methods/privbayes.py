@@ -152,7 +152,7 @@ class PrivBayes(Method):
                 stddev=0.0,
                 noise_mass=0.0,
                 form="choice",
-                query=f"one of {n or 'the'} candidates by {_SCORES[self.score].__name__}",
+                query=f"one of {n or 'the'} candidates by {_SCORES[self.score].title}",
                 chosen=n is None,
             )
             for n, share in zip(rounds, shares, strict=True)

@@ -110,6 +110,7 @@ class Dependence(ABC):
     schema: Schema
     candidates: tuple[tuple[str, ...], ...]
 
+    title: ClassVar[str]
     monotone: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -169,6 +170,8 @@ class Dependence(ABC):
 class MutualInformation(Dependence):
     """I, in bits times records."""
 
+    title = "mutual information"
+
     @staticmethod
     def require(schema: Schema) -> None:
         """Refuse a number of rows without a public limit.
@@ -200,6 +203,8 @@ class MutualInformation(Dependence):
 class DistanceFromIndependence(Dependence):
     """R, in records."""
 
+    title = "distance from independence"
+
     @staticmethod
     def require(schema: Schema) -> None:
         """Every schema fits."""
@@ -215,6 +220,8 @@ class DistanceFromIndependence(Dependence):
 
 class DistanceFromDependence(Dependence):
     """F, in records."""
+
+    title = "distance from dependence"
 
     @staticmethod
     def require(schema: Schema) -> None:

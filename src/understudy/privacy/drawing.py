@@ -156,7 +156,7 @@ class Drawing(Door):
         entry = self._ledger.charge(
             spend,
             "exponential mechanism",
-            f"one of {len(candidates)} candidates by {type(score).__name__}",
+            f"one of {len(candidates)} candidates by {score.title}",
             sensitivity=f"score: {sensitivity}{', monotone' * monotone}",
             noise="",
             cells=1,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ class MarginalDistance:
     marginals: tuple[tuple[int, ...], ...]
     estimates: tuple[NDArray[Any], ...]
 
+    title: ClassVar[str] = "distance of a marginal"
     monotone = False
 
     @staticmethod
@@ -74,6 +75,7 @@ class CellCount:
 
     marginal: tuple[int, ...]
 
+    title: ClassVar[str] = "count of a cell"
     monotone = True
 
     @staticmethod

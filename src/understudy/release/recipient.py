@@ -75,7 +75,7 @@ def readme(
             stored=[one for one in measurements if one.name],
             kinds={one.kind for one in measurements},
             modelled=modelled(manifest.method, manifest.options, schema),
-            laws=sorted({_LAWS.get(one.law, one.law.replace("_", " ")) for one in measurements}),
+            laws=_laws(measurements),
             covered=_covered(measurements),
             most_columns=_MOST_COLUMNS,
             most_measurements=_MOST_MEASUREMENTS,
@@ -109,6 +109,12 @@ def _markdown(value: Any) -> Any:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
+
+
+def _laws(measurements: tuple[Measurement, ...]) -> list[str]:
+    """The laws of the noise in what was measured, in words; choices hold no number."""
+    laws = {one.law for one in measurements if one.kind != "choice"}
+    return sorted(_LAWS.get(law, law.replace("_", " ")) for law in laws)
 
 
 def _covered(measurements: tuple[Measurement, ...]) -> bool:
