@@ -29,12 +29,16 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/dense.py
 	$(BIN)/python benchmarks/evaluate.py
 	$(BIN)/python benchmarks/methods.py
+	$(BIN)/python benchmarks/hierarchy.py
+	$(BIN)/python benchmarks/privbayes.py
 
 studies: $(DEV)
 	$(BIN)/understudy study coverage --out study-results/coverage
 	$(BIN)/understudy study bowen-liu-1 --out study-results/bowen-liu-1
 	$(BIN)/understudy study bowen-liu-2 --out study-results/bowen-liu-2
 	$(BIN)/understudy study bowen-liu-3 --out study-results/bowen-liu-3
+	$(BIN)/understudy study steps-simulation --out study-results/steps-simulation
+	$(BIN)/understudy study steps-voter --out study-results/steps-voter
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -62,7 +62,8 @@ class NoisyTable:
     Attributes:
         columns: names, one per axis.
         counts: shape of the columns' sizes; structural zeros hold exactly 0.
-        outside: noisy number of records with one of these columns out of domain.
+        outside: noisy number of records that are in no cell, with one of these columns (of a layer
+            of a hierarchy: any column) out of domain.
         bins: bins of its numeric columns, where they are not those of the schema.
     """
 

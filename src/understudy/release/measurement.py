@@ -40,7 +40,8 @@ class Measurement:
             node, with one state more for each column, which says that it is open; of a range, its
             first and last state.
         counts: noisy count (or sum) of each of these cells.
-        outside: noisy number of records with one of these columns out of domain.
+        outside: noisy number of records that are in no cell, with one of these columns (of a layer
+            of a hierarchy: any column) out of domain.
         law: distribution of the noise in each number.
         scale: its exact parameter (Laplace: scale; Gaussian: variance).
         stddev: standard deviation of the noise in one number, before any threshold.
