@@ -24,6 +24,7 @@ ROUNDING = (
     "their probabilities hold up to rounding errors."
 )
 _ENUMERATE = 2**20
+_FEW = 2**12
 
 
 def fresh_cells(
@@ -40,7 +41,7 @@ def fresh_cells(
     Returns:
         Mixed-radix codes in random order, shape (n,).
     """
-    if domain.n_cells <= _ENUMERATE:
+    if _written_out(n, domain, len(occupied)):
         empty = domain.allowed_mask().reshape(-1)
         empty[occupied] = False
         codes = np.flatnonzero(empty)
@@ -55,6 +56,17 @@ def fresh_cells(
         _, first = np.unique(both, return_index=True)
         found = both[np.sort(first)][:n]
     return found
+
+
+def _written_out(n: int, domain: Domain, n_occupied: int) -> bool:
+    """Whether it takes less to list all empty cells than to draw until new ones are found.
+
+    A drawn cell is new with probability above 1/2 if at least half of all cells stay empty.
+    """
+    if domain.n_cells <= _FEW:
+        return True
+    ample = 2 * (domain.n_allowed - n_occupied - n) >= domain.n_cells
+    return domain.n_cells <= _ENUMERATE and not (ample and n < domain.n_cells // 64)
 
 
 def is_among(ascending: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -57,7 +57,10 @@ def _done(table: case.Case) -> tuple[str, ...]:
         table.words,
         f"Every repetition makes {SETS} sets, each with a fit of its own at a fifth of ε, with "
         "seeded noise, by the code that makes every release. The flat Laplace sanitizer has "
-        "geometric noise in all cells that can occur. UH-L takes L columns in a random order, "
+        "geometric noise in all cells that can occur. As the number of rows is public, all noise "
+        "is that for a replaced record, of twice the scale that the paper prints; and a tree of L "
+        "layers divides its budget among the L + 1 layers that are counted. UH-L takes L columns "
+        "in a random order, "
         f"STEPS-L the columns {', '.join(table.order)} in this order; each has L layers and the "
         "full table, exact least squares, and records drawn from the leaves, negative ones set "
         "to 0. PrivBayes has degree 2, mutual information as its score, and half of the budget "
