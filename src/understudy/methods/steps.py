@@ -26,8 +26,9 @@ As published: `consistency=paper_phantom`, `allocation=leaves`, `sets=split`. Th
 printed leave the leaves uncorrected, so that the synthetic data of that form are those of the flat
 sanitizer, at the leaves' share of the budget.
 
-Source: Bowen, Liu & Su, "STatistical Election to Partition Sequentially" (STEPS), algorithm 1; with
-budgets for the layers that are really measured, and exact least squares for unequal fan-out.
+Source: Bowen, Liu & Su (2021), "Differentially private data release via statistical election to
+partition sequentially", METRON 79, arXiv:1803.06763, algorithm 1; with budgets for the layers that
+are really measured, and exact least squares for unequal fan-out.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Steps(TreeMethod):
     facts: ClassVar[Facts] = Facts(
         name="steps",
         title="a tree of columns chosen by AIC, counted at every level",
-        paper="Bowen, Liu & Su (STEPS)",
+        paper="Bowen, Liu & Su (2021), algorithm 1",
         guarantee="pure ε, or (ε, δ); add/remove and replace",
         data="columns of unequal importance; up to 2⁶² cells",
         cost="rows × layers + nodes + cells (gls) or occupied cells (gls_inner)",

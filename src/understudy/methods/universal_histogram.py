@@ -29,7 +29,7 @@ length. For single states it is worse than that of `independent` at the same bud
 
 Sources: Hay, Rastogi, Miklau & Suciu (2010), "Boosting the accuracy of differentially private
 histograms through consistency"; Qardaji, Yang & Li (2013), "Understanding hierarchical methods for
-differentially private histograms"; Bowen, Liu & Su (STEPS), §3, for the form with columns.
+differentially private histograms"; Bowen, Liu & Su (2021), §3, for the form with columns.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class UniversalHistogram(TreeMethod):
     facts: ClassVar[Facts] = Facts(
         name="universal-histogram",
         title="a tree of counts in random order, or of ranges of each column",
-        paper="Hay, Rastogi, Miklau & Suciu (2010); Bowen, Liu & Su (STEPS)",
+        paper="Hay, Rastogi, Miklau & Suciu (2010); Bowen, Liu & Su (2021)",
         guarantee="pure ε, or (ε, δ); add/remove and replace",
         data="columns of many ordered states (ranges); few columns (layers)",
         cost="rows × columns + nodes",

@@ -4,7 +4,7 @@
 
 * `hay`: least squares for trees in which every node has b children and all counts have the same
   variance (Hay, Rastogi, Miklau & Suciu 2010).
-* `paper_phantom`: equations (2) and (3) of Bowen, Liu & Su (STEPS) as printed. Nodes with fewer
+* `paper_phantom`: equations (2) and (3) of Bowen, Liu & Su (2021) as printed. Nodes with fewer
   children are padded with phantom categories, and the result is neither additive nor least squares.
 """
 
@@ -76,7 +76,7 @@ def paper_phantom(
     Raises:
         ValueError: a leaf above the last layer.
 
-    Source: Bowen, Liu & Su (STEPS), §2.2.2, equations (2) and (3).
+    Source: Bowen, Liu & Su (2021), METRON 79, §2.2.2, equations (2) and (3).
 
     Example:
         A node 52.8 with children (29.2, 25.2), that is 54.4, where least squares has 53.33:

@@ -1,4 +1,4 @@
-r"""AIC of one column within a node, the score by which STEPS divides a node (Bowen, Liu & Su).
+r"""AIC of one column within a node, the score by which STEPS divides a node (Bowen, Liu & Su 2021).
 
 **Score.** A node v holds n records, n_k of them in state k of a column of K public states. The
 univariate log-linear model has
@@ -38,7 +38,8 @@ well, so here a candidate is an ordered pair.) Under add/remove both means rise 
 
 `tests/privacy/test_dividing.py` enumerates the neighbours.
 
-Sources: Bowen, Liu & Su, STEPS, §2.2.3 and lemma 1, with the corrections above.
+Sources: Bowen, Liu & Su (2021), METRON 79, arXiv:1803.06763, §2.2.3 and lemma 1, with the
+corrections above.
 """
 
 from __future__ import annotations

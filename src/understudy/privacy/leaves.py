@@ -17,7 +17,7 @@ what releasing Y would cost:
 P, S₊ and the noisy occupied leaves stay here between the two. The cost is that of occupied leaves,
 nodes and records.
 
-Sources: Bowen, Liu & Su, STEPS, §2.2; for the empty leaves Bowen & Liu (2020), §3.1.1.
+Sources: Bowen, Liu & Su (2021), METRON 79, §2.2; for the empty leaves Bowen & Liu (2020), §3.1.1.
 """
 
 from __future__ import annotations
