@@ -24,13 +24,13 @@ from understudy.studies.steps.voter.measures import (
 )
 from understudy.studies.steps.voter.results import Results
 from understudy.studies.steps.voter.simulation import DOWNWARD, SCORE_R
-from understudy.studies.steps.voter.source import LOG_EPSILONS, PRINTED
+from understudy.studies.steps.voter.source import LOG_EPSILONS, PRINTED, STEPS3
 from understudy.studies.steps.voter.source import PAPERS as SIX
 from understudy.studies.study import Drawing
 
 COLOURS = {
     **dict(zip(SIX, KINDS, strict=True)),
-    DOWNWARD: INK,
+    DOWNWARD[STEPS3]: INK,
     SCORE_R: MUTED,
 }
 

@@ -1,4 +1,4 @@
-"""Releases of a table by eight ways, and how useful each is.
+"""Releases of a table by eleven ways, and how useful each is.
 
 Every repetition makes a release of five split sets, by the code that makes every release, and
 measures it (`measures`). Everything is seeded; the rows are the same each time.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -32,7 +32,9 @@ from understudy.studies.study import Row
 SETS = 5
 REPETITIONS = 10
 
-DOWNWARD, SCORE_R = "STEPS-3, downward", "PrivBayes, score R"
+SCORE_R = "PrivBayes, score R"
+DOWNWARD = {name: f"{name}, downward" for name in (UH2, UH3, STEPS2, STEPS3)}
+"""A tree as published, and the same with shares handed down from the root."""
 
 
 @dataclass(frozen=True)
@@ -55,18 +57,26 @@ class Line:
         return {**self.options, **order, "sets": "split"}
 
 
-_LEAVES = {"allocation": "leaves"}
+_TREES = {
+    UH2: Line("universal-histogram", {"layers": "2"}),
+    UH3: Line("universal-histogram", {"layers": "3"}),
+    STEPS2: Line("steps", {"layers": "2"}, ordered=2),
+    STEPS3: Line("steps", {"layers": "3"}, ordered=3),
+}
+
+
+def _allocated(line: Line, allocation: str) -> Line:
+    return replace(line, options={**line.options, "allocation": allocation})
+
+
 LINES: dict[str, Line] = {
     LAPLACE: Line("laplace", {"form": "dense"}),
     PRIVBAYES: Line("privbayes", {"degree": "2", "score": "mi", "network_share": "0.5"}),
-    UH2: Line("universal-histogram", {"layers": "2", **_LEAVES}),
-    UH3: Line("universal-histogram", {"layers": "3", **_LEAVES}),
-    STEPS2: Line("steps", {"layers": "2", **_LEAVES}, ordered=2),
-    STEPS3: Line("steps", {"layers": "3", **_LEAVES}, ordered=3),
-    DOWNWARD: Line("steps", {"layers": "3", "allocation": "downward"}, ordered=3),
+    **{name: _allocated(line, "leaves") for name, line in _TREES.items()},
+    **{DOWNWARD[name]: _allocated(line, "downward") for name, line in _TREES.items()},
     SCORE_R: Line("privbayes", {"degree": "2", "score": "r"}),
 }
-"""The paper's six methods, and two of our own."""
+"""The paper's six methods, and five of our own."""
 
 
 @dataclass(frozen=True)
