@@ -91,11 +91,7 @@ def _about_widths(results: Results) -> str:
 def _about_downward(results: Results) -> str:
     """What trees are worth if the upper layers decide where records fall."""
     flat = results.along(SPECKS, LAPLACE)
-    below = [
-        value < other
-        for one in TREES
-        for value, other in zip(_down(results, SPECKS, one), flat, strict=True)
-    ]
+    below = np.array([_down(results, SPECKS, one) < flat for one in TREES])
     gaps = [
         (1 if one.better == "high" else -1) * (_down(results, one, steps) - _down(results, one, uh))
         for (steps, uh), one in product(((STEPS2, UH2), (STEPS3, UH3)), PAPERS)
