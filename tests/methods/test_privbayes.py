@@ -185,8 +185,8 @@ def test_each_choice_and_each_table_has_its_share_of_the_budget():
     schema = schema_of(SIZES, PUBLIC.format(n=100))
     release = release_of(chain(100, SIZES), schema, "2", degree=1, network_share="0.25")
     assert cost(release) == [Fraction(1, 8)] * 4 + [Fraction(3, 8)] * 4
-    names = [step["query"].rsplit(" ", 1)[-1] for step in release.manifest.ledger[:4]]
-    assert set(names) == {"DistanceFromIndependence"}
+    names = [step["query"].split(" by ")[-1] for step in release.manifest.ledger[:4]]
+    assert set(names) == {"distance from independence"}
 
 
 def test_the_network_is_bought_once_for_all_sets_and_tables_once_for_free_ones():
