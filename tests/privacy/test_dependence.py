@@ -265,7 +265,7 @@ def test_the_gate_chooses_a_dependent_column_and_counts_each_table_once(kind):
     gate.choose_columns(more, kind(gate.schema, more), spend=Fraction(40))
     assert engine.asked == [(1, 0), (2, 0), (1, 2, 0)]
     assert [entry.query for entry in gate.ledger] == [
-        f"one of {n} candidates by {kind.__name__}" for n in (2, 3)
+        f"one of {n} candidates by {kind.title}" for n in (2, 3)
     ]
 
 
