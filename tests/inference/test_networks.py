@@ -105,12 +105,26 @@ def test_ancestors_are_found_over_all_generations():
     assert ancestors(EDGES, ["e"]) == {"a", "c", "e"}
 
 
-def test_what_a_rule_redraws_reaches_all_that_the_network_connects():
-    rule = "[[forbidden]]\nwhere = { b = { lower = 2, upper = 2 }, e = { lower = 0, upper = 0 } }\n"
-    ruled = release("privbayes", rules=rule + "reviewed = true\n", network=NETWORK)
-    assert facts_of(ruled, "ols", ["a", "c"]).conditioned
-    whole = release("laplace", rules=rule + "reviewed = true\n")
-    assert not facts_of(whole, "ols", ["a", "c"]).conditioned
+@pytest.mark.parametrize(
+    ("method", "columns", "conditioned"),
+    [
+        # In no table; the redrawn columns are connected with all others.
+        ("privbayes", "be", True),
+        # In the table of (b, c, d), but drawn one by one.
+        ("privbayes", "bc", True),
+        ("privbayes", "ae", False),
+        ("laplace", "be", False),
+    ],
+)
+def test_what_a_rule_redraws_reaches_all_that_the_network_connects(method, columns, conditioned):
+    one, other = columns
+    rule = (
+        f"[[forbidden]]\nwhere = {{ {one} = {{ lower = 2, upper = 2 }}, "
+        f"{other} = {{ lower = 0, upper = 0 }} }}\nreviewed = true\n"
+    )
+    options = {"network": NETWORK} if method == "privbayes" else {}
+    ruled = release(method, rules=rule, **options)
+    assert facts_of(ruled, "ols", ["a", "e"]).conditioned is conditioned
 
 
 def test_sets_drawn_from_leaves_alone_have_what_is_wrong_with_the_leaves():

@@ -214,12 +214,13 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
     network = network_of(release)
-    tables = [set(one.columns) for one in measured if one.kind != "choice"]
+    tables = [frozenset(one.columns) for one in measured if one.kind != "choice"]
+    kept_together = kept(network) if network else tables
     return Facts(
         kind=kind,
         columns=tuple(columns),
         full=n_cells <= MOST_CELLS and any(covers(one, columns) for one in measured),
-        together=any(set(columns) <= one for one in (kept(network) if network else tables)),
+        together=any(set(columns) <= one for one in kept_together),
         sets=manifest.sets,
         sets_kind=manifest.sets_kind,
         n_rows=manifest.n_rows,
@@ -232,7 +233,7 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
             network=network,
         ),
         drawn=are_drawn(measured, columns, manifest, release.schema),
-        conditioned=bool(_cut_off(tables, release.schema) & set(columns)),
+        conditioned=bool(_cut_off(tables, kept_together, release.schema) & set(columns)),
     )
 
 
@@ -248,18 +249,26 @@ def _drawn_from(release: Release, columns: Sequence[str]) -> Sequence[str]:
     return whole if leaves and measured else columns
 
 
-def _cut_off(tables: Sequence[set[str]], schema: Schema) -> set[str]:
-    """Columns that go together with one in a rule over columns that were measured apart.
+def _cut_off(
+    tables: Sequence[frozenset[str]], kept_together: Sequence[frozenset[str]], schema: Schema
+) -> set[str]:
+    """Columns that go together with one in a rule over columns that were drawn apart.
 
     Records that such a rule forbids are drawn again, which shifts its columns and whatever goes
-    together with them: columns of one table, and of tables that overlap.
+    together with them: columns of one table, and of tables that overlap. In a network a rule over
+    parents that are drawn one by one is of that kind, though a table covers it.
+
+    Args:
+        tables: columns of each measured table.
+        kept_together: columns that are drawn as one table has them.
+        schema: with the rules.
     """
     apart = [
         set(rule.where)
         for rule in schema.forbidden
-        if not any(set(rule.where) <= table for table in tables)
+        if not any(set(rule.where) <= one for one in kept_together)
     ]
-    groups: list[set[str]] = []
+    groups: list[frozenset[str]] = []
     for table in tables:
         joined = [one for one in groups if one & table]
         groups = [one for one in groups if not one & table] + [table.union(*joined)]
