@@ -10,7 +10,7 @@ bring, and memory above the data does not grow with the rows.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -144,6 +144,32 @@ class MarginalCounter:
         kept = [j for j in columns if j in marginal]
         ordered = np.transpose(summed, [kept.index(j) for j in marginal])
         return np.array(ordered, dtype=np.int64, order="C")
+
+
+def in_groups(
+    marginals: Sequence[tuple[int, ...]], cells: Sequence[int], most: int
+) -> Iterator[list[tuple[int, ...]]]:
+    """Marginals in groups that are counted at once; one that is larger than allowed stands alone.
+
+    Args:
+        marginals: Columns of each table.
+        cells: Number of cells of each table.
+        most: Most cells of a group.
+
+    Example:
+        >>> list(in_groups([(0,), (1,), (2,)], [4, 3, 9], 8))
+        [[(0,), (1,)], [(2,)]]
+    """
+    group: list[tuple[int, ...]] = []
+    used = 0
+    for marginal, size in zip(marginals, cells, strict=True):
+        if group and used + size > most:
+            yield group
+            group, used = [], 0
+        group.append(marginal)
+        used += size
+    if group:
+        yield group
 
 
 def check_batch(columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]) -> int:

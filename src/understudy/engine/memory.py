@@ -94,17 +94,19 @@ class Table:
 
     def _scattered(self, columns: tuple[int, ...]) -> ExactTable:
         """A table written out from its occupied cells."""
-        self.occupied(columns)
-        cells, sizes = self._cells[columns], [self._schema.sizes[j] for j in columns]
+        cells, sizes = self._known_cells(columns), [self._schema.sizes[j] for j in columns]
         inside = np.zeros(math.prod(sizes), dtype=np.int64)
         inside[cells.codes] = cells.counts
         return ExactTable(inside.reshape(sizes), cells.outside)
 
     def occupied(self, columns: tuple[int, ...]) -> Confidential[ExactCells]:
         """Occupied cells of one contingency table of up to 2⁶² cells, counted once."""
+        return Confidential(self._known_cells(columns))
+
+    def _known_cells(self, columns: tuple[int, ...]) -> ExactCells:
         if columns not in self._cells:
             self._cells[columns] = self._count_cells(columns)
-        return Confidential(self._cells[columns])
+        return self._cells[columns]
 
     def _count_cells(self, columns: tuple[int, ...]) -> ExactCells:
         sizes = [self._schema.sizes[j] for j in columns]

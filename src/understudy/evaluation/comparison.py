@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.engine.coding import Coder, Codes
-from understudy.engine.marginals import count_marginals
+from understudy.engine.marginals import count_marginals, in_groups
 from understudy.schema import Column, Schema
 
 Counts = NDArray[np.int64]
@@ -115,7 +115,7 @@ class Comparison:
             The columns, the table of the original, the table of each set.
         """
         small = [one for one in marginals if self.n_cells(one) <= MOST_CELLS]
-        for chunk in _chunks(small, [self.n_cells(one) for one in small]):
+        for chunk in in_groups(small, [self.n_cells(one) for one in small], _CHUNK_CELLS):
             counted = [count_marginals(one, self.sizes, chunk) for one in self._all]
             for columns, *found in zip(chunk, *counted, strict=True):
                 yield columns, found[0], tuple(found[1:])
@@ -181,18 +181,3 @@ def _cell_numbers(
 def _rows_in(rows: Rows, column: int, state: int) -> Rows:
     inside = rows[column] == state
     return [codes[inside] for codes in rows]
-
-
-def _chunks(
-    marginals: Sequence[tuple[int, ...]], cells: Sequence[int]
-) -> Iterator[list[tuple[int, ...]]]:
-    chunk: list[tuple[int, ...]] = []
-    used = 0
-    for marginal, size in zip(marginals, cells, strict=True):
-        if chunk and used + size > _CHUNK_CELLS:
-            yield chunk
-            chunk, used = [], 0
-        chunk.append(marginal)
-        used += size
-    if chunk:
-        yield chunk

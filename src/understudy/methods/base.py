@@ -236,15 +236,31 @@ def planned(
     law: LawName,
     *,
     form: str = "dense",
+    n_cells: int | None = None,
+    query: str = "",
     threshold: int | None = None,
     bounds: Bounds = "threshold",
     mode: Mode = "strict",
 ) -> PlannedTable:
-    """A planned table with its noise worked out."""
+    """A planned table with its noise worked out.
+
+    Args:
+        schema: the public schema.
+        columns: names; () if an earlier step chooses them.
+        spend: its cost.
+        budget: the whole budget.
+        law: noise.
+        form: as in `PlannedTable`.
+        n_cells: its cells, at most; those that the columns allow if None.
+        query: what is asked; counts by the columns if "".
+        threshold: public threshold.
+        bounds: "truncate" for noise inside limits.
+        mode: "paper" for the noise as published.
+    """
     noise = count_law(
         law, spend=spend, accounting=budget.accounting, schema=schema, bounds=bounds, mode=mode
     )
-    n_cells = schema.table(columns).n_allowed
+    n_cells = schema.table(columns).n_allowed if n_cells is None else n_cells
     return PlannedTable(
         columns=columns,
         n_cells=n_cells + 1,
@@ -254,6 +270,40 @@ def planned(
         noise_mass=n_cells * _mean_in_empty_cell(noise),
         form=form,
         threshold=threshold,
+        query=query,
+        chosen=not columns,
+    )
+
+
+def planned_choice(
+    schema: Schema,
+    query: str,
+    share: Fraction,
+    budget: Budget,
+    *,
+    n_cells: int = 1,
+    chosen: bool = False,
+) -> PlannedTable:
+    """Choices by the exponential mechanism, paid together.
+
+    Args:
+        schema: the public schema, whose columns are chosen from.
+        query: what is asked, in the words of the ledger.
+        share: the cost.
+        budget: the whole budget.
+        n_cells: how many choices, or candidates, the ledger counts.
+        chosen: whether earlier choices decide on that.
+    """
+    return PlannedTable(
+        columns=schema.names,
+        n_cells=n_cells,
+        share=share / budget.amount,
+        noise="",
+        stddev=0.0,
+        noise_mass=0.0,
+        form="choice",
+        query=query,
+        chosen=chosen,
     )
 
 

@@ -36,14 +36,22 @@ Bayesian Networks", ACM Transactions on Database Systems 42(4), doi:10.1145/3134
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, Names, PlannedTable, natural_law, planned
+from understudy.methods.base import (
+    Facts,
+    Method,
+    Names,
+    PlannedTable,
+    natural_law,
+    planned,
+    planned_choice,
+)
 from understudy.methods.known_network import KnownNetwork
 from understudy.methods.network import (
     LARGEST_TABLE,
@@ -119,20 +127,16 @@ class PrivBayes(Method):
             known = self._known(schema, declared(schema, self.network), budget)
             return known.plan(schema, spend, budget)
         n_tables = self._n_tables(schema)
-        share = spend / n_tables
-        widest = sorted(schema.names, key=lambda name: -schema.columns[name].size)
-        one = planned(schema, (widest[0],), share, budget, self._law(budget))
-        cells = self._most_cells(schema, budget)
-        return (
-            replace(
-                one,
-                columns=(),
-                n_cells=cells + 1,
-                noise_mass=one.noise_mass / (one.n_cells - 1) * cells,
-                query="counts by a column and its parents",
-                chosen=True,
-            ),
-        ) * n_tables
+        one = planned(
+            schema,
+            (),
+            spend / n_tables,
+            budget,
+            self._law(budget),
+            n_cells=self._most_cells(schema, budget),
+            query="counts by a column and its parents",
+        )
+        return (one,) * n_tables
 
     def setup_share(self, schema: Schema) -> Fraction:
         """Nothing where there is nothing to choose."""
@@ -145,15 +149,11 @@ class PrivBayes(Method):
         rounds = [n for n in self._rounds(schema) if n != 1]
         shares = split(spend, [1] * len(rounds)) if rounds else []
         return tuple(
-            PlannedTable(
-                columns=schema.names,
-                n_cells=1,
-                share=share / budget.amount,
-                noise="",
-                stddev=0.0,
-                noise_mass=0.0,
-                form="choice",
-                query=f"one of {n or 'the'} candidates by {_SCORES[self.score].title}",
+            planned_choice(
+                schema,
+                f"one of {n or 'the'} candidates by {_SCORES[self.score].title}",
+                share,
+                budget,
                 chosen=n is None,
             )
             for n, share in zip(rounds, shares, strict=True)

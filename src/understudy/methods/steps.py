@@ -41,7 +41,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, PlannedTable
+from understudy.methods.base import Facts, PlannedTable, planned_choice
 from understudy.methods.layers import PlannedLayer
 from understudy.methods.tree import TreeMethod
 from understudy.privacy.budget import Budget, exact, split
@@ -89,15 +89,12 @@ class Steps(TreeMethod):
         if self.split == "groups":
             nodes = [2 ** len(schema.names) - 2]
         return tuple(
-            PlannedTable(
-                columns=schema.names,
+            planned_choice(
+                schema,
+                choice_query(depth, groups=self.split == "groups"),
+                share,
+                budget,
                 n_cells=n,
-                share=share / budget.amount,
-                noise="",
-                stddev=0.0,
-                noise_mass=0.0,
-                form="choice",
-                query=choice_query(depth, groups=self.split == "groups"),
                 chosen=depth > 1,
             )
             for depth, (n, share) in enumerate(zip(nodes, shares, strict=True), start=1)

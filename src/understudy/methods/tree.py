@@ -32,7 +32,7 @@ from understudy.errors import MethodError
 from understudy.methods.base import Method, Names, PlannedTable, natural_law, planned
 from understudy.methods.grown_tree import Allocation, GrownTree
 from understudy.methods.laplace import DENSE_CELLS
-from understudy.methods.layers import PlannedLayer, along, known_layers, planned_layer
+from understudy.methods.layers import PlannedLayer, along, known_layers
 from understudy.models import Model
 from understudy.models.consistency import Consistency
 from understudy.privacy.budget import Accounting, Budget, split
@@ -86,14 +86,15 @@ class TreeMethod(Method):
             self._require_lazy(schema, shares[-1], budget, law)
         return (
             *(
-                planned_layer(
+                planned(
                     schema,
                     one.columns,
-                    one.nodes,
+                    share,
+                    budget,
+                    law,
+                    form="nodes",
+                    n_cells=one.nodes,
                     query=layer_query(one.columns, depth, alike=one.known),
-                    share=share,
-                    budget=budget,
-                    law=law,
                 )
                 for depth, (one, share) in enumerate(zip(layers, shares, strict=False), start=1)
             ),

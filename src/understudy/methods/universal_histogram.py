@@ -42,9 +42,9 @@ import numpy as np
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, PlannedTable
+from understudy.methods.base import Facts, Method, PlannedTable, planned
 from understudy.methods.grown_tree import Allocation
-from understudy.methods.layers import along, planned_layer
+from understudy.methods.layers import along
 from understudy.methods.tree import TreeMethod
 from understudy.models import Model, ProductModel
 from understudy.models.consistency import Consistency, NoisyLayer, consistent
@@ -89,15 +89,15 @@ class UniversalHistogram(TreeMethod):
         found = []
         for name, tree, shares in self._trees(schema, spend):
             for edges, share in zip(tree.edges, shares, strict=True):
-                layer = planned_layer(
+                layer = planned(
                     schema,
                     (name,),
-                    len(edges) - 1,
-                    query=range_query(name, len(edges) - 1),
+                    share,
+                    budget,
+                    law,
                     form="ranges",
-                    share=share,
-                    budget=budget,
-                    law=law,
+                    n_cells=len(edges) - 1,
+                    query=range_query(name, len(edges) - 1),
                 )
                 found.append(layer)
         return tuple(found)

@@ -69,7 +69,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final
@@ -78,6 +78,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.engine import Engine, ExactTable
+from understudy.engine.marginals import in_groups
 from understudy.errors import MethodError
 from understudy.privacy.association import (
     distance_from_dependence,
@@ -152,7 +153,8 @@ class Dependence(ABC):
         """
         queries, name = self.queries(), type(self).__name__
         new = [one for one in dict.fromkeys(queries) if (name, one) not in known]
-        for batch in _batches(new, self.schema.sizes):
+        cells = [math.prod(self.schema.sizes[j] + 1 for j in one) for one in new]
+        for batch in in_groups(new, cells, _BATCH_CELLS):
             values = self.evaluate(engine.count(batch).expose())
             known.update({(name, q): v for q, v in zip(batch, values.tolist(), strict=True)})
         return np.array([known[name, query] for query in queries], dtype=np.float64)
@@ -256,20 +258,3 @@ def _first(counts: _Integers, limit: int) -> _Integers:
         return counts
     reached = np.minimum(np.cumsum(counts.reshape(-1)), limit)
     return np.diff(reached, prepend=0).reshape(counts.shape)
-
-
-def _batches(
-    queries: Sequence[tuple[int, ...]], sizes: Sequence[int]
-) -> Iterator[list[tuple[int, ...]]]:
-    """Queries in groups of bounded size; one that is larger stands alone."""
-    batch: list[tuple[int, ...]] = []
-    cells = 0
-    for query in queries:
-        more = math.prod(sizes[j] + 1 for j in query)
-        if batch and cells + more > _BATCH_CELLS:
-            yield batch
-            batch, cells = [], 0
-        batch.append(query)
-        cells += more
-    if batch:
-        yield batch

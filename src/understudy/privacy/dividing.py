@@ -6,7 +6,7 @@ paid choices alone. Scores, sensitivity and the cost of a layer: `understudy.pri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from understudy.errors import MethodError
 from understudy.privacy import aic
-from understudy.privacy.door import Door
+from understudy.privacy.door import CHOICE, Door, Pick
 from understudy.privacy.empty_cells import columns_of
-from understudy.privacy.selection import select
 from understudy.privacy.tables import MAX_CELLS
 from understudy.privacy.values import NO_NOISE, Choice, Released
 from understudy.schema import Partition
@@ -26,8 +25,6 @@ MOST_GROUPED = 15
 """Columns of which all groups are candidates: 2¹⁵ of them."""
 
 Floats = NDArray[np.float64]
-_Pick = Callable[[Floats], int]
-_CHOICE = "exponential mechanism"
 
 
 class Dividing(Door):
@@ -49,12 +46,14 @@ class Dividing(Door):
             raise MethodError("The tree has too many nodes to choose from; take fewer layers.")
         monotone = self.neighbours == "add_remove"
         query = choice_query(partition.depth + 1)
-        pick, entry = self._pay_choice(query, aic.SENSITIVITY, monotone, nodes, spend)
+        pick, entry = self._pay_choice(
+            query, sensitivity=aic.SENSITIVITY, monotone=monotone, cells=nodes, spend=spend
+        )
         scores = -self._scores(partition)
         splits: list[Split] = []
         for node in range(nodes):
-            columns = partition.open_columns(node)
-            splits.append((columns[pick(scores[node, columns])],))
+            columns = list(partition.open_columns(node))
+            splits.append(_winner([(j,) for j in columns], scores[node, columns], pick))
         return self._divided(partition, splits, entry)
 
     def divide_in_groups(self, partition: Partition, *, spend: Fraction) -> Released[Partition]:
@@ -77,37 +76,11 @@ class Dividing(Door):
         groups = aic.ordered_groups(range(n_columns))
         sensitivity = aic.group_sensitivity(self.neighbours)
         query = choice_query(1, groups=True)
-        pick, entry = self._pay_choice(query, sensitivity, False, len(groups), spend)
-        winner = pick(aic.group_scores(self._scores(partition)[0], groups))
-        return self._divided(partition, [groups[winner]], entry)
-
-    def _pay_choice(
-        self, query: str, sensitivity: Fraction, monotone: bool, cells: int, spend: Fraction
-    ) -> tuple[_Pick, int]:
-        """Charge a layer of choices; what makes each of them, and the number of the entry."""
-        epsilon = self._selection_epsilon(spend)
-        entry = self._ledger.charge(
-            spend,
-            _CHOICE,
-            query,
-            sensitivity=f"score: {sensitivity}{', monotone' * monotone}",
-            noise="",
-            cells=cells,
+        pick, entry = self._pay_choice(
+            query, sensitivity=sensitivity, monotone=False, cells=len(groups), spend=spend
         )
-
-        def pick(scores: Floats) -> int:
-            winner = select(
-                scores,
-                epsilon=epsilon,
-                sensitivity=sensitivity,
-                monotone=monotone,
-                feasible=None,
-                source=self._secret_randomness,
-            )
-            assert winner is not None
-            return winner
-
-        return pick, entry
+        scores = aic.group_scores(self._scores(partition)[0], groups)
+        return self._divided(partition, [_winner(groups, scores, pick)], entry)
 
     def _scores(self, partition: Partition) -> Floats:
         """AIC of each column in each last node, shape (nodes, columns); 0 where it is not open."""
@@ -125,8 +98,15 @@ class Dividing(Door):
         self, partition: Partition, splits: Sequence[Split], entry: int
     ) -> Released[Partition]:
         chosen = dict.fromkeys(self.schema.names[j] for split in splits for j in split)
-        self._measured.append(Released(Choice(tuple(chosen)), NO_NOISE, _CHOICE, entry))
-        return Released(partition.divided(splits), NO_NOISE, _CHOICE, entry)
+        self._measured.append(Released(Choice(tuple(chosen)), NO_NOISE, CHOICE, entry))
+        return Released(partition.divided(splits), NO_NOISE, CHOICE, entry)
+
+
+def _winner(splits: Sequence[Split], scores: Floats, pick: Pick) -> Split:
+    """The split that is picked; no rule forbids any."""
+    place = pick(scores)
+    assert place is not None
+    return splits[place]
 
 
 def choice_query(layer: int, *, groups: bool = False) -> str:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Self
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from understudy.engine import Engine, ExactCells
 from understudy.errors import MethodError, NotPrivateError
@@ -16,12 +20,23 @@ from understudy.privacy.leaves import Leaves
 from understudy.privacy.ledger import Entry, Ledger
 from understudy.privacy.noise import Law, Mode, count_sensitivity, words
 from understudy.privacy.randomness import Randomness
-from understudy.privacy.selection import selection_epsilon
+from understudy.privacy.selection import select, selection_epsilon
 from understudy.privacy.tables import MAX_CELLS
 from understudy.privacy.values import NO_NOISE, Bins, Published, Released
 from understudy.schema import Domain, Partition, Schema
 
 Measured = Released[Published]
+CHOICE = "exponential mechanism"
+
+
+class Pick(Protocol):
+    """Picks a place from scores: None if a public rule allows none."""
+
+    def __call__(
+        self, scores: NDArray[np.float64], feasible: Callable[[int], bool] | None = None
+    ) -> int | None:
+        """The place of the winner."""
+        ...
 
 
 class Door:
@@ -196,6 +211,38 @@ class Door:
         """ε of an exponential mechanism that costs `spend`."""
         self._ledger.require(spend)
         return selection_epsilon(spend, self.budget.accounting)
+
+    def _pay_choice(
+        self, query: str, *, sensitivity: Fraction, monotone: bool, cells: int, spend: Fraction
+    ) -> tuple[Pick, int]:
+        """Pay for choices by the exponential mechanism.
+
+        Returns:
+            What picks a place from scores, and the number of the ledger entry.
+        """
+        epsilon = self._selection_epsilon(spend)
+        entry = self._ledger.charge(
+            spend,
+            CHOICE,
+            query,
+            sensitivity=f"score: {sensitivity}{', monotone' * monotone}",
+            noise="",
+            cells=cells,
+        )
+
+        def pick(
+            scores: NDArray[np.float64], feasible: Callable[[int], bool] | None = None
+        ) -> int | None:
+            return select(
+                scores,
+                epsilon=epsilon,
+                sensitivity=sensitivity,
+                monotone=monotone,
+                feasible=feasible,
+                source=self._secret_randomness,
+            )
+
+        return pick, entry
 
     def _charge(
         self,

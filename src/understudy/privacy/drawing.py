@@ -24,12 +24,11 @@ from understudy.privacy.distribution import (
     noise_of_distance,
     require_drawable,
 )
-from understudy.privacy.door import Door, query_of
+from understudy.privacy.door import CHOICE, Door, query_of
 from understudy.privacy.empty_cells import ROUNDING
 from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
 from understudy.privacy.scores import SCORES, Score
-from understudy.privacy.selection import select
 from understudy.privacy.urn import (
     Urn,
     describe_urn,
@@ -152,30 +151,18 @@ class Drawing(Door):
             raise MethodError("There is no candidate to choose from.")
         monotone = score.monotone and self.neighbours == "add_remove"
         sensitivity = score.sensitivity(self.neighbours)
-        epsilon = self._selection_epsilon(spend)
-        entry = self._ledger.charge(
-            spend,
-            "exponential mechanism",
-            f"one of {len(candidates)} candidates by {score.title}",
-            sensitivity=f"score: {sensitivity}{', monotone' * monotone}",
-            noise="",
-            cells=1,
+        query = f"one of {len(candidates)} candidates by {score.title}"
+        pick, entry = self._pay_choice(
+            query, sensitivity=sensitivity, monotone=monotone, cells=1, spend=spend
         )
         values = self._values(score)
         if len(values) != len(candidates):
             raise MethodError("The score does not have one value per candidate.")
         rule = None if feasible is None else lambda k: feasible(candidates[k])
-        winner = select(
-            values,
-            epsilon=epsilon,
-            sensitivity=sensitivity,
-            monotone=monotone,
-            feasible=rule,
-            source=self._secret_randomness,
-        )
+        winner = pick(values, rule)
         if winner is None:
             raise MethodError("No candidate is feasible; widen the public limit.")
-        return Released(candidates[winner], NO_NOISE, "exponential mechanism", entry)
+        return Released(candidates[winner], NO_NOISE, CHOICE, entry)
 
     def choose_columns(
         self,
@@ -229,7 +216,7 @@ class Drawing(Door):
         entries = [
             self._ledger.charge(
                 share,
-                "exponential mechanism",
+                CHOICE,
                 line_query(line.columns),
                 sensitivity="distance: 1",
                 noise=describe_distance(epsilon),
@@ -254,7 +241,7 @@ class Drawing(Door):
             )
             drawn = replace(drawn, bins=self._bins_of(line.columns))
             noise = noise_of_distance(epsilon, domain.n_allowed)
-            released.append(Released(drawn, noise, "exponential mechanism", entry))
+            released.append(Released(drawn, noise, CHOICE, entry))
         self._measured.extend(released)
         return released
 
