@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import understudy as us
 from understudy.privacy.guarantee import Guarantee, PublicInput
 from understudy.release import Measurement
 from understudy.release.rows import decode
@@ -392,3 +393,24 @@ def test_doubtful_public_inputs_come_first(release):
     page = public_page(replace(release, manifest=replace(release.manifest, guarantee=guarantee)))
     assert page.index("levels of z") < page.index(html.escape(inputs[0].what))
     assert '<tr class="doubt">' in page
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "kind"),
+    [
+        ("steps", {"layers": 2, "sets": "free"}, "nodes"),
+        ("universal-histogram", {"form": "ranges", "fanout": 2}, "ranges"),
+    ],
+)
+def test_all_noisy_counts_are_counted_those_of_nodes_and_ranges_too(method, options, kind):
+    """At this seed branches of the tree differ, or the test would say nothing of nodes."""
+    entry = '[columns.{}]\nkind = "integer"\nlower = 0\nupper = 4\nbins = 5\nreviewed = true\n'
+    schema = Schema.loads('rows = "private"\n' + "".join(map(entry.format, "abc")))
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame({name: rng.integers(5, size=300) for name in "abc"})
+    made = us.synthesize(
+        rows, schema, epsilon=1, method=method, options=options, insecure_noise_seed=2
+    )
+    assert kind in {one.kind for one in made.measurements}
+    n = sum(len(one.codes) for one in made.measurements if one.kind in ("table", "nodes", "ranges"))
+    assert reliability(made).sentences[0].startswith(f"{n:,} counts were measured with noise.")

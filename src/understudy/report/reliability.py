@@ -118,11 +118,16 @@ class Reliability:
     sentences: tuple[str, ...]
 
 
+_COUNTS = ("table", "nodes", "ranges")
+"""Kinds of measurements that are counts with noise of their own, one by one."""
+
+
 def reliability(release: Release) -> Reliability:
     """How large a count must be to say something."""
     tables = [one for one in release.measurements if one.kind == "table"]
     total = noisy_total(tables, release.schema)
-    noisy = sorted((one for one in tables if one.stddev > 0), key=lambda one: one.stddev)
+    counts = (one for one in release.measurements if one.kind in _COUNTS and one.stddev > 0)
+    noisy = sorted(counts, key=lambda one: one.stddev)
     ends = noisy[:1] + [one for one in noisy[-1:] if one.stddev > 1.01 * noisy[0].stddev]
     levels = tuple(one.stddev for one in ends)
     widths = [factor_95(one.law, 1) * one.stddev for one in ends]
