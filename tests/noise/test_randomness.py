@@ -193,3 +193,14 @@ print("distinct")
 def test_a_forked_child_draws_other_words_than_its_parent_and_siblings():
     done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "distinct", done.stderr
+
+
+@pytest.mark.parametrize("position", [0, 1, 5, 4097])
+def test_a_seeded_source_goes_on_where_another_one_stopped(position):
+    one, two = SeededRandomness(3), SeededRandomness(3)
+    one.words(position)
+    two.words(9)
+    two.go_to(position)
+    assert one.position == two.position == position
+    assert two.words(10).tolist() == one.words(10).tolist()
+    assert two.position == position + 10

@@ -13,8 +13,9 @@ from understudy.privacy.budget import Budget
 from understudy.privacy.distribution import CumulativeDistribution
 from understudy.privacy.gate import Gate
 from understudy.privacy.lazy import LazyTable
+from understudy.privacy.model_distance import DistanceFromModel
 from understudy.privacy.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.scores import CellCount, MarginalDistance
+from understudy.privacy.scores import CellCount
 from understudy.privacy.urn import Urn
 from understudy.schema import Schema
 
@@ -48,6 +49,9 @@ class Spy:
     def count(self, marginals):
         self.asked.append(tuple(marginals))
         return self.table.count(marginals)
+
+    def grouped(self, schema, groups):
+        return self.table.grouped(schema, groups)
 
     def occupied(self, columns):
         self.asked.append(columns)
@@ -201,8 +205,55 @@ def test_choose_takes_named_scores_only():
 
 def test_choose_by_distance_finds_the_worst_table():
     door, _ = gate(epsilon=100)
-    score = MarginalDistance(((0,), (1,)), (np.array([20, 12, 3]), np.array([0, 0])))
-    assert door.choose(["a", "b"], score, spend=Fraction(100)).value == "b"
+    estimates = np.array([20.0, 12.0, 3.0, 0.0, 0.0])
+    names = (("a",), ("b",))
+    score = DistanceFromModel(door.schema, names, estimates, (1, 1), np.zeros(2))
+    assert door.choose(["a", "b"], score, spend=Fraction(50)).value == "b"
+    assert door.choose_columns(names, score, spend=Fraction(50)).value.columns == ("b",)
+
+
+def test_weights_and_penalties_move_the_choice():
+    door, _ = gate(epsilon=300)
+    names, estimates = (("a",), ("b",)), np.array([20.0, 12.0, 3.0, 0.0, 0.0])
+    penalised = DistanceFromModel(door.schema, names, estimates, (1, 1), np.array([0.0, 60.0]))
+    assert door.choose(["a", "b"], penalised, spend=Fraction(100)).value == "a"
+    weighted = DistanceFromModel(door.schema, names, estimates + 5, (255, 1), np.zeros(2))
+    assert door.choose(["a", "b"], weighted, spend=Fraction(100)).value == "a"
+
+
+def test_a_choice_walks_past_what_a_public_rule_forbids():
+    door, _ = gate(epsilon=100)
+    names, estimates = (("a",), ("b",)), np.array([20.0, 12.0, 3.0, 0.0, 0.0])
+    score = DistanceFromModel(door.schema, names, estimates, (1, 1), np.zeros(2))
+    choice = door.choose_columns(
+        names, score, spend=Fraction(9), feasible=lambda one: one != ("b",)
+    )
+    assert choice.value.columns == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("weights", "estimates"), [((0, 1), np.zeros(5)), ((1,), np.zeros(5)), ((1, 1), np.zeros(4))]
+)
+def test_a_score_that_does_not_fit_is_refused_before_it_is_paid(weights, estimates):
+    door, spy = gate()
+    with pytest.raises(MethodError):
+        DistanceFromModel(door.schema, (("a",), ("b",)), estimates, weights, np.zeros(2))
+    assert not spy.asked
+    assert not door.ledger
+
+
+def test_a_grouped_view_shares_the_ledger_and_says_how_states_are_merged():
+    door, _ = gate(epsilon=1000)
+    view = door.grouped({"a": (1, 0, 0)})
+    (fine,) = door.count([("a",)], spend=Fraction(500), law="geometric")
+    (coarse,) = view.count([("a", "b")], spend=Fraction(500), law="geometric")
+    assert coarse.value.groups == {"a": (1, 0, 0)}
+    assert fine.value.groups == {}
+    assert coarse.value.counts.sum(axis=1).tolist() == [15, 20]
+    assert [one.entry for one in door.measured] == [1, 2]
+    assert door.remaining == view.remaining == 0
+    assert view.schema.columns["a"].levels == ("y or z", "x")
+    assert door.grouped({"a": (1, 0, 0)}) is view
 
 
 def test_reveal_needs_permission_and_stamps_the_release():

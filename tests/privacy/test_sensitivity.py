@@ -13,7 +13,8 @@ import pytest
 
 from understudy.engine import Table
 from understudy.privacy.calibration import calibrate, l1_sensitivity, l2_sensitivity_squared
-from understudy.privacy.scores import CellCount, MarginalDistance
+from understudy.privacy.model_distance import STEPS, DistanceFromModel
+from understudy.privacy.scores import CellCount
 from understudy.schema import Schema
 
 COLUMNS = """
@@ -103,23 +104,41 @@ def test_gaussian_noise_realises_the_stated_rho(relation):
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
-def test_marginal_distance_has_the_stated_sensitivity(relation):
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_distance_from_a_model_has_the_stated_sensitivity(relation, grouped):
+    """Enumerated over neighbours, also where states are merged; attained, for the largest weight."""
+    groups = {"a": (0, 0), "b": (1, 0, 0)} if grouped else {}
+    schema = SCHEMA.with_groups(groups) if grouped else SCHEMA
     rng = np.random.default_rng(1)
-    marginals = ((0,), (1,))
+    candidates = (("a",), ("b",), ("a", "b"))
+    cells = sum(np.prod([schema.columns[n].size for n in names]) for names in candidates)
     largest = 0.0
-    for _ in range(20):
-        estimates = (rng.normal(1, 2, 2), rng.normal(1, 2, 3))
-        score = MarginalDistance(marginals, estimates)
-        values = {
-            rows: score.evaluate(engine(rows).count(score.queries()).expose())
-            for rows in list(ALL)[:60]
-        }
+    for _ in range(10):
+        estimates = rng.uniform(0, 1.2, cells)
+        penalties = rng.uniform(0, 5, 3)
+        score = DistanceFromModel(schema, candidates, estimates, (3, 1, 2), penalties)
+        values = {}
+        for rows in list(ALL)[:60]:
+            seen = engine(rows).grouped(schema, groups) if grouped else engine(rows)
+            values[rows] = score.evaluate(seen, {})
         for a, b in neighbours(relation):
             if a in values and b in values:
                 largest = max(largest, np.abs(values[a] - values[b]).max())
-    bound = float(MarginalDistance.sensitivity(relation))
-    assert largest <= bound + 1e-9
-    assert largest > 0.9 * bound
+    bound = float(score.sensitivity(relation))
+    assert bound == 3 * STEPS * (1 if relation == "add_remove" else 2)
+    # A column merged into one group has nothing to replace: its distance moves by one at most.
+    assert 0.9 * bound / (2 if grouped and relation == "replace" else 1) < largest <= bound
+
+
+def test_merged_states_are_counted_as_groups_and_change_by_no_more():
+    groups = {"b": (0, 1, 1)}
+    for rows in ALL:
+        fine = engine(rows).count([(0, 1)]).expose()[0]
+        seen = engine(rows).grouped(SCHEMA.with_groups(groups), groups)
+        coarse = seen.count([(0, 1)]).expose()[0]
+        merged = np.stack([fine.inside[:, 0], fine.inside[:, 1:].sum(axis=1)], axis=1)
+        assert (coarse.inside == merged).all()
+        assert coarse.outside == fine.outside
 
 
 def test_cell_counts_change_by_one_and_are_monotone_under_add_remove():

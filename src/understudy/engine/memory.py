@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -70,6 +70,15 @@ class Table:
     def recoded(self, schema: Schema) -> Table:
         """The same rows, read once more and coded against another schema of the same columns."""
         return Table(self._rows, schema, keep_bytes=self._keep_bytes)
+
+    def grouped(self, schema: Schema, groups: Mapping[str, Sequence[int]]) -> GroupedTable:
+        """The same rows with states merged into groups.
+
+        Args:
+            schema: with the grouped columns (`Schema.with_groups`).
+            groups: column → group of each of its states.
+        """
+        return GroupedTable(self, schema, groups)
 
     def total(self) -> Confidential[int]:
         """Number of rows, those with out-of-domain values included."""
@@ -183,3 +192,51 @@ class Table:
 
     def _batches(self) -> Iterator[list[Codes]]:
         return self._coded() if self._kept is None else iter(self._kept)
+
+
+class GroupedTable(Table):
+    """The rows of another table, seen through groups of states; for counts only.
+
+    Codes are mapped once if the other table keeps them, and on each pass if it reads its input
+    again.
+
+    Args:
+        table: the rows.
+        schema: its schema with the grouped columns.
+        groups: column → group of each of its states.
+    """
+
+    def __init__(self, table: Table, schema: Schema, groups: Mapping[str, Sequence[int]]) -> None:
+        self._fine = table
+        self._schema = schema
+        self._n_rows = table._n_rows
+        self._cells = {}
+        self._maps = [_group_of(groups.get(name)) for name in schema.names]
+        self._kept = None if table._kept is None else [self._mapped(b) for b in table._kept]
+
+    def recoded(self, schema: Schema) -> Table:
+        """Rows are put into other bins before they are grouped."""
+        raise NotImplementedError("grouped rows cannot be coded again")
+
+    def sums(self, columns: tuple[int, ...], of: tuple[int, ...]) -> Confidential[ExactSums]:
+        """Groups have no numbers."""
+        raise NotImplementedError("grouped rows have no numbers to sum")
+
+    def read(self, names: Sequence[str]) -> Confidential[list[Reading]]:
+        """Groups have no numbers."""
+        raise NotImplementedError("grouped rows have no numbers to read")
+
+    def _coded(self) -> Iterator[list[Codes]]:
+        return map(self._mapped, self._fine._coded())
+
+    def _mapped(self, columns: list[Codes]) -> list[Codes]:
+        pairs = zip(columns, self._maps, strict=True)
+        return [codes if table is None else table[codes] for codes, table in pairs]
+
+
+def _group_of(groups: Sequence[int] | None) -> Codes | None:
+    """Group of each state; the state out of domain stays out of domain."""
+    if groups is None:
+        return None
+    n_groups = max(groups) + 1
+    return np.array([*groups, n_groups], dtype=np.min_scalar_type(n_groups))

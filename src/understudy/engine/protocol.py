@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from understudy.engine.confidential import Confidential
@@ -21,6 +21,15 @@ class Engine(Protocol):
 
     def recoded(self, schema: Schema) -> Engine:
         """The same rows, coded against another schema of the same columns."""
+        ...
+
+    def grouped(self, schema: Schema, groups: Mapping[str, Sequence[int]]) -> Engine:
+        """The same rows with states merged into groups, for counts only.
+
+        Args:
+            schema: with the grouped columns.
+            groups: column → group of each of its states.
+        """
         ...
 
     def total(self) -> Confidential[int]:

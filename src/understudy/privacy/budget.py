@@ -1,8 +1,9 @@
 """Privacy budgets: exact numbers, how they split, and how they compose.
 
-A budget with δ = 0 is kept in pure ε. With δ > 0 it is turned once into ρ of zero-concentrated
-differential privacy (zCDP; Bun & Steinke 2016), in which Gaussian noise and many steps compose
-tightly, and the whole is stated as (ε, δ) again.
+A budget with δ = 0 is kept in pure ε. With δ > 0 it is turned once into another unit, in which many
+steps compose tightly, and the whole is stated as (ε, δ) again. That unit is ρ of zero-concentrated
+differential privacy (zCDP; Bun & Steinke 2016), or μ²/2 of Gaussian differential privacy (GDP;
+Dong, Roth & Su 2022, `gaussian_dp`), which allows more where the noise is Gaussian.
 """
 
 from __future__ import annotations
@@ -17,11 +18,20 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from understudy.errors import BudgetError
+from understudy.privacy import gaussian_dp
 
 Neighbours = Literal["add_remove", "replace"]
-Accounting = Literal["pure", "zcdp"]
+Approximate = Literal["zcdp", "gdp"]
+Accounting = Literal["pure", "zcdp", "gdp"]
 Number = int | float | str | Decimal | Fraction
 
+UNITS: dict[Accounting, str] = {"pure": "epsilon", "zcdp": "rho", "gdp": "half_mu_squared"}
+"""How a manifest names the unit of each accounting."""
+
+SIGNS = {"epsilon": "ε", "rho": "ρ", "half_mu_squared": "μ²/2"}
+"""How people write these units."""
+
+LEAST_DELTA = Fraction(1, 10**300)
 MOST_EPSILON = 10**15  # within what floating point can tell apart; far beyond any privacy
 _DIGITS = 12
 _LONG_EXPONENT = re.compile(r"[eE][+-]?\d{4}")
@@ -34,17 +44,25 @@ class Budget:
     Attributes:
         epsilon: ε > 0.
         delta: δ in [0, 1); 0 asks for pure differential privacy.
+        approximate: the unit it is kept in where δ > 0.
     """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
+    approximate: Approximate = "zcdp"
 
     @classmethod
-    def of(cls, epsilon: Number, delta: Number = 0) -> Budget:
+    def of(cls, epsilon: Number, delta: Number = 0, approximate: Approximate = "zcdp") -> Budget:
         """Budget from numbers or text; 0.1 means exactly one tenth.
 
+        Args:
+            epsilon: ε.
+            delta: δ.
+            approximate: the unit it is kept in where δ > 0.
+
         Raises:
-            BudgetError: not a number, ε not positive and finite, or δ outside [0, 1).
+            BudgetError: not a number, ε not positive and finite, or δ outside [0, 1) or too small
+                to be told from 0.
 
         Example:
             >>> Budget.of(0.1).epsilon
@@ -60,22 +78,37 @@ class Budget:
                 "delta must be at least 0 and below 1; leave it at 0 for pure DP, or "
                 "choose it far below 1 / number of rows."
             )
-        return cls(eps, dlt)
+        if 0 < dlt < LEAST_DELTA:
+            raise BudgetError("delta is below 10^-300; leave it at 0 for pure DP.")
+        return cls(eps, dlt, approximate)
 
     @property
     def accounting(self) -> Accounting:
-        """The unit that the ledger is kept in: pure ε, or ρ of zCDP."""
-        return "zcdp" if self.delta else "pure"
+        """The unit that the ledger is kept in: pure ε, ρ of zCDP, or μ²/2 of GDP."""
+        return self.approximate if self.delta else "pure"
 
     @property
     def unit(self) -> str:
         """Sign of that unit."""
-        return "ρ" if self.delta else "ε"
+        return SIGNS[self.unit_name]
+
+    @property
+    def unit_name(self) -> str:
+        """Name of that unit in a manifest."""
+        return UNITS[self.accounting]
 
     @cached_property
     def amount(self) -> Fraction:
         """All there is to spend, in the ledger's unit."""
-        return rho_within(self.epsilon, self.delta) if self.delta else self.epsilon
+        if not self.delta:
+            return self.epsilon
+        within = gdp_within if self.approximate == "gdp" else rho_within
+        return within(self.epsilon, self.delta)
+
+    @property
+    def mu(self) -> Fraction | None:
+        """μ of GDP, rounded up, where it is kept in that."""
+        return mu_of(self.amount) if self.accounting == "gdp" else None
 
 
 def exact(value: Number, name: str = "number") -> Fraction:
@@ -111,9 +144,10 @@ def split(amount: Fraction, weights: Sequence[int | Fraction]) -> list[Fraction]
 
 
 def sequential(amounts: Iterable[Fraction]) -> Fraction:
-    """Cost of several mechanisms on the same rows: costs add up, in ε as in ρ.
+    """Cost of several mechanisms on the same rows: costs add up, in ε as in ρ and μ²/2.
 
-    Sources: Dwork & Roth (2014), Theorem 3.14; Bun & Steinke (2016), Lemma 1.7.
+    Sources: Dwork & Roth (2014), Theorem 3.14; Bun & Steinke (2016), Lemma 1.7; Dong, Roth & Su
+    (2022), Corollary 3.3.
     """
     return sum(amounts, Fraction(0))
 
@@ -126,7 +160,7 @@ def parallel(
     Adding or removing a record touches one part: the largest cost. Replacing one is a removal and
     an addition. Both may hit the same part (or parts i and j, at no higher cost), so the largest
     cost doubles in ε, and grows by 2² in ρ (group privacy of zCDP, Bun & Steinke 2016,
-    Proposition 1.9).
+    Proposition 1.9) and in μ²/2 (of GDP, Dong, Roth & Su 2022, Theorem 2.14).
     """
     largest = max(amounts, default=Fraction(0))
     if neighbours == "add_remove":
@@ -192,10 +226,47 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     return _digits(Fraction(high), ROUND_CEILING)
 
 
-def pure_within(rho: Fraction) -> Fraction:
-    """Largest ε (rounded down) with ε-DP ⇒ ρ-zCDP: ε = √(2ρ) (Bun & Steinke 2016, Prop. 1.4)."""
+@lru_cache(maxsize=64)
+def gdp_within(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Largest μ²/2 (rounded down to 12 significant digits) whose GDP implies (ε, δ)-DP."""
+    amount = gaussian_dp.amount_within(float(epsilon), _log(delta))
+    return _digits(Fraction(amount), ROUND_FLOOR)
+
+
+def gdp_epsilon_of(amount: Fraction, delta: Fraction) -> Fraction:
+    """Smallest ε (rounded up to 12 significant digits) with √(2·amount)-GDP ⇒ (ε, δ)-DP."""
+    return _digits(Fraction(gaussian_dp.epsilon_of(float(amount), _log(delta))), ROUND_CEILING)
+
+
+def mu_of(amount: Fraction) -> Fraction:
+    """μ of an amount μ²/2, rounded up to 12 significant digits."""
+    with localcontext() as context:
+        context.prec, context.rounding = 2 * _DIGITS, ROUND_CEILING
+        squared = Decimal(2 * amount.numerator) / Decimal(amount.denominator)
+        return _digits(Fraction(squared.sqrt().next_plus()), ROUND_CEILING)
+
+
+def pure_within(
+    amount: Fraction, accounting: Accounting = "zcdp", *, rest: Fraction = Fraction(0)
+) -> Fraction:
+    """Largest ε (rounded down) such that what is ε-DP costs at most an amount.
+
+    In ρ that is √(2ρ) (Bun & Steinke 2016, Prop. 1.4). In μ²/2 it is the better of two rules proved
+    in `gaussian_dp`: one for the step alone, and ε²/2 = amount·rest/(amount + rest) for one that
+    leaves a rest of the budget.
+
+    Args:
+        amount: in the unit of the accounting, above 0.
+        accounting: that unit.
+        rest: what the ledger still allows after this step; used in Gaussian DP only.
+    """
+    if accounting == "pure":
+        return amount
+    if accounting == "gdp":
+        alone = _digits(Fraction(gaussian_dp.pure_within(float(amount))), ROUND_FLOOR)
+        return max(alone, pure_within(amount * rest / (amount + rest))) if rest > 0 else alone
     scale = 10**24
-    root = math.isqrt((2 * rho.numerator * scale) // rho.denominator)
+    root = math.isqrt((2 * amount.numerator * scale) // amount.denominator)
     return Fraction(root, 10**12)
 
 
@@ -207,6 +278,10 @@ def decimal_up(value: Fraction) -> str:
 def decimal_down(value: Fraction) -> str:
     """Decimal text rounded down at 12 significant digits: never more than is there."""
     return _plain(_digits(value, ROUND_FLOOR))
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def _digits(value: Fraction, rounding: str) -> Fraction:

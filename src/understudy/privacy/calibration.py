@@ -9,7 +9,8 @@ one cell of a table (its out-of-domain count included).
 Both are attained. Laplace-type noise of scale Δ₁/ε in every cell, empty ones included, is ε-DP
 (Dwork & Roth 2014, Theorem 3.6; for the discrete law Ghosh, Roughgarden & Sundararajan 2012).
 Discrete Gaussian noise of variance Δ₂²/(2ρ) is ρ-zCDP (Canonne, Kamath & Steinke 2020, Theorem 4
-for integer-valued queries). `tests/privacy/test_sensitivity.py` enumerates the neighbours.
+for integer-valued queries). In Gaussian DP it costs a little more (`gaussian_variance`).
+`tests/privacy/test_sensitivity.py` enumerates the neighbours.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Literal
 
 from understudy.errors import BudgetError, MethodError
 from understudy.privacy.budget import Accounting, Neighbours, pure_within
+from understudy.privacy.gaussian_variance import unit_variance
 from understudy.privacy.laws import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -51,9 +53,9 @@ def calibrate(
 
     Args:
         law: "geometric" (discrete Laplace on the integers), "laplace" (on a fine public lattice),
-            or "gaussian" (discrete Gaussian; needs zCDP accounting).
+            or "gaussian" (discrete Gaussian; needs zCDP or GDP accounting).
         spend: cost, in the unit of the accounting.
-        accounting: pure ε or ρ of zCDP.
+        accounting: pure ε, ρ of zCDP, or μ²/2 of GDP.
         neighbours: which tables count as neighbours.
 
     Raises:
@@ -78,14 +80,32 @@ def _calibrated(
                 "Gaussian noise gives no pure guarantee; set delta above 0, or take "
                 "geometric noise."
             )
-        squared = l2_sensitivity_squared(neighbours)
-        return DiscreteGaussian(representable(Fraction(squared) / (2 * spend)))
-    epsilon = spend if accounting == "pure" else pure_within(spend)
+        return DiscreteGaussian(
+            representable(
+                gaussian_variance(
+                    spend, accounting=accounting, squared=l2_sensitivity_squared(neighbours)
+                )
+            )
+        )
+    epsilon = pure_within(spend, accounting)
     scale = l1_sensitivity(neighbours) / epsilon
     if law == "geometric":
         return DiscreteLaplace(representable(scale))
     step = lattice_step(scale)
     return LatticeLaplace(representable(scale, step), step)
+
+
+def gaussian_variance(spend: Fraction, *, accounting: Accounting, squared: int) -> Fraction:
+    """Variance at which discrete Gaussian noise on whole numbers costs `spend`.
+
+    Args:
+        spend: cost, in ρ or in μ²/2, above 0.
+        accounting: which of these.
+        squared: square of the L2 sensitivity.
+    """
+    if accounting == "gdp":
+        return unit_variance(spend / squared)
+    return Fraction(squared) / (2 * spend)
 
 
 def lattice_step(scale: Fraction) -> Fraction:

@@ -33,8 +33,8 @@ class Counting(Door):
         """
         if self.schema.rows == "public":
             return self._declared_rows()
-        gaussian = self.budget.accounting == "zcdp"
-        law = self._calibrate("gaussian" if gaussian else "geometric", spend)
+        pure = self.budget.accounting == "pure"
+        law = self._calibrate("geometric" if pure else "gaussian", spend)
         entry = self._charge(spend, "noisy count", "number of rows", law, 1)
         (noise,) = law.sample(1, self._secret_randomness).tolist()
         noisy = self._secret_engine.total().expose() + int(noise)
@@ -89,6 +89,7 @@ class Counting(Door):
                 replace(
                     noisy_table(table, names, domain, noise, self._secret_randomness),
                     bins=self._bins_of(names),
+                    groups=self._groups_of(names),
                 ),
                 recorded(noise),
                 "noisy table",
@@ -120,7 +121,7 @@ class Counting(Door):
             mode: "paper" for continuous Laplace noise; the guarantee then says what that leaves in.
 
         Raises:
-            MethodError: another kind of column, a private number of rows, or zCDP accounting.
+            MethodError: another kind of column, a private number of rows, or a budget with δ.
             InsufficientBudgetError: more than is left.
         """
         require_pure(self.budget.accounting)

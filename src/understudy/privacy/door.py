@@ -22,7 +22,7 @@ from understudy.privacy.noise import Law, Mode, count_sensitivity, words
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.selection import select, selection_epsilon
 from understudy.privacy.tables import MAX_CELLS
-from understudy.privacy.values import NO_NOISE, Bins, Published, Released
+from understudy.privacy.values import NO_NOISE, Bins, Groups, Published, Released
 from understudy.schema import Domain, Partition, Schema
 
 Measured = Released[Published]
@@ -47,6 +47,7 @@ class Door:
         budget: all that may be spent.
         randomness: source of the noise; one that is not secure makes the release not private.
         allow_nonprivate: permit exact statistics to leave, which makes the release not private.
+        stop: says whether whoever waits has asked for an end; it must not depend on the rows.
     """
 
     def __init__(
@@ -56,19 +57,24 @@ class Door:
         randomness: Randomness,
         *,
         allow_nonprivate: bool = False,
+        stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self._secret_engine = engine
         self._secret_randomness = randomness
         self._allow_nonprivate = allow_nonprivate
         self._ledger = Ledger(budget)
+        self._stop = stop
+        self._stops: list[bool] = []
         self._measured: list[Measured] = []
         self._conditions: list[str] = []
         self._leaks: list[str] = []
         self._rows: list[Released[int]] = []
         self._bins: Bins = {}
+        self._groups: Groups = {}
         self._views: dict[str, Self] = {}
         self._secret_leaves: dict[int, Leaves] = {}
         self._secret_scores: dict[tuple[str, tuple[int, ...]], float] = {}
+        self._secret_tables: dict[tuple[int, ...], NDArray[np.int32 | np.int64]] = {}
         self.budget = budget
         self.schema: Schema = engine.schema
         self.neighbours: Neighbours = engine.schema.neighbours
@@ -97,6 +103,25 @@ class Door:
         return self._ledger.remaining
 
     @property
+    def share_spent(self) -> Fraction:
+        """Part of the stated budget that is spent, in [0, 1] (infinite steps not counted)."""
+        return 1 - self._ledger.remaining / self.budget.amount
+
+    def listen(self, listener: Callable[[Entry], None]) -> None:
+        """Have every new entry of the ledger told: paid, and not computed yet."""
+        self._ledger.listen(listener)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether to end now: methods in rounds look at it between rounds, and end if it is so."""
+        return self._stopped(self._stop())
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether a method that looked was told to end."""
+        return any(self._stops)
+
+    @property
     def n_rows(self) -> Released[int]:
         """Number of rows, as declared or as bought.
 
@@ -123,13 +148,38 @@ class Door:
         key = repr(sorted(bins.items()))
         if key not in self._views:
             schema = self.schema.with_bins(bins)
-            view = object.__new__(type(self))
-            view.__dict__.update(self.__dict__)
-            view.schema, view._bins, view._views = schema, {**self._bins, **bins}, {}
-            view._secret_engine = self._secret_engine.recoded(schema)
-            view._secret_scores = {}
-            self._views[key] = view
+            self._views[key] = self._view(schema, self._secret_engine.recoded(schema))
+            self._views[key]._bins = {**self._bins, **bins}
         return self._views[key]
+
+    def grouped(self, groups: Groups) -> Self:
+        """The same door, seen through coarser columns; for counts and choices.
+
+        Merging states is a map from record to record, so all sensitivities stay as they are.
+
+        Args:
+            groups: column → group of each of its states; public or released.
+
+        Raises:
+            SchemaError: groups that do not fit their column.
+        """
+        if not groups:
+            return self
+        key = repr(sorted(groups.items()))
+        if key not in self._views:
+            schema = self.schema.with_groups(groups)
+            engine = self._secret_engine.grouped(schema, groups)
+            self._views[key] = self._view(schema, engine)
+            self._views[key]._groups = {**self._groups, **groups}
+        return self._views[key]
+
+    def _view(self, schema: Schema, engine: Engine) -> Self:
+        """This door in front of the same rows, coded in another way."""
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        view.schema, view._secret_engine = schema, engine
+        view._views, view._secret_scores, view._secret_tables = {}, {}, {}
+        return view
 
     def random_order(self, n: int) -> tuple[int, ...]:
         """A uniformly random order of 0 … n - 1, independent of the rows: free, and public."""
@@ -147,13 +197,14 @@ class Door:
 
     def guarantee(self) -> Guarantee:
         """What may be promised about everything given out so far: the stated budget."""
-        approximate = self.budget.accounting == "zcdp"
-        kind: Kind = "approximate" if approximate else "pure"
+        accounting = self.budget.accounting
+        kind: Kind = "pure" if accounting == "pure" else "approximate"
         promise = Guarantee(
             kind="conditional" if self._leaks else kind,
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
-            rho=self.budget.amount if approximate else None,
+            rho=self.budget.amount if accounting == "zcdp" else None,
+            mu=self.budget.mu,
             neighbours=self.neighbours,
             public_inputs=public_inputs(self.schema),
             conditions=tuple(self._conditions),
@@ -164,6 +215,10 @@ class Door:
         if not self._secret_randomness.secure:
             promise = promise.not_private("Its noise was drawn from a seed, so it can be removed.")
         return promise
+
+    def _stopped(self, stopping: bool) -> bool:
+        self._stops.append(stopping)
+        return stopping
 
     # --- for the verbs --------------------------------------------------------------------------
 
@@ -208,19 +263,21 @@ class Door:
             )
 
     def _selection_epsilon(self, spend: Fraction) -> Fraction:
-        """ε of an exponential mechanism that costs `spend`."""
+        """ε of an exponential mechanism that costs `spend`, whatever follows."""
         self._ledger.require(spend)
         return selection_epsilon(spend, self.budget.accounting)
 
     def _pay_choice(
         self, query: str, *, sensitivity: Fraction, monotone: bool, cells: int, spend: Fraction
     ) -> tuple[Pick, int]:
-        """Pay for choices by the exponential mechanism.
+        """Pay for choices by the exponential mechanism, at an ε that counts what is left then.
 
         Returns:
             What picks a place from scores, and the number of the ledger entry.
         """
-        epsilon = self._selection_epsilon(spend)
+        self._ledger.require(spend)
+        rest = self._ledger.remaining - spend
+        epsilon = selection_epsilon(spend, self.budget.accounting, rest=rest)
         entry = self._ledger.charge(
             spend,
             CHOICE,
@@ -270,6 +327,9 @@ class Door:
 
     def _bins_of(self, columns: tuple[str, ...]) -> Bins:
         return {name: bins for name, bins in self._bins.items() if name in columns}
+
+    def _groups_of(self, columns: tuple[str, ...]) -> Groups:
+        return {name: groups for name, groups in self._groups.items() if name in columns}
 
     def _under(self, condition: str) -> None:
         if condition not in self._conditions:

@@ -28,6 +28,7 @@ from understudy.privacy.door import CHOICE, Door, query_of
 from understudy.privacy.empty_cells import ROUNDING
 from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
+from understudy.privacy.model_distance import DistanceFromModel
 from understudy.privacy.scores import SCORES, Score
 from understudy.privacy.urn import (
     Urn,
@@ -145,7 +146,7 @@ class Drawing(Door):
                 f"{type(score).__name__} is not among the named scores; a score sees "
                 "the rows and needs a proof in privacy/scores.py."
             )
-        if isinstance(score, Dependence) and score.schema is not self.schema:
+        if isinstance(score, Dependence | DistanceFromModel) and score.schema is not self.schema:
             raise MethodError("The score relies on what another schema makes public.")
         if not candidates:
             raise MethodError("There is no candidate to choose from.")
@@ -185,6 +186,8 @@ class Drawing(Door):
         """Exact scores; those of one table each are remembered from one choice to the next."""
         if isinstance(score, Dependence):
             return score.evaluate_new(self._secret_engine, self._secret_scores)
+        if isinstance(score, DistanceFromModel):
+            return score.evaluate(self._secret_engine, self._secret_tables)
         return score.evaluate(self._secret_engine.count(score.queries()).expose())
 
     def draw(

@@ -42,6 +42,7 @@ class Guarantee:
         delta: δ.
         neighbours: which tables the promise cannot tell apart.
         rho: ρ, where the ledger was kept in zCDP.
+        mu: μ, where it was kept in Gaussian differential privacy; ε and δ follow from it.
         public_inputs: what is taken as public knowledge, and its sources.
         conditions: what must hold for the promise to hold.
         leaks: what left the rows without being paid for.
@@ -52,6 +53,7 @@ class Guarantee:
     delta: Fraction
     neighbours: Neighbours
     rho: Fraction | None = None
+    mu: Fraction | None = None
     public_inputs: tuple[PublicInput, ...] = ()
     conditions: tuple[str, ...] = ()
     leaks: tuple[str, ...] = ()
@@ -69,13 +71,20 @@ class Guarantee:
             self.conditions
         )
         leaks = f" Left in, unpaid: {' '.join(self.leaks)}" * bool(self.leaks)
+        gaussian = (
+            f" This follows from Gaussian differential privacy with μ = {decimal_up(self.mu)}: "
+            "telling the two apart is at least as hard as telling one draw of N(0, 1) from one of "
+            "N(μ, 1)."
+            if self.mu is not None and not self.is_nominal
+            else ""
+        )
         nominal = " nominal" * self.is_nominal
         but = "were it not for what is left in, " * self.is_nominal
         return (
             f"{_KIND_WORDS[self.kind]} differential privacy with{nominal} {size}: {but}whatever is "
             f"computed from this release, its probability changes by a factor of at most e^ε"
             f"{' (up to δ)' * bool(self.delta)} if {_NEIGHBOUR_WORDS[self.neighbours]}."
-            f"{rest}{leaks}"
+            f"{gaussian}{rest}{leaks}"
         )
 
     @property
@@ -85,7 +94,9 @@ class Guarantee:
 
     def not_private(self, reason: str) -> Guarantee:
         """The guarantee `none`, with the reason among the leaks."""
-        return replace(self, kind="none", epsilon=None, rho=None, leaks=(*self.leaks, reason))
+        return replace(
+            self, kind="none", epsilon=None, rho=None, mu=None, leaks=(*self.leaks, reason)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the manifest; numbers as decimal text, rounded up."""
@@ -94,6 +105,7 @@ class Guarantee:
             "epsilon": None if self.epsilon is None else decimal_up(self.epsilon),
             "delta": decimal_up(self.delta),
             "rho": None if self.rho is None else decimal_up(self.rho),
+            "mu": None if self.mu is None else decimal_up(self.mu),
             "neighbours": self.neighbours,
             "statement": self.statement,
             "public_inputs": [vars(public) for public in self.public_inputs],
@@ -110,6 +122,8 @@ class Guarantee:
             delta=exact(data["delta"]),
             neighbours=data["neighbours"],
             rho=None if data["rho"] is None else exact(data["rho"]),
+            # Older releases do not have it.
+            mu=None if data.get("mu") is None else exact(data["mu"]),
             public_inputs=tuple(PublicInput(**public) for public in data["public_inputs"]),
             conditions=tuple(data["conditions"]),
             leaks=tuple(data["leaks"]),

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.privacy.budget import Accounting, Budget, decimal_down, decimal_up, sequential
+from understudy.privacy.budget import (
+    UNITS,
+    Accounting,
+    Budget,
+    decimal_down,
+    decimal_up,
+    sequential,
+)
 
 
 @dataclass(frozen=True)
@@ -18,7 +26,7 @@ class Entry:
         number: position in the ledger, from 1.
         mechanism: what was run (a named mechanism in `understudy.privacy`).
         query: what was asked, in words; public.
-        accounting: unit of `spent`: pure ε, or ρ of zCDP.
+        accounting: unit of `spent`: pure ε, ρ of zCDP, or μ²/2 of Gaussian DP.
         spent: cost in that unit; None stands for an infinite one, 0 for what a published form of a
             method leaves in, unpaid.
         sensitivity: by how much a neighbouring table can change the answer, in the norm of the
@@ -38,7 +46,7 @@ class Entry:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the manifest; the cost as a decimal (rounded up) and exactly."""
-        unit = "epsilon" if self.accounting == "pure" else "rho"
+        unit = UNITS[self.accounting]
         return {
             "number": self.number,
             "mechanism": self.mechanism,
@@ -54,10 +62,10 @@ class Entry:
 class Ledger:
     """The steps of one release, and what its budget still allows.
 
-    Costs add up, in ε as in ρ (`budget.sequential`). Requests may depend on what was released
+    Costs add up in every unit (`budget.sequential`). Requests may depend on what was released
     before: with every request refused that would exceed the budget, the sum is a privacy filter and
     holds under fully adaptive composition (Rogers, Roth, Ullman & Vadhan 2016 for pure ε; Feldman &
-    Zrnic 2021 for zCDP).
+    Zrnic 2021 for zCDP; Smith & Thakurta 2022 for Gaussian DP, with a proof in `gaussian_dp`).
 
     Args:
         budget: all that may be spent.
@@ -66,6 +74,8 @@ class Ledger:
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self._entries: list[Entry] = []
+        self._guards: list[Callable[[], None]] = []
+        self._listeners: list[Callable[[Entry], None]] = []
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -78,6 +88,35 @@ class Ledger:
         return self.budget.amount - sequential(
             entry.spent or Fraction(0) for entry in self._entries
         )
+
+    def guard(self, check: Callable[[], None]) -> None:
+        """Have a check made before every new step; its error refuses the step.
+
+        Args:
+            check: raises to refuse.
+        """
+        self._guards.append(check)
+
+    def listen(self, listener: Callable[[Entry], None]) -> None:
+        """Have every new entry told, when it stands in the ledger and nothing is computed yet.
+
+        Args:
+            listener: is told after those that came before it; an error of one stops the step.
+        """
+        self._listeners.append(listener)
+
+    def restore(self, entry: Entry) -> None:
+        """Take over a step that an earlier run has paid for, under its number.
+
+        Raises:
+            InsufficientBudgetError: more than is left.
+            ValueError: another number is due.
+        """
+        if entry.number != len(self._entries) + 1 or entry.accounting != self.budget.accounting:
+            raise ValueError("The entries of a ledger are restored in their order.")
+        if entry.spent:
+            self.require(entry.spent)
+        self._append(entry)
 
     def require(self, amount: Fraction) -> None:
         """Refuse an amount that cannot be paid.
@@ -133,8 +172,10 @@ class Ledger:
         )
 
     def _write(self, mechanism: str, query: str, **rest: Any) -> int:
+        for check in self._guards:
+            check()
         number = len(self._entries) + 1
-        self._entries.append(
+        self._append(
             Entry(
                 number=number,
                 mechanism=mechanism,
@@ -144,3 +185,8 @@ class Ledger:
             )
         )
         return number
+
+    def _append(self, entry: Entry) -> None:
+        self._entries.append(entry)
+        for listener in self._listeners:
+            listener(entry)

@@ -154,7 +154,7 @@ def count_law(
     Args:
         law: "geometric", "laplace" or "gaussian".
         spend: cost, in the unit of the accounting.
-        accounting: pure ε or ρ of zCDP.
+        accounting: pure ε, ρ of zCDP, or μ²/2 of Gaussian DP.
         schema: says which tables are neighbours, and the limit.
         bounds: "truncate" redraws numbers outside [0, limit].
         mode: "paper" for the noise of Bowen & Liu (2020).
@@ -225,7 +225,7 @@ def require_pure(accounting: Accounting) -> None:
     """Refuse noise whose proof is for pure ε under another accounting.
 
     Raises:
-        MethodError: zCDP accounting.
+        MethodError: another accounting than pure ε.
     """
     if accounting != "pure":
         raise MethodError("This noise gives a pure guarantee; leave delta at 0.")

@@ -170,17 +170,28 @@ class SeededRandomness(Randomness):
 
     Args:
         seed: Non-negative integer; equal seeds give equal streams.
+
+    Attributes:
+        position: Number of words given so far.
     """
 
     secure: ClassVar[bool] = False
-    __slots__ = ("_generator", "_seed")
+    __slots__ = ("_generator", "_seed", "position")
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._generator = np.random.Philox(seed)
+        self.position = 0
+
+    def go_to(self, position: int) -> None:
+        """Go on behind the first ``position`` words of the stream."""
+        self._generator = np.random.Philox(self._seed)
+        self._generator.random_raw(position, output=False)
+        self.position = position
 
     def words(self, n: int) -> NDArray[np.uint64]:
         """Return the next ``n`` words of the seeded stream, shape ``(n,)``."""
+        self.position += n
         return np.asarray(self._generator.random_raw(n), dtype=np.uint64)
 
     def __repr__(self) -> str:

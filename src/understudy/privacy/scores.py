@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,42 +22,7 @@ from understudy.privacy.dependence import (
     DistanceFromIndependence,
     MutualInformation,
 )
-
-
-@dataclass(frozen=True)
-class MarginalDistance:
-    """How far a contingency table is from a released estimate of it: ‖n − ŷ‖₁.
-
-    The score of MST and AIM (McKenna, Miklau & Sheldon 2021, 2022).
-
-    **Sensitivity.** For fixed ŷ, |‖n − ŷ‖₁ − ‖n′ − ŷ‖₁| ≤ ‖n − n′‖₁ by the triangle inequality: 1
-    under add/remove, 2 under replace. A record can raise one score and lower another, so the
-    score is not monotone.
-
-    Attributes:
-        marginals: column indices of each candidate table.
-        estimates: released estimate of each, of the table's shape.
-    """
-
-    marginals: tuple[tuple[int, ...], ...]
-    estimates: tuple[NDArray[Any], ...]
-
-    title: ClassVar[str] = "distance of a marginal"
-    monotone = False
-
-    @staticmethod
-    def sensitivity(neighbours: Neighbours) -> Fraction:
-        """Largest change of any candidate's score between neighbouring tables."""
-        return Fraction(1 if neighbours == "add_remove" else 2)
-
-    def queries(self) -> Sequence[tuple[int, ...]]:
-        """Tables to be counted."""
-        return self.marginals
-
-    def evaluate(self, tables: Sequence[ExactTable]) -> NDArray[np.float64]:
-        """Score of each candidate, shape (candidates,)."""
-        pairs = zip(tables, self.estimates, strict=True)
-        return np.array([float(np.abs(t.inside - estimate).sum()) for t, estimate in pairs])
+from understudy.privacy.model_distance import DistanceFromModel
 
 
 @dataclass(frozen=True)
@@ -92,9 +57,9 @@ class CellCount:
         return tables[0].inside.reshape(-1).astype(np.float64)
 
 
-Score = MarginalDistance | CellCount | Dependence
+Score = DistanceFromModel | CellCount | Dependence
 SCORES = (
-    MarginalDistance,
+    DistanceFromModel,
     CellCount,
     MutualInformation,
     DistanceFromIndependence,

@@ -37,12 +37,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import BudgetError
+from understudy.privacy import gaussian_dp
 from understudy.privacy.budget import Accounting, pure_within
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.rejection import compiled, exp_trial, word_below
 
 __all__ = [
     "LATTICE_BITS",
+    "gdp_cost",
     "lattice_gaps",
     "select",
     "selection_epsilon",
@@ -79,13 +81,39 @@ def zcdp_cost(epsilon: Fraction) -> Fraction:
     return epsilon**2 / 8
 
 
-def selection_epsilon(spend: Fraction, accounting: Accounting) -> Fraction:
-    """Return the ε at which an exponential mechanism costs `spend`: that, or √(8ρ) rounded down.
+def gdp_cost(epsilon: Fraction, *, rest: Fraction = Fraction(0)) -> Fraction:
+    """Return the μ²/2 of Gaussian DP that `select` at ``epsilon`` costs, rounded up.
+
+    It is ε-bounded-range (`zcdp_cost`), hence μ-GDP with μ = 2Φ⁻¹(1/(1 + e^(-ε/2))): for small ε a
+    cost of πε²/16, 57 % more than the r = ε²/8 of zCDP. A choice that leaves a rest of the budget,
+    more than r, costs r/(1 - r/rest) if that is less. Both are proved in `gaussian_dp`.
+
+    Args:
+        epsilon: of `select`.
+        rest: what the ledger still allows after the choice.
+    """
+    alone = Fraction(gaussian_dp.amount_of_pure(float(epsilon) / 2))
+    ideal = zcdp_cost(epsilon)
+    return min(alone, ideal / (1 - ideal / rest)) if rest > ideal else alone
+
+
+def selection_epsilon(
+    spend: Fraction, accounting: Accounting, *, rest: Fraction = Fraction(0)
+) -> Fraction:
+    """Return the ε at which an exponential mechanism costs `spend`, rounded down.
+
+    That is `spend` in pure DP. Its losses have range ε where those of an ε-DP mechanism have 2ε,
+    so in ρ and in μ²/2 it is twice what `pure_within` says: √(8ρ), or the inverse of `gdp_cost`.
+
+    Args:
+        spend: the cost, above 0.
+        accounting: its unit.
+        rest: what the ledger still allows after the choice; used in Gaussian DP only.
 
     Raises:
-        BudgetError: a ρ so small that ε would be below 10⁻¹².
+        BudgetError: so small a cost that ε would be below 10⁻¹².
     """
-    epsilon = spend if accounting == "pure" else 2 * pure_within(spend)
+    epsilon = spend if accounting == "pure" else 2 * pure_within(spend, accounting, rest=rest)
     if epsilon <= 0:
         raise BudgetError(
             "This budget leaves next to nothing for a step; raise epsilon, or ask for fewer sets "
@@ -172,7 +200,7 @@ def select(
     Args:
         scores: Scores uᵢ, higher is better, shape ``(n,)``. Beyond 2³⁰ sensitivities they count as
             that.
-        epsilon: Pure-DP cost; see `zcdp_cost` for the zCDP cost.
+        epsilon: Pure-DP cost; see `zcdp_cost` and `gdp_cost` for the other costs.
         sensitivity: Largest change Δ of any score between neighbours.
         monotone: Whether one added record moves all scores the same way. Then the exponent is
             εu/Δ instead of εu/(2Δ); sound for add/remove neighbours only.

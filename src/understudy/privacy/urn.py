@@ -127,12 +127,12 @@ def urn_noise(prior: Fraction, *, reinforced: bool) -> Noise:
 
 
 def urn_epsilon(spend: Fraction, accounting: Accounting) -> Fraction:
-    """The ε at which draws cost `spend`: that, or √(2ρ) rounded down.
+    """The ε at which draws cost `spend`, rounded down (`pure_within`).
 
     Raises:
-        BudgetError: a ρ so small that ε would be below 10⁻¹².
+        BudgetError: so small a cost that ε would be below 10⁻¹².
     """
-    epsilon = spend if accounting == "pure" else pure_within(spend)
+    epsilon = pure_within(spend, accounting)
     if epsilon <= 0:
         raise BudgetError(
             "This budget leaves next to nothing for a step; raise epsilon, or ask for fewer sets."

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 T_co = TypeVar("T_co", covariant=True)
 Bins = Mapping[str, int | tuple[Any, ...]]
 """Numeric column → number of bins of equal width, or all edges."""
+Groups = Mapping[str, tuple[int, ...]]
+"""Column → group of each of its states, in its bins."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +67,15 @@ class NoisyTable:
         outside: noisy number of records that are in no cell, with one of these columns (of a layer
             of a hierarchy: any column) out of domain.
         bins: bins of its numeric columns, where they are not those of the schema.
+        groups: how states of its columns are merged, where they are; an axis then has one place
+            for each group.
     """
 
     columns: tuple[str, ...]
     counts: NDArray[Any]
     outside: float
     bins: Bins = field(default_factory=dict)
+    groups: Groups = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from understudy.errors import SchemaError
 from understudy.schema import toml
 from understudy.schema.column import NUMERIC, Column
 from understudy.schema.domain import Domain
+from understudy.schema.grouping import Groups, grouped_column, grouped_rules
 from understudy.schema.json_schema import json_schema
 from understudy.schema.levels import Boolean, Categorical, Ordinal
 from understudy.schema.numeric import Continuous, Date, Integer
@@ -104,12 +105,12 @@ class Schema(BaseModel):
             raise ValueError("the forbidden combinations leave no record possible; remove some")
         return self
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names, in the order of the release."""
         return tuple(self.columns)
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of states of each column, the undeclared out-of-domain state not counted."""
         return tuple(column.size for column in self.columns.values())
@@ -178,6 +179,20 @@ class Schema(BaseModel):
             columns[name] = _with_bins(name, columns.get(name), wanted)
         kept = tuple(rule for rule in self.forbidden if _fits(rule, columns))
         return self.model_copy(update={"columns": columns, "forbidden": kept})
+
+    def with_groups(self, groups: Groups) -> Self:
+        """The same table with some columns coarser; rules that would cut a group are left out.
+
+        Args:
+            groups: column → group of each of its states, those of absence included.
+
+        Raises:
+            SchemaError: groups that do not fit their column.
+        """
+        coarse = {name: grouped_column(name, self.columns[name], g) for name, g in groups.items()}
+        columns = {**self.columns, **coarse}
+        rules = grouped_rules(self.forbidden, self.columns, columns, groups)
+        return self.model_copy(update={"columns": columns, "forbidden": rules})
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with changes, checked like any schema; what was computed once is not taken over.
