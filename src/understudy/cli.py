@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -12,7 +14,9 @@ from rich.console import Console
 
 from understudy import pipeline, planning, terminal
 from understudy.demo import demo_data, demo_schema
-from understudy.errors import MethodError, StudyError, UnderstudyError
+from understudy.errors import CheckpointError, MethodError, StudyError, UnderstudyError
+from understudy.privacy import journal as checkpoints
+from understudy.processes import processors
 from understudy.release import Release
 from understudy.release.folder import remove, require_new
 from understudy.report import internal_page
@@ -161,30 +165,45 @@ def synthesize(
         ),
     ] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV beside Parquet.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was interrupted.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Turn a confidential table into a release."""
+    """Turn a confidential table into a release.
+
+    Until the release is written, OUT.checkpoint holds what was paid for. Ctrl-C ends the rounds of
+    a method that works in rounds and makes the release of that; a second one aborts.
+    """
     require_new(out)
     loaded = Schema.load(schema)
-    with terminal.progress(quiet=quiet or as_json) as tell:
+    request: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "method": method,
+        "sets": sets,
+        "options": _options(option),
+        "rows_share": rows_share,
+    }
+    place = _checkpoint(out, planning.request_of(loaded, **request), resume=resume)
+    with _keeping(place), terminal.progress(quiet=quiet or as_json) as tell:
         release = pipeline.synthesize(
             data,
             loaded,
-            epsilon=epsilon,
-            delta=delta,
-            method=method,
-            sets=sets,
-            options=_options(option),
-            rows_share=rows_share,
+            **request,
             seed=seed,
             insecure_noise_seed=insecure_noise_seed,
             allow_nonprivate=allow_nonprivate,
+            checkpoint=place,
+            keep_checkpoint=True,
             progress=tell,
         )
         tell("Writing the release", 0, 1)
         release.save(out, csv=csv)
         tell("Writing the release", 1, 1)
+    if place is not None:
+        checkpoints.remove(place)
     if as_json:
         print_json({"release": str(out), "guarantee": release.guarantee.to_json()})
     elif not quiet:
@@ -219,12 +238,41 @@ def analyze(
     ] = False,
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     probability: Annotated[float, typer.Option(help="Probability of a quantile.")] = 0.5,
+    uncertainty: Annotated[
+        str,
+        typer.Option(
+            help="rules (from noisy counts, or how sets differ), or bootstrap (the method is run "
+            "again on tables drawn from the released model)."
+        ),
+    ] = "rules",
+    repeats: Annotated[int, typer.Option(help="Replicates of a bootstrap.", min=1)] = 200,
+    interval: Annotated[
+        str, typer.Option(help="Of a bootstrap: basic, percentile or studentised.")
+    ] = "basic",
+    seed: Annotated[int, typer.Option(help="Of a bootstrap.", min=0)] = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Processes of a bootstrap; by default one per processor.", min=1),
+    ] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Estimate from a release alone, with error bars that count sampling, synthesis and noise."""
-    found = pipeline.analyze(
-        release, kind, formula, probability=probability, level=level, anyway=anyway
-    )
+    with terminal.progress(quiet=quiet or as_json) as tell:
+        found = pipeline.analyze(
+            release,
+            kind,
+            formula,
+            probability=probability,
+            level=level,
+            anyway=anyway,
+            uncertainty=uncertainty,  # type: ignore[arg-type]  # refused there if it is neither
+            repeats=repeats,
+            interval=interval,  # type: ignore[arg-type]
+            seed=seed,
+            workers=jobs or processors(),
+            progress=tell,
+        )
     if as_json:
         print_json(found.to_json())
     else:
@@ -325,6 +373,42 @@ def _options(pairs: list[str] | None) -> dict[str, str]:
             raise MethodError(f"--option {pair!r} must read name=value, such as form=filtered.")
         options[name.strip()] = value.strip()
     return options
+
+
+def _checkpoint(out: Path, request: planning.Request, *, resume: bool) -> Path | None:
+    """Where the checkpoint of a release is kept; None where a run cannot be continued."""
+    if not request.method.can_resume(request.schema):
+        if resume:
+            raise CheckpointError(f"A run of {request.name} in this form cannot be continued.")
+        return None
+    place = (out if out.name else out.resolve()).with_suffix(f"{out.suffix}.checkpoint")
+    found = checkpoints.is_checkpoint(place)
+    if resume and not found:
+        raise CheckpointError(f"There is no checkpoint {str(place)!r} to go on with.")
+    if found and not resume:
+        raise CheckpointError(
+            f"An interrupted run left the checkpoint {str(place)!r}, and what it has spent counts; "
+            "go on with it by --resume, or remove it."
+        )
+    return place
+
+
+@contextmanager
+def _keeping(place: Path | None) -> Iterator[None]:
+    """Say what is kept of a run that does not come to its end."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if place is None or not checkpoints.is_checkpoint(place):
+            raise
+        terminal.synthesis_interrupted(place)
+        sys.exit(INTERRUPTED)
+    except UnderstudyError as error:
+        if isinstance(error, CheckpointError) or not (place and checkpoints.is_checkpoint(place)):
+            raise
+        raise CheckpointError(
+            f"{error} What was paid for is kept in {str(place)!r}; go on by --resume."
+        ) from None
 
 
 def _require_demo_place(out: Path) -> None:

@@ -25,7 +25,7 @@ class InsufficientBudgetError(BudgetError):
     """A request would cost more than what is left; nothing was computed.
 
     Attributes:
-        requested: what the request costs, in the unit of the gate (ε or ρ), as text.
+        requested: what the request costs, in the unit of the gate (ε, ρ or μ²/2), as text.
         remaining: what is left, in the same unit, as text.
     """
 
@@ -48,6 +48,10 @@ class MethodError(UnderstudyError):
 
 class ReleaseError(UnderstudyError):
     """A release folder cannot be written or read, or fails its own checks."""
+
+
+class CheckpointError(UnderstudyError):
+    """A checkpoint cannot be made, read or continued."""
 
 
 class InferenceError(UnderstudyError):

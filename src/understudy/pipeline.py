@@ -6,24 +6,31 @@ import importlib.metadata
 import platform
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import polars as pl
 
 from understudy import engine as engines
+from understudy.drawing import draw_sets
 from understudy.engine.check import CheckReport
 from understudy.engine.check import check as check_rows
 from understudy.engine.draft import draft as draft_schema
 from understudy.errors import MethodError, NotPrivateError
 from understudy.methods import METHODS, Facts, Method
+from understudy.methods.interruption import ending_rounds
 from understudy.models import Sample
 from understudy.planning import DEFAULT_ROWS_SHARE, Request, request_of
-from understudy.privacy.budget import Number, decimal_up
+from understudy.privacy.budget import Budget, Number, decimal_up
 from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Internal
+from understudy.privacy.journal import open_journal
+from understudy.privacy.journal import remove as remove_checkpoint
 from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRandomness
+from understudy.privacy.recorded_gate import gate_of
 from understudy.privacy.values import Released
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.rows import FrameKind, decode
@@ -80,6 +87,8 @@ def synthesize(
     insecure_noise_seed: int | None = None,
     allow_nonprivate: bool = False,
     frame: FrameKind | None = None,
+    checkpoint: str | Path | None = None,
+    keep_checkpoint: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Turn a confidential table into a release.
@@ -99,10 +108,18 @@ def synthesize(
             that the release is **not private** and stamped so.
         allow_nonprivate: permit methods that publish exact statistics.
         frame: kind of data frame to give back; by default the kind that came in.
-        progress: called with a stage, and how much of how much is done.
+        checkpoint: folder that holds, while this runs, what was released and what it cost. A killed
+            run leaves it; the same request on the same rows continues from there, and counts a
+            charge that nothing came of as spent. Not to be published, copied or deleted while its
+            release is wanted.
+        keep_checkpoint: leave it when the release is made, for callers that save the release first.
+        progress: called with a stage, and how much of how much is done. What stands behind a comma
+            changes while the stage lasts: "Measuring with noise, 43 % of ε spent".
 
     Returns:
-        The release: synthetic tables, noisy measurements, guarantee and ledger.
+        The release: synthetic tables, noisy measurements, guarantee and ledger. The first Ctrl-C
+        ends the rounds of a method that measures in rounds, and the release is made of what was
+        paid for; the second, and the first with any other method, aborts.
 
     Raises:
         SchemaError: not reviewed.
@@ -110,6 +127,8 @@ def synthesize(
         MethodError: unknown method or option, or one that does not fit the schema.
         NotPrivateError: a method without a guarantee, and `allow_nonprivate` is not set.
         DataError: a structural fault of the data; nothing was spent.
+        CheckpointError: the checkpoint belongs to another request, is in use or damaged, cannot be
+            written, or its budget is spent.
     """
     request = request_of(
         schema,
@@ -133,29 +152,46 @@ def synthesize(
             f"In this form of {request.name}, drawing records is the privacy "
             "mechanism, so no seed is accepted; leave seed out."
         )
+    place = None if checkpoint is None else _resumable_place(Path(checkpoint), request)
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
     rows = engines.Table(data, schema)
     tell("Reading and coding rows", 1, 1)
     randomness = _randomness(insecure_noise_seed)
-    gate = Gate(rows, request.budget, randomness, allow_nonprivate=allow_nonprivate)
-    rng = _generator(seed, insecure_noise_seed)
-    n_rows = gate.count_rows(spend=request.rows_spend)
-    fitter, binned = request.method.setup(gate, request.setup_spend, fits=request.fits)
-    tables = []
-    samples = _draw_sets(request, fitter, binned, n_rows, rng=rng, tell=tell)
-    for k, drawn in enumerate(samples, start=1):
-        values = decode(drawn.states, binned.schema, rng, drawn.values)
-        tables.append(values[randomness.permutation(n_rows.value)])
-        tell("Drawing synthetic sets", k, sets)
-    return Release(
-        tables=tuple(tables),
-        schema=binned.schema.released(),
-        manifest=_manifest(request, gate, n_rows.value, seed, randomness),
-        measurements=_measurements(binned),
-        frame=frame or rows.frame_kind,
-        pages=lambda release: {"report.html": public_page(release)},
-    )
+    drawn_with = f"{seed}, {insecure_noise_seed}"
+    identity = {**request.identity, "seeds": drawn_with, "permissions": str(allow_nonprivate)}
+    with (
+        open_journal(place, identity, _entropy(seed, insecure_noise_seed)) as (journal, entropy),
+        ending_rounds(request.method, tell) as stop,
+    ):
+        gate = gate_of(
+            rows,
+            request.budget,
+            randomness,
+            journal,
+            allow_nonprivate=allow_nonprivate,
+            stop=stop,
+        )
+        rng = np.random.default_rng(entropy)
+        n_rows = gate.count_rows(spend=request.rows_spend)
+        fitter, binned = request.method.setup(gate, request.setup_spend, fits=request.fits)
+        tables = []
+        samples = _draw_sets(request, fitter, binned, n_rows, rng=rng, tell=tell)
+        for k, drawn in enumerate(samples, start=1):
+            values = decode(drawn.states, binned.schema, rng, drawn.values)
+            tables.append(values[randomness.permutation(n_rows.value)])
+            tell("Drawing synthetic sets", k, sets)
+        release = Release(
+            tables=tuple(tables),
+            schema=binned.schema.released(),
+            manifest=_manifest(request, gate, n_rows, seed, randomness),
+            measurements=_measurements(binned),
+            frame=frame or rows.frame_kind,
+            pages=lambda release: {"report.html": public_page(release)},
+        )
+    if place is not None and not keep_checkpoint:
+        remove_checkpoint(place)
+    return release
 
 
 def analyze(
@@ -166,6 +202,12 @@ def analyze(
     probability: float = 0.5,
     level: float = 0.95,
     anyway: bool = False,
+    uncertainty: Literal["rules", "bootstrap"] = "rules",
+    repeats: int = 200,
+    interval: Literal["basic", "percentile", "studentised"] = "basic",
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
 ) -> Analysis:
     """Estimate something from a release alone, with error bars that count noise and synthesis.
 
@@ -178,6 +220,15 @@ def analyze(
         probability: of a quantile.
         level: confidence level in (0, 1).
         anyway: give numbers even where no rule is valid; they are stamped so.
+        uncertainty: "rules": noisy counts with known noise, or a combining rule for several sets;
+            "bootstrap": the whole method is run again on tables drawn from the released model, as
+            post-processing (`understudy.inference.bootstrap`).
+        repeats: how often, for a bootstrap.
+        interval: of a bootstrap.
+        seed: of a bootstrap; the answer follows from it, whatever the number of workers.
+        workers: processes of a bootstrap. With several, a script needs the guard
+            `if __name__ == "__main__":`.
+        progress: called with a stage, and how much of how much is done.
 
     Raises:
         InferenceError: unknown kind or name, no valid rule, or an estimate that cannot be computed;
@@ -185,11 +236,41 @@ def analyze(
         ReleaseError: the folder is not a release.
     """
     from understudy.inference.analysis import analyze_release
+    from understudy.inference.bootstrap import require_options
+    from understudy.inference.question import Question
+    from understudy.replication import bootstrap
 
     loaded = release if isinstance(release, Release) else Release.load(release)
-    return analyze_release(
-        loaded, kind, formula, probability=probability, level=level, anyway=anyway
+    if uncertainty == "rules":
+        return analyze_release(
+            loaded, kind, formula, probability=probability, level=level, anyway=anyway
+        )
+    require_options(uncertainty, interval, workers=workers, repeats=repeats)
+    question = Question.of(kind, formula, loaded.schema, probability=probability)
+    return bootstrap(
+        loaded,
+        question,
+        replica_gate,
+        repeats=repeats,
+        interval=interval,
+        level=level,
+        seed=seed,
+        workers=workers,
+        anyway=anyway,
+        progress=progress,
     )
+
+
+def replica_gate(rows: pl.DataFrame, schema: Schema, budget: Budget, seed: int) -> Gate:
+    """A gate in front of rows that were drawn from a released model, so that nothing is secret.
+
+    Args:
+        rows: the drawn table.
+        schema: of the release.
+        budget: of the release.
+        seed: of the noise.
+    """
+    return Gate(engines.Table(rows, schema), budget, SeededRandomness(seed))
 
 
 def evaluate(
@@ -239,21 +320,28 @@ def _draw_sets(
     rng: np.random.Generator,
     tell: Progress,
 ) -> list[Sample]:
-    """The records of every set: free sets from one fit, split sets from a fit each."""
-    sets, n = request.sets, n_rows.value
-    per_fit = sets // request.fits
-    drawn: list[Sample] = []
-    for k in range(request.fits):
-        tell("Measuring with noise", k, request.fits)
-        if method.draws_records(gate.schema):
-            records = method.synthesize(gate, n * per_fit, request.fit_spend).value.columns
-            parts = [slice(i * n, (i + 1) * n) for i in range(per_fit)]
-            drawn += [Sample([column[part] for column in records]) for part in parts]
-        else:
-            model = method.fit(gate, request.fit_spend)
-            drawn += [model.sample(n, rng) for _ in range(per_fit)]
-    tell("Measuring with noise", request.fits, request.fits)
+    """The records of every set, while it is told how much of the budget is spent."""
+    _tell_spending(gate, tell)
+    gate.listen(lambda _entry: _tell_spending(gate, tell))
+    drawn = draw_sets(request, method, gate, n_rows.value, rng)
+    _tell_spending(gate, tell, done=True)
     return drawn
+
+
+def _tell_spending(gate: Gate, tell: Progress, *, done: bool = False) -> None:
+    """How much of the budget is spent; a method that is done may leave some of it."""
+    percent = int(100 * gate.share_spent)
+    stage = f"Measuring with noise, {percent} % of {gate.budget.unit} spent"
+    tell(stage, 100 if done else percent, 100)
+
+
+def _resumable_place(checkpoint: Path, request: Request) -> Path:
+    if not request.method.can_resume(request.schema):
+        raise MethodError(
+            f"In this form the method {request.name} cannot be continued after an interruption; "
+            "leave checkpoint out."
+        )
+    return checkpoint
 
 
 def _randomness(insecure_noise_seed: int | None) -> Randomness:
@@ -262,34 +350,43 @@ def _randomness(insecure_noise_seed: int | None) -> Randomness:
     )
 
 
-def _generator(seed: int | None, insecure_noise_seed: int | None) -> np.random.Generator:
+def _entropy(seed: int | None, insecure_noise_seed: int | None) -> int:
+    """What the sampling is seeded with."""
     if seed is None and insecure_noise_seed is not None:
         seed = insecure_noise_seed
-    return np.random.default_rng(secrets.randbits(128) if seed is None else seed)
+    return secrets.randbits(128) if seed is None else seed
 
 
 def _manifest(
-    request: Request, gate: Gate, n_rows: int, seed: int | None, randomness: Randomness
+    request: Request,
+    gate: Gate,
+    n_rows: Released[int],
+    seed: int | None,
+    randomness: Randomness,
 ) -> Manifest:
+    bought = gate.ledger[n_rows.entry - 1].spent if n_rows.entry else None
     return Manifest(
         method=request.name,
         options=request.options,
         reason=request.reason,
         sets=request.sets,
         sets_kind=request.method.sets,
-        n_rows=n_rows,
-        rows_obtained=request.rows_words,
+        n_rows=n_rows.value,
+        # What was paid in the end: less than was planned, after a lost charge.
+        rows_obtained=replace(request, rows_spend=bought or request.rows_spend).rows_words,
         guarantee=gate.guarantee(),
         budget={
             "epsilon": decimal_up(request.budget.epsilon),
             "delta": decimal_up(request.budget.delta),
-            "unit": "epsilon" if request.budget.accounting == "pure" else "rho",
+            "unit": request.budget.unit_name,
             "amount": decimal_up(request.budget.amount),
         },
         ledger=tuple(entry.to_json() for entry in gate.ledger),
         secure=randomness.secure,
         sampling_seed=seed,
         software=dict(_software()),
+        ended_early=gate.ended_early,
+        rows_share=str(request.rows_spend / request.budget.amount) if request.rows_spend else None,
     )
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from importlib.metadata import version
 from typing import Any
 
 from understudy.errors import BudgetError, MethodError
 from understudy.methods import Method, PlannedTable, choose, configure
 from understudy.privacy.budget import Budget, Number, decimal_up, exact
-from understudy.privacy.calibration import LawName, calibrate, describe
+from understudy.privacy.calibration import (
+    LawName,
+    calibrate,
+    describe,
+    gaussian_variance,
+    l2_sensitivity_squared,
+)
 from understudy.schema import Schema
 
 DEFAULT_ROWS_SHARE = Fraction(1, 20)
@@ -105,6 +114,22 @@ class Request:
         return (self.budget.amount - self.rows_spend - self.setup_spend) / self.fits
 
     @property
+    def identity(self) -> dict[str, str]:
+        """What makes this request the same as another, in public terms."""
+        text = self.schema.released().dumps()
+        return {
+            "schema": hashlib.sha256(text.encode("utf-8")).hexdigest(),
+            "method": self.name,
+            "options": json.dumps(self.options, sort_keys=True, default=str),
+            "epsilon": str(self.budget.epsilon),
+            "delta": str(self.budget.delta),
+            "accounting": self.budget.accounting,
+            "sets": str(self.sets),
+            "rows_share": str(self.rows_spend / self.budget.amount),
+            "version of understudy": version("understudy"),
+        }
+
+    @property
     def rows_words(self) -> str:
         """How the number of rows is obtained."""
         if self.schema.rows == "public":
@@ -120,7 +145,30 @@ class Request:
 
 
 def _rows_law(budget: Budget) -> LawName:
-    return "gaussian" if budget.accounting == "zcdp" else "geometric"
+    return "geometric" if budget.accounting == "pure" else "gaussian"
+
+
+def budget_of(epsilon: Number, delta: Number, method: Method, schema: Schema) -> Budget:
+    """The budget of a release, in the unit that suits the method.
+
+    Discrete Gaussian noise with a stddev near 1 or below costs much more in GDP than in zCDP, so a
+    large budget is kept in zCDP nevertheless: where a table that has one column's share of it would
+    get more noise by GDP.
+
+    Raises:
+        BudgetError: not a budget.
+    """
+    tight, plain = (Budget.of(epsilon, delta, one) for one in (method.accounting, "zcdp"))
+    if tight.accounting != "gdp":
+        return tight
+    squared = l2_sensitivity_squared(schema.neighbours)
+    by_gdp, by_zcdp = (
+        gaussian_variance(
+            one.amount / len(schema.names), accounting=one.accounting, squared=squared
+        )
+        for one in (tight, plain)
+    )
+    return tight if by_gdp <= by_zcdp else plain
 
 
 def request_of(
@@ -135,7 +183,6 @@ def request_of(
 ) -> Request:
     """Check a request; arguments and errors are those of `plan`."""
     schema.require_reviewed()
-    budget = Budget.of(epsilon, delta)
     if isinstance(sets, bool) or not isinstance(sets, int) or sets < 1:
         raise MethodError("sets must be a whole number, at least 1.")
     share = exact(rows_share, "rows_share")
@@ -143,6 +190,7 @@ def request_of(
         raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
     name, reason = choose(schema) if method == "auto" else (method, "")
     configured = configure(name, options or {})
+    budget = budget_of(epsilon, delta, configured, schema)
     rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
     return Request(schema, budget, configured, name, reason, sets, rows_spend)
 

@@ -26,7 +26,7 @@ from understudy import pipeline
 from understudy.evaluation.results import Evaluation, Score
 from understudy.methods import Facts, PlannedTable
 from understudy.planning import Plan
-from understudy.privacy.budget import decimal_up
+from understudy.privacy.budget import SIGNS, decimal_up
 from understudy.release import Release
 
 if TYPE_CHECKING:
@@ -53,9 +53,11 @@ def progress(*, quiet: bool) -> Iterator[pipeline.Progress]:
     tasks: dict[str, TaskID] = {}
 
     def tell(stage: str, done: int, total: int) -> None:
-        if stage not in tasks:
-            tasks[stage] = bars.add_task(stage, total=None if total == 1 and not done else total)
-        bars.update(tasks[stage], completed=done, total=None if total == 1 and not done else total)
+        name = stage.partition(",")[0]  # what stands behind a comma changes meanwhile
+        whole = None if total == 1 and not done else total
+        if name not in tasks:
+            tasks[name] = bars.add_task(stage, total=whole)
+        bars.update(tasks[name], description=stage, completed=done, total=whole)
 
     with bars:
         yield tell
@@ -70,6 +72,11 @@ def released(release: Release, folder: Path) -> None:
         f"{len(release.schema.names)} columns, by the method {manifest.method}"
         f"{f' (chosen because {manifest.reason})' if manifest.reason else ''}."
     )
+    if manifest.ended_early:
+        _out.print(
+            "The rounds of the method were ended early: less than the budget was spent, and the "
+            "guarantee holds as stated."
+        )
     _out.print(escape(release.guarantee.statement))
     report = (folder / "report.html").resolve()
     _out.print(f"\nOpen the report in a browser: {escape(str(report))}", soft_wrap=True)
@@ -121,7 +128,10 @@ def planned(plan: Plan) -> None:
     """A plan as a table: what is measured, at which cost, how exactly."""
     budget = f"ε = {decimal_up(plan.budget.epsilon)}"
     if plan.budget.delta:
-        budget += f", δ = {decimal_up(plan.budget.delta)} (ρ = {decimal_up(plan.budget.amount)})"
+        kept = f"{plan.budget.unit} = {decimal_up(plan.budget.amount)}"
+        if plan.budget.mu is not None:
+            kept = f"μ-GDP, μ = {decimal_up(plan.budget.mu)}, {kept}"
+        budget += f", δ = {decimal_up(plan.budget.delta)} ({kept})"
     reason = f" (chosen because {plan.reason})" if plan.reason else ""
     _out.print(
         f"[bold]{plan.method}[/bold]{escape(reason)}, {budget}, "
@@ -260,8 +270,8 @@ def release(loaded: Release) -> None:
     for heading in ("step", "mechanism", "asked", "cost", "noise"):
         ledger.add_column(heading, overflow="fold")
     for entry in manifest.ledger[:_MOST_ROWS]:
-        unit = "epsilon" if "epsilon" in entry else "rho"
-        cost = f"{'ε' if unit == 'epsilon' else 'ρ'} = {entry[unit] or '∞'}"
+        unit = next(name for name in SIGNS if name in entry)
+        cost = f"{SIGNS[unit]} = {entry[unit] or '∞'}"
         ledger.add_row(
             str(entry["number"]), entry["mechanism"], escape(entry["query"]), cost, entry["noise"]
         )
@@ -287,6 +297,16 @@ def studied(study: Study[Any], page: Path) -> None:
     """Where the results of a study are."""
     _out.print(f"[bold]{escape(study.title)}[/bold]: results in {escape(str(page.parent))}/")
     _out.print(f"Open the page in a browser: {escape(str(page.resolve()))}", soft_wrap=True)
+
+
+def synthesis_interrupted(checkpoint: Path) -> None:
+    """What is kept, and how to go on."""
+    Console(stderr=True, highlight=False).print(
+        f"Interrupted; no release was written. What was paid for is kept in "
+        f"{escape(str(checkpoint))}, and counts: add --resume to the same command to go on, on the "
+        "same rows.",
+        soft_wrap=True,
+    )
 
 
 def study_interrupted(folder: Path) -> None:

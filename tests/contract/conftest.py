@@ -19,7 +19,8 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.methods import METHODS, configure
+from understudy.methods import METHODS, configure, restorable
+from understudy.planning import budget_of
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.randomness import SeededRandomness
@@ -234,7 +235,7 @@ class Case:
         return us.Schema.loads(f'rows = "{self.rows}"\n{head}\n{columns}')
 
     def budget(self, epsilon: str = "1") -> Budget:
-        return Budget.of(epsilon, self.delta)
+        return budget_of(epsilon, self.delta, self.configured, self.schema(10))
 
     def huge(self) -> str:
         """An ε at which noise is next to nothing: ρ grows like ε, noise like 1/√ρ."""
@@ -320,6 +321,7 @@ TABLES = [
     for case in PAID
     if case.forms <= {"dense", "filtered", "lazy"} and "network" not in case.options
 ]
+RESTORABLE = [case for case in PRIVATE if case.method in restorable()]
 SELECTIONS = {
     "case": CASES,
     "one_set": ONE_SET,
@@ -328,8 +330,19 @@ SELECTIONS = {
     "several": [case for case in CASES if case.sets > 1],
     "default": list({case.method: case for case in reversed(ONE_SET)}.values()),
     "private": PRIVATE,
+    "restorable": [case for case in RESTORABLE if case in MODELLING],
+    "divided": [
+        case
+        for case in CASES
+        if case.method in restorable()
+        and case.sets > 1
+        and case.sets_kind == "split"
+        and case.rows == "private"
+        and case.delta == "0"
+    ],
     "buying": list({(one.method, one.delta): one for one in reversed(PRIVATE)}.values()),
     "drawing": DRAWING,
+    "resumable": [case for case in CASES if case.configured.can_resume(case.schema(10))],
     "modelling": MODELLING,
     "dense": [case for case in TABLES if case.forms == {"dense"}],
     "counting_modelling": [case for case in TABLES if case in MODELLING],

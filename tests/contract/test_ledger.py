@@ -33,9 +33,8 @@ class Refusing:
     count = occupied = sums = total
 
 
-def spent(release):
-    entries = release.manifest.ledger
-    return sum(Fraction(e.get("epsilon_exact") or e["rho_exact"]) for e in entries)
+def cost(entry, budget):
+    return Fraction(entry[f"{budget.unit_name}_exact"])
 
 
 def test_every_method_has_cases_of_both_kinds_of_rows(cases):
@@ -50,7 +49,8 @@ def test_the_steps_never_cost_more_than_the_budget(case, some, epsilon):
     if not case.configured.private:
         assert release.guarantee.kind == "none"
         return
-    assert 0 < spent(release) <= case.budget(epsilon).amount
+    budget = case.budget(epsilon)
+    assert 0 < sum(cost(entry, budget) for entry in release.manifest.ledger) <= budget.amount
     assert release.guarantee.epsilon == Fraction(epsilon)
     assert release.guarantee.delta == Fraction(case.delta)
 
@@ -103,7 +103,7 @@ def test_the_plan_is_what_happens(case, some):
         else:
             assert (step["query"], step["cells"]) == (table.query, table.n_cells)
     if case.configured.private:
-        costs = [Fraction(step.get("epsilon_exact") or step["rho_exact"]) for step in steps]
+        costs = [cost(step, plan.budget) for step in steps]
         assert costs == [table.share * plan.budget.amount for table in planned]
     assert [(m.stddev, m.threshold) for m in release.measurements] == [
         (table.stddev, table.threshold) for table in planned

@@ -16,9 +16,11 @@ import statsmodels.formula.api as smf
 import understudy as us
 from understudy.errors import InferenceError
 from understudy.inference.counts import marginal
+from understudy.inference.distortion import distortion
 from understudy.inference.estimands import parse
+from understudy.inference.facts import facts_of
 from understudy.inference.noise_aware import cell_scores, ratios
-from understudy.inference.rules import FRESH, RULES, distortion, distorts, facts_of
+from understudy.inference.rules import FRESH, RULES, distorts
 from understudy.privacy.calibration import calibrate
 from understudy.privacy.randomness import SeededRandomness
 from understudy.schema import Schema

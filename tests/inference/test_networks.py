@@ -7,8 +7,8 @@ import pytest
 import understudy as us
 from understudy.errors import InferenceError
 from understudy.inference.distortion import distortion
+from understudy.inference.facts import facts_of
 from understudy.inference.networks import ancestors, network_of
-from understudy.inference.rules import facts_of
 
 NETWORK = "a, b<-a, c<-a, d<-b&c, e<-a&c"
 EDGES = (("a", ()), ("b", ("a",)), ("c", ("a",)), ("d", ("b", "c")), ("e", ("a", "c")))

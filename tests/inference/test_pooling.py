@@ -244,7 +244,7 @@ REFUSED = [
     (([1, 2], [1, 1]), {"rule": "single"}, "noise_variance"),
     (([1, 2], [1, 1]), {"noise_variance": 1}, "twice"),
     (([1, 2], [1, 1]), {"rule": "partail"}, "Did you mean 'partial'"),
-    (([1, 2], [1, 1]), {"rule": "zzz"}, "partial, full, single"),
+    (([1, 2], [1, 1]), {"rule": "zzz"}, "partial, full, mi, single"),
     (([1, 2], [1, -1]), {}, "negative"),
     (([1, 2], [1, 1, 1]), {}, "shape"),
     (([[1, 2], [3, 4]], [1, 1]), {}, "shape"),

@@ -7,7 +7,6 @@ measurements allow (`understudy.inference.rules`), and refuses where there is no
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,17 +14,20 @@ import numpy as np
 import pandas as pd
 
 from understudy.errors import InferenceError
-from understudy.inference import estimands, formulas, notes
+from understudy.inference import notes
 from understudy.inference.estimands import SHARES, Estimand
-from understudy.inference.estimators import Estimator, SetEstimates, estimate_by, estimate_sets
+from understudy.inference.estimators import Estimator, SetEstimates
+from understudy.inference.facts import Facts, facts_of
 from understudy.inference.noise_aware import estimate_counts
 from understudy.inference.pooled import Pooled
 from understudy.inference.pooling import pool
-from understudy.inference.rules import Facts, choose, distorted_reason, distorts, facts_of
+from understudy.inference.question import Question
+from understudy.inference.reasons import distorted_reason, noisy_reason
+from understudy.inference.rules import choose, distorts, outweighs
 from understudy.inference.urns import estimate_draws
 from understudy.release import Release
 
-_STAMP = "not valid"
+STAMP = "not valid"
 _MOST_DIGITS = 8  # after the point; beyond, numbers are written with an exponent
 
 
@@ -77,7 +79,7 @@ class Analysis:
     @property
     def title(self) -> str:
         """What was asked and how it was answered, in a line."""
-        reason = self.reason.replace(_STAMP, _STAMP.upper(), 1)
+        reason = self.reason.replace(STAMP, STAMP.upper(), 1)
         return f"{self.kind} of {self.formula}, rule {self.pooled.rule}: {reason}."
 
     @property
@@ -139,19 +141,18 @@ def analyze_release(
     """
     if not 0 < level < 1:
         raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
-    schema = release.schema
-    if callable(kind):
-        columns = formulas.crossed(formula, schema.names) if formula else schema.names
-        return _analyze_by(release, kind, columns, level=level, anyway=anyway)
-    estimand = estimands.parse(kind, formula, schema, probability=probability)
-    facts = facts_of(release, kind, estimand.columns)
+    question = Question.of(kind, formula, release.schema, probability=probability)
+    facts = facts_of(release, question.kind, question.columns)
     if choose(facts).name == "noise-aware":
-        return _from_counts(release, estimand, facts, level=level)
+        assert isinstance(question.asked, Estimand)
+        return _from_counts(release, question.asked, facts, level=level)
     _require_allowed(facts, anyway=anyway)
-    found = estimate_sets(estimand, release.tables, schema)
-    numeric = () if kind in SHARES and not estimand.expression else estimand.columns
-    said = tuple(notes.number_notes(release, numeric))
-    return _from_sets(found, facts, formula=formula, level=level, anyway=anyway, more=said)
+    found = question.answer(release.tables, release.schema)
+    said = (
+        *notes.number_notes(release, question.numeric),
+        *notes.merged_notes(release, facts),
+    )
+    return _from_sets(found, facts, formula=question.formula, level=level, anyway=anyway, more=said)
 
 
 def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
@@ -179,34 +180,23 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
     )
 
 
-def _analyze_by(
-    release: Release, estimator: Estimator, columns: Sequence[str], *, level: float, anyway: bool
-) -> Analysis:
-    facts = facts_of(release, "function", columns)
-    _require_allowed(facts, anyway=anyway)
-    found = estimate_by(estimator, columns, release.tables, release.schema)
-    name = getattr(estimator, "__name__", "function")
-    said = tuple(notes.number_notes(release, columns))
-    formula = f"{name} ({', '.join(columns)})"
-    return _from_sets(found, facts, formula=formula, level=level, anyway=anyway, more=said)
-
-
 def _require_allowed(facts: Facts, *, anyway: bool) -> None:
     rule = choose(facts)
     if facts.kind == "total":  # sets have no total of their own: their size is a noisy number
-        raise InferenceError(_refusal(rule.reason(facts)) + ".")
+        raise InferenceError(refusal(rule.reason(facts)) + ".")
     _require_valid(rule.valid, rule.reason(facts), anyway=anyway)
 
 
 def _require_valid(valid: bool, reason: str, *, anyway: bool) -> None:
     if not (valid or anyway):
         raise InferenceError(
-            f"{_refusal(reason)} (anyway=True, or --anyway, gives numbers whose error bars are "
+            f"{refusal(reason)} (anyway=True, or --anyway, gives numbers whose error bars are "
             "not valid)."
         )
 
 
-def _refusal(reason: str) -> str:
+def refusal(reason: str) -> str:
+    """The sentence that refuses, without its end."""
     return f"No valid error bars can be given: {reason}"
 
 
@@ -228,9 +218,12 @@ def _from_sets(
         names=found.names,
         noise_variance=0.0 if facts.sets == 1 else None,
     )
-    distorted = rule.valid and distorts(facts, pooled.stderr)
-    valid = rule.valid and not distorted
-    reason = distorted_reason(facts) if distorted else rule.reason(facts)
+    reason = rule.reason(facts)
+    valid = rule.valid
+    if valid and distorts(facts, pooled.stderr):
+        valid, reason = False, distorted_reason(facts)
+    if valid and outweighs(facts, pooled.synthesis_share):
+        valid, reason = False, noisy_reason(facts)
     _require_valid(valid, reason, anyway=anyway)
     if not valid:  # what share of an error is noise is not known where noise is not counted
         pooled = replace(pooled, synthesis_share=np.full(len(pooled.names), np.nan))
@@ -245,7 +238,7 @@ def _from_sets(
         formula=formula,
         pooled=pooled,
         valid=valid,
-        reason=reason if valid else f"{_STAMP}: {reason}",
+        reason=reason if valid else f"{STAMP}: {reason}",
         notes=(*said, *more, *notes.share_notes(facts.kind, pooled, level)),
         dropped=found.dropped,
         level=level,

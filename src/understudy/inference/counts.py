@@ -36,10 +36,10 @@ class Table:
 def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
     """Whether a measurement is an unbiased full table over at least these columns.
 
-    In the schema's own bins, and with noise that was not redrawn until it fell within limits, which
-    is not centred.
+    In the schema's own bins and states, and with noise that was not redrawn until it fell within
+    limits, which is not centred.
     """
-    known = set(measurement.columns) - set(measurement.bins)
+    known = set(measurement.columns) - set(measurement.bins) - set(measurement.groups)
     centred = not measurement.law.startswith("truncated")
     return measurement.kind == "table" and centred and set(columns) <= known
 

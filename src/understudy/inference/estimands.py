@@ -104,7 +104,10 @@ class Estimand:
     def _values(self, records: Records) -> Floats:
         if not self.expression:
             return np.ones(int(records.complete().sum()))
-        values = formulas.evaluate(self.expression, records.frame())
+        if self.expression in records.numbers:  # a column alone needs no formula
+            values = records.numbers[self.expression]
+        else:
+            values = formulas.evaluate(self.expression, records.frame())
         if self.kind in SHARES and not np.isin(values, (0.0, 1.0)).all():
             raise InferenceError(
                 f"A proportion needs a column or a condition that is true or false, and "

@@ -12,6 +12,7 @@ import ast
 import difflib
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ _FUNCTIONS = _BUILTINS | set(TRANSFORMS)
 _FAULTS = (FormulaicError, SyntaxError, ArithmeticError, LookupError, TypeError, ValueError)
 
 
+@lru_cache(maxsize=256)  # replicates ask the same of one set after another
 def parse(formula: str) -> Formula:
     """Parse a formula.
 

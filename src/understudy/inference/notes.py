@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from understudy.inference.counts import covers
 from understudy.inference.estimands import SHARES, Estimand
+from understudy.inference.facts import Facts, merged_columns
 from understudy.inference.noise_aware import Counted
 from understudy.inference.pooled import Pooled
 from understudy.inference.records import grid_numbers
-from understudy.inference.rules import Facts
 from understudy.methods import modelled
 from understudy.release import Measurement, Release
 from understudy.schema import NUMERIC, Schema
@@ -85,6 +85,17 @@ def number_notes(release: Release, columns: Sequence[str]) -> Iterator[str]:
         yield (
             f"{', '.join(drawn)} was modelled as normal (within cells, if there are several) and "
             "cut to its bounds: quantiles and other features of its shape are the model's."
+        )
+
+
+def merged_notes(release: Release, facts: Facts) -> Iterator[str]:
+    """Which columns go together with others only through groups of their states."""
+    merged = merged_columns(release.measurements, facts.columns) if len(facts.columns) > 1 else ()
+    if merged:
+        yield (
+            f"States of {', '.join(merged)} were merged into groups before they were measured "
+            "together with the other columns, and within a group go together with these as the "
+            "group does; what that changes is not in the error."
         )
 
 

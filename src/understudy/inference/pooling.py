@@ -18,8 +18,8 @@ rule         total variance T                    valid when
 The rules are not interchangeable. Sets drawn freely from one noisy fit share its noise: it does not
 show in b, so ``partial`` would leave it out and its intervals would be too short.
 
-The numeric kernels `partial_variance`, `full_variance` and `single_variance` take leading axes of
-repetitions, so that a simulation study calls the code that `pool` calls.
+The numeric kernels `partial_variance`, `full_variance`, `mi_variance` and `single_variance` take
+leading axes of repetitions, so that a simulation study calls the code that `pool` calls.
 
 Sources:
     Reiter (2003), "Inference for Partially Synthetic, Public Use Microdata Sets", Survey
@@ -53,7 +53,7 @@ from understudy.inference.sets import (
     read_size_ratio,
 )
 
-RULES: Final = ("partial", "full", "single")
+RULES: Final = ("partial", "full", "mi", "single")
 
 
 class Totals(NamedTuple):
@@ -103,7 +103,7 @@ def pool(
         estimates: q_l, shape (m,) for one quantity or (m, k).
         variances: u_l, shape (m,) or (m, k), or covariance matrices (m, k, k), each estimated from
             its set as if that were real.
-        rule: "partial", "full" or "single"; see the table at the head of this module.
+        rule: "partial", "full", "mi" or "single"; see the table at the head of this module.
         names: k names; q1, q2, … if None.
         noise_variance: for "single" only: shape () or (k,), or covariance (k, k). 0 is for noise
             that is really absent.
@@ -133,6 +133,9 @@ def pool(
     if rule == "full":
         totals = full_variance(q, u, size_ratio=ratio)
         covariance = _full_covariance(totals, within, between(q), m)
+    elif rule == "mi":
+        totals = mi_variance(q, u, size_ratio=ratio)
+        covariance = within * _or_one(ratio) + (1 + 1 / m) * between(q)
     else:
         totals = single_variance(q, u, np.diagonal(noise), size_ratio=ratio)
         covariance = within * _or_one(ratio) + noise + between(q) / m
@@ -221,6 +224,28 @@ def full_variance(q: ArrayLike, u: ArrayLike, *, size_ratio: float | None = None
     if size_ratio is None:
         share = np.full_like(share, np.nan)
     return Totals(estimate, variance, df, share, adjusted)
+
+
+def mi_variance(q: ArrayLike, u: ArrayLike, *, size_ratio: float | None = None) -> Totals:
+    """Pool sets that differ by as much as what they share moved them: T = ū + (1 + 1/m)·b.
+
+    Degrees of freedom (m - 1)(1 + ū/((1 + 1/m)·b))²; the normal where b = 0.
+
+    Args:
+        q: estimates, shape (..., m, k), m ≥ 2.
+        u: variances, shape (..., m, k).
+        size_ratio: n_synthetic/n_original, by which ū is multiplied; 1 if None.
+
+    Source: Rubin (1987), Multiple Imputation for Nonresponse in Surveys, eqs. 3.1.5 and 3.1.6.
+    """
+    estimate, within, b = _moments(q, u)
+    m = np.shape(q)[-2]
+    known, extra = within * _or_one(size_ratio), (1 + 1 / m) * b
+    variance = known + extra
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        df = np.where(b > 0, (m - 1) * (1 + known / extra) ** 2, np.inf)
+        share = extra / variance
+    return Totals(estimate, variance, df, share, np.zeros(variance.shape, dtype=np.bool_))
 
 
 def between(q: Vector) -> Vector:

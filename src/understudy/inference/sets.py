@@ -18,8 +18,8 @@ from understudy.inference.pooled import Vector
 _ROUNDING = 1e-8
 
 
-def check_rule(rule: str, known: Sequence[str]) -> None:
-    """Refuse a rule that is not known.
+def check_rule(rule: str, known: Sequence[str], what: str = "a rule") -> None:
+    """Refuse a rule that is not known, or whatever else `what` says.
 
     Raises:
         InferenceError: it is not; the message suggests the nearest.
@@ -28,7 +28,7 @@ def check_rule(rule: str, known: Sequence[str]) -> None:
         return
     close = difflib.get_close_matches(str(rule), known, n=1)
     meant = f" Did you mean {close[0]!r}?" if close else ""
-    raise InferenceError(f"Expected a rule among {', '.join(known)}, got {rule!r}.{meant}")
+    raise InferenceError(f"Expected {what} among {', '.join(known)}, got {rule!r}.{meant}")
 
 
 def read_sets(estimates: ArrayLike, variances: ArrayLike) -> tuple[Vector, Vector]:

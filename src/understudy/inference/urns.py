@@ -49,6 +49,7 @@ from understudy.inference.noise_aware import (
     sum_by,
 )
 from understudy.inference.records import ABSENT, Floats, Records
+from understudy.privacy.budget import UNITS
 from understudy.privacy.calibration import calibrate
 from understudy.release import Manifest, Measurement, Release
 from understudy.schema import Schema
@@ -125,11 +126,11 @@ def _rows_variance(release: Release) -> float:
     if release.schema.rows == "public":
         return 0.0
     entry = next(one for one in release.manifest.ledger if one["query"] == "number of rows")
-    pure = "epsilon_exact" in entry
+    accounting = next(one for one, unit in UNITS.items() if f"{unit}_exact" in entry)
     law = calibrate(
-        "geometric" if pure else "gaussian",
-        spend=Fraction(entry["epsilon_exact" if pure else "rho_exact"]),
-        accounting="pure" if pure else "zcdp",
+        "geometric" if accounting == "pure" else "gaussian",
+        spend=Fraction(entry[f"{UNITS[accounting]}_exact"]),
+        accounting=accounting,
         neighbours=release.schema.neighbours,
     )
     return law.stddev**2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -11,25 +11,34 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from understudy.errors import MethodError
+from understudy.methods.aim import Aim
 from understudy.methods.base import Facts, Method, PlannedTable
 from understudy.methods.dirichlet import Dirichlet
 from understudy.methods.dp_prior import DPPrior
 from understudy.methods.empirical_cdf import EmpiricalCdf
 from understudy.methods.independent import Independent
 from understudy.methods.laplace import Laplace
+from understudy.methods.marginals import Marginals
 from understudy.methods.modips import Modips
+from understudy.methods.mst import Mst
 from understudy.methods.multiple_synthesis import MultipleSynthesis
 from understudy.methods.perturbed_histogram import PerturbedHistogram
 from understudy.methods.privbayes import PrivBayes
 from understudy.methods.smoothed_histogram import SmoothedHistogram
 from understudy.methods.steps import Steps
 from understudy.methods.universal_histogram import UniversalHistogram
+from understudy.models import Model
 from understudy.models.bayesian_network import Edge
+from understudy.models.blend import Blend
+from understudy.privacy.values import Noise, NoisyTable
 from understudy.schema import Schema
 
 METHODS: dict[str, type[Method]] = {
     kind.facts.name: kind
     for kind in (
+        Marginals,
+        Aim,
+        Mst,
         Independent,
         Laplace,
         Dirichlet,
@@ -108,6 +117,45 @@ def network(
     return configure(name, options).network_of(schema, tables) if name in METHODS else None
 
 
+def restored(
+    name: str,
+    options: Mapping[str, Any],
+    schema: Schema,
+    tables: Sequence[tuple[NoisyTable, Noise]],
+    *,
+    n_rows: int,
+    fits: int = 1,
+) -> Model | None:
+    """The model that a release's sets were drawn from, made anew; None if there is no such.
+
+    Args:
+        name: of the method.
+        options: of the release.
+        schema: of the release.
+        tables: released tables with every cell, in the order in which they were paid for.
+        n_rows: number of rows, as released.
+        fits: how many fits there were; records then come from all of them alike.
+    """
+    if name not in METHODS or not tables:
+        return None
+    method = configure(name, options)
+    parts = method.by_fit(schema, tables, fits)
+    found = [one for part in parts if (one := method.restored(schema, part, n_rows)) is not None]
+    if len(found) < fits:
+        return None
+    return found[0] if fits == 1 else Blend(tuple(found))
+
+
+def restorable() -> tuple[str, ...]:
+    """Names of the methods whose model can be made anew from a release."""
+    return tuple(name for name, kind in METHODS.items() if kind.restored is not Method.restored)
+
+
+def posterior_rule(name: str) -> str:
+    """The combining rule for posterior sets of a release's method; "partial" for an unknown one."""
+    return METHODS[name].posterior_rule if name in METHODS else "partial"
+
+
 def choose(schema: Schema) -> tuple[str, str]:
     """The method that `auto` stands for, and why; from public facts alone."""
     n_cells = schema.domain.n_allowed
@@ -135,4 +183,7 @@ __all__ = [
     "configure",
     "modelled",
     "network",
+    "posterior_rule",
+    "restorable",
+    "restored",
 ]

@@ -8,6 +8,7 @@ answers `synthesize` instead.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
@@ -17,7 +18,7 @@ from pydantic import BeforeValidator
 from understudy.errors import MethodError
 from understudy.models import Model
 from understudy.models.bayesian_network import Edge
-from understudy.privacy.budget import Accounting, Budget
+from understudy.privacy.budget import Accounting, Approximate, Budget
 from understudy.privacy.calibration import LawName, mean_positive
 from understudy.privacy.continuous import ContinuousLaplace
 from understudy.privacy.gate import Gate
@@ -25,7 +26,7 @@ from understudy.privacy.moments import PlannedMoment
 from understudy.privacy.noise import Bounds, Law, Mode, count_law, words
 from understudy.privacy.successes import PlannedSuccesses
 from understudy.privacy.truncation import TruncatedDiscreteLaplace, TruncatedLaplace
-from understudy.privacy.values import Records, Released
+from understudy.privacy.values import Noise, NoisyTable, Records, Released
 from understudy.schema import Schema
 
 MOST_CELLS = 2**62
@@ -79,7 +80,7 @@ class PlannedTable:
         noise_mass: records' worth of positive noise that empty cells receive on average.
         form: "dense", "filtered" or "lazy"; "nodes" for a layer of a hierarchy, "ranges" for one of
             a tree of ranges; "moments", "draws", "distribution" or "choice" where no table is
-            measured.
+            measured; "rounds" for choices and tables whose number what is measured decides.
         threshold: public threshold of the filtered form.
         query: what is asked, in the words of the ledger; counts by the columns if "".
         chosen: whether an earlier paid step chooses the columns; `n_cells` and `noise_mass` are
@@ -112,12 +113,19 @@ class Method(ABC):
             own, and its share of the budget; "posterior": one fit, and each set is drawn from
             parameters of its own.
         private: whether it has a guarantee at all.
+        resumable: whether it asks the verbs of `privacy.recorded_gate` alone, and the same
+            questions when it gets the same answers, so that a killed run can be continued.
+        posterior_rule: combining rule for sets="posterior" (`understudy.inference.rules`).
+        rounds: whether it measures in rounds and looks at `gate.stopping` between them.
         bytes_per_cell: memory per cell of a table that is written out, for plans
             (`benchmarks/dense.py`).
     """
 
     facts: ClassVar[Facts]
     private: ClassVar[bool] = True
+    resumable: ClassVar[bool] = False
+    posterior_rule: ClassVar[Literal["partial", "mi"]] = "partial"
+    rounds: ClassVar[bool] = False
     bytes_per_cell: ClassVar[int] = 40
 
     sets: SetsKind = "free"
@@ -134,6 +142,16 @@ class Method(ABC):
         Raises:
             MethodError: the method does not fit this schema or budget.
         """
+
+    @property
+    def accounting(self) -> Approximate:
+        """The unit in which a budget with δ is best kept: "gdp" where the noise is Gaussian.
+
+        Gaussian DP allows about a tenth more of that. It charges a choice about what zCDP does as
+        long as several times its cost is left after it, and up to 57 % more for a last choice and
+        for Laplace noise (`understudy.privacy.gaussian_dp`).
+        """
+        return "zcdp"
 
     def require_pure(self, budget: Budget) -> None:
         """Refuse a budget with δ, where the proof is for pure ε.
@@ -174,6 +192,52 @@ class Method(ABC):
             tables: columns of each measured table, in the order in which they were paid for.
         """
         return None
+
+    def restored(
+        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+    ) -> Model | None:
+        """The model that sets were drawn from, made anew from what is released; None if it cannot.
+
+        Args:
+            schema: of the release.
+            tables: released tables with every cell, in the order in which they were paid for.
+            n_rows: number of rows, as released.
+        """
+        return None
+
+    def by_fit(
+        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], fits: int
+    ) -> list[Sequence[tuple[NoisyTable, Noise]]]:
+        """Released tables, divided by the fit that measured them; equally many each, by default.
+
+        Args:
+            schema: of the release.
+            tables: in the order in which they were paid for.
+            fits: how many fits there were.
+        """
+        size = len(tables) // fits
+        return [tables[k * size : (k + 1) * size] for k in range(fits)]
+
+    def redrawn(
+        self,
+        schema: Schema,
+        tables: Sequence[tuple[NoisyTable, Noise]],
+        n_rows: int,
+        model: Model,
+    ) -> Model:
+        """What each of several sets is drawn from, where each has parameters of its own.
+
+        Args:
+            schema: in which the tables were measured.
+            tables: that the fit measured.
+            n_rows: number of rows, as released.
+            model: the fit itself, which already draws parameters by default.
+        """
+        return model
+
+    def can_resume(self, schema: Schema) -> bool:
+        """Whether a killed run can be continued, for this schema and these options."""
+        return self.resumable
 
     def draws_records(self, schema: Schema) -> bool:
         """Whether drawing records is the mechanism, so that `synthesize` is to be called."""
@@ -307,6 +371,30 @@ def planned_choice(
     )
 
 
+def planned_rounds(
+    schema: Schema, share: Fraction, budget: Budget, most_cells: float
+) -> PlannedTable:
+    """Rounds of a choice and a table each, of which what is measured decides how many there are.
+
+    Args:
+        schema: the public schema.
+        share: what they may cost together.
+        budget: the whole budget.
+        most_cells: most cells of a table.
+    """
+    return PlannedTable(
+        columns=schema.names,
+        n_cells=int(min(schema.domain.n_cells, most_cells)),
+        share=share / budget.amount,
+        noise="",
+        stddev=0.0,
+        noise_mass=0.0,
+        form="rounds",
+        query="rounds of a choice and a table",
+        chosen=True,
+    )
+
+
 def _mean_in_empty_cell(law: Law) -> float:
     """Records' worth of noise that an empty cell receives on average, negative noise set to 0."""
     if isinstance(law, ContinuousLaplace):
@@ -318,5 +406,5 @@ def _mean_in_empty_cell(law: Law) -> float:
 
 
 def natural_law(accounting: Accounting) -> LawName:
-    """The noise that fits the accounting best: geometric for pure ε, Gaussian for zCDP."""
+    """The noise that fits the accounting best: geometric for pure ε, else Gaussian."""
     return "geometric" if accounting == "pure" else "gaussian"

@@ -75,9 +75,16 @@ def _bins(column: Column, number: int, kept: set[float]) -> int | tuple[Any, ...
     number = min(number, _most(column))
     equal = _equal_starts(column, number)
     apart = [one for one in equal if not any(math.isclose(one, edge) for edge in kept)]
-    starts = _merged(column, sorted({equal[0], *apart, *kept}), kept)
-    if starts == equal:
-        return number
+    starts = merged_starts(column, sorted({equal[0], *apart, *kept}), kept)
+    return number if starts == equal else declared_bins(column, starts)
+
+
+def declared_bins(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
+    """Bins that begin at these places on the number line, as a schema declares them.
+
+    A bin that holds the largest whole number alone needs a bin for each value: edges cannot say it.
+    """
+    assert isinstance(column, NUMERIC)
     low, high = column.bounds
     if isinstance(column, Continuous):
         return (*starts, high)
@@ -114,8 +121,14 @@ def _equal_starts(column: Column, number: int) -> list[float]:
     return [one.low for one in integer_intervals(int(low), int(high), number, (), str)]
 
 
-def _merged(column: Column, starts: list[float], kept: set[float]) -> list[float]:
-    """Bins that nothing but spikes could fill go to a neighbour on the same side of every rule."""
+def merged_starts(column: Column, starts: list[float], kept: set[float]) -> list[float]:
+    """Bins that nothing but spikes could fill go to a neighbour on the same side of every rule.
+
+    Args:
+        column: numeric.
+        starts: where bins begin, ascending; changed in place.
+        kept: those among them that rules need.
+    """
     assert isinstance(column, NUMERIC)
     k = 0
     while k < len(starts) and len(starts) > 1:

@@ -6,9 +6,9 @@ matter or the budget is very small.
 * **Measures** the one-way table of each column, with noise in every state and in the out-of-domain
   count.
 * **Public**: the schema (levels, bounds, bins, structural zeros).
-* **Guarantee**: pure ε-DP with geometric or Laplace noise; (ε, δ)-DP through zCDP with discrete
-  Gaussian noise when δ > 0. Both neighbouring relations. One-way tables of different columns share
-  the rows, so their costs add up.
+* **Guarantee**: pure ε-DP with geometric or Laplace noise; (ε, δ)-DP through Gaussian DP (zCDP
+  where ε is large) with discrete Gaussian noise when δ > 0. Both neighbouring relations. One-way
+  tables of different columns share the rows, so their costs add up.
 * **Costs** one pass over the rows.
 * **Choose it** for marginal distributions, teaching files, testing of programs. **Do not** choose
   it when relations between columns matter: it keeps none, but for the structural zeros.
@@ -18,15 +18,17 @@ Source: Dwork & Roth (2014), §3.3, applied to each column.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
 from understudy.methods.base import Facts, Method, PlannedTable, natural_law, planned
 from understudy.models import Model, ProductModel
-from understudy.privacy.budget import Accounting, Budget, split
+from understudy.privacy.budget import Accounting, Approximate, Budget, split
 from understudy.privacy.calibration import LawName
 from understudy.privacy.gate import Gate
+from understudy.privacy.values import Noise, NoisyTable
 from understudy.schema import Schema
 
 
@@ -49,8 +51,15 @@ class Independent(Method):
         cost_class="fast",
     )
 
+    resumable: ClassVar[bool] = True
+
     sets: Literal["free", "split"] = "free"
     law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
+
+    @property
+    def accounting(self) -> Approximate:
+        """Gaussian DP for Gaussian noise."""
+        return "gdp" if self.law in ("auto", "gaussian") else "zcdp"
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table per column, each with the same share."""
@@ -66,6 +75,12 @@ class Independent(Method):
         marginals = [(name,) for name in gate.schema.names]
         tables = gate.count(marginals, spend=spend, law=self._law(gate.budget.accounting))
         return ProductModel(gate.schema.domain, tuple(table.value.counts for table in tables))
+
+    def restored(
+        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+    ) -> Model | None:
+        """Columns drawn by their released tables."""
+        return ProductModel(schema.domain, tuple(table.counts for table, _ in tables))
 
     def _law(self, accounting: Accounting) -> LawName:
         return natural_law(accounting) if self.law == "auto" else self.law

@@ -22,6 +22,7 @@ Cormode, Procopiuc, Srivastava & Tran (2012).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -39,7 +40,7 @@ from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.lazy import LazyTable
 from understudy.privacy.noise import Mode
 from understudy.privacy.tables import MAX_CELLS
-from understudy.privacy.values import Records, Released
+from understudy.privacy.values import Noise, NoisyTable, Records, Released
 from understudy.schema import Schema
 
 DENSE_CELLS = 2**22
@@ -94,6 +95,10 @@ class Laplace(Method):
         )
         return (table,)
 
+    def can_resume(self, schema: Schema) -> bool:
+        """In the dense form, whose whole table a checkpoint can hold, up to 2²² cells."""
+        return self._form(schema) == "dense" and schema.domain.n_cells <= DENSE_CELLS
+
     def draws_records(self, schema: Schema) -> bool:
         """In the lazy form, drawing is the mechanism."""
         return self._form(schema) == "lazy"
@@ -108,6 +113,12 @@ class Laplace(Method):
             return TableModel.sparse(cells.value, schema.domain)
         (table,) = gate.count([schema.names], spend=spend, law=self.law, mode=self.mode)
         return TableModel.dense(table.value, schema.domain)
+
+    def restored(
+        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+    ) -> Model | None:
+        """The table, in the dense form; the others do not release every cell."""
+        return TableModel.dense(tables[0][0], schema.domain) if tables else None
 
     def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
         """Draw records from the noisy table without writing it out."""

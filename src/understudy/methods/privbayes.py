@@ -36,6 +36,7 @@ Bayesian Networks", ACM Transactions on Database Systems 42(4), doi:10.1145/3134
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -66,7 +67,7 @@ from understudy.methods.network import (
     usual_degree,
 )
 from understudy.models import Model
-from understudy.models.bayesian_network import Edge
+from understudy.models.bayesian_network import BayesianNetwork, Edge
 from understudy.privacy.budget import Budget, exact, split
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.dependence import (
@@ -76,6 +77,7 @@ from understudy.privacy.dependence import (
     MutualInformation,
 )
 from understudy.privacy.gate import Gate
+from understudy.privacy.values import Noise, NoisyTable
 from understudy.schema import Schema
 
 _SCORES: dict[str, type[Dependence]] = {
@@ -111,6 +113,8 @@ class PrivBayes(Method):
         cost="rows × sets of degree + 1 columns",
         cost_class="fast",
     )
+
+    resumable: ClassVar[bool] = True
 
     sets: Literal["free", "split"] = "free"
     degree: Annotated[int, Field(ge=1)] | None = None
@@ -176,6 +180,14 @@ class PrivBayes(Method):
         if self.network:
             return declared(schema, self.network)
         return edges_of(tables) if tables else None
+
+    def restored(
+        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+    ) -> Model | None:
+        """The network, as declared or as the released tables tell, with their counts."""
+        found = [table for table, _ in tables]
+        edges = self.network_of(schema, tuple(dict.fromkeys(one.columns for one in found)))
+        return None if edges is None else BayesianNetwork.fitted(schema, edges, found)
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure the tables; without `setup`, the network is bought from the same budget."""

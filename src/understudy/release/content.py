@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from understudy.privacy.values import (
     Choice,
     DrawnDistribution,
     ExactStatistics,
+    Groups,
     NoisyCells,
     NoisyMoment,
     NoisyNodes,
@@ -60,6 +61,7 @@ class Content:
         totals: single numbers.
         of: columns that are summed, or that nodes fix.
         bins: of numeric columns.
+        groups: of states.
     """
 
     kind: Kind
@@ -71,6 +73,7 @@ class Content:
     totals: Mapping[str, float] | None = None
     of: tuple[str, ...] = ()
     bins: Bins = field(default_factory=dict)
+    groups: Groups = field(default_factory=dict)
 
 
 @singledispatch
@@ -86,7 +89,7 @@ def content_of(value: Published, schema: Schema) -> Content:
 
 @content_of.register
 def _(value: NoisyTable, schema: Schema) -> Content:
-    return _full("table", value)
+    return replace(_full("table", value), groups=value.groups)
 
 
 @content_of.register

@@ -27,6 +27,10 @@ class Manifest:
         secure: whether the noise came from the operating system's entropy.
         sampling_seed: seed of the sampling after the last paid step; None if it was not seeded.
         software: versions.
+        rows_share: part of the budget that bought the number of rows, as a fraction; None where
+            nothing was bought, or in a release that does not say.
+        ended_early: whether whoever waited ended the rounds of the method before the budget did;
+            the ledger then holds less than the budget, and the guarantee is no worse for it.
     """
 
     method: str
@@ -42,6 +46,8 @@ class Manifest:
     secure: bool
     sampling_seed: int | None
     software: dict[str, str]
+    ended_early: bool = False
+    rows_share: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.privacy.values import Bins, Published, Released
+from understudy.privacy.values import Bins, Groups, Noise, NoisyTable, Published, Released
 from understudy.release.content import Kind, content_of
 from understudy.schema import Schema
 
@@ -52,6 +52,7 @@ class Measurement:
             add weight.
         of: the numeric columns that are summed; of leaf sums, the columns that nodes fix.
         bins: bins of its numeric columns, where they are not those of the schema.
+        groups: how states of its columns are merged, where they are.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Measurement:
     totals: dict[str, float] | None = None
     of: tuple[str, ...] = ()
     bins: Bins = field(default_factory=dict)
+    groups: Groups = field(default_factory=dict)
 
     @classmethod
     def from_released(cls, released: Released[Published], name: str, schema: Schema) -> Measurement:
@@ -95,15 +97,33 @@ class Measurement:
             totals=None if content.totals is None else dict(content.totals),
             of=content.of,
             bins={n: b for n, b in content.bins.items() if getattr(own[n], "bins", None) != b},
+            groups=dict(content.groups),
         )
 
     def binned(self, schema: Schema) -> Schema:
-        """The schema in the bins of this measurement.
+        """The schema in the bins and groups of this measurement.
 
         Args:
             schema: the public schema of the release.
         """
-        return schema.with_bins(self.bins) if self.bins else schema
+        return _coarse(schema, self.bins, self.groups)
+
+    def noisy(self, schema: Schema) -> tuple[NoisyTable, Noise]:
+        """The noisy table and its noise, as the gate gave them out.
+
+        Args:
+            schema: the public schema of the release.
+
+        Raises:
+            ValueError: not every cell of a table was released.
+        """
+        if self.kind != "table":
+            raise ValueError(f"a measurement of the kind {self.kind} is no table of every cell")
+        sizes = self.binned(schema).table(self.columns).sizes
+        table = NoisyTable(
+            self.columns, self.counts.reshape(sizes), self.outside, self.bins, self.groups
+        )
+        return table, Noise(self.law, self.scale, self.stddev)
 
     def frame(self, schema: Schema) -> pl.DataFrame:
         """The cells as a table: one labelled column per variable, and their `count` (or `sum`).
@@ -135,6 +155,7 @@ class Measurement:
             "totals": self.totals,
             "of": list(self.of),
             "bins": {name: _plain(bins) for name, bins in self.bins.items()},
+            "groups": {name: list(groups) for name, groups in self.groups.items()},
         }
 
     @classmethod
@@ -144,7 +165,8 @@ class Measurement:
         """Read back what `to_json` and `frame` wrote."""
         columns = tuple(data["columns"])
         bins = {n: b if isinstance(b, int) else tuple(b) for n, b in data["bins"].items()}
-        binned = schema.with_bins(bins) if bins else schema
+        groups = {name: tuple(one) for name, one in data.get("groups", {}).items()}
+        binned = _coarse(schema, bins, groups)
         axes = _axes(data["kind"], columns, tuple(data["of"]))
         codes, counts = _cells_of(cells, data["kind"], axes, binned)
         return cls(
@@ -162,7 +184,14 @@ class Measurement:
             totals=data["totals"],
             of=tuple(data["of"]),
             bins=bins,
+            groups=groups,
         )
+
+
+def _coarse(schema: Schema, bins: Bins, groups: Groups) -> Schema:
+    """The schema in other bins, and then with states merged."""
+    binned = schema.with_bins(bins) if bins else schema
+    return binned.with_groups(groups) if groups else binned
 
 
 def _axes(kind: str, columns: tuple[str, ...], of: tuple[str, ...]) -> tuple[str, ...]:

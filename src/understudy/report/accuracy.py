@@ -155,7 +155,7 @@ def marginal(name: str, measurements: Sequence[Measurement], schema: Schema) -> 
     found = [
         _summed(name, one, schema)
         for one in measurements
-        if one.kind == "table" and name in one.columns and name not in one.bins
+        if one.kind == "table" and name in one.columns and name not in {*one.bins, *one.groups}
     ]
     if not found:
         return None

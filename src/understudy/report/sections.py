@@ -7,12 +7,10 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from understudy.privacy.budget import decimal_up, exact
+from understudy.privacy.budget import SIGNS, decimal_up, exact
 from understudy.release import Manifest, Release
 from understudy.report.explain import rounded_up
 from understudy.report.text import times
-
-_UNITS = {"epsilon": "ε", "rho": "ρ"}
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,8 @@ class Ledger:
 def ledger(manifest: Manifest) -> Ledger:
     """The ledger of a release, its total and the stated budget."""
     entries = manifest.ledger
-    unit = manifest.budget.get("unit") or (
-        "rho" if any("rho" in one for one in entries) else "epsilon"
+    unit = manifest.budget.get("unit") or next(
+        (name for name in SIGNS if any(name in one for one in entries)), "epsilon"
     )
     stated = manifest.budget.get("amount", manifest.budget.get(unit, ""))
     amount = exact(stated) if stated else None
@@ -61,11 +59,11 @@ def ledger(manifest: Manifest) -> Ledger:
     finite = [cost for cost in spent if cost is not None]
     total = sum(finite, Fraction(0)) if len(finite) == len(spent) else None
     shown = "∞" if total is None else decimal_up(total)
-    return Ledger(rows, _UNITS.get(unit, unit), shown, stated, _compared(total, amount))
+    return Ledger(rows, SIGNS.get(unit, unit), shown, stated, _compared(total, amount))
 
 
 def _spent(entry: dict[str, Any]) -> Fraction | None:
-    for unit in _UNITS:
+    for unit in SIGNS:
         if entry.get(f"{unit}_exact") is not None:
             return Fraction(entry[f"{unit}_exact"])
         if entry.get(unit) is not None:

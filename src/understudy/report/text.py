@@ -108,7 +108,7 @@ def distance(value: float | None, places: int = 3) -> str:
 def prose(text: str) -> Markup:
     """A sentence with its powers set high and its numbers kept together with their signs."""
     kept = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", str(escape(clean(text))))
-    kept = re.sub(r"([εδρ]|</sup>) = ", "\\1\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", kept)
+    kept = re.sub(r"([εδρμ]|μ²/2|</sup>) = ", "\\1\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", kept)
     return Markup(re.sub(r"e\^(\d?ε)", r"e<sup>\1</sup>", kept))  # noqa: S704 - escaped above
 
 

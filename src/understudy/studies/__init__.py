@@ -6,6 +6,7 @@ import difflib
 from typing import Any
 
 from understudy.errors import StudyError
+from understudy.studies.bootstrap import BOOTSTRAP_COVERAGE
 from understudy.studies.bowen_liu import BOWEN_LIU_1, BOWEN_LIU_2, BOWEN_LIU_3
 from understudy.studies.coverage import COVERAGE
 from understudy.studies.frame import run_study
@@ -16,6 +17,7 @@ STUDIES: dict[str, Study[Any]] = {
     study.name: study
     for study in (
         COVERAGE,
+        BOOTSTRAP_COVERAGE,
         BOWEN_LIU_1,
         BOWEN_LIU_2,
         BOWEN_LIU_3,

@@ -28,6 +28,7 @@ from understudy.studies.study import Row, ScenarioT, Study
 
 SOFTWARE = version("understudy")
 _ROOMS = ("schema", "engine", "privacy", "models", "methods", "release", "inference", "evaluation")
+_LOOPS = ("pipeline", "drawing", "replication")
 
 
 @cache
@@ -36,7 +37,7 @@ def sources() -> str:
     house = Path(__file__).parents[1]
     files = [file for room in _ROOMS for file in sorted(house.glob(f"{room}/**/*.py"))]
     digest = hashlib.sha256()
-    for file in [*files, house / "pipeline.py"]:
+    for file in [*files, *(house / f"{name}.py" for name in _LOOPS)]:
         digest.update(file.relative_to(house).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 

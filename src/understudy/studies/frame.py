@@ -11,13 +11,13 @@ import csv
 import io
 import json
 import math
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic
 
 from understudy.errors import StudyError
+from understudy.processes import processors
 from understudy.studies import chunks, page
 from understudy.studies.chunks import SOFTWARE, Chunk
 from understudy.studies.drawing import render
@@ -81,7 +81,7 @@ def run_study(
         _Part(one, tuple(chunks.divide(study, one, reps or study.repetitions_of(one), seed)))
         for one in study.scenarios()
     ]
-    _simulate_missing(study, parts, folder / CHUNKS, jobs or _processors(), tell)
+    _simulate_missing(study, parts, folder / CHUNKS, jobs or processors(), tell)
     tell("Writing results", 0, 1)
     results, seconds = _summaries(study, parts, folder / CHUNKS)
     conduct = _conduct(study, parts, reps, seed, seconds)
@@ -226,12 +226,6 @@ def _require_numbers(*, reps: int | None, jobs: int | None, seed: int) -> None:
     for name, value, least in (("reps", reps, 1), ("jobs", jobs, 1), ("seed", seed, 0)):
         if value is not None and (isinstance(value, bool) or value != int(value) or value < least):
             raise StudyError(f"{name} must be a whole number, at least {least}.")
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _unwritable(folder: Path, error: OSError) -> StudyError:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import StudyError
+from understudy.processes import one_thread_each
+from understudy.processes import pool as new_pool
 from understudy.studies import chunks
 from understudy.studies.chunks import Chunk
 from understudy.studies.study import Row
@@ -21,15 +19,6 @@ from understudy.studies.study import Row
 Run = Callable[[Any, int, int], list[Row]]
 Work = tuple[Any, Chunk]
 """A scenario, and one chunk of it."""
-
-_THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "POLARS_MAX_THREADS",
-)
 
 
 def simulate(
@@ -51,7 +40,7 @@ def simulate(
         StudyError: a process was ended from outside.
         KeyboardInterrupt: after the chunks that were under way are finished and written.
     """
-    with _one_thread_each(), _pool(min(jobs, len(work))) as pool:
+    with one_thread_each(), new_pool(min(jobs, len(work))) as pool:
         try:
             futures: dict[Future[None], Chunk] = {
                 pool.submit(simulate_one, run, scenario, chunk, folder): chunk
@@ -74,31 +63,3 @@ def simulate_one(run: Run, scenario: Any, chunk: Chunk, folder: Path) -> None:
     start = time.perf_counter()
     rows = run(scenario, chunk.repetitions, chunk.entropy)
     chunks.write(folder, chunk, rows, time.perf_counter() - start)
-
-
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    """New processes, not forks: a fork copies locks that threads of this process may hold."""
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts_to_parent)
-
-
-def _leave_interrupts_to_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Processes that are started meanwhile have one thread in every numerical library.
-
-    The libraries read these variables when they are loaded, so a process must be born with them.
-    """
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -1,0 +1,273 @@
+"""The page of the utility benchmark, from its records."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from utility_cases import (
+    ADULT,
+    DELTAS,
+    GOALS,
+    REFERENCES,
+    ROWS,
+    SHUFFLED,
+    TABLES,
+    Case,
+    Goal,
+)
+
+Record = dict[str, Any]
+SCORES = {
+    "tv1": "tv1",
+    "tv2": "tv2",
+    "tv3": "tv3",
+    "specks_lr": "SPECKS-lr",
+    "specks_cart": "SPECKS-cart",
+    "pmse_ratio": "pMSE ratio",
+    "auc": "AUC",
+    "accuracy": "accuracy",
+    "cpu_s": "CPU s",
+    "peak_mb": "peak MB",
+}
+PLACES = {"cpu_s": 1, "peak_mb": 0, "pmse_ratio": 1, "auc": 3, "accuracy": 3}
+UTILITY = ("tv1", "tv2", "tv3", "specks_lr", "specks_cart", "pmse_ratio", "auc", "accuracy")
+DASH = "–"
+
+
+class Records:
+    """Records by case: the runs with a warm cache, the one with an empty one, refusals."""
+
+    def __init__(self, records: Iterable[Record]):
+        self._by_label: dict[str, list[Record]] = {}
+        for record in records:
+            self._by_label.setdefault(record["label"], []).append(record)
+
+    def runs(self, case: Case) -> list[Record]:
+        """The runs with a warm cache."""
+        return [one for one in self._of(case) if one["run"] and "refused" not in one]
+
+    def mean(self, case: Case, score: str) -> float | None:
+        """Mean of a score over the runs; None if there is none."""
+        found = [one[score] for one in self.runs(case) if score in one]
+        return statistics.fmean(found) if found else None
+
+    def spread(self, case: Case, score: str) -> float | None:
+        """Standard deviation of a score from run to run."""
+        found = [one[score] for one in self.runs(case) if score in one]
+        return statistics.stdev(found) if len(found) > 1 else None
+
+    def cold_extra(self, case: Case) -> float | None:
+        """Processor seconds that an empty cache costs, over the whole process."""
+        cold = [one for one in self._of(case) if one["run"] == 0 and "refused" not in one]
+        warm = self.mean(case, "process_cpu_s")
+        return cold[0]["process_cpu_s"] - warm if cold and warm is not None else None
+
+    def refusal(self, case: Case) -> str | None:
+        """Why a case was not run."""
+        said = [one["refused"] for one in self._of(case) if "refused" in one]
+        return str(said[0]) if said else None
+
+    def methods(self) -> list[str]:
+        """Names of the methods that the records know, in their order."""
+        names = [ones[0]["method"] for ones in self._by_label.values()]
+        return [name for name in dict.fromkeys(names) if name not in REFERENCES]
+
+    def _of(self, case: Case) -> list[Record]:
+        return self._by_label.get(case.label, [])
+
+
+def page(records: list[Record]) -> str:
+    """The whole page, as Markdown."""
+    known = Records(records)
+    parts = [
+        "<!-- Written by benchmarks/utility.py; do not edit. -->",
+        "# How good the synthetic tables are, and what they cost",
+        _introduction(records),
+        "## Goals",
+        _goals(known),
+        "## Every method at one budget",
+        _comparison(known),
+        "## What a release costs",
+        _costs(known),
+        "## Without privacy",
+        _references(known),
+        "## What was done",
+        WHAT_WAS_DONE,
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown, numbers to the right."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def number(score: str, value: float | None) -> str:
+    """A score as it is printed."""
+    return DASH if value is None else f"{value:.{PLACES.get(score, 4)}f}"
+
+
+def _introduction(records: list[Record]) -> str:
+    warm = [one["run"] for one in records if "refused" not in one]
+    mixed = len({one["sources"] for one in records}) > 1
+    text = (
+        f"Means of {max(warm, default=0)} releases with fresh, secure noise each, or of as many as "
+        "“runs” says. Made by `python benchmarks/utility.py --data DIR --render`. "
+        "Lower is better, but for AUC and accuracy."
+    )
+    if mixed:
+        text += " **The records come from more than one state of the code.**"
+    return text
+
+
+def _goals(known: Records) -> str:
+    """Each goal with its bounds and whether they hold, with public and with private rows."""
+    scores = ("tv2", "tv3", "specks_lr", "auc", "cpu_s", "peak_mb")
+    head = ("goal", "table", "ε, δ", "rows", "runs", *(SCORES[s] for s in scores), "all hold")
+    rows = []
+    for goal in GOALS:
+        for kind in ROWS:
+            case = Case(goal.case.table, goal.case.method, goal.case.epsilon, goal.case.delta, kind)
+            judged = [_judged(known, goal, case, score) for score in scores]
+            verdict = _verdict(goal, [holds for _, holds in judged if holds is not None])
+            name = f"{goal.name} ({case.method})"
+            runs = str(len(known.runs(case)))
+            budget = f"{case.epsilon}, {case.delta}"
+            rows.append(
+                [name, case.table, budget, kind, runs, *(text for text, _ in judged), verdict]
+            )
+    return (
+        "In brackets the bound, an upper one but for AUC; ± is the standard deviation from release "
+        f"to release.\n\n{table(head, rows)}"
+    )
+
+
+def _verdict(goal: Goal, held: list[bool]) -> str:
+    """Whether all bounds hold; not said before each has been judged, unless one fails."""
+    expected = len(goal.bounds) + 2 * goal.beats_independent
+    if all(held) and len(held) < expected:
+        return DASH
+    return "yes" if all(held) else "**no**"
+
+
+def _judged(known: Records, goal: Goal, case: Case, score: str) -> tuple[str, bool | None]:
+    """A score beside its bound, and whether it keeps it; None if one of the two is not there."""
+    value, bound = known.mean(case, score), goal.bounds.get(score)
+    if goal.beats_independent and score in {"tv2", "tv3"}:
+        bound = known.mean(Case(case.table, SHUFFLED), score)
+    text, spread = number(score, value), known.spread(case, score)
+    if spread is not None and score in {"tv2", "tv3", "specks_lr", "auc"}:
+        text += f" ± {number(score, spread)}"
+    if bound is None:
+        return text, None
+    sign = "≥" if score == "auc" else "≤"
+    limit = f"({sign} {bound:.3g})"
+    if value is None:
+        return f"{text} {limit}", None
+    holds = value >= bound if score == "auc" else value <= bound
+    return f"{text if holds else f'**{text}**'} {limit}", holds
+
+
+def _comparison(known: Records) -> str:
+    """All methods on one table at ε = 1; a method that cannot says why below."""
+    head = ("method", "δ", "rows", "runs", *(SCORES[score] for score in UTILITY), "CPU s")
+    rows: list[list[str]] = []
+    reasons: dict[str, int] = {}
+    for name in REFERENCES:
+        rows.append(_line(known, Case(ADULT, name), [f"*{name}*", "", ""], ""))
+    for method in known.methods():
+        for delta in DELTAS:
+            for kind in ROWS:
+                case = Case(ADULT, method, "1", delta, kind)
+                reason = known.refusal(case)
+                if reason is None and not known.runs(case):
+                    continue
+                mark = "" if reason is None else f" [{_place(reasons, reason)}]"
+                rows.append(_line(known, case, [method, delta, kind], mark))
+    notes = [f"[{place}] {reason}" for reason, place in reasons.items()]
+    return "\n\n".join([f"{COMPARED}\n\n{table(head, rows)}", *notes])
+
+
+def _line(known: Records, case: Case, start: list[str], mark: str) -> list[str]:
+    runs = str(len(known.runs(case)) or DASH) + mark
+    scores = [number(score, known.mean(case, score)) for score in (*UTILITY, "cpu_s")]
+    return [*start, runs, *scores]
+
+
+def _place(reasons: dict[str, int], reason: str) -> int:
+    return reasons.setdefault(reason, len(reasons) + 1)
+
+
+def _costs(known: Records) -> str:
+    """Time and memory of every method on one table, and of the goals on the others."""
+    head = ("method", "table", "ε, δ", "CPU s", "largest", "wall s", "peak MB", "extra CPU s, cold")
+    cases = [Case(ADULT, m, "1", delta, "public") for m in known.methods() for delta in DELTAS]
+    cases += [goal.case for goal in GOALS]
+    rows = [
+        _cost(known, case, known.runs(case)) for case in dict.fromkeys(cases) if known.runs(case)
+    ]
+    return f"{COSTS}\n\n{table(head, rows)}"
+
+
+def _cost(known: Records, case: Case, runs: list[Record]) -> list[str]:
+    def largest(score: str) -> float:
+        return float(max(one[score] for one in runs))
+
+    return [
+        case.method,
+        case.table,
+        f"{case.epsilon}, {case.delta}",
+        number("cpu_s", known.mean(case, "cpu_s")),
+        number("cpu_s", largest("cpu_s")),
+        number("cpu_s", known.mean(case, "wall_s")),
+        number("peak_mb", largest("peak_mb")),
+        number("cpu_s", known.cold_extra(case)),
+    ]
+
+
+def _references(known: Records) -> str:
+    """What there is to compare with on each table."""
+    head = ("table", "what", "runs", *(SCORES[score] for score in UTILITY))
+    rows = []
+    for name in TABLES:
+        for method in REFERENCES:
+            case = Case(name, method)
+            scores = [number(score, known.mean(case, score)) for score in UTILITY]
+            rows.append([name, method, str(len(known.runs(case))), *scores])
+    return f"{WITHOUT}\n\n{table(head, rows)}"
+
+
+COMPARED = (
+    "All that are private as they are, with their default options, on coded Adult (48,842 rows, 14 "
+    "columns) at ε = 1. With δ = 0 the guarantee is pure; with public rows, neighbours differ by "
+    "one record replaced, which takes up to twice the noise, with private rows by one added or "
+    "removed, and a twentieth of the budget buys their number."
+)
+COSTS = (
+    "Processor seconds of the synthesis alone, with compiled kernels in the cache: coding the rows "
+    "is included, imports are not. The peak is that of the whole process, libraries and rows "
+    "included. The last column is what the whole process takes more where the cache is empty, as "
+    "in the first run after an installation. Public rows."
+)
+WITHOUT = (
+    "Neither is private. Rows drawn again with replacement show the error of sampling, the best "
+    "that could be hoped for; their AUC and accuracy are those of a model that learned from four "
+    "fifths of the real rows. Shuffled columns are exact and independent."
+)
+WHAT_WAS_DONE = """\
+* **tv1, tv2, tv3**: mean total variation distance between the real and the synthetic tables of \
+one column, of all pairs, and of 64 triples of columns, the same ones for all. On loans_coded, \
+tables of more than 60,000 cells are left out.
+* **SPECKS**: Kolmogorov-Smirnov distance of propensity scores (Bowen & Liu, 2020), by logistic \
+regression on main effects (lr) and by a tree of depth 5 (cart).
+* **pMSE ratio**: of the logistic propensity scores, over its expectation for rows drawn from the \
+real ones with replacement (Snoke et al., 2018).
+* **AUC, accuracy**: gradient boosting learns income>50K (adult_coded) or the decile of income \
+(nist_acs_national2019, one class against the rest) from the synthetic rows and predicts a fifth \
+of the real ones, which the synthesizer has seen.
+* **Schemas**: levels and bounds are those of the tables' codebooks. Ordered columns are declared \
+so; codes for missing values, and for questions that do not apply, too. No structural zeros.
+* loans_coded and msnbc have no column to predict, and are not scored by propensities."""

@@ -1,0 +1,226 @@
+"""Rounds of choosing a marginal, measuring it and fitting the model again.
+
+In each round the exponential mechanism picks the candidate whose table is farthest from the
+model, less what noise alone would put into it; its table is bought, and the model fitted to all
+tables so far. A round that changed the model by no more than noise makes the next ones dearer:
+noise is halved. The last round takes all that is left.
+
+* **Public**: candidates, their weights, the largest model, costs.
+* The size limit is a rule on released facts (the columns measured so far), walked inside
+  `gate.choose_columns`; it grows with the share of the budget that is spent.
+* Costs follow from released values and are refused beyond what is left: a privacy filter
+  (`understudy.privacy.ledger`).
+* Estimates are exact inside the model's cliques, and counted in records drawn from the model
+  elsewhere. Both are functions of released values, so the score's sensitivity is as stated.
+
+Source: McKenna, Mullins, Sheldon & Miklau (2022), "AIM", PVLDB 15(11), algorithm 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.methods.noted import Noted
+from understudy.methods.workload import Workload
+from understudy.models.max_entropy import MaxEntropy
+from understudy.models.table_counts import table_counts
+from understudy.models.triangulation import Growth
+from understudy.privacy.budget import Accounting
+from understudy.privacy.calibration import LawName, calibrate
+from understudy.privacy.gate import Gate
+from understudy.privacy.model_distance import DistanceFromModel
+
+_DRAWN = (50_000, 200_000)
+"""Fewest and most records that are drawn from the model to score candidates."""
+
+Fit = Callable[[Sequence[Noted], MaxEntropy | None], MaxEntropy]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How rounds spend.
+
+    Attributes:
+        first: cost of the first round.
+        measured: share of a round's cost that buys the table; the rest buys the choice.
+        model_cells: most cells of the model, once all is spent.
+        law: noise of the tables.
+    """
+
+    first: Fraction
+    measured: Fraction
+    model_cells: float
+    law: LawName
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round, as far as it is planned before it is paid.
+
+    Attributes:
+        choice: cost of the choice.
+        table: cost of the table.
+        distance: what noise alone puts into the L1 distance of a table, per cell, in records.
+    """
+
+    choice: Fraction
+    table: Fraction
+    distance: float
+
+    @property
+    def cost(self) -> Fraction:
+        """Of both steps."""
+        return self.choice + self.table
+
+
+def run_rounds(
+    gate: Gate,
+    known: Sequence[Noted],
+    workload: Workload,
+    *,
+    spend: Fraction,
+    spent: Fraction,
+    pace: Pace,
+    fit: Fit,
+) -> list[Noted]:
+    """Buy tables until the budget is spent, or somebody asks to stop.
+
+    Args:
+        gate: in whose columns candidates are named.
+        known: tables measured before.
+        workload: candidates and their weights.
+        spend: what the rounds may spend.
+        spent: what was spent on the tables known before.
+        pace: how to spend it.
+        fit: fits a model to tables, starting from an earlier one.
+
+    Returns:
+        All tables, those known before first.
+    """
+    noted, left, cost = list(known), spend, min(pace.first, spend)
+    n_rows = max(float(gate.n_rows.value), 1.0)
+    model = fit(noted, None)
+    while left > 0 and not gate.stopping:
+        cost, listed = _affordable(gate, workload, cost, left, n_rows, pace)
+        this = _round(gate, cost, pace)
+        left -= this.cost
+        before = _estimates(model, gate, listed, n_rows)
+        limit = pace.model_cells * float(1 - left / (spend + spent))
+        winner = _choose(gate, noted, listed, before, this, limit)
+        (released,) = gate.count([winner], spend=this.table, law=pace.law)
+        noted.append(Noted.of(released))
+        model = fit(noted, model)
+        noise = mean_size(pace.law, released.noise.stddev) * _cells(gate, winner)
+        if _moved(model, gate, winner, listed, before) <= noise:
+            cost *= _faster(gate.budget.accounting)
+    return noted
+
+
+def _affordable(
+    gate: Gate, workload: Workload, cost: Fraction, left: Fraction, n_rows: float, pace: Pace
+) -> tuple[Fraction, Workload]:
+    """The cost of the next round, and the candidates that could gain by it.
+
+    The noise in a table of more than 2n/E|noise| cells is larger than any distance can be. Where
+    only single columns are left at this cost, a dearer round is taken at once.
+    """
+    faster = _faster(gate.budget.accounting)
+    while True:
+        if left < 2 * cost:
+            cost = left
+        most = 2 * n_rows / _round(gate, cost, pace).distance
+        listed = workload.within(gate.schema, min(most, pace.model_cells))
+        if cost == left or any(len(one) > 1 for one in listed.candidates):
+            return cost, listed
+        cost *= faster
+
+
+def _faster(accounting: Accounting) -> int:
+    """By how much the cost of a round grows when its noise is halved."""
+    return 2 if accounting == "pure" else 4
+
+
+def _round(gate: Gate, cost: Fraction, pace: Pace) -> Round:
+    table = cost * pace.measured
+    law = calibrate(
+        pace.law, spend=table, accounting=gate.budget.accounting, neighbours=gate.neighbours
+    )
+    return Round(cost - table, table, max(mean_size(pace.law, law.stddev), 1e-12))
+
+
+def mean_size(law: LawName, stddev: float) -> float:
+    """E|noise|: √(2/π) of the deviation of a Gaussian, √½ of that of a Laplace law."""
+    return stddev * (math.sqrt(2 / math.pi) if law == "gaussian" else math.sqrt(0.5))
+
+
+def _choose(
+    gate: Gate,
+    noted: Sequence[Noted],
+    listed: Workload,
+    estimates: NDArray[np.float32],
+    this: Round,
+    limit: float,
+) -> tuple[str, ...]:
+    """The candidate that the exponential mechanism picks among those that fit into the model."""
+    place = {name: j for j, name in enumerate(gate.schema.names)}
+    cliques = [tuple(place[name] for name in one.table.columns) for one in noted]
+    growth = Growth(gate.schema.sizes, cliques)
+    cells = np.array([_cells(gate, one) for one in listed.candidates], dtype=np.float64)
+    score = DistanceFromModel(
+        gate.schema, listed.candidates, estimates, listed.weights, this.distance * cells
+    )
+
+    def fits(columns: tuple[str, ...]) -> bool:
+        together = tuple(place[name] for name in columns)
+        return len(columns) == 1 or growth.cells_with(together) <= limit
+
+    chosen = gate.choose_columns(listed.candidates, score, spend=this.choice, feasible=fits)
+    return chosen.value.columns
+
+
+def _estimates(
+    model: MaxEntropy, gate: Gate, listed: Workload, n_rows: float
+) -> NDArray[np.float32]:
+    """The model's count of every cell of every candidate."""
+    place = {name: j for j, name in enumerate(gate.schema.names)}
+    tables = [tuple(place[name] for name in one) for one in listed.candidates]
+    n_drawn = int(min(max(2 * n_rows, _DRAWN[0]), _DRAWN[1]))
+    # A fixed seed: what is drawn here is a function of released values and nothing else.
+    drawn = model.draw(n_drawn, np.random.default_rng(0))
+    found = table_counts(drawn, gate.schema.sizes, tables, weight=n_rows / n_drawn)
+    start = 0
+    for table in tables:
+        size = math.prod(gate.schema.sizes[j] for j in table)
+        if model.tree.covering(table) is not None:
+            found[start : start + size] = model.marginal(table).reshape(-1)
+        start += size
+    return found
+
+
+def _moved(
+    model: MaxEntropy,
+    gate: Gate,
+    winner: tuple[str, ...],
+    listed: Workload,
+    before: NDArray[np.float32],
+) -> float:
+    """By how many records, in L1, the model of the measured table changed."""
+    start = 0
+    for one in listed.candidates:
+        if one == winner:
+            break
+        start += _cells(gate, one)
+    place = [gate.schema.names.index(name) for name in winner]
+    after = model.marginal(tuple(place)).reshape(-1)
+    return float(np.abs(after - before[start : start + after.size]).sum())
+
+
+def _cells(gate: Gate, columns: Sequence[str]) -> int:
+    names, sizes = gate.schema.names, gate.schema.sizes
+    return math.prod(sizes[names.index(name)] for name in columns)

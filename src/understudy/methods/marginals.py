@@ -1,0 +1,147 @@
+"""Adaptive marginals on merged states: AIM, improved where measurements said so.
+
+1. A noisy table of each column at `one_way_share` of the budget, more of it for columns of many
+   states: ∝ states^(2/3), which minimises the summed L1 error.
+2. States are merged by these tables: rare levels into one group, ordered values and numbers into
+   runs of about equal mass. Tables of several columns are measured over groups.
+3. Rounds as in AIM (`methods.adaptive`), fewer and dearer ones at first.
+4. The model of greatest entropy that fits all tables, regularised in proportion to the noise
+   (`models.max_entropy`). Within a group, states have the shape of their one-way table, shrunk
+   towards a smooth one as far as noise makes it doubtful; numbers are drawn within fine bins by a
+   density that keeps means and quantiles.
+
+* **Public**: the schema with its bins and structural zeros, the options. States that differ in a
+  structural zero, spikes and codes of absence are never merged with other values.
+* **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
+  with geometric noise otherwise; **add/remove and replace**. Merging states is a map from record
+  to record and leaves every sensitivity as it is; the score is not monotone and is charged as such
+  (`understudy.privacy.model_distance`).
+* **Costs** one count of the rows for each part of the workload, then seconds of fitting; it grows
+  with rows and with cells of the model, not with the domain.
+* **Choose it** for most tables: it is what `auto` takes beyond a handful of cells. **Do not**
+  choose it where a full table of few cells is wanted (`laplace`).
+
+Sources: McKenna, Mullins, Sheldon & Miklau (2022), PVLDB 15(11), for the rounds; McKenna, Miklau &
+Sheldon (2021), J. Privacy and Confidentiality 11(3), for merged states; James & Stein (1961).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from understudy.methods.adaptive import Pace, run_rounds
+from understudy.methods.base import Facts, Method, Names, PlannedTable, planned_rounds
+from understudy.methods.fine_bins import fine_bins
+from understudy.methods.grouping import coarse_groups
+from understudy.methods.marginal_method import MarginalMethod, fit_of
+from understudy.methods.noted import Merged, Noted
+from understudy.methods.workload import Workload
+from understudy.models import Model
+from understudy.models.max_entropy import MaxEntropy
+from understudy.privacy.budget import Budget, exact
+from understudy.privacy.gate import Gate
+from understudy.schema import Schema
+
+_STEPS = 12
+"""Steps of the fit between two rounds; the last fit runs until it has converged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marginals(MarginalMethod):
+    """Configuration.
+
+    Attributes:
+        degree: the workload is all marginals of so many columns; 3, or 2 for more than 25 columns,
+            by default.
+        target: only those that have this column.
+        workload: marginals instead, "age & job" or with a weight "age & job: 2.5".
+        bins: runs that ordered columns are merged into; 16, or 32 from ε = 5 on, by default.
+        one_way_share: share of the budget for one-way tables.
+        measured_share: part of a round's cost that buys the table; the rest buys the choice.
+        rounds_per_column: rounds that the rest is divided into at first, for each column; 3, or 1
+            where δ = 0, by default.
+    """
+
+    rounds: ClassVar[bool] = True
+    facts: ClassVar[Facts] = Facts(
+        name="marginals",
+        title="adaptive marginals on merged states",
+        paper="after McKenna, Mullins, Sheldon & Miklau (2022)",
+        guarantee="pure ε, or (ε, δ); add/remove and replace",
+        data="any columns, up to about a hundred",
+        cost="rows × marginals of three columns",
+        cost_class="slow",
+    )
+
+    degree: Annotated[int, Field(ge=1)] | None = None
+    target: str = ""
+    workload: Names = ()
+    bins: Annotated[int, Field(ge=2)] | None = None
+    one_way_share: Annotated[float, Field(gt=0, lt=1)] = 0.4
+    measured_share: Annotated[float, Field(gt=0, lt=1)] = 0.9
+    rounds_per_column: Annotated[float, Field(gt=0)] | None = None
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """One-way tables, and rounds that follow from what is measured."""
+        schema = schema.with_bins(fine_bins(schema))
+        self._workload(schema)
+        bought = self._one_way_spend(schema, spend)
+        one_ways = self._planned_one_ways(schema, bought, budget, 2 / 3)
+        if bought == spend:
+            return tuple(one_ways)
+        return (*one_ways, planned_rounds(schema, spend - bought, budget, self._cells))
+
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+        """Fine bins for numbers whose bins are the default ones."""
+        return self, gate.rebinned(fine_bins(gate.schema))
+
+    def fit(self, gate: Gate, spend: Fraction) -> Model:
+        """Measure the columns, merge states, measure what the model gets wrong."""
+        gate.require(spend)
+        schema, n_rows = gate.schema, gate.n_rows.value
+        bought = self._one_way_spend(schema, spend)
+        known = self._one_ways(gate, bought, 2 / 3)
+        merged = Merged(schema, coarse_groups(schema, known, self._bins(gate.budget)))
+        view = gate.grouped(merged.groups)
+
+        def fit(noted: Sequence[Noted], warm: MaxEntropy | None) -> MaxEntropy:
+            return fit_of(merged, noted, n_rows, warm=warm, steps=_STEPS)
+
+        noted = run_rounds(
+            view,
+            known,
+            self._workload(view.schema),
+            spend=spend - bought,
+            spent=bought,
+            pace=self._pace(view, spend - bought),
+            fit=fit,
+        )
+        return self._model(schema, noted, n_rows)
+
+    def _pace(self, view: Gate, spend: Fraction) -> Pace:
+        pure = view.budget.accounting == "pure"
+        per_column = (
+            exact(self.rounds_per_column) if self.rounds_per_column else Fraction(1 if pure else 4)
+        )
+        measured = exact(self.measured_share)
+        return Pace(
+            first=spend / (per_column * len(view.schema.names)),
+            measured=measured,
+            model_cells=self._cells,
+            law=self._law(view.budget),
+        )
+
+    def _one_way_spend(self, schema: Schema, spend: Fraction) -> Fraction:
+        """All of it where there is nothing but one column."""
+        return spend * exact(self.one_way_share) if len(schema.names) > 1 else spend
+
+    def _bins(self, budget: Budget) -> int:
+        return self.bins or (16 if budget.epsilon < 5 else 32)
+
+    def _workload(self, schema: Schema) -> Workload:
+        return Workload.of(schema, degree=self.degree, target=self.target, entries=self.workload)

@@ -1,0 +1,97 @@
+"""Whoever has the folder of a release can make anew the model that its sets were drawn from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.methods import METHODS, restorable
+from understudy.methods.known_network import KnownNetwork
+from understudy.replication import model_of, request_again
+
+
+def drawn(model, n=400):
+    sample = model.sample(n, np.random.default_rng(7))
+    return [states.tolist() for states in sample.states], {
+        name: repr(values.tolist()) for name, values in sample.values.items()
+    }
+
+
+@pytest.fixture
+def fitted(monkeypatch):
+    """Models in the order in which methods of any kind fit them."""
+    found = []
+
+    def watch(kind):
+        fit = kind.fit
+
+        def fit_and_keep(self, gate, spend):
+            model = fit(self, gate, spend)
+            if not found or model is not found[-1]:  # as fits that call that of their parent do
+                found.append(model)
+            return model
+
+        monkeypatch.setattr(kind, "fit", fit_and_keep)
+
+    for kind in (*METHODS.values(), KnownNetwork):
+        watch(kind)
+    return found
+
+
+def test_the_restored_model_is_the_one_that_sets_were_drawn_from(
+    restorable, some, fitted, tmp_path
+):
+    release = restorable.release(some(40), "2")
+    model = model_of(us.Release.load(release.save(tmp_path / "release")), 1)
+    if model is None:
+        assert restorable.forms != {"dense"}  # not every cell is released
+    else:
+        assert drawn(model) == drawn(fitted[-1])
+
+
+def test_a_method_without_a_released_model_has_none(default, some):
+    if default.method not in restorable():
+        assert model_of(default.release(some(20)), 1) is None
+
+
+def test_split_sets_are_drawn_from_all_of_their_fits_together(divided, some, fitted):
+    release = divided.release(some(40), "2")
+    model = model_of(release, divided.sets)
+    if model is None:
+        assert divided.forms != {"dense"}
+        return
+    assert len(fitted) == divided.sets
+    rng = np.random.default_rng(7)
+    parts = [one.sample(n, rng).states for one, n in zip(fitted, (14, 13, 13), strict=True)]
+    expected = [np.concatenate(column).tolist() for column in zip(*parts, strict=True)]
+    assert drawn(model, 40)[0] == expected
+
+
+def test_a_request_is_read_back_from_a_release(default, some, tmp_path):
+    if default.method not in restorable():
+        return
+    release = default.release(some(20))
+    again = request_again(us.Release.load(release.save(tmp_path / "release")))
+    manifest = release.manifest
+    known = manifest.method, manifest.sets, manifest.options
+    assert (again.name, again.sets, again.options) == known
+    paid = sum(cost(entry) for entry in manifest.ledger)
+    asked = again.rows_spend + again.setup_spend + again.fits * again.fit_spend
+    assert paid == pytest.approx(float(asked))
+    assert bool(again.rows_spend) == (default.rows == "private")
+
+
+def cost(entry):
+    return next(
+        float(entry[unit]) for unit in ("epsilon", "rho", "half_mu_squared") if unit in entry
+    )
+
+
+def test_a_release_that_does_not_say_how_rows_were_bought_is_read(default, some):
+    """As those of earlier versions: the usual share is taken."""
+    if default.method not in restorable():
+        return
+    release = default.release(some(20))
+    old = replace(release, manifest=replace(release.manifest, rows_share=None))
+    assert request_again(old).rows_spend == request_again(release).rows_spend

@@ -1,0 +1,471 @@
+"""A killed run leaves no release, only a checkpoint; `--resume` makes the release of it.
+
+Real processes are killed here (SIGKILL) and interrupted (SIGINT); which write they die at is played
+through more thoroughly in `tests/privacy/test_journal.py`.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from understudy import terminal
+from understudy.engine import Table
+from understudy.errors import CheckpointError, MethodError
+from understudy.methods import METHODS as TABLE
+from understudy.methods.independent import Independent
+from understudy.methods.interruption import NOTICE
+from understudy.models import ProductModel
+from understudy.privacy import journal as journals
+from understudy.privacy.recording import LOST
+
+SCHEMA = us.Schema.loads("""
+row_limit = 500
+[columns.city]
+kind = "categorical"
+levels = ["Aa", "Bb", "Cc"]
+source = "codebook"
+reviewed = true
+[columns.works]
+kind = "boolean"
+source = "codebook"
+reviewed = true
+[columns.age]
+kind = "integer"
+lower = 0
+upper = 99
+bins = 5
+source = "law"
+reviewed = true
+""")
+METHODS = [
+    ("laplace", {}, "0"),
+    ("independent", {"sets": "split"}, "0"),
+    ("independent", {}, "1e-6"),
+    ("privbayes", {"sets": "split"}, "0"),
+]
+
+
+def people(n=80):
+    rng = np.random.default_rng(1)
+    return pl.DataFrame(
+        {
+            "city": rng.choice(["Aa", "Bb", "Cc", "??"], n),
+            "works": rng.random(n) < 0.4,
+            "age": rng.integers(0, 100, n),
+        }
+    )
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@pytest.fixture
+def dying(monkeypatch):
+    """`dying(k)`: the process dies when the k-th record has reached the disk."""
+    sync = os.fsync
+    left = [-1]
+
+    def synced(file):
+        sync(file)
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+
+    monkeypatch.setattr(journals.os, "fsync", synced)
+    monkeypatch.setattr(journals, "_sync_folder", lambda _: None)
+    return lambda k: left.__setitem__(0, k)
+
+
+def synthesize(folder, method, options, delta, **more):
+    return us.synthesize(
+        people(),
+        SCHEMA,
+        epsilon=2,
+        delta=delta,
+        method=method,
+        options=options,
+        sets=2,
+        checkpoint=folder,
+        **more,
+    )
+
+
+def spent(release):
+    entries = release.manifest.ledger
+    return sum(
+        Fraction(value) for one in entries for name, value in one.items() if name.endswith("_exact")
+    )
+
+
+def content(release):
+    measured = [(m.codes.tolist(), m.counts.tolist(), m.outside) for m in release.measurements]
+    return [table.rows() for table in release.tables], measured, release.manifest.to_json()
+
+
+# --- in Python --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "options", "delta"), METHODS, ids=str)
+def test_a_run_that_dies_anywhere_is_continued_to_a_release(
+    tmp_path, dying, method, options, delta
+):
+    """With its noise from a seed, a run that lost nothing ends as if it had never died."""
+    folder = tmp_path / "checkpoint"
+    undisturbed = synthesize(None, method, options, delta, insecure_noise_seed=3)
+    assert content(synthesize(folder, method, options, delta, insecure_noise_seed=3)) == content(
+        undisturbed
+    )
+    assert not folder.exists()
+    n_charges, same = len(undisturbed.manifest.ledger), 0
+    for k in range(1, 100):
+        dying(k)
+        try:
+            synthesize(folder, method, options, delta, insecure_noise_seed=3)
+            break
+        except Killed:
+            dying(-1)
+        records = (folder / journals.FILE).read_text(encoding="utf-8").splitlines()[1:]
+        charged = [record for record in records if '"kind":"charge"' in record]
+        if len(charged) == n_charges and charged[-1] == records[-1]:
+            with pytest.raises(CheckpointError, match="nothing is left"):
+                synthesize(folder, method, options, delta, insecure_noise_seed=3)
+            shutil.rmtree(folder)
+            continue
+        release = synthesize(folder, method, options, delta, insecure_noise_seed=3)
+        assert not folder.exists()
+        lost = [one for one in release.manifest.ledger if one["noise"] == LOST]
+        assert len(release.manifest.ledger) == n_charges + len(lost)
+        assert bool(lost) == ('"kind":"charge"' in records[-1])
+        assert spent(release) <= Fraction(undisturbed.manifest.budget["amount"])
+        assert len(release.tables) == 2
+        assert len(release.measurements) == len(undisturbed.measurements)
+        if not lost:
+            assert content(release) == content(undisturbed)
+            same += 1
+    assert k > 2
+    assert same
+
+
+def test_a_secure_run_is_continued_with_fresh_noise_and_the_same_answers(tmp_path, dying):
+    folder = tmp_path / "checkpoint"
+    dying(4)  # the number of rows and its answer, then two of three tables
+    with pytest.raises(Killed):
+        synthesize(folder, "independent", {}, "0", seed=5)
+    dying(-1)
+    kept = (folder / journals.FILE).read_text(encoding="utf-8")
+    release = synthesize(folder, "independent", {}, "0", seed=5)
+    assert release.guarantee.kind == "pure"
+    assert release.manifest.sampling_seed == 5
+    ledger = release.manifest.ledger
+    assert [one["noise"] == LOST for one in ledger] == [False, True, True, False, False, False]
+    # Lost: 2 of 3 equal shares of what the rows left. A third is left for all three.
+    share = Fraction(19, 10) / 3
+    costs = [Fraction(one["epsilon_exact"]) for one in ledger[1:]]
+    assert costs == [share, share, share / 3, share / 3, share / 3]
+    rows = re.search(r'"int|"content":\{"value":(\d+)', kept).group(1)
+    assert release.manifest.n_rows == int(rows)
+    assert all(table.height == int(rows) for table in release.tables)
+
+
+def test_a_lost_number_of_rows_is_bought_again_for_what_the_manifest_says(tmp_path, dying):
+    folder = tmp_path / "checkpoint"
+    dying(1)
+    with pytest.raises(Killed):
+        synthesize(folder, "laplace", {}, "0")
+    dying(-1)
+    manifest = synthesize(folder, "laplace", {}, "0").manifest
+    paid = Fraction(1, 10) * Fraction(19, 20)
+    assert [Fraction(one["epsilon_exact"]) for one in manifest.ledger[:2]] == [
+        Fraction(1, 10),
+        paid,
+    ]
+    assert "ε = 0.095 " in manifest.rows_obtained
+    assert manifest.ledger[1]["noise"] in manifest.rows_obtained
+
+
+def test_the_release_is_complete_before_the_checkpoint_goes(tmp_path):
+    folder = tmp_path / "checkpoint"
+    release = synthesize(folder, "laplace", {}, "0", seed=1, keep_checkpoint=True)
+    again = synthesize(folder, "laplace", {}, "0", seed=1, keep_checkpoint=True)
+    assert content(again)[1:] == content(release)[1:]
+    assert [sorted(one.rows()) for one in again.tables] == [
+        sorted(one.rows()) for one in release.tables
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"epsilon": 3}, "epsilon"),
+        ({"sets": 3}, "sets"),
+        ({"seed": 2}, "seeds"),
+        ({"method": "independent"}, "method, options"),
+        ({"rows_share": 0.1}, "rows_share"),
+        ({"schema": SCHEMA.model_copy(update={"row_limit": 400})}, "schema"),
+    ],
+    ids=lambda one: str(list(one)) if isinstance(one, dict) else "",
+)
+def test_another_request_is_refused_by_what_differs(tmp_path, change, words):
+    asked = {"schema": SCHEMA, "epsilon": 2, "method": "laplace", "sets": 2, "seed": 1}
+    keep = {"checkpoint": tmp_path, "keep_checkpoint": True}
+    us.synthesize(people(), **asked, **keep)
+    before = (tmp_path / journals.FILE).read_bytes()
+    with pytest.raises(CheckpointError, match=f"another request: {words} differ"):
+        us.synthesize(people(), **asked | change, **keep)
+    assert (tmp_path / journals.FILE).read_bytes() == before
+
+
+class Unreadable:
+    """Data that must not be looked at."""
+
+
+@pytest.mark.parametrize(
+    ("method", "options"), [("laplace", {"form": "lazy"}), ("modips", {}), ("steps", {})]
+)
+def test_a_method_that_cannot_be_continued_is_refused_before_rows_are_read(
+    tmp_path, method, options
+):
+    with pytest.raises(MethodError, match="leave checkpoint out"):
+        us.synthesize(
+            Unreadable(),
+            SCHEMA,
+            epsilon=1,
+            method=method,
+            options=options,
+            checkpoint=tmp_path / "checkpoint",
+        )
+    assert not (tmp_path / "checkpoint").exists()
+
+
+def test_progress_says_how_much_is_spent(tmp_path, dying):
+    told = []
+    dying(4)
+    with pytest.raises(Killed):
+        synthesize(tmp_path, "independent", {}, "0")
+    dying(-1)
+    synthesize(tmp_path, "independent", {}, "0", progress=lambda *one: told.append(one))
+    spending = [one for one in told if one[0].startswith("Measuring")]
+    assert spending[0] == ("Measuring with noise, 5 % of ε spent", 5, 100)
+    assert spending[-1] == ("Measuring with noise, 100 % of ε spent", 100, 100)
+    shares = [done for _, done, _ in spending]
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 4
+    assert all(f", {done} %" in stage for stage, done, _ in spending)
+
+
+def test_a_bar_whose_words_change_stays_one_bar(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    with terminal.progress(quiet=False) as tell:
+        for k in (0, 40, 100):
+            tell(f"Measuring with noise, {k} % of ε spent", k, 100)
+    last = capsys.readouterr().err.split("\r")[-1]
+    assert last.count("Measuring") <= 1
+
+
+# --- rounds and Ctrl-C ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounds(Independent):
+    """One-way tables once more in each round; presses Ctrl-C itself, at the rounds in `pressed`."""
+
+    rounds: ClassVar[bool] = True
+    pressed: tuple[int, ...] = ()
+    most: int = 6
+
+    def fit(self, gate, spend):
+        names, share = gate.schema.names, spend / self.most
+        for k in range(self.most):
+            if k and gate.stopping:
+                break
+            tables = gate.count([(name,) for name in names], spend=share, law="geometric")
+            for _ in range(self.pressed.count(k)):
+                os.kill(os.getpid(), signal.SIGINT)
+        return ProductModel(gate.schema.domain, tuple(table.value.counts for table in tables))
+
+
+@pytest.fixture
+def rounds(monkeypatch):
+    monkeypatch.setitem(TABLE, "rounds", Rounds)
+
+
+def in_rounds(folder=None, told=None, **options):
+    return us.synthesize(
+        people(),
+        SCHEMA,
+        epsilon=2,
+        method="rounds",
+        options=options,
+        checkpoint=folder,
+        progress=None if told is None else lambda *one: told.append(one),
+    )
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_ctrl_c_ends_the_rounds_with_a_complete_release(rounds, tmp_path, kept):
+    told = []
+    before = signal.getsignal(signal.SIGINT)
+    release = in_rounds(tmp_path / "checkpoint" if kept else None, told, pressed=(2,))
+    assert signal.getsignal(signal.SIGINT) is before
+    assert (NOTICE, 0, 1) in told
+    assert release.manifest.ended_early
+    assert len(release.measurements) == 3 * 3
+    assert spent(release) == Fraction(1, 10) + Fraction(19, 10) / 2
+    assert release.guarantee.epsilon == 2
+    loaded = us.Release.load(release.save(tmp_path / "out"))
+    assert loaded.manifest.ended_early
+    assert not in_rounds().manifest.ended_early
+
+
+def test_the_second_ctrl_c_aborts_and_the_checkpoint_goes_on(rounds, tmp_path, monkeypatch):
+    before = signal.getsignal(signal.SIGINT)
+    folder = tmp_path / "checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        in_rounds(folder, pressed=(2, 2))
+    assert signal.getsignal(signal.SIGINT) is before
+    kept = (folder / journals.FILE).read_bytes()
+    assert kept.count(b'"kind":"charge"') == 1 + 3 * 3
+    monkeypatch.setattr(os, "kill", lambda *_: None)
+    release = in_rounds(folder, pressed=(2, 2))
+    assert not release.manifest.ended_early
+    assert len(release.measurements) == 6 * 3
+    assert spent(release) == 2
+
+
+def test_without_rounds_ctrl_c_aborts_at_once(rounds, tmp_path, monkeypatch):
+    monkeypatch.setattr(Rounds, "rounds", False)
+    with pytest.raises(KeyboardInterrupt):
+        in_rounds(tmp_path / "checkpoint", pressed=(2,))
+    assert journals.is_checkpoint(tmp_path / "checkpoint")
+
+
+def test_a_handler_of_the_program_is_left_alone(rounds):
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    try:
+        assert not in_rounds(pressed=(2,)).manifest.ended_early
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [1]
+
+
+# --- on the command line ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people().write_csv("people.csv")
+    SCHEMA.save("people.toml")
+    return tmp_path
+
+
+ASK = ["synthesize", "people.csv", "--schema", "people.toml", "--epsilon", "2", "--out", "release"]
+
+
+def test_a_checkpoint_stands_beside_the_release_until_it_is_written(understudy, place, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    rename = Path.rename
+    monkeypatch.setattr(Path, "rename", stopped)
+    result = understudy(*ASK)
+    assert result.code == 130
+    assert "no release was written" in result.err
+    assert "release.checkpoint" in result.err
+    assert not (place / "release").exists()
+    assert (place / "release.checkpoint" / journals.FILE).is_file()
+
+    monkeypatch.setattr(Path, "rename", rename)
+    refused = understudy(*ASK)
+    assert (refused.code, "go on with it by --resume" in refused.err) == (2, True)
+    another = understudy(*ASK, "--resume", "--sets", "3")
+    assert another.code == 2
+    assert "another request: sets differs" in another.err
+
+    monkeypatch.setattr(Table, "count", stopped)
+    made = understudy(*ASK, "--resume", "--quiet")
+    assert (made.code, made.out, made.err) == (0, "", "")
+    assert not (place / "release.checkpoint").exists()
+    assert us.Release.load("release").manifest.method == "laplace"
+    assert understudy(*ASK, "--resume").code == 2
+
+
+def test_a_failure_says_what_is_kept(understudy, place, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", full)
+    result = understudy(*ASK)
+    assert result.code == 2
+    assert "No space left on device" in result.err
+    assert "kept in 'release.checkpoint'; go on by --resume" in result.err
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [([], "no checkpoint 'release.checkpoint'"), (["--method", "steps"], "cannot be continued")],
+)
+def test_there_must_be_something_to_resume(understudy, place, more, words):
+    result = understudy(*ASK, "--resume", *more)
+    assert (result.code, result.out) == (2, "")
+    assert words in result.err
+    assert sorted(path.name for path in place.iterdir()) == ["people.csv", "people.toml"]
+
+
+def test_what_costs_nothing_leaves_no_checkpoint(understudy, place):
+    (place / "people.csv").write_text("city\nAa\n")
+    assert understudy(*ASK).code == 2
+    assert sorted(path.name for path in place.iterdir()) == ["people.csv", "people.toml"]
+
+
+DYING = """
+import os, signal, sys
+import understudy.privacy.journal as journals
+sync, left = os.fsync, [{writes}]
+def synced(file):
+    sync(file)
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+journals.os.fsync = synced
+journals._sync_folder = lambda _: None
+from understudy import cli
+sys.argv = ["understudy", *{arguments}]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("writes", [2, 3, 4])
+def test_a_killed_process_leaves_a_checkpoint_and_no_release(understudy, place, writes):
+    """2: the rows were answered. 3: a charge was lost. 4: all is there but the release."""
+    ask = [*ASK, "--method", "laplace", "--seed", "1"]
+    code = DYING.format(writes=writes, arguments=ask)
+    killed = subprocess.run([sys.executable, "-c", code], cwd=place, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not (place / "release").exists()
+    resumed = understudy(*ask, "--resume", "--json")
+    if writes == 3:
+        assert resumed.code == 2
+        assert "nothing is left of the budget" in resumed.err
+        return
+    assert resumed.code == 0
+    assert json.loads(resumed.out)["guarantee"]["epsilon"] == "2"
+    release = us.Release.load("release")
+    assert [one["epsilon_exact"] for one in release.manifest.ledger] == ["1/10", "19/10"]
+    assert not (place / "release.checkpoint").exists()
