@@ -42,8 +42,8 @@ class Plan:
         tables: what one fit measures.
         fits: how many fits there are.
         remarks: what else there is to know, in sentences.
-        memory_mb: memory beyond the rows, estimated from the number of cells, in megabytes.
-        seconds: time beyond reading the rows, estimated from the number of cells, in seconds.
+        memory_mb: memory beyond the rows, in megabytes; an estimate (`understudy.methods.effort`).
+        seconds: time beyond reading the rows, in seconds; an estimate.
     """
 
     method: str
@@ -188,7 +188,9 @@ def request_of(
     share = exact(rows_share, "rows_share")
     if not 0 < share < 1:
         raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
-    name, reason = choose(schema) if method == "auto" else (method, "")
+    stated = Budget.of(epsilon, delta)
+    automatic = method == "auto"
+    name, reason = choose(schema, stated.epsilon, stated.delta) if automatic else (method, "")
     configured = configure(name, options or {})
     budget = budget_of(epsilon, delta, configured, schema)
     rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
@@ -231,7 +233,7 @@ def plan(
         rows_share=rows_share,
     )
     tables = request.tables()
-    written = sum(table.n_cells for table in tables if table.form == "dense") * request.fits
+    effort = request.method.effort(schema, tables, request.budget)
     return Plan(
         method=request.name,
         options=request.options,
@@ -245,7 +247,6 @@ def plan(
         tables=tables,
         fits=request.fits,
         remarks=request.method.remarks(schema),
-        # benchmarks/dense.py and hierarchy.py: 10 to 40 million cells a second.
-        memory_mb=round(request.method.bytes_per_cell * written / request.fits / 1e6, 1),
-        seconds=round(written / 2e7, 2),
+        memory_mb=round(effort.memory_mb, 1),
+        seconds=round(request.fits * effort.seconds, 2),
     )

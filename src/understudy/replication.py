@@ -125,9 +125,8 @@ def request_again(release: Release) -> Request:
     """
     manifest = release.manifest
     budget = manifest.budget
-    require_restored(
-        None if manifest.method not in restorable() else 0, manifest.method, restorable()
-    )
+    if manifest.method not in restorable():
+        require_restored(None, manifest.method, restorable())
     return request_of(
         release.schema,
         method=manifest.method,

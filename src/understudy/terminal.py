@@ -163,7 +163,7 @@ def planned(plan: Plan) -> None:
     )
 
 
-_WITHOUT_MASS = ("filtered", "moments", "distribution", "choice", "nodes", "ranges")
+_WITHOUT_MASS = ("filtered", "moments", "distribution", "choice", "nodes", "ranges", "rounds")
 
 
 def _alike(rows: tuple[PlannedTable, ...]) -> list[tuple[PlannedTable, int]]:
@@ -187,13 +187,14 @@ def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ..
     mass = "–" if row.form in _WITHOUT_MASS else f"{row.noise_mass:,.3g}"
     measured = names if counted and names else row.query
     choice = row.form == "choice"
+    unknown = choice or row.form == "rounds"  # noise that what is measured decides
     return (
         escape(f"{times} × {measured}" if times > 1 else measured),
         form,
         "–" if choice else "up to " * row.chosen + cells,
         f"{times} × {float(row.share):.2%}" if times > 1 else f"{float(row.share):.2%}",
-        "–" if choice else f"{row.stddev:,.4g}",
-        "–" if choice else f"± {1.96 * row.stddev:,.4g}",
+        "–" if unknown else f"{row.stddev:,.4g}",
+        "–" if unknown else f"± {1.96 * row.stddev:,.4g}",
         mass,
     )
 

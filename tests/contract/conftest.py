@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.methods import METHODS, configure, restorable
+from understudy.methods import METHODS, PlannedTable, configure, restorable
 from understudy.planning import budget_of
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
@@ -47,6 +48,13 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"degree": 1, "score": "mi"},
         {"degree": 2, "law": "laplace"},
         {"network": "sex, age<-sex, job<-age, income<-age&job, moved, smokes<-moved"},
+    ],
+    "mst": [{}, {"law": "laplace"}],
+    "aim": [{}, {"law": "laplace", "degree": 2, "target": "job"}],
+    "marginals": [
+        {},
+        {"law": "laplace", "degree": 2, "bins": 2},
+        {"workload": "age & job: 2.5, sex & smokes", "target": "job"},
     ],
     "empirical-cdf": [
         {},
@@ -263,6 +271,24 @@ class Case:
         """What kinds of things are measured, once or in each fit."""
         plan = self.plan(10)
         return {table.form for table in plan.setup + plan.tables}
+
+    def by_plan(
+        self,
+        planned: Sequence[PlannedTable],
+        steps: Sequence[Any],
+        is_choice: Callable[[Any], bool],
+    ) -> list[list[Any]]:
+        """What was done for each planned table: one step, or any number of rounds of a choice and
+        a table each. A fit does not begin with a choice where it has rounds, so that their end can
+        be told."""
+        found, left = [], list(steps)
+        for table in planned:
+            rounds = len(list(takewhile(is_choice, left[::2])))
+            size = 2 * rounds if table.form == "rounds" else 1
+            found.append(left[:size])
+            left = left[size:]
+        assert not left
+        return found
 
     def release(self, rows: People, epsilon: str = "1", **more: Any) -> us.Release:
         schema = self.schema(len(rows))

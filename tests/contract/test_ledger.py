@@ -91,11 +91,38 @@ def test_what_was_spent_cannot_be_spent_again(counting):
     assert engine.asked == 1
 
 
+def is_choice(step):
+    return step["mechanism"] == "exponential mechanism"
+
+
+def require_rounds(case, table, steps, measured):
+    """At least one round, none larger than planned, none cheaper than the one before it, and all
+    that was planned for them is spent."""
+    assert steps
+    assert [one.kind for one in measured] == ["choice", "table"] * (len(steps) // 2)
+    choices, tables = steps[::2], steps[1::2]
+    assert all(is_choice(one) for one in choices)
+    assert not any(is_choice(one) for one in tables)
+    assert all(one["cells"] <= table.n_cells for one in tables)
+    assert [m.columns for m in measured[::2]] == [m.columns for m in measured[1::2]]
+    costs = [cost(step, case.budget()) for step in steps]
+    assert sum(costs) == table.share * case.budget().amount
+    assert costs[::2] == sorted(costs[::2])
+    assert costs[1::2] == sorted(costs[1::2])
+
+
 def test_the_plan_is_what_happens(case, some):
     plan, release = case.plan(20), case.release(some(20))
     steps = [step for step in release.manifest.ledger if step["query"] != "number of rows"]
     planned = plan.setup + plan.tables * plan.fits
-    assert len(steps) == len(planned)
+    measured = case.by_plan(planned, release.measurements, lambda one: one.kind == "choice")
+    done = list(zip(planned, case.by_plan(planned, steps, is_choice), measured, strict=True))
+    for table, some_steps, some_measured in done:
+        if table.form == "rounds":
+            require_rounds(case, table, some_steps, some_measured)
+    done = [one for one in done if one[0].form != "rounds"]
+    assert all(len(some_steps) == len(found) == 1 for _, some_steps, found in done)
+    planned, steps = [table for table, _, _ in done], [step for _, (step,), _ in done]
     for step, table in zip(steps, planned, strict=True):
         assert step["noise"] == table.noise
         if table.chosen:
@@ -105,7 +132,7 @@ def test_the_plan_is_what_happens(case, some):
     if case.configured.private:
         costs = [cost(step, plan.budget) for step in steps]
         assert costs == [table.share * plan.budget.amount for table in planned]
-    assert [(m.stddev, m.threshold) for m in release.measurements] == [
+    assert [(m.stddev, m.threshold) for _, _, (m,) in done] == [
         (table.stddev, table.threshold) for table in planned
     ]
     manifest = release.manifest
@@ -120,11 +147,29 @@ def test_private_rows_are_bought_once_and_public_ones_not_at_all(case, some):
     assert steps.count("number of rows") == (case.rows == "private")
 
 
-def metadata(release, chosen):
+def without_rounds(release, manifest):
+    """What is said of steps that choices have no say in: a choice, and the table that it decides
+    on, are left out, and counted by what all of them cost."""
+    steps = manifest["ledger"]
+    after = [False, *(is_choice(step) for step in steps[:-1])]
+    fixed = [not is_choice(step) and not chosen for step, chosen in zip(steps, after, strict=True)]
+    budget = next(unit for unit in steps[0] if unit.endswith("_exact"))
+    rest = sum(Fraction(s[budget]) for s, kept in zip(steps, fixed, strict=True) if not kept)
+    numbers = [step["query"] != "number of rows" for step in steps]
+    kept = [one for one, number in zip(fixed, numbers, strict=True) if number]
+    measured = [m for m, one in zip(release.measurements, kept, strict=True) if one]
+    ledger = [step for step, one in zip(steps, fixed, strict=True) if one]
+    ledger = [{k: v for k, v in one.items() if k != "number"} for one in ledger]
+    return manifest | {"ledger": ledger}, rest, [(m.columns, m.law, m.scale) for m in measured]
+
+
+def metadata(release, chosen, rounds=False):
     """All that is said about a release but what holds noise: the number of rows, the counts, and
     the prior weight of draws, which follows from that number. Where columns are chosen at random,
     also all that follows from this choice is left out."""
     manifest = {k: v for k, v in release.manifest.to_json().items() if k != "n_rows"}
+    if rounds:
+        return without_rounds(release, manifest), [table.schema for table in release.tables]
     if chosen:
         follows = {"query", "cells", "sensitivity"}
         steps = [{k: v for k, v in one.items() if k not in follows} for one in manifest["ledger"]]
@@ -147,4 +192,6 @@ def test_neighbouring_tables_have_the_same_ledger_and_metadata(case, some, stran
         table = table + some(1, seed=6)
     plan = case.plan(len(table))
     chosen = any(step.chosen for step in plan.setup + plan.tables)
-    assert metadata(case.release(table), chosen) == metadata(case.release(neighbour), chosen)
+    rounds = any(step.form == "rounds" for step in plan.tables)
+    said = [metadata(case.release(rows), chosen, rounds) for rows in (table, neighbour)]
+    assert said[0] == said[1]

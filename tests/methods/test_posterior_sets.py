@@ -150,6 +150,17 @@ def test_noise_that_outweighs_sampling_by_far_is_refused():
     assert not outweighs(replace(facts, redrawn=False), np.array([0.99]))
 
 
+def test_misplaced_records_count_for_more_where_noise_is_drawn_anew():
+    facts = replace(facts_of(release(epsilon=5), "ols", ["sex", "kids"]), n_rows=2_500)
+    for share, redrawn, name in (
+        (0.0024, True, "mi"),
+        (0.0026, True, "none"),
+        (0.0099, False, "partial"),
+        (0.0101, False, "none"),
+    ):
+        assert choose(replace(facts, distortion=share, redrawn=redrawn)).name == name
+
+
 def test_parameters_are_drawn_for_each_sample():
     class Fixed:
         def __init__(self, value):

@@ -107,10 +107,11 @@ def _check_request(sizes: Sequence[int], marginals: Sequence[tuple[int, ...]], c
 class _Incidence(NamedTuple):
     """Which sets hold which columns, in compressed rows, both ways round.
 
-    Set ``s`` has the columns ``members[member_start[s]:member_start[s + 1]]``; column ``c`` is in
-    the sets ``holders[holder_start[c]:holder_start[c + 1]]``.
+    Set ``s`` has ``arity[s]`` columns, ``members[member_start[s]:member_start[s + 1]]``; column
+    ``c`` is in the sets ``holders[holder_start[c]:holder_start[c + 1]]``.
     """
 
+    arity: NDArray[np.int64]
     member_start: NDArray[np.int64]
     members: NDArray[np.int64]
     holder_start: NDArray[np.int64]
@@ -124,6 +125,7 @@ def _incidence(sets: Sequence[tuple[int, ...]], n_columns: int) -> _Incidence:
     owner = np.repeat(np.arange(len(sets), dtype=np.int64), arity)
     degree = np.bincount(members, minlength=n_columns)
     return _Incidence(
+        arity=arity,
         member_start=np.concatenate(([0], np.cumsum(arity))).astype(np.int64),
         members=members,
         holder_start=np.concatenate(([0], np.cumsum(degree))).astype(np.int64),
@@ -148,7 +150,8 @@ def _assign(
     Returns:
         Table of each set, shape ``(n_sets,)``.
     """
-    table_of = np.full(len(cells), -1, dtype=np.int64)
+    table_of = np.empty(len(cells), dtype=np.int64)
+    table_of[:] = -1
     n_tables = 0
     for seed in range(len(cells)):
         if table_of[seed] >= 0:
@@ -195,18 +198,16 @@ def _grow(
     Returns:
         How many columns each uncovered set still misses, shape ``(n_sets,)``.
     """
-    growth = _Growth(
-        np.diff(sets.member_start), np.zeros(len(sizes), dtype=np.bool_), np.zeros(len(sizes))
-    )
+    growth = _Growth(sets.arity.copy(), np.zeros(len(sizes), dtype=np.bool_), np.zeros(len(sizes)))
     for k in range(sets.member_start[seed], sets.member_start[seed + 1]):
         _include(sets.members[k], sets, table_of, growth)
     while True:
-        best, best_rate = -1, 0.0
+        best, best_rate = len(sizes), 0.0
         for column in range(len(sizes)):
             rate = growth.score[column] / np.log2(sizes[column] + 1.0)
             if not growth.chosen[column] and sizes[column] <= room and rate > best_rate:
                 best, best_rate = column, rate
-        if best < 0:
+        if best == len(sizes):
             return growth.missing
         room //= sizes[best]
         _include(best, sets, table_of, growth)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -55,6 +56,12 @@ METHODS: dict[str, type[Method]] = {
 }
 
 AUTO_CELLS = 1_000
+"""Cells of a full table that `auto` measures, at most."""
+RECORDS_PER_CELL = 4
+"""Records per cell and unit of 1/ε from which on it does."""
+ASSUMED_ROWS = 1_000
+"""Records that it counts on where their number is private."""
+MANY_COLUMNS = 100
 
 
 def configure(name: str, options: Mapping[str, Any]) -> Method:
@@ -156,12 +163,33 @@ def posterior_rule(name: str) -> str:
     return METHODS[name].posterior_rule if name in METHODS else "partial"
 
 
-def choose(schema: Schema) -> tuple[str, str]:
-    """The method that `auto` stands for, and why; from public facts alone."""
-    n_cells = schema.domain.n_allowed
-    if n_cells <= AUTO_CELLS:
-        return "laplace", f"the full table has {n_cells:,} cells, at most {AUTO_CELLS:,}"
-    return "independent", f"the full table has {n_cells:.3g} cells, more than {AUTO_CELLS:,}"
+def choose(schema: Schema, epsilon: Fraction, delta: Fraction = Fraction(0)) -> tuple[str, str]:
+    """The method that `auto` stands for, and why; from public facts alone.
+
+    A full table of few cells keeps everything and answers everything; it is taken while the noise
+    of all its cells is small beside the records, of which a thousand are assumed where their number
+    is private. Beyond, marginals are closer to the rows at any budget (`benchmarks/utility.py`);
+    of very many columns a tree of pairs is chosen in less time.
+
+    Args:
+        schema: the public schema.
+        epsilon: ε of the release.
+        delta: δ of the release.
+    """
+    n_cells, d = schema.domain.n_allowed, len(schema.names)
+    rows = schema.n_rows if schema.rows == "public" else ASSUMED_ROWS
+    most = min(AUTO_CELLS, int((rows or 0) * epsilon / RECORDS_PER_CELL))
+    cells = (
+        f"the full table has {n_cells:,} cells"
+        if n_cells < 10**6
+        else (f"the full table has about 10^{len(str(n_cells)) - 1} cells")
+    )
+    if n_cells <= most and not delta:
+        return "laplace", f"{cells}, at most {most:,} at this epsilon"
+    if d > MANY_COLUMNS:
+        return "mst", f"there are {d} columns, more than {MANY_COLUMNS}"
+    why = "and delta above 0 asks for Gaussian noise" if n_cells <= most else f"more than {most:,}"
+    return "marginals", f"{cells}, {why}"
 
 
 @cache

@@ -26,6 +26,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.methods.base import PlannedTable, known_rows
+from understudy.methods.effort import Effort, expected_rows, rounds_effort
 from understudy.methods.noted import Noted
 from understudy.methods.workload import Workload
 from understudy.models.max_entropy import MaxEntropy
@@ -35,8 +37,9 @@ from understudy.privacy.budget import Accounting
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.gate import Gate
 from understudy.privacy.model_distance import DistanceFromModel
+from understudy.schema import Schema
 
-_DRAWN = (50_000, 200_000)
+_DRAWN = (20_000, 200_000)
 """Fewest and most records that are drawn from the model to score candidates."""
 
 Fit = Callable[[Sequence[Noted], MaxEntropy | None], MaxEntropy]
@@ -104,15 +107,15 @@ def run_rounds(
         All tables, those known before first.
     """
     noted, left, cost = list(known), spend, min(pace.first, spend)
-    n_rows = max(float(gate.n_rows.value), 1.0)
+    n_rows = max(float(known_rows(gate)), 1.0)
     model = fit(noted, None)
     while left > 0 and not gate.stopping:
-        cost, listed = _affordable(gate, workload, cost, left, n_rows, pace)
+        cost, listed = _affordable(gate, workload, cost, left=left, n_rows=n_rows, pace=pace)
         this = _round(gate, cost, pace)
         left -= this.cost
         before = _estimates(model, gate, listed, n_rows)
         limit = pace.model_cells * float(1 - left / (spend + spent))
-        winner = _choose(gate, noted, listed, before, this, limit)
+        winner = _choose(gate, noted, listed, before, this=this, limit=limit)
         (released,) = gate.count([winner], spend=this.table, law=pace.law)
         noted.append(Noted.of(released))
         model = fit(noted, model)
@@ -122,8 +125,39 @@ def run_rounds(
     return noted
 
 
+def expected_effort(
+    schema: Schema,
+    workload: Workload,
+    tables: Sequence[PlannedTable],
+    *,
+    rounds: float,
+    model_cells: float,
+) -> Effort:
+    """Memory and time of a fit in rounds.
+
+    The noise of the first round is taken to be that of the best one-way table.
+
+    Args:
+        schema: states not merged.
+        workload: the candidates.
+        tables: what is planned, one-way tables first.
+        rounds: how many are expected; one where there are only one-way tables.
+        model_cells: most cells of the model.
+    """
+    n_rows = expected_rows(schema)
+    stddev = min((one.stddev for one in tables if one.stddev > 0), default=1.0)
+    return rounds_effort(
+        schema,
+        workload.candidates,
+        rounds=rounds if any(one.form == "rounds" for one in tables) else 1,
+        n_drawn=records_drawn(n_rows),
+        most_cells=min(2 * max(n_rows, 1) / stddev, model_cells),
+        model_cells=model_cells,
+    )
+
+
 def _affordable(
-    gate: Gate, workload: Workload, cost: Fraction, left: Fraction, n_rows: float, pace: Pace
+    gate: Gate, workload: Workload, cost: Fraction, *, left: Fraction, n_rows: float, pace: Pace
 ) -> tuple[Fraction, Workload]:
     """The cost of the next round, and the candidates that could gain by it.
 
@@ -164,6 +198,7 @@ def _choose(
     noted: Sequence[Noted],
     listed: Workload,
     estimates: NDArray[np.float32],
+    *,
     this: Round,
     limit: float,
 ) -> tuple[str, ...]:
@@ -184,13 +219,18 @@ def _choose(
     return chosen.value.columns
 
 
+def records_drawn(n_rows: float) -> int:
+    """Records that are drawn from the model to score candidates."""
+    return int(min(max(2 * n_rows, _DRAWN[0]), _DRAWN[1]))
+
+
 def _estimates(
     model: MaxEntropy, gate: Gate, listed: Workload, n_rows: float
 ) -> NDArray[np.float32]:
     """The model's count of every cell of every candidate."""
     place = {name: j for j, name in enumerate(gate.schema.names)}
     tables = [tuple(place[name] for name in one) for one in listed.candidates]
-    n_drawn = int(min(max(2 * n_rows, _DRAWN[0]), _DRAWN[1]))
+    n_drawn = records_drawn(n_rows)
     # A fixed seed: what is drawn here is a function of released values and nothing else.
     drawn = model.draw(n_drawn, np.random.default_rng(0))
     found = table_counts(drawn, gate.schema.sizes, tables, weight=n_rows / n_drawn)

@@ -33,8 +33,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from understudy.methods.adaptive import Pace, run_rounds
-from understudy.methods.base import Facts, Names, PlannedTable, planned_rounds
+from understudy.methods.adaptive import Pace, expected_effort, run_rounds
+from understudy.methods.base import Facts, Names, PlannedTable, known_rows, planned_rounds
+from understudy.methods.effort import Effort
 from understudy.methods.marginal_method import MarginalMethod, fit_of
 from understudy.methods.noted import Merged, Noted
 from understudy.methods.workload import Workload
@@ -78,18 +79,28 @@ class Aim(MarginalMethod):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One-way tables, and rounds that follow from what is measured."""
         self._workload(schema)
-        first = spend * self._first(schema, budget.accounting)
-        bought = len(schema.names) * first * MEASURED
+        _, bought = self._spends(schema, spend, budget.accounting)
         one_ways = self._planned_one_ways(schema, bought, budget)
+        if bought == spend:
+            return tuple(one_ways)
         return (*one_ways, planned_rounds(schema, spend - bought, budget, self._cells))
+
+    def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
+        """About 2 rounds a column, as seen at ε = 1 with δ (`understudy.methods.effort`)."""
+        return expected_effort(
+            schema,
+            self._workload(schema),
+            tables,
+            rounds=2 * len(schema.names),
+            model_cells=self._cells,
+        )
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure the columns, then what the model gets wrong."""
         gate.require(spend)
-        first = spend * self._first(gate.schema, gate.budget.accounting)
-        bought = len(gate.schema.names) * first * MEASURED
+        first, bought = self._spends(gate.schema, spend, gate.budget.accounting)
         known = self._one_ways(gate, bought)
-        n_rows, columns = gate.n_rows.value, Merged(gate.schema, {})
+        n_rows, columns = known_rows(gate), Merged(gate.schema, {})
 
         def fit(noted: Sequence[Noted], warm: MaxEntropy | None) -> MaxEntropy:
             return fit_of(columns, noted, n_rows, warm=warm, steps=_STEPS)
@@ -113,6 +124,10 @@ class Aim(MarginalMethod):
     def _workload(self, schema: Schema) -> Workload:
         return Workload.of(schema, degree=self.degree, target=self.target, entries=self.workload)
 
-    def _first(self, schema: Schema, accounting: Accounting) -> Fraction:
-        """Part of the budget that a round costs at first."""
-        return Fraction(1, (2 if accounting == "pure" else 16) * len(schema.names))
+    def _spends(
+        self, schema: Schema, spend: Fraction, accounting: Accounting
+    ) -> tuple[Fraction, Fraction]:
+        """What a round costs at first, and all one-way tables; a single column gets all of it."""
+        d = len(schema.names)
+        first = spend / ((2 if accounting == "pure" else 16) * d)
+        return first, d * first * MEASURED if d > 1 else spend

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator
 
 from understudy.errors import MethodError
+from understudy.methods.effort import Effort, dense_effort
 from understudy.models import Model
 from understudy.models.bayesian_network import Edge
 from understudy.privacy.budget import Accounting, Approximate, Budget
@@ -173,6 +174,17 @@ class Method(ABC):
                 f"{self.facts.name} needs the full table, and {len(schema.names)} columns span "
                 "more than 2^62 cells; take the method independent, fewer columns, or coarser bins."
             )
+
+    def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
+        """Memory and time of one fit, from public facts alone; by its dense tables, by default.
+
+        Args:
+            schema: the public schema.
+            tables: what `plan` says of the fit.
+            budget: the whole budget.
+        """
+        cells = sum(table.n_cells for table in tables if table.form == "dense")
+        return dense_effort(cells, self.bytes_per_cell)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """What else whoever plans a release should know: sentences, from public facts alone."""
@@ -384,7 +396,7 @@ def planned_rounds(
     """
     return PlannedTable(
         columns=schema.names,
-        n_cells=int(min(schema.domain.n_cells, most_cells)),
+        n_cells=int(max(min(schema.domain.n_cells, most_cells), *schema.sizes)) + 1,
         share=share / budget.amount,
         noise="",
         stddev=0.0,
@@ -403,6 +415,21 @@ def _mean_in_empty_cell(law: Law) -> float:
         # Exponential on [0, limit]: its scale if the limit is far, half the limit if it is near.
         return min(float(law.scale), float(law.high - law.low) / 2)
     return mean_positive(law)
+
+
+def known_rows(gate: Gate) -> int:
+    """The number of rows, as declared or bought; its public limit where it was not bought.
+
+    Raises:
+        MethodError: neither known nor limited.
+    """
+    limit = gate.schema.row_limit
+    try:
+        return gate.n_rows.value
+    except MethodError:
+        if limit is None:
+            raise
+        return limit
 
 
 def natural_law(accounting: Accounting) -> LawName:

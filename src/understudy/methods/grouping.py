@@ -17,9 +17,14 @@ from understudy.privacy.values import Groups
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
 from understudy.schema.grouping import signatures
 
+FEW_VALUES = 16
+"""Values of an ordered column, up to which even `rare_groups` merges neighbours only."""
+_SINGLE = 10**9
+"""Runs that no mass limits: only values with too little of it beside noise are merged."""
+
 
 def rare_groups(schema: Schema, noted: Sequence[Noted]) -> Groups:
-    """Rare states of each column in one group.
+    """Rare states of each column in one group; those of few ordered values with their neighbours.
 
     Args:
         schema: in which the tables were measured.
@@ -51,10 +56,14 @@ def _groups(schema: Schema, noted: Sequence[Noted], bins: int | None) -> Groups:
         (name,) = one.table.columns
         column, counts = schema.columns[name], np.asarray(one.table.counts, dtype=np.float64)
         signature = _signature(column, rules[name])
-        stddev = one.noise.stddev
-        if bins is not None and is_ordered(column) and column.size > bins:
+        stddev = one.stddev
+        if is_ordered(column) and (bins is not None or column.size <= FEW_VALUES):
             groups = merged_runs(
-                counts, stddev, bins=bins, alone=_alone(column), signatures=signature
+                counts,
+                stddev,
+                bins=_SINGLE if bins is None or column.size <= bins else bins,
+                alone=_alone(column),
+                signatures=signature,
             )
         else:
             groups = merged_levels(counts, stddev, signatures=signature)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -34,7 +35,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.values import Noise, NoisyTable
 from understudy.schema import NUMERIC, Schema
 
-REGULARISATION = 0.3
+REGULARISATION = 0.1
 """λ in units of 1/(median standard deviation of the noise)."""
 
 
@@ -67,10 +68,18 @@ class MarginalMethod(Method):
     def by_fit(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], fits: int
     ) -> list[Sequence[tuple[NoisyTable, Noise]]]:
-        """A fit begins with a table of each column, in the order of the schema."""
+        """A fit begins with a table of each column, in the order of the schema.
+
+        Rounds may by chance measure just that once more. All fits cost the same, so that the cost
+        before each of them is known: a table's is inversely proportional to the scale of its noise.
+        """
         one_ways, d = [(name,) for name in schema.names], len(schema.names)
         columns = [table.columns for table, _ in tables]
-        starts = [k for k in range(len(tables)) if columns[k : k + d] == one_ways][:fits]
+        starts = [k for k in range(len(tables)) if columns[k : k + d] == one_ways]
+        if len(starts) > fits:
+            costs = [0.0, *accumulate(1 / float(Fraction(noise.scale)) for _, noise in tables)]
+            before = [costs[-1] * k / fits for k in range(fits)]
+            starts = sorted({min(starts, key=lambda k: abs(costs[k] - b)) for b in before})
         ends = [*starts[1:], len(tables)]
         return [tables[start:end] for start, end in zip(starts, ends, strict=True)]
 
@@ -173,12 +182,12 @@ def fit_of(
         warm: an earlier model to begin from.
         steps: most steps.
     """
-    deviations = [one.noise.stddev for one in noted]
+    deviations = [one.stddev for one in noted]
     return fitted(
         merged.coarse.sizes,
         observations(merged, noted, n_rows),
         float(max(n_rows, 1)),
-        regularisation=REGULARISATION / max(float(np.median(deviations)), 1e-6),
+        regularisation=REGULARISATION / float(np.median(deviations)),
         forbidden=merged.coarse.domain.boxes,
         warm=warm,
         steps=steps,
@@ -200,7 +209,7 @@ def expansions(
         column, one = schema.columns[name], one_ways[name]
         shares = shapes(
             np.asarray(one.table.counts, dtype=np.float64),
-            one.noise.stddev,
+            one.stddev,
             np.array(groups),
             total=n_rows,
             widths=state_widths(column) if isinstance(column, NUMERIC) else None,
@@ -225,7 +234,7 @@ def numbers(
         if isinstance(column, NUMERIC) and name in one_ways:
             one = one_ways[name]
             counts = np.asarray(one.table.counts, dtype=np.float64)
-            masses = denoised(counts, one.noise.stddev, total=n_rows, widths=state_widths(column))
+            masses = denoised(counts, one.stddev, total=n_rows, widths=state_widths(column))
             found[name] = j, WithinBins(column, masses[: column.n_ordinary])
     return found
 

@@ -37,10 +37,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.methods.base import Facts, PlannedTable, planned, planned_choice
+from understudy.methods.base import Facts, PlannedTable, known_rows, planned, planned_choice
+from understudy.methods.effort import Effort, pairs_effort
 from understudy.methods.grouping import rare_groups
 from understudy.methods.marginal_method import MarginalMethod, fit_of
 from understudy.methods.noted import Merged, Noted
+from understudy.methods.workload import small
 from understudy.models import Model
 from understudy.models.max_entropy import MaxEntropy
 from understudy.privacy.budget import Budget, split
@@ -86,10 +88,14 @@ class Mst(MarginalMethod):
         ]
         return (*self._planned_one_ways(schema, third, budget), *choices, *pairs)
 
+    def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
+        """All pairs are counted once (`understudy.methods.effort`)."""
+        return pairs_effort(schema, self._cells)
+
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure columns, grow the tree, measure its pairs."""
         gate.require(spend)
-        names, n_rows = gate.schema.names, gate.n_rows.value
+        names, n_rows = gate.schema.names, known_rows(gate)
         if len(names) == 1:
             return self._model(gate.schema, self._one_ways(gate, spend), n_rows)
         third = spend / 3
@@ -102,18 +108,25 @@ class Mst(MarginalMethod):
         return self._model(gate.schema, noted, n_rows)
 
     def _tree(self, view: Gate, model: MaxEntropy, spend: Fraction) -> list[tuple[str, ...]]:
-        """Pairs of columns that connect all of them."""
+        """Pairs of columns that connect all of them, as far as they fit into the model."""
         names, schema = view.schema.names, view.schema
         size = dict(zip(names, schema.sizes, strict=True))
-        small = [p for p in combinations(names, 2) if size[p[0]] * size[p[1]] <= self._cells]
+        pairs = list(combinations(names, 2))
+        pairs = [pairs[k] for k in small(schema, pairs, self._cells)]
         component, found = {name: k for k, name in enumerate(names)}, []
+        free = self._cells
         for share in split(spend, [1] * (len(names) - 1)):
-            open_pairs = [p for p in small if component[p[0]] != component[p[1]]]
+            open_pairs = [
+                (a, b)
+                for a, b in pairs
+                if component[a] != component[b] and size[a] * size[b] <= free
+            ]
             if not open_pairs:
                 break
             score = _score(view, open_pairs, model)
             pair = view.choose_columns(open_pairs, score, spend=share).value.columns
             found.append(pair)
+            free -= size[pair[0]] * size[pair[1]]
             old, new = (component[name] for name in pair)
             component = {name: new if c == old else c for name, c in component.items()}
         return found

@@ -14,6 +14,8 @@ from understudy.privacy.values import Groups, Noise, NoisyTable, Released
 from understudy.schema import Schema
 from understudy.schema.grouping import summed
 
+LEAST_STDDEV = 1e-6
+"""In records: that of whole-number noise at a huge budget underflows when it is squared."""
 _CLEAR = 4.0
 """Standard deviations by which records out of domain must stand out to be taken off."""
 
@@ -29,6 +31,11 @@ class Noted:
 
     table: NoisyTable
     noise: Noise
+
+    @property
+    def stddev(self) -> float:
+        """Deviation of the noise, kept above what a fit can tell from none at all."""
+        return max(self.noise.stddev, LEAST_STDDEV)
 
     @classmethod
     def of(cls, released: Released[NoisyTable]) -> Noted:
@@ -86,7 +93,7 @@ def observations(merged: Merged, noted: Sequence[Noted], n_rows: float) -> list[
                 counts = np.apply_along_axis(summed, axis, counts, groups[name])
                 cells = np.apply_along_axis(summed, axis, cells, groups[name])
         scale = _scale(one, n_rows, int(allowed.sum()))
-        variance = np.maximum(cells, 1.0) * (one.noise.stddev * scale) ** 2
+        variance = np.maximum(cells, 1.0) * (one.stddev * scale) ** 2
         columns = tuple(place[name] for name in one.table.columns)
         found.append(Observation(columns, counts * scale, variance))
     return found
@@ -96,7 +103,7 @@ def _scale(one: Noted, n_rows: float, n_cells: int) -> float:
     """What turns counts of records in domain into counts of all records."""
     outside = float(one.table.outside)
     inside = float(np.sum(one.table.counts))
-    spread = one.noise.stddev
+    spread = one.stddev
     if outside <= _CLEAR * spread or inside <= _CLEAR * spread * math.sqrt(n_cells):
         return 1.0
     return max(n_rows, 1.0) / inside

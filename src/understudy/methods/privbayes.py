@@ -49,6 +49,7 @@ from understudy.methods.base import (
     Method,
     Names,
     PlannedTable,
+    known_rows,
     natural_law,
     planned,
     planned_choice,
@@ -216,7 +217,7 @@ class PrivBayes(Method):
 
     def _useful_cells(self, gate: Gate, spend: Fraction) -> float:
         """Most cells of a θ-useful table."""
-        useful = self._usefulness(gate.schema, _known_rows(gate), spend, gate.budget)
+        useful = self._usefulness(gate.schema, known_rows(gate), spend, gate.budget)
         return min(LARGEST_TABLE, useful)
 
     def _usefulness(self, schema: Schema, n_rows: int, spend: Fraction, budget: Budget) -> float:
@@ -293,14 +294,3 @@ class PrivBayes(Method):
                 f"{n:,} candidates (at most {MOST_CANDIDATES:,}); take a smaller degree, or "
                 "declare the network."
             )
-
-
-def _known_rows(gate: Gate) -> int:
-    """The number of rows; its limit where it was not bought."""
-    limit = gate.schema.row_limit
-    try:
-        return gate.n_rows.value
-    except MethodError:
-        if limit is None:
-            raise
-        return limit

@@ -22,6 +22,8 @@ MANY_COLUMNS = 25
 """Beyond so many columns the workload is all pairs, else all triples: 17,296 triples of 48."""
 
 MOST_CANDIDATES = 20_000
+MOST_TOGETHER = 2**26
+"""Cells of all candidates together: they are held twice, as counted and as estimated."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +70,36 @@ class Workload:
         return cls(candidates, weights)
 
     def within(self, schema: Schema, cells: float) -> Workload:
-        """Only marginals of at most so many cells; those of a single column stay."""
-        size = dict(zip(schema.names, schema.sizes, strict=True))
-        kept = [
-            k
-            for k, one in enumerate(self.candidates)
-            if len(one) == 1 or math.prod(size[name] for name in one) <= cells
-        ]
+        """Only marginals of at most so many cells; those of a single column stay.
+
+        The largest ones are left out as well where all together exceed `MOST_TOGETHER`.
+        """
+        kept = small(schema, self.candidates, cells)
         return Workload(
             tuple(self.candidates[k] for k in kept), tuple(self.weights[k] for k in kept)
         )
+
+
+def small(schema: Schema, candidates: Sequence[tuple[str, ...]], cells: float) -> list[int]:
+    """Places of the candidates whose tables can be held in memory together.
+
+    Args:
+        schema: the columns.
+        candidates: names of columns.
+        cells: most cells of a table of several columns; smaller ones are preferred where all of
+            them have more than `MOST_TOGETHER`.
+
+    Returns:
+        Ascending; candidates of a single column are always among them.
+    """
+    size = dict(zip(schema.names, schema.sizes, strict=True))
+    own = [math.prod(size[name] for name in one) for one in candidates]
+    found, together = [], 0
+    for k in sorted(range(len(candidates)), key=own.__getitem__):
+        if len(candidates[k]) == 1 or (own[k] <= cells and together + own[k] <= MOST_TOGETHER):
+            found.append(k)
+            together += own[k]
+    return sorted(found)
 
 
 def usual_degree(n_columns: int) -> int:
@@ -88,7 +110,7 @@ def usual_degree(n_columns: int) -> int:
 def _all_ways(schema: Schema, degree: int | None, target: str) -> Iterator[tuple[str, ...]]:
     names = schema.names
     width = usual_degree(len(names)) if degree is None else min(degree, len(names))
-    n = math.comb(len(names), width)
+    n = math.comb(len(names) - 1, width - 1) if target else math.comb(len(names), width)
     if n > MOST_CANDIDATES:
         raise MethodError(
             f"There are {n:,} marginals of {width} of {len(names)} columns (at most "

@@ -37,7 +37,6 @@ _SHIFT = 6755399441055744.0
 _CHUNK = 512
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
 def calibrate(program: Program, forbidden: Integers, cliques: Floats, nodes: Floats) -> float:
     """Calibrate in place.
 
@@ -53,64 +52,63 @@ def calibrate(program: Program, forbidden: Integers, cliques: Floats, nodes: Flo
     """
     masses = np.empty(program.nodes[len(program.cliques) - 1])
     cliques[:] = 0.0
-    for cell in forbidden:
-        cliques[cell] = FORBIDDEN
-    for k in range(len(program.cliques) - 2, -1, -1):
-        _collect(program, k, cliques, nodes, masses)
-    constant = nodes[0]
+    cliques[forbidden] = FORBIDDEN
+    _collect(program, cliques, nodes, masses)
+    constant = float(nodes[0])
     nodes[0] = 1.0
-    for k in range(len(program.cliques) - 1):
-        _distribute(program, k, cliques, nodes, masses)
-    return float(constant)
+    _distribute(program, cliques, nodes, masses)
+    return constant
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _collect(program: Program, k: int, cliques: Floats, nodes: Floats, masses: Floats) -> None:
+def _collect(program: Program, cliques: Floats, nodes: Floats, masses: Floats) -> None:
     """Turn clique k into conditionals; leave the log of their masses in its separator."""
-    clique = cliques[program.cliques[k] : program.cliques[k + 1]]
-    for m in range(program.first[k + 1] - 1, program.first[k] - 1, -1):
-        node = program.members[m]
-        host = program.hosts[node]
-        large = clique if host < 0 else nodes[program.nodes[host] : program.nodes[host + 1]]
-        small = nodes[program.nodes[node] : program.nodes[node + 1]]
-        a, b = program.links[node], program.links[node + 1]
-        add(large, small, program.extents[a:b], program.steps[a:b])
-    separator = nodes[program.nodes[k] : program.nodes[k + 1]]
-    mass = masses[program.nodes[k] : program.nodes[k + 1]]
-    link = len(program.nodes) - 1 + k
-    a, b = program.links[link], program.links[link + 1]
-    extents, steps = program.extents[a:b], program.steps[a:b]
-    separator[:] = 2 * FORBIDDEN
-    maximise(clique, separator, extents, steps)
-    for s in range(len(separator)):
-        mass[s] = -separator[s] if separator[s] > _IMPOSSIBLE else 0.0
-    add(clique, mass, extents, steps)
-    exponentiate(clique)
-    mass[:] = 0.0
-    sum_up(clique, mass, extents, steps)
-    for s in range(len(separator)):
-        separator[s] = separator[s] + np.log(mass[s]) if mass[s] > 0 else FORBIDDEN
+    for k in range(len(program.cliques) - 2, -1, -1):
+        clique = cliques[program.cliques[k] : program.cliques[k + 1]]
+        for m in range(program.first[k + 1] - 1, program.first[k] - 1, -1):
+            node = program.members[m]
+            host = program.hosts[node]
+            large = clique if host < 0 else nodes[program.nodes[host] : program.nodes[host + 1]]
+            small = nodes[program.nodes[node] : program.nodes[node + 1]]
+            a, b = program.links[node], program.links[node + 1]
+            add(large, small, program.extents[a:b], program.steps[a:b])
+        separator = nodes[program.nodes[k] : program.nodes[k + 1]]
+        mass = masses[program.nodes[k] : program.nodes[k + 1]]
+        link = len(program.nodes) - 1 + k
+        a, b = program.links[link], program.links[link + 1]
+        extents, steps = program.extents[a:b], program.steps[a:b]
+        separator[:] = 2 * FORBIDDEN
+        maximise(clique, separator, extents, steps)
+        for s in range(len(separator)):
+            mass[s] = -separator[s] if separator[s] > _IMPOSSIBLE else 0.0
+        add(clique, mass, extents, steps)
+        exponentiate(clique)
+        mass[:] = 0.0
+        sum_up(clique, mass, extents, steps)
+        for s in range(len(separator)):
+            separator[s] = separator[s] + np.log(mass[s]) if mass[s] > 0 else FORBIDDEN
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _distribute(program: Program, k: int, cliques: Floats, nodes: Floats, masses: Floats) -> None:
+def _distribute(program: Program, cliques: Floats, nodes: Floats, masses: Floats) -> None:
     """Turn clique k into probabilities, and read its nodes off."""
-    clique = cliques[program.cliques[k] : program.cliques[k + 1]]
-    separator = nodes[program.nodes[k] : program.nodes[k + 1]]
-    mass = masses[program.nodes[k] : program.nodes[k + 1]]
-    for s in range(len(separator)):
-        mass[s] = separator[s] / mass[s] if separator[s] > _LEAST_SHARE and mass[s] > 0 else 0.0
-    link = len(program.nodes) - 1 + k
-    a, b = program.links[link], program.links[link + 1]
-    multiply(clique, mass, program.extents[a:b], program.steps[a:b])
-    for m in range(program.first[k], program.first[k + 1]):
-        node = program.members[m]
-        host = program.hosts[node]
-        large = clique if host < 0 else nodes[program.nodes[host] : program.nodes[host + 1]]
-        small = nodes[program.nodes[node] : program.nodes[node + 1]]
-        small[:] = 0.0
-        a, b = program.links[node], program.links[node + 1]
-        sum_up(large, small, program.extents[a:b], program.steps[a:b])
+    for k in range(len(program.cliques) - 1):
+        clique = cliques[program.cliques[k] : program.cliques[k + 1]]
+        separator = nodes[program.nodes[k] : program.nodes[k + 1]]
+        mass = masses[program.nodes[k] : program.nodes[k + 1]]
+        for s in range(len(separator)):
+            mass[s] = separator[s] / mass[s] if separator[s] > _LEAST_SHARE and mass[s] > 0 else 0.0
+        link = len(program.nodes) - 1 + k
+        a, b = program.links[link], program.links[link + 1]
+        multiply(clique, mass, program.extents[a:b], program.steps[a:b])
+        for m in range(program.first[k], program.first[k + 1]):
+            node = program.members[m]
+            host = program.hosts[node]
+            large = clique if host < 0 else nodes[program.nodes[host] : program.nodes[host + 1]]
+            small = nodes[program.nodes[node] : program.nodes[node + 1]]
+            small[:] = 0.0
+            a, b = program.links[node], program.links[node + 1]
+            sum_up(large, small, program.extents[a:b], program.steps[a:b])
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -37,12 +37,9 @@ class Expansion:
             groups: of each record, shape (n,).
             rng: source of random numbers.
         """
-        starts, states, ends = self._layout
         order = rng.permutation(len(groups))
-        phases = rng.random(len(starts) - 1)
-        found: NDArray[np.int32] = _expand(
-            groups.astype(np.int64), order, phases, starts, states, ends
-        )
+        phases = rng.random(len(self._layout[0]) - 1)
+        found: NDArray[np.int32] = _expand(groups.astype(np.int64), order, phases, self._layout)
         return found
 
     @cached_property
@@ -63,11 +60,10 @@ def _expand(
     groups: NDArray[np.int64],
     order: NDArray[np.int64],
     phases: Floats,
-    starts: NDArray[np.int64],
-    states: NDArray[np.int64],
-    ends: Floats,
+    layout: tuple[NDArray[np.int64], NDArray[np.int64], Floats],
 ) -> NDArray[np.int32]:
     """Walk the records in random order; the k-th of a group takes place (k + phase)/n in it."""
+    starts, states, ends = layout
     sizes = np.zeros(phases.size, dtype=np.int64)
     for group in groups:
         sizes[group] += 1

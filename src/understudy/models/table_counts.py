@@ -40,7 +40,7 @@ def table_counts(
     starts = np.concatenate(([0], np.cumsum(cells, dtype=np.int64))).astype(np.int64)
     found = np.zeros(int(starts[-1]), dtype=np.float32)
     drawn = np.ascontiguousarray(states, dtype=kind)
-    _count(drawn, np.array(sizes, dtype=np.int64), columns, starts, np.float32(weight), found)
+    _count(drawn, np.array(sizes, dtype=np.int64), (columns, starts), np.float32(weight), found)
     return found
 
 
@@ -48,12 +48,12 @@ def table_counts(
 def _count(
     states: NDArray[np.integer],
     sizes: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    tables: tuple[NDArray[np.int64], NDArray[np.int64]],
     weight: np.float32,
     found: NDArray[np.float32],
 ) -> None:
     """Add up all tables; those of one to three columns have a loop of their own."""
+    columns, starts = tables
     n = states.shape[1]
     for t in range(columns.shape[0]):
         table = found[starts[t] : starts[t + 1]]

@@ -11,6 +11,7 @@ Source: Koller & Friedman (2009), Probabilistic Graphical Models, Â§9.4.3.2; KjÃ
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -81,43 +82,73 @@ def _link(linked: Booleans, clique: Columns) -> None:
     linked[clique, clique] = False
 
 
+class _Work(NamedTuple):
+    """What an elimination writes to; allocating it in the kernel would take longer to compile.
+
+    Attributes:
+        bags: columns of the clique that each elimination leaves, shape (columns, columns); none
+            where another holds them, and at first.
+        alive: columns not yet eliminated; all at first.
+        stale: columns whose rank is to be found; all at first.
+        ranks: shape (columns, 2).
+        near: neighbours of one column.
+    """
+
+    bags: Booleans
+    alive: Booleans
+    stale: Booleans
+    ranks: Floats
+    near: NDArray[np.int64]
+
+
 def _best(linked: Booleans, sizes: Floats) -> tuple[float, Booleans]:
     """Cells and cliques, one per line, of the better of the two orders."""
-    tried = [_eliminate(linked.copy(), sizes, by_fill) for by_fill in (False, True)]
-    cells, n_bags, bags = min(tried, key=lambda one: float(one[0]))
-    return float(cells), bags[:n_bags]
+    tried = [_eliminated(linked, sizes, by_fill) for by_fill in (False, True)]
+    return min(tried, key=lambda one: one[0])
+
+
+def _eliminated(linked: Booleans, sizes: Floats, by_fill: bool) -> tuple[float, Booleans]:
+    d = len(sizes)
+    work = _Work(
+        np.zeros((d, d), dtype=np.bool_),
+        np.ones(d, dtype=np.bool_),
+        np.ones(d, dtype=np.bool_),
+        np.empty((d, 2)),
+        np.empty(d, dtype=np.int64),
+    )
+    cells = float(_eliminate(linked.copy(), sizes, by_fill, work))
+    return cells, work.bags[work.bags.any(axis=1)]
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
-def _eliminate(linked: Booleans, sizes: Floats, by_fill: bool) -> tuple[float, int, Booleans]:
-    """Cells, number and columns of the cliques that are left; `linked` is used up."""
-    d = len(sizes)
-    bags, n_bags, cells = np.zeros((d, d), dtype=np.bool_), 0, 0.0
-    alive, stale = np.ones(d, dtype=np.bool_), np.ones(d, dtype=np.bool_)
-    ranks, near = np.empty((d, 2)), np.empty(d, dtype=np.int64)
-    for _ in range(d):
-        v = -1
+def _eliminate(linked: Booleans, sizes: Floats, by_fill: bool, work: _Work) -> float:
+    """Cells of the cliques that are left; `linked` is used up."""
+    bags, alive, stale, ranks, near = work
+    d, cells = len(sizes), 0.0
+    for k in range(d):
+        v = d
         for w in range(d):
             if not alive[w]:
                 continue
             if stale[w]:
                 ranks[w, 0], ranks[w, 1] = _rank(linked, sizes, by_fill, w, near)
                 stale[w] = False
-            level = v >= 0 and ranks[w, 0] == ranks[v, 0]
-            if v < 0 or ranks[w, 0] < ranks[v, 0] or (level and ranks[w, 1] < ranks[v, 1]):
+            level = v < d and ranks[w, 0] == ranks[v, 0]
+            if v == d or ranks[w, 0] < ranks[v, 0] or (level and ranks[w, 1] < ranks[v, 1]):
                 v = w
         for w in range(d):
-            bags[n_bags, w] = linked[v, w] or w == v
+            bags[k, w] = linked[v, w] or w == v
         _remove(linked, v, near, stale)
         alive[v] = False
-        if not _covered(bags, n_bags):
-            weight = 1.0
-            for w in range(d):
-                if bags[n_bags, w]:
-                    weight *= sizes[w]
-            cells += weight
-            n_bags += 1
-    return cells, n_bags, bags
+        if _covered(bags, k):
+            bags[k] = False
+            continue
+        weight = 1.0
+        for w in range(d):
+            if bags[k, w]:
+                weight *= sizes[w]
+        cells += weight
+    return cells
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

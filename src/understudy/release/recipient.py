@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from understudy.methods import modelled
+from understudy.methods import modelled, posterior_rule
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
@@ -75,6 +75,7 @@ def readme(
             stored=[one for one in measurements if one.name],
             kinds={one.kind for one in measurements},
             modelled=modelled(manifest.method, manifest.options, schema),
+            redrawn=posterior_rule(manifest.method) == "mi",
             laws=_laws(measurements),
             covered=_covered(measurements),
             most_columns=_MOST_COLUMNS,

@@ -81,7 +81,8 @@ def _what(measurement: Measurement) -> str:
 def _kind_words(measurement: Measurement) -> str:
     if measurement.kind == "cells":
         return f"cells of at least {measurement.threshold or 0:,.6g}"
-    return _KIND_WORDS[measurement.kind]
+    merged = ", states merged" * bool(measurement.groups)
+    return _KIND_WORDS[measurement.kind] + merged
 
 
 _KIND_WORDS = {

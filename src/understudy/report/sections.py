@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from understudy.methods import posterior_rule
 from understudy.privacy.budget import SIGNS, decimal_up, exact
 from understudy.release import Manifest, Release
 from understudy.report.explain import rounded_up
@@ -170,6 +171,13 @@ def sets_words(manifest: Manifest) -> str:
             f"Each of the {manifest.sets} sets has a fit, privacy noise and a share of the budget "
             "of its own. Analyse each set, then combine: differences between sets show the privacy "
             "noise and the drawing of rows, so combining rules that use them can account for both."
+        )
+    if manifest.sets_kind == "posterior" and posterior_rule(manifest.method) == "mi":
+        return (
+            f"Each of the {manifest.sets} sets comes from the same noisy measurements with as much "
+            "noise again on top. Analyse each set, then combine: differences between sets show as "
+            "much noise as the sets share, and the rule for multiply imputed data, T = ū + (1 + "
+            "1/m)·b, counts both."
         )
     if manifest.sets_kind == "posterior":
         return (

@@ -26,7 +26,7 @@ N_ROWS = 2_000
 REFITS = 100
 EPSILONS = (0.5, 1.0, 5.0)
 DELTA = "0.000001"
-METHODS = ("marginals", "mst")
+METHODS = ("marginals",)
 SETS = 5
 LEVEL = 0.95
 

@@ -1,0 +1,338 @@
+"""Adaptive marginals: merged states and their zeros, numbers, records out of domain, restoring."""
+
+import datetime
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from understudy.engine import Table
+from understudy.methods import configure
+from understudy.methods.marginals import Marginals
+from understudy.methods.noted import Merged, Noted, observations
+from understudy.privacy.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.values import Noise, NoisyTable
+from understudy.replication import model_of
+
+HEAD = 'rows = "public"\nn_rows = {n}\n'
+REVIEWED = 'reviewed = true\nsource = "codebook"\n'
+WORK = (
+    HEAD
+    + f"""
+[columns.age]
+kind = "integer"
+lower = 0
+upper = 79
+bins = 80
+missing = [""]
+spikes = [0]
+{REVIEWED}
+[columns.job]
+kind = "categorical"
+levels = {[f"j{k}" for k in range(20)]}
+not_applicable = ["none"]
+{REVIEWED}
+[columns.pay]
+kind = "continuous"
+lower = 0
+upper = 1000
+bins = 50
+spikes = [0]
+missing = [-9]
+{REVIEWED}
+[[forbidden]]
+where = {{{{ age = {{{{ lower = 0, upper = 15 }}}}, job = {[f"j{k}" for k in range(20)]} }}}}
+{REVIEWED}
+[[forbidden]]
+where = {{{{ job = "none", pay = {{{{ lower = 20, upper = 1000 }}}} }}}}
+{REVIEWED}
+"""
+)
+
+
+def work(n, seed=0):
+    """Children have no job, and who has none earns less than 20."""
+    rng = np.random.default_rng(seed)
+    age = np.minimum((rng.gamma(3, 12, n)).astype(int), 79)
+    job = (20 * rng.random(n) ** 3).astype(int)
+    jobs = np.where((age < 16) | (rng.random(n) < 0.2), "none", np.char.add("j", job.astype(str)))
+    pay = np.clip(rng.lognormal(4, 1, n) * (1 + job / 20), 0, 1000)
+    pay = np.where(jobs == "none", np.where(rng.random(n) < 0.7, 0, rng.random(n) * 19), pay)
+    pay = np.where(rng.random(n) < 0.05, -9, pay)
+    ages = [
+        None if missing else int(a) for a, missing in zip(age, rng.random(n) < 0.03, strict=True)
+    ]
+    return pl.DataFrame({"age": ages, "job": jobs, "pay": pay}, schema_overrides={"age": pl.Int64})
+
+
+def impossible(table):
+    child = pl.col("age") <= 15
+    return table.filter(
+        (child & (pl.col("job") != "none")) | ((pl.col("job") == "none") & (pl.col("pay") >= 20))
+    )
+
+
+def release_of(rows, n, method="marginals", seed=1, epsilon="1", **more):
+    return us.synthesize(
+        rows, us.Schema.loads(WORK.format(n=n)), method=method, epsilon=epsilon,
+        delta="0.000001", insecure_noise_seed=seed, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["marginals", "mst"])
+@pytest.mark.parametrize("seed", range(8))
+def test_zeros_stay_exact_and_groups_are_of_a_kind(method, seed):
+    """Whatever the noise merges: no impossible record, and no group of values and codes, of a spike
+    and others, or of states that a rule tells apart."""
+    release = release_of(work(2_000, seed), 2_000, method, seed, ["0.1", "1", "8"][seed % 3])
+    assert impossible(release.tables[0]).is_empty()
+    merged = {}
+    for one in release.measurements:
+        if one.kind == "table":
+            merged |= one.groups
+    assert merged
+    schema = release.schema
+    for name, groups in merged.items():
+        column = schema.columns[name]
+        for group in set(groups):
+            members = [k for k, g in enumerate(groups) if g == group]
+            assert len({k < column.n_ordinary for k in members}) == 1
+            labels = {column.labels[k] for k in members}
+            if name == "age" and column.size == len(groups):
+                ages = [column.intervals[k] for k in members if k < column.n_ordinary]
+                assert len({one.low < 16 for one in ages}) <= 1
+            if method == "marginals" and name != "job" and len(members) > 1:
+                assert not any(column.intervals[k].spike for k in members if k < column.n_ordinary)
+            assert not (len(members) > 1 and labels & {"none", "(empty)", "-9"})
+
+
+def test_released_model_and_the_one_that_was_sampled_are_one(tmp_path):
+    for name in ("mst", "aim", "marginals"):
+        release = release_of(work(1_000), 1_000, name, sets=1)
+        gate_model = release.tables[0]
+        again = us.Release.load(release.save(tmp_path / name))
+        one, two = (model_of(each, 1) for each in (release, again))
+        drawn = [each.sample(500, np.random.default_rng(3)) for each in (one, two)]
+        for a, b in zip(drawn[0].states, drawn[1].states, strict=True):
+            assert a.tolist() == b.tolist()
+        for key, values in drawn[0].values.items():
+            np.testing.assert_array_equal(values, drawn[1].values[key])
+        assert gate_model.height == 1_000
+
+
+@pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
+def test_a_fitted_model_is_restored_from_its_tables_alone(name):
+    schema = us.Schema.loads(WORK.format(n=1_000))
+    budget = Budget.of("2", "0.000001", "zcdp")
+    gate = Gate(Table(work(1_000), schema), budget, SeededRandomness(1))
+    method, view = configure(name, {}).setup(gate, budget.amount)
+    model = method.fit(view, budget.amount)
+    tables = [(m.value, m.noise) for m in gate.measured if isinstance(m.value, NoisyTable)]
+    again = method.restored(view.schema, tables, 1_000)
+    drawn = [one.sample(700, np.random.default_rng(5)) for one in (model, again)]
+    assert [one.tolist() for one in drawn[0].states] == [one.tolist() for one in drawn[1].states]
+
+
+@pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
+def test_the_order_of_the_columns_does_not_matter(name):
+    rows = work(600)
+    one = release_of(rows, 600, name)
+    two = release_of(rows.select("pay", "age", "job"), 600, name)
+    assert one.tables[0].equals(two.tables[0])
+    assert one.manifest == two.manifest
+    for a, b in zip(one.measurements, two.measurements, strict=True):
+        assert a.to_json() == b.to_json()
+        assert a.counts.tolist() == b.counts.tolist()
+
+
+@pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
+def test_tables_are_scaled_up_to_all_records_where_some_are_out_of_domain(name):
+    """A third of the jobs is not in the code book: the model has all records, in the shares of the
+    others, and ages keep theirs."""
+    rng = np.random.default_rng(1)
+    rows = work(6_000)
+    lost = rng.random(6_000) < 1 / 3
+    broken = rows.with_columns(
+        pl.when(pl.Series(lost)).then(pl.lit("?")).otherwise("job").alias("job")
+    )
+    release = release_of(broken, 6_000, name, epsilon="20")
+    (table,) = release.tables
+    assert table.height == 6_000
+    true = (rows.filter(~pl.Series(lost))["job"] == "none").mean()
+    assert (table["job"] == "none").mean() == pytest.approx(true, abs=0.03)
+    assert table["age"].mean() == pytest.approx(rows["age"].mean(), abs=1.0)
+
+
+def test_scaling_by_hand():
+    """90 in domain and 10 clearly out of it: counts and deviations times 100/90."""
+    schema = us.Schema.loads(
+        'rows = "public"\nn_rows = 100\n[columns.x]\nkind = "boolean"\n' + REVIEWED
+    )
+    noise = Noise("laplace", "1", 1.0)
+    table = NoisyTable(("x",), np.array([60.0, 30.0]), outside=10.0)
+    (one,) = observations(Merged(schema, {}), [Noted(table, noise)], 100)
+    np.testing.assert_allclose(one.counts, [600 / 9, 300 / 9])
+    np.testing.assert_allclose(one.variance, (10 / 9) ** 2)
+    few = NoisyTable(("x",), np.array([60.0, 30.0]), outside=3.0)
+    (one,) = observations(Merged(schema, {}), [Noted(few, noise)], 100)
+    np.testing.assert_allclose(one.counts, [60, 30])
+
+
+def test_a_fine_table_is_summed_over_groups():
+    schema = us.Schema.loads(
+        'rows = "public"\nn_rows = 9\n[columns.x]\nkind = "categorical"\nlevels = ["a", "b", "c"]\n'
+        + REVIEWED
+    )
+    table = NoisyTable(("x",), np.array([1.0, 2.0, 4.0]), outside=0.0)
+    merged = Merged(schema, {"x": (0, 1, 0)})
+    (one,) = observations(merged, [Noted(table, Noise("laplace", "1", 3.0))], 7)
+    assert one.counts.tolist() == [5, 2]
+    assert one.variance.tolist() == [18, 9]
+
+
+@pytest.mark.parametrize("levels", [1, 5])
+@pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
+def test_one_column_gets_all_of_the_budget(name, levels):
+    text = HEAD.format(n=80) + '[columns.x]\nkind = "categorical"\n'
+    schema = us.Schema.loads(f"{text}levels = {[str(k) for k in range(levels)]}\n{REVIEWED}")
+    rows = pl.DataFrame({"x": [str(k % levels) for k in range(80)]})
+    release = us.synthesize(rows, schema, method=name, epsilon="50", delta="0.000001")
+    assert len(release.measurements) == 1
+    counts = release.tables[0]["x"].value_counts()["count"].to_list()
+    assert counts == pytest.approx([80 / levels] * levels, abs=6)
+
+
+NUMBERS = (
+    HEAD
+    + f"""
+[columns.income]
+kind = "continuous"
+lower = 0
+upper = 1000000
+spikes = [0]
+decimals = 2
+{REVIEWED}
+[columns.hours]
+kind = "integer"
+lower = 0
+upper = 90
+{REVIEWED}
+[columns.born]
+kind = "date"
+lower = 1920-01-01
+upper = 2020-12-31
+{REVIEWED}
+[columns.group]
+kind = "categorical"
+levels = ["a", "b"]
+{REVIEWED}
+"""
+)
+
+
+def numbers(n, seed=0):
+    """Incomes with many zeros and a heavy tail, hours in heaps, dates that bunch in June."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 2, n)
+    income = np.where(
+        rng.random(n) < 0.4, 0, np.minimum(rng.lognormal(10 + group / 2, 0.8, n), 1e6)
+    )
+    heap = rng.choice([20, 35, 40], n, p=[0.2, 0.2, 0.6])
+    hours = np.where(rng.random(n) < 0.6, heap, np.clip(rng.normal(38, 12, n), 0, 90)).astype(int)
+    first = datetime.date(1920, 1, 1)
+    days = np.clip(rng.normal(20_000, 6_000, n), 0, 36_889).astype(int)
+    return pl.DataFrame(
+        {
+            "income": income.round(2),
+            "hours": hours,
+            "born": [first + datetime.timedelta(days=int(day)) for day in days],
+            "group": np.array(["a", "b"])[group],
+        }
+    )
+
+
+def require_close(real, made, *, mean, sd, quartiles):
+    """Differences of mean and quartiles in standard deviations of the real numbers, of the standard
+    deviation in parts of it."""
+    unit = real.std()
+    assert abs(real.mean() - made.mean()) < mean * unit
+    assert abs(made.std() / unit - 1) < sd
+    for q in (0.25, 0.5, 0.75):
+        assert abs(np.quantile(real, q) - np.quantile(made, q)) <= quartiles * unit
+
+
+@pytest.mark.parametrize("name", ["marginals", "aim"])
+def test_numbers_end_to_end(name):
+    """10,000 records at ε = 20."""
+    n = 10_000
+    real = numbers(n)
+    schema = us.Schema.loads(NUMBERS.format(n=n))
+    release = us.synthesize(
+        real, schema, method=name, epsilon=20, delta="0.000001", insecure_noise_seed=1
+    )
+    made = release.tables[0]
+    income = [one["income"].to_numpy() for one in (real, made)]
+    assert abs((income[0] == 0).mean() - (income[1] == 0).mean()) < 0.005
+    assert (made["income"] * 100 % 1).round(6).is_in([0.0, 1.0]).all()
+    assert made["hours"].dtype == pl.Int64
+    paid = [one[one > 0] for one in income]
+    if name == "marginals":
+        require_close(*income, mean=0.02, sd=0.1, quartiles=0.03)
+        assert abs(np.log(paid[0]).std() / np.log(paid[1]).std() - 1) < 0.05
+        heaps = [(one["hours"] == 40).mean() for one in (real, made)]
+        assert abs(heaps[0] - heaps[1]) < 0.01
+        means = [
+            one.group_by("group").agg(pl.col("income").mean()).sort("group") for one in (real, made)
+        ]
+        assert np.allclose(means[0]["income"], means[1]["income"], rtol=0.08)
+    hours = [one["hours"].to_numpy().astype(float) for one in (real, made)]
+    require_close(*hours, mean=0.05, sd=0.1, quartiles=0.2)
+    days = [one["born"].cast(pl.Int32).to_numpy().astype(float) for one in (real, made)]
+    require_close(*days, mean=0.02, sd=0.03, quartiles=0.05)
+
+
+def test_posterior_sets_vary_by_the_noise_of_a_measured_share():
+    """A two-way share over sets: its variance is that of the noise in one cell, for a table that is
+    measured so often that nothing else says more of it. 200 sets: ± 10 % of a deviation; noise that
+    is wrong by 30 % is rejected."""
+    text = HEAD.format(n=100_000) + "".join(
+        f'[columns.{c}]\nkind = "boolean"\n{REVIEWED}' for c in "xy"
+    )
+    schema = us.Schema.loads(text)
+    rng = np.random.default_rng(1)
+    x = rng.random(100_000) < 0.5
+    rows = pl.DataFrame({"x": x, "y": np.where(rng.random(100_000) < 0.7, x, ~x)})
+    release = us.synthesize(
+        rows, schema, method="mst", epsilon="0.02", delta="0.000001", sets=201,
+        options={"sets": "posterior"}, insecure_noise_seed=1,
+    )  # fmt: skip
+    tables = [one for one in release.measurements if one.kind == "table"]
+    shares = [(one["x"] & one["y"]).mean() for one in release.tables[1:]]
+    expected = least_squares_deviation(tables)
+    ratio = np.std(shares, ddof=1) * 100_000 / expected
+    assert 0.8 < ratio < 1.2
+    free = us.synthesize(
+        rows, schema, method="mst", epsilon="0.02", delta="0.000001", sets=30,
+        insecure_noise_seed=1,
+    )  # fmt: skip
+    still = [(one["x"] & one["y"]).mean() for one in free.tables]
+    assert np.std(shares) > 5 * np.std(still)
+
+
+def least_squares_deviation(tables):
+    """Of the first cell, by weighted least squares of a 2 × 2 table with a known sum."""
+    rows, weights = [np.ones(4)], [1e12]
+    for one in tables:
+        for k in range(2 ** len(one.columns)):
+            row = np.zeros((2, 2))
+            if len(one.columns) == 2:
+                row.flat[k] = 1
+            else:
+                row[(k,) if one.columns == ("x",) else (slice(None), k)] = 1
+            rows.append(row.reshape(-1))
+            weights.append(one.stddev**-2)
+    design = np.array(rows)
+    return float(np.sqrt(np.linalg.inv(design.T @ (design * np.array(weights)[:, None]))[3, 3]))
