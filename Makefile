@@ -31,6 +31,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/hierarchy.py
 	$(BIN)/python benchmarks/privbayes.py
+	$(BIN)/python benchmarks/marginals.py
 
 studies: $(DEV)
 	$(BIN)/understudy study coverage --out study-results/coverage

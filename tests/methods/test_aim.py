@@ -8,6 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.engine import Table
+from understudy.methods import configure
 from understudy.methods.aim import Aim
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
@@ -46,10 +47,11 @@ def gate_of(epsilon, delta="0.000001", sizes=SIZES, n=1_500, seed=1):
     return Gate(table, budget, SeededRandomness(seed))
 
 
-@pytest.mark.parametrize("degree", [2, 3, 4])
-@pytest.mark.parametrize("delta", ["0", "0.000001"])
+@pytest.mark.parametrize(
+    ("delta", "degree"), [("0", 3), ("0", 4), *(("0.000001", k) for k in (2, 3))]
+)
 def test_without_noise_the_workload_is_reproduced(degree, delta):
-    """Pure budgets have at least two rounds a column: 4 triples, or 6 pairs, fit into them."""
+    """There are rounds for all of it: four where δ = 0, as many as triples, else sixty."""
     gate = gate_of("1000000", delta)
     model = Aim(degree=degree).fit(gate, gate.budget.amount)
     true = states()
@@ -114,8 +116,6 @@ def test_tables_of_split_sets_are_told_apart(sizes, name, seed):
             parts.append([])
         if one.kind == "table":
             parts[-1].append(one.columns)
-    from understudy.methods import configure
-
     declared = release.schema
     tables = [one.noisy(declared) for one in measured if one.kind == "table"]
     found = configure(name, {"sets": "split"}).by_fit(declared, tables, 3)
@@ -125,7 +125,7 @@ def test_tables_of_split_sets_are_told_apart(sizes, name, seed):
 
 @pytest.mark.parametrize("name", ["aim", "marginals", "mst"])
 @pytest.mark.parametrize("epsilon", ["0.00001", "1000000"])
-@pytest.mark.parametrize("n", [0, 1, 300])
+@pytest.mark.parametrize("n", [0, 40])
 def test_any_budget_and_number_of_rows(name, epsilon, n):
     rules = '[[forbidden]]\nwhere = { x0 = "0", x2 = ["1", "2"] }\nreviewed = true\nsource = "law"'
     declared = schema(SIZES, n, rules)

@@ -9,7 +9,6 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.methods import configure
-from understudy.methods.marginals import Marginals
 from understudy.methods.noted import Merged, Noted, observations
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
@@ -28,7 +27,6 @@ lower = 0
 upper = 79
 bins = 80
 missing = [""]
-spikes = [0]
 {REVIEWED}
 [columns.job]
 kind = "categorical"
@@ -289,33 +287,34 @@ def test_numbers_end_to_end(name):
         ]
         assert np.allclose(means[0]["income"], means[1]["income"], rtol=0.08)
     hours = [one["hours"].to_numpy().astype(float) for one in (real, made)]
-    require_close(*hours, mean=0.05, sd=0.1, quartiles=0.2)
+    spread = 0.2 if name == "marginals" else 0.35  # AIM keeps the 20 bins of the schema
+    require_close(*hours, mean=0.05, sd=0.1, quartiles=spread)
     days = [one["born"].cast(pl.Int32).to_numpy().astype(float) for one in (real, made)]
     require_close(*days, mean=0.02, sd=0.03, quartiles=0.05)
 
 
 def test_posterior_sets_vary_by_the_noise_of_a_measured_share():
     """A two-way share over sets: its variance is that of the noise in one cell, for a table that is
-    measured so often that nothing else says more of it. 200 sets: ± 10 % of a deviation; noise that
+    measured so often that nothing else says more of it. 160 sets: ± 11 % of a deviation; noise that
     is wrong by 30 % is rejected."""
-    text = HEAD.format(n=100_000) + "".join(
+    text = HEAD.format(n=20_000) + "".join(
         f'[columns.{c}]\nkind = "boolean"\n{REVIEWED}' for c in "xy"
     )
     schema = us.Schema.loads(text)
     rng = np.random.default_rng(1)
-    x = rng.random(100_000) < 0.5
-    rows = pl.DataFrame({"x": x, "y": np.where(rng.random(100_000) < 0.7, x, ~x)})
+    x = rng.random(20_000) < 0.5
+    rows = pl.DataFrame({"x": x, "y": np.where(rng.random(20_000) < 0.7, x, ~x)})
     release = us.synthesize(
-        rows, schema, method="mst", epsilon="0.02", delta="0.000001", sets=201,
+        rows, schema, method="mst", epsilon="0.1", delta="0.000001", sets=161,
         options={"sets": "posterior"}, insecure_noise_seed=1,
     )  # fmt: skip
     tables = [one for one in release.measurements if one.kind == "table"]
     shares = [(one["x"] & one["y"]).mean() for one in release.tables[1:]]
     expected = least_squares_deviation(tables)
-    ratio = np.std(shares, ddof=1) * 100_000 / expected
+    ratio = np.std(shares, ddof=1) * 20_000 / expected
     assert 0.8 < ratio < 1.2
     free = us.synthesize(
-        rows, schema, method="mst", epsilon="0.02", delta="0.000001", sets=30,
+        rows, schema, method="mst", epsilon="0.1", delta="0.000001", sets=30,
         insecure_noise_seed=1,
     )  # fmt: skip
     still = [(one["x"] & one["y"]).mean() for one in free.tables]
@@ -324,7 +323,7 @@ def test_posterior_sets_vary_by_the_noise_of_a_measured_share():
 
 def least_squares_deviation(tables):
     """Of the first cell, by weighted least squares of a 2 × 2 table with a known sum."""
-    rows, weights = [np.ones(4)], [1e12]
+    rows, weights = [np.ones(4)], [1.0]
     for one in tables:
         for k in range(2 ** len(one.columns)):
             row = np.zeros((2, 2))
@@ -336,3 +335,31 @@ def least_squares_deviation(tables):
             weights.append(one.stddev**-2)
     design = np.array(rows)
     return float(np.sqrt(np.linalg.inv(design.T @ (design * np.array(weights)[:, None]))[3, 3]))
+
+
+@pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
+def test_two_children_of_one_parent_are_not_coupled(name):
+    """Two columns that follow from a third and are independent given it: ranks within a state of
+    the parent have no correlation in the release. Error of each 1/√2000; coupled draws give 1."""
+    n = 8_000
+    schema = us.Schema.loads(
+        HEAD.format(n=n)
+        + f'[columns.p]\nkind = "boolean"\n{REVIEWED}'
+        + "".join(
+            f'[columns.{c}]\nkind = "integer"\nlower = 0\nupper = 39\nbins = 40\n{REVIEWED}'
+            for c in "ab"
+        )
+    )
+    rng = np.random.default_rng(1)
+    parent = rng.random(n) < 0.5
+    a, b = (np.clip(rng.normal(14 + 12 * parent, 5), 0, 39).astype(int) for _ in range(2))
+    rows = pl.DataFrame({"p": parent, "a": a, "b": b})
+    options = {} if name == "mst" else {"workload": "p & a, p & b"}
+    (table,) = us.synthesize(
+        rows, schema, method=name, epsilon="10", delta="0.000001", options=options,
+        insecure_noise_seed=1,
+    ).tables  # fmt: skip
+    assert abs(np.corrcoef(table["a"], table["b"])[0, 1]) > 0.3  # by way of the parent
+    for state in (True, False):
+        part = table.filter(pl.col("p") == state)
+        assert abs(np.corrcoef(part["a"], part["b"])[0, 1]) < 5 / np.sqrt(part.height)

@@ -113,14 +113,14 @@ def run_rounds(
         cost, listed = _affordable(gate, workload, cost, left=left, n_rows=n_rows, pace=pace)
         this = _round(gate, cost, pace)
         left -= this.cost
-        before = _estimates(model, gate, listed, n_rows)
+        earlier, before = model, _estimates(model, gate, listed, n_rows)
         limit = pace.model_cells * float(1 - left / (spend + spent))
         winner = _choose(gate, noted, listed, before, this=this, limit=limit)
         (released,) = gate.count([winner], spend=this.table, law=pace.law)
         noted.append(Noted.of(released))
         model = fit(noted, model)
         noise = mean_size(pace.law, released.noise.stddev) * _cells(gate, winner)
-        if _moved(model, gate, winner, listed, before) <= noise:
+        if _moved(gate, winner, earlier, model, n_rows) <= noise:
             cost *= _faster(gate.budget.accounting)
     return noted
 
@@ -228,37 +228,39 @@ def _estimates(
     model: MaxEntropy, gate: Gate, listed: Workload, n_rows: float
 ) -> NDArray[np.float32]:
     """The model's count of every cell of every candidate."""
-    place = {name: j for j, name in enumerate(gate.schema.names)}
+    place, sizes = {name: j for j, name in enumerate(gate.schema.names)}, gate.schema.sizes
     tables = [tuple(place[name] for name in one) for one in listed.candidates]
+    inside = {table for table in tables if model.tree.covering(table) is not None}
+    apart = [table for table in tables if table not in inside]
     n_drawn = records_drawn(n_rows)
     # A fixed seed: what is drawn here is a function of released values and nothing else.
     drawn = model.draw(n_drawn, np.random.default_rng(0))
-    found = table_counts(drawn, gate.schema.sizes, tables, weight=n_rows / n_drawn)
-    start = 0
-    for table in tables:
-        size = math.prod(gate.schema.sizes[j] for j in table)
-        if model.tree.covering(table) is not None:
-            found[start : start + size] = model.marginal(table).reshape(-1)
-        start += size
-    return found
+    counted = table_counts(drawn, sizes, apart, weight=n_rows / n_drawn)
+    ends = np.cumsum([math.prod(sizes[j] for j in table) for table in apart], dtype=np.int64)
+    parts = iter(np.split(counted, ends))
+    found = [
+        model.marginal(table).reshape(-1) if table in inside else next(parts) for table in tables
+    ]
+    return np.concatenate(found, dtype=np.float32)
 
 
 def _moved(
-    model: MaxEntropy,
-    gate: Gate,
-    winner: tuple[str, ...],
-    listed: Workload,
-    before: NDArray[np.float32],
+    gate: Gate, winner: tuple[str, ...], earlier: MaxEntropy, model: MaxEntropy, n_rows: float
 ) -> float:
-    """By how many records, in L1, the model of the measured table changed."""
-    start = 0
-    for one in listed.candidates:
-        if one == winner:
-            break
-        start += _cells(gate, one)
-    place = [gate.schema.names.index(name) for name in winner]
-    after = model.marginal(tuple(place)).reshape(-1)
-    return float(np.abs(after - before[start : start + after.size]).sum())
+    """By how many records, in L1, the model of the measured table changed.
+
+    What the earlier model said of a table that no clique held is counted in drawn records; as much
+    as their number may mislead by does not count.
+    """
+    table = tuple(gate.schema.names.index(name) for name in winner)
+    after = model.marginal(table).reshape(-1)
+    if earlier.tree.covering(table) is not None:
+        return float(np.abs(after - earlier.marginal(table).reshape(-1)).sum())
+    weight = n_rows / records_drawn(n_rows)
+    drawn = earlier.draw(records_drawn(n_rows), np.random.default_rng(0))
+    before = table_counts(drawn, gate.schema.sizes, [table], weight=weight)
+    misled = mean_size("gaussian", 1.0) * float(np.sqrt(before * weight).sum())
+    return max(0.0, float(np.abs(after - before).sum()) - misled)
 
 
 def _cells(gate: Gate, columns: Sequence[str]) -> int:

@@ -73,9 +73,14 @@ class JunctionTree:
 
     def covering(self, columns: Iterable[int]) -> int | None:
         """Place of the smallest clique that holds all these columns, None if there is none."""
-        wanted = set(columns)
-        holding = [k for k, one in enumerate(self.cliques) if wanted <= set(one)]
-        return min(holding, key=lambda k: self.cells_of(self.cliques[k]), default=None)
+        wanted = sum(1 << j for j in set(columns))
+        return next((k for k, held in self._by_cells if held & wanted == wanted), None)
+
+    @cached_property
+    def _by_cells(self) -> list[tuple[int, int]]:
+        """Places of the cliques, small ones first, and their columns as bits of a number."""
+        order = sorted(range(len(self.cliques)), key=lambda k: self.cells_of(self.cliques[k]))
+        return [(k, sum(1 << j for j in self.cliques[k])) for k in order]
 
 
 def _largest(sizes: tuple[int, ...], cliques: tuple[Columns, ...]) -> int:

@@ -11,6 +11,7 @@ Source: Koller & Friedman (2009), Probabilistic Graphical Models, Â§9.4.3.2; KjÃ
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -45,10 +46,10 @@ class Growth:
 
     def cells_with(self, columns: Columns) -> float:
         """Cells of all cliques of the tree that also covers these columns."""
+        if all(self._linked[a, b] for a, b in combinations(columns, 2)):
+            return self.cells
         linked = self._linked.copy()
         _link(linked, columns)
-        if (linked == self._linked).all():
-            return self.cells
         return _best(linked, self._sizes)[0]
 
     def add(self, columns: Columns) -> None:
@@ -78,8 +79,8 @@ def triangulated(sizes: Sequence[int], cliques: Iterable[Columns]) -> tuple[Colu
 
 
 def _link(linked: Booleans, clique: Columns) -> None:
-    linked[np.ix_(clique, clique)] = True
-    linked[clique, clique] = False
+    for a, b in combinations(clique, 2):
+        linked[a, b] = linked[b, a] = True
 
 
 class _Work(NamedTuple):

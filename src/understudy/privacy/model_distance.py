@@ -24,6 +24,7 @@ import math
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -82,7 +83,7 @@ class DistanceFromModel:
         if len(self.estimates) != sum(self.cells) or sum(self.cells) > _MOST_CELLS:
             raise MethodError("There must be an estimate for every cell of every candidate.")
 
-    @property
+    @cached_property
     def cells(self) -> list[int]:
         """Number of cells of each candidate."""
         size = dict(zip(self.schema.names, self.schema.sizes, strict=True))
