@@ -106,7 +106,7 @@ def test_gaussian_noise_realises_the_stated_rho(relation):
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("grouped", [False, True])
 def test_the_distance_from_a_model_has_the_stated_sensitivity(relation, grouped):
-    """Enumerated over neighbours, also where states are merged; attained, for the largest weight."""
+    """Enumerated over neighbours, also where states are merged; attained by the largest weight."""
     groups = {"a": (0, 0), "b": (1, 0, 0)} if grouped else {}
     schema = SCHEMA.with_groups(groups) if grouped else SCHEMA
     rng = np.random.default_rng(1)

@@ -414,3 +414,10 @@ def test_all_noisy_counts_are_counted_those_of_nodes_and_ranges_too(method, opti
     assert kind in {one.kind for one in made.measurements}
     n = sum(len(one.codes) for one in made.measurements if one.kind in ("table", "nodes", "ranges"))
     assert reliability(made).sentences[0].startswith(f"{n:,} counts were measured with noise.")
+
+
+def test_the_ledger_says_that_rounds_were_ended_early(release):
+    manifest = release.manifest
+    words = "ended the rounds of the method before the budget did"
+    assert words not in ledger(manifest).words
+    assert words in ledger(replace(manifest, ended_early=True)).words

@@ -47,6 +47,9 @@ class Ledger:
     words: str
 
 
+_EARLY = " Whoever waited for it ended the rounds of the method before the budget did."
+
+
 def ledger(manifest: Manifest) -> Ledger:
     """The ledger of a release, its total and the stated budget."""
     entries = manifest.ledger
@@ -60,7 +63,8 @@ def ledger(manifest: Manifest) -> Ledger:
     finite = [cost for cost in spent if cost is not None]
     total = sum(finite, Fraction(0)) if len(finite) == len(spent) else None
     shown = "∞" if total is None else decimal_up(total)
-    return Ledger(rows, SIGNS.get(unit, unit), shown, stated, _compared(total, amount))
+    words = _compared(total, amount) + _EARLY * manifest.ended_early
+    return Ledger(rows, SIGNS.get(unit, unit), shown, stated, words)
 
 
 def _spent(entry: dict[str, Any]) -> Fraction | None:
