@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from understudy.errors import MethodError
 from understudy.methods.aim import Aim
-from understudy.methods.base import Facts, Method, PlannedTable
+from understudy.methods.base import Facts, Method
 from understudy.methods.dirichlet import Dirichlet
 from understudy.methods.dp_prior import DPPrior
 from understudy.methods.empirical_cdf import EmpiricalCdf
@@ -24,6 +24,7 @@ from understudy.methods.modips import Modips
 from understudy.methods.mst import Mst
 from understudy.methods.multiple_synthesis import MultipleSynthesis
 from understudy.methods.perturbed_histogram import PerturbedHistogram
+from understudy.methods.planned import PlannedTable
 from understudy.methods.privbayes import PrivBayes
 from understudy.methods.smoothed_histogram import SmoothedHistogram
 from understudy.methods.steps import Steps

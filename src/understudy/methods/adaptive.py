@@ -26,9 +26,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.methods.base import PlannedTable, known_rows
+from understudy.methods.base import known_rows
 from understudy.methods.effort import Effort, expected_rows, rounds_effort
 from understudy.methods.noted import Noted
+from understudy.methods.planned import PlannedTable
 from understudy.methods.workload import Workload
 from understudy.models.max_entropy import MaxEntropy
 from understudy.models.table_counts import table_counts

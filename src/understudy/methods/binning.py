@@ -30,8 +30,9 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Method, PlannedTable, planned, planned_step
+from understudy.methods.base import Method
 from understudy.methods.edges import MOST_BINS, bins_with_rules, numeric_columns
+from understudy.methods.planned import PlannedTable, planned, planned_step
 from understudy.privacy.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.moments import PlannedMoment, planned_moments

@@ -37,7 +37,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, Names, PlannedTable
+from understudy.methods.base import Facts, Method, Names
+from understudy.methods.planned import PlannedTable
 from understudy.models import Model, ProductModel, TableModel
 from understudy.privacy.budget import Budget, split
 from understudy.privacy.distribution import (

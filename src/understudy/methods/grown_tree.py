@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.methods.base import Method, PlannedTable
+from understudy.methods.base import Method
+from understudy.methods.planned import PlannedTable
 from understudy.models import Model, TableModel
 from understudy.models.consistency import Consistency, NoisyLayer, consistent
 from understudy.models.hierarchy import Floats, Hierarchy, downward

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.methods.base import Facts, Method, PlannedTable, natural_law, planned
+from understudy.methods.base import Facts, Method, natural_law
+from understudy.methods.planned import PlannedTable, planned
 from understudy.models import Model, ProductModel
 from understudy.privacy.budget import Accounting, Approximate, Budget, split
 from understudy.privacy.calibration import LawName

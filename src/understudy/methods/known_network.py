@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.methods.base import Method, PlannedTable, planned
+from understudy.methods.base import Method
+from understudy.methods.planned import PlannedTable, planned
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork, Edge
 from understudy.privacy.budget import Budget, split

@@ -30,7 +30,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, PlannedTable, planned
+from understudy.methods.base import Facts, Method
+from understudy.methods.planned import PlannedTable, planned
 from understudy.models import Model, TableModel
 from understudy.privacy.budget import Budget
 from understudy.privacy.calibration import calibrate

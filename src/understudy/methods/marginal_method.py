@@ -15,12 +15,13 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from understudy.methods.base import Method, PlannedTable, natural_law, planned
+from understudy.methods.base import Method, natural_law
 from understudy.methods.edges import numeric_columns
 from understudy.methods.fresh_noise import fresh
 from understudy.methods.grouping import is_ordered
 from understudy.methods.network import require_columns
 from understudy.methods.noted import Merged, Noted, observations
+from understudy.methods.planned import PlannedTable, planned
 from understudy.models import Model
 from understudy.models.denoising import denoised
 from understudy.models.expansion import Expansion

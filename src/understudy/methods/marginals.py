@@ -35,19 +35,13 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from understudy.methods.adaptive import Pace, expected_effort, run_rounds
-from understudy.methods.base import (
-    Facts,
-    Method,
-    Names,
-    PlannedTable,
-    known_rows,
-    planned_rounds,
-)
+from understudy.methods.base import Facts, Method, Names, known_rows
 from understudy.methods.effort import Effort
 from understudy.methods.fine_bins import fine_bins
 from understudy.methods.grouping import coarse_groups, is_ordered
 from understudy.methods.marginal_method import MarginalMethod, fit_of
 from understudy.methods.noted import Merged, Noted
+from understudy.methods.planned import PlannedTable, planned_rounds
 from understudy.methods.workload import Workload
 from understudy.models import Model
 from understudy.models.max_entropy import MaxEntropy

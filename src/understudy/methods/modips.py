@@ -44,8 +44,9 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, PlannedTable, listed, planned, planned_step
+from understudy.methods.base import Facts, listed
 from understudy.methods.blocks import BlocksMethod, Layout
+from understudy.methods.planned import PlannedTable, planned, planned_step
 from understudy.methods.sufficient import Measured, block
 from understudy.models.blocks import BlocksModel
 from understudy.models.model import Model

@@ -37,11 +37,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.methods.base import Facts, PlannedTable, known_rows, planned, planned_choice
+from understudy.methods.base import Facts, known_rows
 from understudy.methods.effort import Effort, pairs_effort
 from understudy.methods.grouping import rare_groups
 from understudy.methods.marginal_method import MarginalMethod, fit_of
 from understudy.methods.noted import Merged, Noted
+from understudy.methods.planned import PlannedTable, planned, planned_choice
 from understudy.methods.workload import small
 from understudy.models import Model
 from understudy.models.max_entropy import MaxEntropy

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.methods.base import Facts, PlannedTable
+from understudy.methods.base import Facts
 from understudy.methods.blocks import BlocksMethod, Layout
+from understudy.methods.planned import PlannedTable
 from understudy.methods.sufficient import Measured, block
 from understudy.models.blocks import Block, BlocksModel
 from understudy.models.model import Model

@@ -44,16 +44,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import (
-    Facts,
-    Method,
-    Names,
-    PlannedTable,
-    known_rows,
-    natural_law,
-    planned,
-    planned_choice,
-)
+from understudy.methods.base import Facts, Method, Names, known_rows, natural_law
 from understudy.methods.known_network import KnownNetwork
 from understudy.methods.network import (
     LARGEST_TABLE,
@@ -67,6 +58,7 @@ from understudy.methods.network import (
     require_columns,
     usual_degree,
 )
+from understudy.methods.planned import PlannedTable, planned, planned_choice
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork, Edge
 from understudy.privacy.budget import Budget, exact, split

@@ -34,8 +34,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.methods.base import Facts, PlannedTable
+from understudy.methods.base import Facts
 from understudy.methods.binning import Binned
+from understudy.methods.planned import PlannedTable
 from understudy.methods.urn import UrnMethod
 from understudy.privacy.budget import Budget
 from understudy.schema import Schema

@@ -41,8 +41,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, PlannedTable, planned_choice
+from understudy.methods.base import Facts
 from understudy.methods.layers import PlannedLayer
+from understudy.methods.planned import PlannedTable, planned_choice
 from understudy.methods.tree import TreeMethod
 from understudy.privacy.budget import Budget, exact, split
 from understudy.privacy.dividing import MOST_GROUPED, choice_query

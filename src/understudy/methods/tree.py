@@ -29,10 +29,11 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Method, Names, PlannedTable, natural_law, planned
+from understudy.methods.base import Method, Names, natural_law
 from understudy.methods.grown_tree import Allocation, GrownTree
 from understudy.methods.laplace import DENSE_CELLS
 from understudy.methods.layers import PlannedLayer, along, known_layers
+from understudy.methods.planned import PlannedTable, planned
 from understudy.models import Model
 from understudy.models.consistency import Consistency
 from understudy.privacy.budget import Accounting, Budget, split

@@ -42,9 +42,10 @@ import numpy as np
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, PlannedTable, planned
+from understudy.methods.base import Facts, Method
 from understudy.methods.grown_tree import Allocation
 from understudy.methods.layers import along
+from understudy.methods.planned import PlannedTable, planned
 from understudy.methods.tree import TreeMethod
 from understudy.models import Model, ProductModel
 from understudy.models.consistency import Consistency, NoisyLayer, consistent

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.methods.base import Method, PlannedTable
+from understudy.methods.base import Method
+from understudy.methods.planned import PlannedTable
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.urn import Urn, describe_urn, prior_weight, urn_query
