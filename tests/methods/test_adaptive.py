@@ -191,9 +191,10 @@ def test_a_workload_is_all_that_is_measured():
         gate,
         known,
         workload,
-        spend=spend,
         spent=Fraction(1, 100),
-        pace=Pace(first=spend / 8, measured=Fraction(9, 10), model_cells=1e5, law="gaussian"),
+        pace=Pace(
+            spend=spend, first=spend / 8, measured=Fraction(9, 10), model_cells=1e5, law="gaussian"
+        ),
         fit=lambda tables, warm: fit_of(Merged(declared, {}), tables, 2_000, warm=warm, steps=12),
     )
     assert noted[:D] == known

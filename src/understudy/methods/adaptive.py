@@ -51,12 +51,14 @@ class Pace:
     """How rounds spend.
 
     Attributes:
+        spend: what all rounds may cost.
         first: cost of the first round.
         measured: share of a round's cost that buys the table; the rest buys the choice.
         model_cells: most cells of the model, once all is spent.
         law: noise of the tables.
     """
 
+    spend: Fraction
     first: Fraction
     measured: Fraction
     model_cells: float
@@ -88,7 +90,6 @@ def run_rounds(
     known: Sequence[Noted],
     workload: Workload,
     *,
-    spend: Fraction,
     spent: Fraction,
     pace: Pace,
     fit: Fit,
@@ -99,7 +100,6 @@ def run_rounds(
         gate: in whose columns candidates are named.
         known: tables measured before.
         workload: candidates and their weights.
-        spend: what the rounds may spend.
         spent: what was spent on the tables known before.
         pace: how to spend it.
         fit: fits a model to tables, starting from an earlier one.
@@ -107,7 +107,7 @@ def run_rounds(
     Returns:
         All tables, those known before first.
     """
-    noted, left, cost = list(known), spend, min(pace.first, spend)
+    noted, left, cost = list(known), pace.spend, min(pace.first, pace.spend)
     n_rows = max(float(known_rows(gate)), 1.0)
     model = fit(noted, None)
     while left > 0 and not gate.stopping:
@@ -115,7 +115,7 @@ def run_rounds(
         this = _round(gate, cost, pace)
         left -= this.cost
         earlier, before = model, _estimates(model, gate, listed, n_rows)
-        limit = pace.model_cells * float(1 - left / (spend + spent))
+        limit = pace.model_cells * float(1 - left / (pace.spend + spent))
         winner = _choose(gate, noted, listed, before, this=this, limit=limit)
         (released,) = gate.count([winner], spend=this.table, law=pace.law)
         noted.append(Noted.of(released))

@@ -29,40 +29,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from pydantic import Field
-
-from understudy.methods.adaptive import Pace, expected_effort, run_rounds
-from understudy.methods.base import Facts, Names, known_rows
+from understudy.methods.adaptive import Pace, expected_effort
+from understudy.methods.adaptive_method import AdaptiveMethod
+from understudy.methods.base import Facts
 from understudy.methods.effort import Effort
-from understudy.methods.marginal_method import MarginalMethod, fit_of
-from understudy.methods.noted import Merged, Noted
+from understudy.methods.noted import Merged
 from understudy.methods.planned import PlannedTable, planned_rounds
-from understudy.methods.workload import Workload
 from understudy.models import Model
-from understudy.models.max_entropy import MaxEntropy
 from understudy.privacy.budget import Accounting, Budget
 from understudy.privacy.gate import Gate
 from understudy.schema import Schema
 
 MEASURED = Fraction(9, 10)
-_STEPS = 12
-"""Steps of the fit between two rounds; the last fit runs until it has converged."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aim(MarginalMethod):
-    """Configuration.
+class Aim(AdaptiveMethod):
+    """Configuration; see `AdaptiveMethod`."""
 
-    Attributes:
-        degree: the workload is all marginals of so many columns; 3, or 2 for more than 25 columns,
-            by default.
-        target: only those that have this column.
-        workload: marginals instead, "age & job" or with a weight "age & job: 2.5".
-    """
-
-    rounds: ClassVar[bool] = True
     facts: ClassVar[Facts] = Facts(
         name="aim",
         title="marginals chosen one by one where the model is worst",
@@ -72,10 +58,6 @@ class Aim(MarginalMethod):
         cost="rows × marginals of three columns",
         cost_class="slow",
     )
-
-    degree: Annotated[int, Field(ge=1)] | None = None
-    target: str = ""
-    workload: Names = ()
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One-way tables, and rounds that follow from what is measured."""
@@ -101,29 +83,14 @@ class Aim(MarginalMethod):
         gate.require(spend)
         first, bought = self._spends(gate.schema, spend, gate.budget.accounting)
         known = self._one_ways(gate, bought)
-        n_rows, columns = known_rows(gate), Merged(gate.schema, {})
-
-        def fit(noted: Sequence[Noted], warm: MaxEntropy | None) -> MaxEntropy:
-            return fit_of(columns, noted, n_rows, warm=warm, steps=_STEPS)
-
-        noted = run_rounds(
-            gate,
-            known,
-            self._workload(gate.schema),
+        pace = Pace(
             spend=spend - bought,
-            spent=bought,
-            pace=Pace(
-                first=first,
-                measured=MEASURED,
-                model_cells=self._cells,
-                law=self._law(gate.budget),
-            ),
-            fit=fit,
+            first=first,
+            measured=MEASURED,
+            model_cells=self._cells,
+            law=self._law(gate.budget),
         )
-        return self._model(gate.schema, noted, n_rows)
-
-    def _workload(self, schema: Schema) -> Workload:
-        return Workload.of(schema, degree=self.degree, target=self.target, entries=self.workload)
+        return self._in_rounds(gate, Merged(gate.schema, {}), known, pace, bought=bought)
 
     def _spends(
         self, schema: Schema, spend: Fraction, accounting: Accounting

@@ -34,36 +34,28 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from understudy.methods.adaptive import Pace, expected_effort, run_rounds
-from understudy.methods.base import Facts, Method, Names, known_rows
+from understudy.methods.adaptive import Pace, expected_effort
+from understudy.methods.adaptive_method import AdaptiveMethod
+from understudy.methods.base import Facts, Method
 from understudy.methods.effort import Effort
 from understudy.methods.fine_bins import fine_bins
 from understudy.methods.grouping import coarse_groups, is_ordered
-from understudy.methods.marginal_method import MarginalMethod, fit_of
-from understudy.methods.noted import Merged, Noted
+from understudy.methods.noted import Merged
 from understudy.methods.planned import PlannedTable, planned_rounds
-from understudy.methods.workload import Workload
 from understudy.models import Model
-from understudy.models.max_entropy import MaxEntropy
 from understudy.privacy.budget import Budget, exact
 from understudy.privacy.gate import Gate
 from understudy.schema import Schema
 
 MANY_BINS = 32
 """Runs of an ordered column where the budget is large."""
-_STEPS = 12
-"""Steps of the fit between two rounds; the last fit runs until it has converged."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Marginals(MarginalMethod):
-    """Configuration.
+class Marginals(AdaptiveMethod):
+    """Configuration; see also `AdaptiveMethod`.
 
     Attributes:
-        degree: the workload is all marginals of so many columns; 3, or 2 for more than 25 columns,
-            by default.
-        target: only those that have this column.
-        workload: marginals instead, "age & job" or with a weight "age & job: 2.5".
         bins: runs that ordered columns are merged into; 16, or 32 from ε = 5 on, by default.
         one_way_share: share of the budget for one-way tables.
         measured_share: part of a round's cost that buys the table; the rest buys the choice.
@@ -71,7 +63,6 @@ class Marginals(MarginalMethod):
             where δ = 0, by default.
     """
 
-    rounds: ClassVar[bool] = True
     facts: ClassVar[Facts] = Facts(
         name="marginals",
         title="adaptive marginals on merged states",
@@ -82,9 +73,6 @@ class Marginals(MarginalMethod):
         cost_class="slow",
     )
 
-    degree: Annotated[int, Field(ge=1)] | None = None
-    target: str = ""
-    workload: Names = ()
     bins: Annotated[int, Field(ge=2)] | None = None
     one_way_share: Annotated[float, Field(gt=0, lt=1)] = 0.4
     measured_share: Annotated[float, Field(gt=0, lt=1)] = 0.9
@@ -134,37 +122,24 @@ class Marginals(MarginalMethod):
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure the columns, merge states, measure what the model gets wrong."""
         gate.require(spend)
-        schema, n_rows = gate.schema, known_rows(gate)
+        schema = gate.schema
         bought = self._one_way_spend(schema, spend)
         known = self._one_ways(gate, bought, 2 / 3)
         merged = Merged(schema, coarse_groups(schema, known, self._bins(gate.budget)))
-        view = gate.grouped(merged.groups)
+        pace = self._pace(gate, spend - bought)
+        return self._in_rounds(gate, merged, known, pace, bought=bought)
 
-        def fit(noted: Sequence[Noted], warm: MaxEntropy | None) -> MaxEntropy:
-            return fit_of(merged, noted, n_rows, warm=warm, steps=_STEPS)
-
-        noted = run_rounds(
-            view,
-            known,
-            self._workload(view.schema),
-            spend=spend - bought,
-            spent=bought,
-            pace=self._pace(view, spend - bought),
-            fit=fit,
-        )
-        return self._model(schema, noted, n_rows)
-
-    def _pace(self, view: Gate, spend: Fraction) -> Pace:
-        pure = view.budget.accounting == "pure"
+    def _pace(self, gate: Gate, spend: Fraction) -> Pace:
+        pure = gate.budget.accounting == "pure"
         per_column = (
             exact(self.rounds_per_column) if self.rounds_per_column else Fraction(1 if pure else 4)
         )
-        measured = exact(self.measured_share)
         return Pace(
-            first=spend / (per_column * len(view.schema.names)),
-            measured=measured,
+            spend=spend,
+            first=spend / (per_column * len(gate.schema.names)),
+            measured=exact(self.measured_share),
             model_cells=self._cells,
-            law=self._law(view.budget),
+            law=self._law(gate.budget),
         )
 
     def _one_way_spend(self, schema: Schema, spend: Fraction) -> Fraction:
@@ -173,6 +148,3 @@ class Marginals(MarginalMethod):
 
     def _bins(self, budget: Budget) -> int:
         return self.bins or (16 if budget.epsilon < 5 else MANY_BINS)
-
-    def _workload(self, schema: Schema) -> Workload:
-        return Workload.of(schema, degree=self.degree, target=self.target, entries=self.workload)
