@@ -56,7 +56,7 @@ class MarginalMethod(Method):
     bytes_per_cell: ClassVar[int] = 150
     posterior_rule: ClassVar[Literal["partial", "mi"]] = "mi"
 
-    sets: Literal["free", "split", "posterior"] = "free"
+    sets: Literal["free", "split", "posterior"] = "posterior"
     law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
     model_mb: Annotated[float, Field(gt=0)] = 10.0
 
