@@ -45,9 +45,11 @@ class MarginalMethod(Method):
     """Options of a method whose model is a junction tree of noisy marginals.
 
     Attributes:
-        sets: "free": all from one fit; "split": each from a fit of its own, at its share of the
-            budget; "posterior": from one paid-for fit, each refitted to tables drawn anew
-            (`methods.fresh_noise`), so that sets differ by as much as noise moved them.
+        sets: "posterior": from one paid-for fit, each refitted to tables drawn anew
+            (`methods.fresh_noise`), so that sets differ by as much as noise moved them (a single
+            set is drawn from the fit itself); "free": all from one fit, a little closer to the
+            rows, without valid error bars; "split": each from a fit of its own, at its share of the
+            budget.
         law: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
         model_mb: largest model, in megabytes of 8 bytes for each cell of the junction tree.
     """
