@@ -2,7 +2,7 @@
 
 >>> import understudy as us
 >>> [facts.name for facts in us.methods()][:2]
-['independent', 'laplace']
+['marginals', 'aim']
 """
 
 from typing import TYPE_CHECKING, Any

@@ -295,7 +295,11 @@ FAULTS = {
         f"delta {value}": (NOTHING, ask(delta=value), ["delta must be"])
         for value in ("1", "-0.1", "abc")
     },
-    "delta where there is none": (NOTHING, ask(delta="0.1"), ["laplace", "delta at 0"]),
+    "delta where there is none": (
+        NOTHING,
+        ask(delta="0.1", method="laplace"),
+        ["laplace", "delta at 0"],
+    ),
     **{
         f"rows share {value}": (NOTHING, ask(rows_share=value), ["rows_share must"])
         for value in ("0", "1", "x")

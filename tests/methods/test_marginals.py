@@ -315,7 +315,7 @@ def test_posterior_sets_vary_by_the_noise_of_a_measured_share():
     assert 0.8 < ratio < 1.2
     free = us.synthesize(
         rows, schema, method="mst", epsilon="0.1", delta="0.000001", sets=30,
-        insecure_noise_seed=1,
+        options={"sets": "free"}, insecure_noise_seed=1,
     )  # fmt: skip
     still = [(one["x"] & one["y"]).mean() for one in free.tables]
     assert np.std(shares) > 5 * np.std(still)
