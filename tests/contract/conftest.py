@@ -319,19 +319,19 @@ def _cases() -> list[Case]:
     """What each method accepts, of: options × δ × private and public rows × sets.
 
     The first options of a method meet all of these, each of the others δ = 0 and one kind of sets.
-    Methods that share how sets are made with another one (`ALIKE`) meet one kind in any case.
+    Methods that share how sets are made with another one (`ALIKE`) make one set.
     """
     found = []
     for name, kind in METHODS.items():
         chooses_sets = "sets" in {one.name for one in fields(kind)}  # type: ignore[arg-type]
         for k, options in enumerate(OPTIONS.get(name, [{}])):
-            every = k == 0 and name not in ALIKE
-            kinds = SETS if every else SETS[k % 2 : k % 2 + 1]
+            kinds = SETS if k == 0 else SETS[k % 2 : k % 2 + 1]
             several = [options | {"sets": one} for one in kinds] if chooses_sets else []
             for delta in DELTAS if k == 0 else DELTAS[:1]:
                 for rows in ("private", "public"):
                     found.append(Case(name, options, delta, rows))
-                    found += [Case(name, o, delta, rows, 3) for o in several or [options]]
+                    if name not in ALIKE:
+                        found += [Case(name, o, delta, rows, 3) for o in several or [options]]
     return [case for case in found if _accepted(case)]
 
 
