@@ -104,8 +104,8 @@ def bin_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
     binned = [name for name in columns if _is_binned(schema, name)]
     if binned:
         yield (
-            f"Within its bins {', '.join(binned)} counts as uniform; what that changes is not in "
-            "the error."
+            f"Within its bins {', '.join(binned)} counts as uniform, or as drawn for the sets; "
+            "what that changes is not in the error."
         )
 
 

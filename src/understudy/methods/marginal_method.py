@@ -16,7 +16,6 @@ import numpy as np
 from pydantic import Field
 
 from understudy.methods.base import Method, natural_law
-from understudy.methods.edges import numeric_columns
 from understudy.methods.fresh_noise import fresh
 from understudy.methods.grouping import is_ordered
 from understudy.methods.network import require_columns
@@ -126,10 +125,6 @@ class MarginalMethod(Method):
     def accounting(self) -> Approximate:
         """Gaussian noise is best kept in Gaussian DP."""
         return "gdp" if self.law in ("auto", "gaussian") else "zcdp"
-
-    def modelled(self, schema: Schema) -> tuple[str, ...]:
-        """All numbers are drawn by a density that follows the bins around them."""
-        return tuple(numeric_columns(schema))
 
     def _law(self, budget: Budget) -> LawName:
         return natural_law(budget.accounting) if self.law == "auto" else self.law
