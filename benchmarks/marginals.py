@@ -18,42 +18,22 @@ import sys
 import time
 from itertools import cycle, islice
 
-import numpy as np
-import polars as pl
 from rich.console import Console
 from rich.table import Table
 
 import understudy as us
+from made_up import made_up
 
 METHODS = ("mst", "aim", "marginals")
 SIZES = (2, 9, 16, 7, 42, 15, 6, 5, 100, 2, 3, 12, 90, 4, 8, 2)
 
 
-def made_up(n_rows: int, n_columns: int) -> tuple[pl.DataFrame, us.Schema]:
-    """Rows, and their schema with a public number of rows."""
-    rng = np.random.default_rng(1)
-    sizes = list(islice(cycle(SIZES), n_columns))
-    states: list[np.ndarray] = []
-    for j, size in enumerate(sizes):
-        fresh = (size * rng.random(n_rows) ** 3).astype(int)
-        tied = states[rng.integers(j)] % size if j else fresh
-        states.append(np.where(rng.random(n_rows) < 0.6, tied, fresh))
-    columns = [
-        f'[columns.x{j}]\nkind = "integer"\nlower = 0\nupper = {size - 1}\nbins = {size}\n'
-        'reviewed = true\nsource = "codebook"\n'
-        for j, size in enumerate(sizes)
-    ]
-    head = f'rows = "public"\nn_rows = {n_rows}\n'
-    frame = pl.DataFrame({f"x{j}": column for j, column in enumerate(states)})
-    return frame, us.Schema.loads(head + "".join(columns))
-
-
 def one(method: str, n_rows: int, n_columns: int, epsilon: str) -> dict[str, float]:
     """CPU seconds, peak memory and rounds of one release in this process."""
-    small, schema = made_up(200, 4)
+    small, schema = made_up(200, SIZES[:4])
     asked = {"method": method, "epsilon": epsilon, "delta": "1e-9"}
     us.synthesize(small, schema, **asked)
-    frame, schema = made_up(n_rows, n_columns)
+    frame, schema = made_up(n_rows, list(islice(cycle(SIZES), n_columns)))
     plan = us.plan(schema, **asked)
     start = time.process_time()
     release = us.synthesize(frame, schema, **asked)

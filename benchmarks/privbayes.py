@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import understudy as us
+from made_up import made_up
 from understudy.models.bayesian_network import BayesianNetwork, Conditional
 from understudy.schema import Domain
 
@@ -27,27 +28,9 @@ THETAS = (2, 4, 8, 16)
 SIZES = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
 
 
-def made_up(n_rows: int) -> tuple[pl.DataFrame, us.Schema]:
-    """Rows, and their schema with a public number of rows."""
-    rng = np.random.default_rng(1)
-    states: list[np.ndarray] = []
-    for j, size in enumerate(SIZES):
-        fresh = (size * rng.random(n_rows) ** 3).astype(int)
-        tied = states[rng.integers(j)] % size if j else fresh
-        states.append(np.where(rng.random(n_rows) < 0.6, tied, fresh))
-    columns = [
-        f'[columns.x{j}]\nkind = "integer"\nlower = 0\nupper = {size - 1}\nbins = {size}\n'
-        'reviewed = true\nsource = "codebook"\n'
-        for j, size in enumerate(SIZES)
-    ]
-    head = f'rows = "public"\nn_rows = {n_rows}\n'
-    frame = pl.DataFrame({f"x{j}": column for j, column in enumerate(states)})
-    return frame, us.Schema.loads(head + "".join(columns))
-
-
 def releases(n_rows: int, degree: int) -> Table:
     """A release with each score."""
-    frame, schema = made_up(n_rows)
+    frame, schema = made_up(n_rows, SIZES)
     table = Table("options", "seconds", "peak memory, MB")
     for options in ({"degree": degree}, {"degree": degree, "score": "mi"}, {}):
         start = time.perf_counter()
@@ -60,7 +43,7 @@ def releases(n_rows: int, degree: int) -> Table:
 
 def errors(n_rows: int) -> Table:
     """Mean total variation distance of all two-way tables, over three releases each, by θ."""
-    frame, schema = made_up(n_rows)
+    frame, schema = made_up(n_rows, SIZES)
     table = Table("ε", *(f"θ = {theta}" for theta in THETAS), "independent")
     for epsilon in (0.3, 1, 3):
         ways = [("privbayes", {"theta": theta}) for theta in THETAS]

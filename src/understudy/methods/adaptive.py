@@ -116,12 +116,12 @@ def run_rounds(
         left -= this.cost
         earlier, before = model, _estimates(model, gate, listed, n_rows)
         limit = pace.model_cells * float(1 - left / (pace.spend + spent))
-        winner = _choose(gate, noted, listed, before, this=this, limit=limit)
+        winner = _choose(gate, noted, listed, [*before.values()], this=this, limit=limit)
         (released,) = gate.count([winner], spend=this.table, law=pace.law)
         noted.append(Noted.of(released))
         model = fit(noted, model)
         noise = mean_size(pace.law, released.noise.stddev) * _cells(gate, winner)
-        if _moved(gate, winner, earlier, model, n_rows) <= noise:
+        if _moved(gate, winner, earlier, before[winner], model) <= noise:
             cost *= _faster(gate.budget.accounting)
     return noted
 
@@ -198,7 +198,7 @@ def _choose(
     gate: Gate,
     noted: Sequence[Noted],
     listed: Workload,
-    estimates: NDArray[np.float32],
+    estimates: Sequence[NDArray[np.floating]],
     *,
     this: Round,
     limit: float,
@@ -208,8 +208,9 @@ def _choose(
     cliques = [tuple(place[name] for name in one.table.columns) for one in noted]
     growth = Growth(gate.schema.sizes, cliques)
     cells = np.array([_cells(gate, one) for one in listed.candidates], dtype=np.float64)
+    flat = np.concatenate(estimates, dtype=np.float32)
     score = DistanceFromModel(
-        gate.schema, listed.candidates, estimates, listed.weights, this.distance * cells
+        gate.schema, listed.candidates, flat, listed.weights, this.distance * cells
     )
 
     def fits(columns: tuple[str, ...]) -> bool:
@@ -227,8 +228,8 @@ def records_drawn(n_rows: float) -> int:
 
 def _estimates(
     model: MaxEntropy, gate: Gate, listed: Workload, n_rows: float
-) -> NDArray[np.float32]:
-    """The model's count of every cell of every candidate."""
+) -> dict[tuple[str, ...], NDArray[np.floating]]:
+    """The model's count of every cell of each candidate, in the order of the candidates."""
     place, sizes = {name: j for j, name in enumerate(gate.schema.names)}, gate.schema.sizes
     tables = [tuple(place[name] for name in one) for one in listed.candidates]
     inside = {table for table in tables if model.tree.covering(table) is not None}
@@ -239,29 +240,33 @@ def _estimates(
     counted = table_counts(drawn, sizes, apart, weight=n_rows / n_drawn)
     ends = np.cumsum([math.prod(sizes[j] for j in table) for table in apart], dtype=np.int64)
     parts = iter(np.split(counted, ends))
-    found = [
-        model.marginal(table).reshape(-1) if table in inside else next(parts) for table in tables
-    ]
-    return np.concatenate(found, dtype=np.float32)
+    return {
+        names: model.marginal(table).reshape(-1) if table in inside else next(parts)
+        for names, table in zip(listed.candidates, tables, strict=True)
+    }
 
 
 def _moved(
-    gate: Gate, winner: tuple[str, ...], earlier: MaxEntropy, model: MaxEntropy, n_rows: float
+    gate: Gate,
+    winner: tuple[str, ...],
+    earlier: MaxEntropy,
+    before: NDArray[np.floating],
+    model: MaxEntropy,
 ) -> float:
     """By how many records, in L1, the model of the measured table changed.
 
-    What the earlier model said of a table that no clique held is counted in drawn records; as much
+    What the earlier model said of a table that no clique held was counted in drawn records; as much
     as their number may mislead by does not count.
     """
     table = tuple(gate.schema.names.index(name) for name in winner)
-    after = model.marginal(table).reshape(-1)
+    moved = float(np.abs(model.marginal(table).reshape(-1) - before).sum())
     if earlier.tree.covering(table) is not None:
-        return float(np.abs(after - earlier.marginal(table).reshape(-1)).sum())
-    weight = n_rows / records_drawn(n_rows)
-    drawn = earlier.draw(records_drawn(n_rows), np.random.default_rng(0))
-    before = table_counts(drawn, gate.schema.sizes, [table], weight=weight)
-    misled = mean_size("gaussian", 1.0) * float(np.sqrt(before * weight).sum())
-    return max(0.0, float(np.abs(after - before).sum()) - misled)
+        return moved
+    n_rows = model.total
+    misled = mean_size("gaussian", 1.0) * float(
+        np.sqrt(before * (n_rows / records_drawn(n_rows))).sum()
+    )
+    return max(0.0, moved - misled)
 
 
 def _cells(gate: Gate, columns: Sequence[str]) -> int:

@@ -24,6 +24,7 @@ from understudy.methods.planned import PlannedTable, planned
 from understudy.models import Model
 from understudy.models.denoising import denoised
 from understudy.models.expansion import Expansion
+from understudy.models.hierarchy import Floats
 from understudy.models.marginal_model import MarginalModel
 from understudy.models.max_entropy import MaxEntropy, fitted
 from understudy.models.merging import shapes
@@ -33,7 +34,7 @@ from understudy.privacy.budget import Approximate, Budget, split
 from understudy.privacy.calibration import LawName
 from understudy.privacy.gate import Gate
 from understudy.privacy.values import Noise, NoisyTable
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import NUMERIC, Column, Schema
 
 REGULARISATION = 0.1
 """λ in units of 1/(median standard deviation of the noise)."""
@@ -54,7 +55,6 @@ class MarginalMethod(Method):
     """
 
     resumable: ClassVar[bool] = True
-    bytes_per_cell: ClassVar[int] = 150
     posterior_rule: ClassVar[Literal["partial", "mi"]] = "mi"
 
     sets: Literal["free", "split", "posterior"] = "posterior"
@@ -113,12 +113,9 @@ class MarginalMethod(Method):
     ) -> MarginalModel:
         merged = Merged.by_tables(schema, noted)
         fit = fit_of(merged, noted, n_rows, warm=warm)
-        one_ways = fine_tables(noted)
+        masses = denoised_columns(merged, fine_tables(noted), n_rows)
         return MarginalModel(
-            schema.domain,
-            fit,
-            expansions(merged, one_ways, n_rows),
-            numbers(schema, one_ways, n_rows),
+            schema.domain, fit, expansions(merged, masses), numbers(schema, masses)
         )
 
     @property
@@ -192,49 +189,60 @@ def fit_of(
     )
 
 
-def expansions(
+def denoised_columns(
     merged: Merged, one_ways: Mapping[str, Noted], n_rows: float
-) -> dict[int, Expansion]:
-    """How groups become states, by place of the column.
+) -> dict[str, Floats]:
+    """Estimated records in each state of the columns that are merged or hold numbers.
 
     Args:
         merged: the columns.
-        one_ways: the one-way table of each merged one.
-        n_rows: number of rows.
-    """
-    found, schema = {}, merged.schema
-    for name, groups in merged.groups.items():
-        column, one = schema.columns[name], one_ways[name]
-        shares = shapes(
-            np.asarray(one.table.counts, dtype=np.float64),
-            one.stddev,
-            np.array(groups),
-            total=n_rows,
-            widths=state_widths(column) if isinstance(column, NUMERIC) else None,
-            ordered=is_ordered(column),
-        )
-        found[schema.names.index(name)] = Expansion(np.array(groups), shares)
-    return found
-
-
-def numbers(
-    schema: Schema, one_ways: Mapping[str, Noted], n_rows: float
-) -> dict[str, tuple[int, WithinBins]]:
-    """How bins become numbers, by name, with the place of the column.
-
-    Args:
-        schema: states not merged.
         one_ways: the one-way table of each column.
         n_rows: number of rows.
     """
     found = {}
-    for j, (name, column) in enumerate(schema.columns.items()):
-        if isinstance(column, NUMERIC) and name in one_ways:
-            one = one_ways[name]
-            counts = np.asarray(one.table.counts, dtype=np.float64)
-            masses = denoised(counts, one.stddev, total=n_rows, widths=state_widths(column))
-            found[name] = j, WithinBins(column, masses[: column.n_ordinary])
+    for name, column in merged.schema.columns.items():
+        if name in one_ways and (name in merged.groups or isinstance(column, NUMERIC)):
+            found[name] = denoised(
+                np.asarray(one_ways[name].table.counts, dtype=np.float64),
+                one_ways[name].stddev,
+                total=n_rows,
+                widths=_widths(column),
+                ordered=is_ordered(column),
+            )
     return found
+
+
+def _widths(column: Column) -> Floats | None:
+    return state_widths(column) if isinstance(column, NUMERIC) else None
+
+
+def expansions(merged: Merged, masses: Mapping[str, Floats]) -> dict[int, Expansion]:
+    """How groups become states, by place of the column.
+
+    Args:
+        merged: the columns.
+        masses: estimated records in each state of the merged ones.
+    """
+    found, schema = {}, merged.schema
+    for name, groups in merged.groups.items():
+        column = np.array(groups)
+        shares = shapes(masses[name], column, widths=_widths(schema.columns[name]))
+        found[schema.names.index(name)] = Expansion(column, shares)
+    return found
+
+
+def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int, WithinBins]]:
+    """How bins become numbers, by name, with the place of the column.
+
+    Args:
+        schema: states not merged.
+        masses: estimated records in each state of the numeric columns.
+    """
+    return {
+        name: (j, WithinBins(column, masses[name][: column.n_ordinary]))
+        for j, (name, column) in enumerate(schema.columns.items())
+        if isinstance(column, NUMERIC) and name in masses
+    }
 
 
 def fine_tables(noted: Sequence[Noted]) -> dict[str, Noted]:

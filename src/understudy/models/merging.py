@@ -17,7 +17,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.models.denoising import denoised
 from understudy.models.hierarchy import Floats
 from understudy.models.projection import projected
 
@@ -139,26 +138,14 @@ def _numbered(names: Integers) -> Integers:
     return order[places]
 
 
-def shapes(
-    noisy: ArrayLike,
-    stddev: ArrayLike,
-    groups: ArrayLike,
-    *,
-    total: ArrayLike | None = None,
-    widths: ArrayLike | None = None,
-    ordered: bool = True,
-) -> Floats:
-    """Share of each state in its group, by what `denoised` makes of the noisy counts.
-
-    The whole column is taken at once: what it tells of smoothness holds within the groups as well.
+def shapes(estimates: ArrayLike, groups: ArrayLike, *, widths: ArrayLike | None = None) -> Floats:
+    """Share of each state in its group.
 
     Args:
-        noisy: released counts, shape (..., K).
-        stddev: of their noise, one number or shape (K,).
+        estimates: of records, none negative, as `denoised` makes them of a whole column: what that
+            tells of smoothness holds within the groups as well. Shape (..., K).
         groups: group of each state, numbered from 0, shape (K,).
-        total: number of records with this column in domain, shape (...); the noisy sum if None.
         widths: public; what states would share alike, and 0 for one that cannot occur, shape (K,).
-        ordered: whether states next to each other are alike.
 
     Returns:
         Shape (..., K), with a sum of 1 in each group. A group without estimated records is shared
@@ -166,14 +153,14 @@ def shapes(
 
     Example:
         >>> counts = [80.0, 24, 18, 21, 20, 19, 22, 60]
-        >>> shapes(counts, 3.0, [0, 1, 1, 1, 2, 2, 2, 3]).round(2).tolist()
+        >>> from understudy.models.denoising import denoised
+        >>> shapes(denoised(counts, 3.0), [0, 1, 1, 1, 2, 2, 2, 3]).round(2).tolist()
         [1.0, 0.36, 0.32, 0.32, 0.33, 0.32, 0.35, 1.0]
     """
-    estimates = denoised(noisy, stddev, total=total, widths=widths, ordered=ordered)
-    numbers = np.asarray(groups)
+    counts, numbers = np.asarray(estimates, dtype=np.float64), np.asarray(groups)
     wide = np.ones(len(numbers)) if widths is None else np.asarray(widths, dtype=np.float64)
     wide = _shares(wide, np.ones_like(wide), numbers)
-    return _shares(estimates, np.broadcast_to(wide, estimates.shape), numbers)
+    return _shares(counts, np.broadcast_to(wide, counts.shape), numbers)
 
 
 def _shares(counts: Floats, otherwise: Floats, groups: Integers) -> Floats:

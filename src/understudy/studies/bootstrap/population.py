@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from understudy.schema import Schema
+from understudy.studies.estimand import Estimand
 
 Floats = NDArray[np.float64]
 
@@ -50,27 +50,6 @@ levels = {levels}
 reviewed = true
 source = "the simulation's design"
 """
-
-
-@dataclass(frozen=True)
-class Estimand:
-    """A quantity of the population, and how an analyst asks a release for it.
-
-    Attributes:
-        name: short name.
-        kind: kind of analysis.
-        formula: what is asked.
-        term: name of the quantity among the terms of the answer.
-        truth: its true value.
-        deviation: √n times its standard error with n real rows.
-    """
-
-    name: str
-    kind: str
-    formula: str
-    term: str
-    truth: float = math.nan
-    deviation: float = math.nan
 
 
 @cache

@@ -18,8 +18,8 @@ from understudy.methods.base import CostClass
 from understudy.release import Release
 from understudy.replication import World, replicates
 from understudy.studies.bootstrap import population
-from understudy.studies.bootstrap.population import Estimand
 from understudy.studies.coverage.simulation import short_reason
+from understudy.studies.estimand import Estimand
 from understudy.studies.study import Row
 
 N_ROWS = 2_000

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
-from scipy import stats
-
 from understudy.studies.bootstrap import population
-from understudy.studies.bootstrap.population import Estimand
 from understudy.studies.bootstrap.simulation import LEVEL, WAYS, Scenario
-from understudy.studies.montecarlo import mean_and_error, share_and_error, share_interval
+from understudy.studies.estimand import Estimand
 from understudy.studies.study import Row
 
 
@@ -41,27 +37,4 @@ def _summary(scenario: Scenario, estimand: Estimand, way: str, rows: list[Row]) 
         "n": len(given),
         "why": reasons.most_common(1)[0][0] if reasons else "",
     }
-    return head | (_measured(scenario, estimand, given) if given else {})
-
-
-def _measured(scenario: Scenario, estimand: Estimand, rows: list[Row]) -> Row:
-    estimate, low, high = (
-        np.array([row[name] for row in rows], dtype=np.float64)
-        for name in ("estimate", "low", "high")
-    )
-    hits = int(((low <= estimand.truth) & (estimand.truth <= high)).sum())
-    coverage, coverage_error = share_and_error(hits, len(rows))
-    coverage_low, coverage_high = share_interval(hits, len(rows))
-    stderr = estimand.deviation / float(np.sqrt(scenario.n_rows))
-    width, _ = mean_and_error(high - low)
-    bias, bias_error = mean_and_error(estimate - estimand.truth)
-    return {
-        "coverage": coverage,
-        "coverage_error": coverage_error,
-        "coverage_low": coverage_low,
-        "coverage_high": coverage_high,
-        "width_ratio": width / (2 * float(stats.norm.ppf((1 + LEVEL) / 2)) * stderr),
-        "bias_ratio": bias / stderr,
-        "bias_ratio_error": bias_error / stderr,
-        "rmse": float(np.sqrt(np.mean((estimate - estimand.truth) ** 2))),
-    }
+    return head | (estimand.judged(given, scenario.n_rows, LEVEL) if given else {})

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from understudy.studies.coverage.population import A_LEVELS, Estimand
+from understudy.studies.coverage.population import A_LEVELS
+from understudy.studies.estimand import Estimand
 
 LEVEL = 0.95
 Interval = tuple[float, float, float]

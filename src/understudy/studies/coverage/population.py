@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from understudy.schema import Schema
+from understudy.studies.estimand import Estimand
 
 Floats = NDArray[np.float64]
 
@@ -60,31 +61,6 @@ bins = 5
 reviewed = true
 source = "the simulation's design"
 """
-
-
-@dataclass(frozen=True)
-class Estimand:
-    """A quantity of the population, and how an analyst asks a release for it.
-
-    Attributes:
-        name: short name.
-        kind: kind of analysis.
-        formula: what is asked.
-        term: name of the quantity among the terms of the answer.
-        truth: its true value.
-        deviation: √n times its standard error with n real rows.
-    """
-
-    name: str
-    kind: str
-    formula: str
-    term: str
-    truth: float
-    deviation: float
-
-    def stderr(self, n: int) -> float:
-        """Its standard error with n real rows."""
-        return self.deviation / float(np.sqrt(n))
 
 
 @cache

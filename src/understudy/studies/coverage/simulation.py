@@ -17,7 +17,7 @@ from understudy.methods import METHODS
 from understudy.methods.base import CostClass, SetsKind
 from understudy.release import Release
 from understudy.studies.coverage import naive, population
-from understudy.studies.coverage.population import Estimand
+from understudy.studies.estimand import Estimand
 from understudy.studies.study import Row
 
 N_ROWS = 2_000

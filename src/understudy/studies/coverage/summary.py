@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy import stats
-
 from understudy.studies.coverage import population
 from understudy.studies.coverage.naive import LEVEL
-from understudy.studies.coverage.population import Estimand
 from understudy.studies.coverage.simulation import NAIVE, REFUSED, VALID, Scenario
-from understudy.studies.montecarlo import mean_and_error, share_and_error, share_interval
+from understudy.studies.estimand import Estimand
 from understudy.studies.study import Row
 
 Key = tuple[str, str, str]
@@ -49,31 +45,4 @@ def _summary(scenario: Scenario, estimand: Estimand, key: Key, rows: list[Row]) 
         "why": why,
         "n": len(rows),
     }
-    return head if rule == REFUSED else head | _measured(scenario, estimand, rows)
-
-
-def _measured(scenario: Scenario, estimand: Estimand, rows: list[Row]) -> Row:
-    estimate, low, high = (
-        np.array([row[name] for row in rows], dtype=np.float64)
-        for name in ("estimate", "low", "high")
-    )
-    hits = int(((low <= estimand.truth) & (estimand.truth <= high)).sum())
-    coverage, coverage_error = share_and_error(hits, len(rows))
-    coverage_low, coverage_high = share_interval(hits, len(rows))
-    width, width_error = mean_and_error(high - low)
-    bias, bias_error = mean_and_error(estimate - estimand.truth)
-    stderr = estimand.stderr(scenario.n_rows)
-    return {
-        "coverage": coverage,
-        "coverage_error": coverage_error,
-        "coverage_low": coverage_low,
-        "coverage_high": coverage_high,
-        "width": width,
-        "width_error": width_error,
-        "width_ratio": width / (2 * float(stats.norm.ppf((1 + LEVEL) / 2)) * stderr),
-        "bias": bias,
-        "bias_error": bias_error,
-        "bias_ratio": bias / stderr,
-        "bias_ratio_error": bias_error / stderr,
-        "rmse": float(np.sqrt(np.mean((estimate - estimand.truth) ** 2))),
-    }
+    return head if rule == REFUSED else head | estimand.judged(rows, scenario.n_rows, LEVEL)
