@@ -7,6 +7,7 @@ from understudy.schema.numeric import Continuous, Date, Integer
 from understudy.schema.partition import Partition
 from understudy.schema.rule import Range, Rule
 from understudy.schema.schema import Schema, Unit
+from understudy.schema.sweep import Sweep
 
 __all__ = [
     "NUMERIC",
@@ -22,5 +23,6 @@ __all__ = [
     "Range",
     "Rule",
     "Schema",
+    "Sweep",
     "Unit",
 ]

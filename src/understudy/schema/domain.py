@@ -106,6 +106,33 @@ class Domain:
             result |= box_contains(box, self.sizes, columns)
         return result
 
+    def open_states(
+        self, column: int, columns: Sequence[NDArray[np.integer]]
+    ) -> NDArray[np.bool_] | None:
+        """Which states of a column leave a record allowed, the other columns being as they are.
+
+        Args:
+            column: place of the column.
+            columns: states of allowed records, one array per column, each of shape (n,).
+
+        Returns:
+            Shape (n, size); None if no rule mentions the column, so that all states do.
+
+        Example:
+            >>> domain = Domain((2, 3), ({0: frozenset({1}), 1: frozenset({0, 2})},))
+            >>> domain.open_states(1, [np.array([0, 1]), np.array([0, 1])]).tolist()
+            [[True, True, True], [False, True, False]]
+        """
+        boxes = [box for box in self.boxes if column in box]
+        if not boxes:
+            return None
+        mask = np.ones((len(columns[0]), self.sizes[column]), dtype=np.bool_)
+        for box in boxes:
+            others = {j: states for j, states in box.items() if j != column}
+            rows = np.flatnonzero(box_contains(others, self.sizes, columns))
+            mask[rows[:, None], np.array(sorted(box[column]))] = False
+        return mask
+
     def allowed_mask(self) -> NDArray[np.bool_]:
         """Dense array of shape `sizes`: True where a cell can occur. For small domains."""
         mask = np.ones(self.sizes, dtype=np.bool_)
