@@ -1,0 +1,44 @@
+"""The program, which commands join from the files beside it; mistakes end it with a sentence."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import typer
+from rich.console import Console
+
+from understudy.errors import UnderstudyError
+
+app = typer.Typer(
+    help="Synthetic microdata you can publish and do statistics on.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+schema_app = typer.Typer(help="Draft and check the public schema of a table.", no_args_is_help=True)
+app.add_typer(schema_app, name="schema")
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends with one sentence and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except UnderstudyError as error:
+        _fail(str(error))
+    except typer.TyperException as error:  # a usage error; without a message, help was shown
+        if message := error.format_message():
+            command = getattr(getattr(error, "ctx", None), "command_path", "understudy")
+            _fail(f"{message.rstrip('.')}. See {command} --help.")
+        sys.exit(2)
+    if code == INTERRUPTED:
+        Console(stderr=True).print("Interrupted; nothing was written.")
+    sys.exit(code)
+
+
+def _fail(sentence: str) -> NoReturn:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"Error: {sentence}", markup=False)
+    sys.exit(2)
