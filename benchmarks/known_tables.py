@@ -1,4 +1,4 @@
-"""Four public tables that synthesizers are compared on: rows, schema, and codes to score.
+"""Five public tables that synthesizers are compared on: rows, schema, and codes to score.
 
 Each is a folder of its own, `NAME/NAME.csv` or `.parquet`, with a `domain.json` that maps each
 column to `{"type": "categorical", "levels": [...]}` or `{"type": "numeric", "lower": ..., "upper":
@@ -26,6 +26,11 @@ ADULT_ORDERED = (
 ACS_COLUMNS = (
     *("PUMA", "AGEP", "SEX", "MSP", "HISP", "RAC1P", "NOC", "NPF", "HOUSING_TYPE", "OWN_RENT"),
     *("INDP_CAT", "EDU", "PINCP_DECILE", "DVET", "DREM", "DPHY", "DEYE", "DEAR"),
+)
+HOSPITAL_COLUMNS = (
+    *("race", "gender", "age", "admission_type_id", "discharge_disposition_id"),
+    *("admission_source_id", "time_in_hospital", "payer_code", "medical_specialty", "diag_1"),
+    *("A1Cresult", "insulin", "readmitted"),
 )
 LOANS_UNORDERED = (
     *("term", "emp_length", "home_ownership", "verification_status", "loan_status", "purpose"),
@@ -63,6 +68,9 @@ DESIGNS = {
         ordered=("AGEP", "NOC", "NPF", "EDU", "PINCP_DECILE"),
         not_applicable="N",
         target="PINCP_DECILE",
+    ),
+    "hospital_diabetes130": Design(
+        columns=HOSPITAL_COLUMNS, ordered=("age", "time_in_hospital"), target="readmitted"
     ),
     "loans_coded": Design(unordered=LOANS_UNORDERED, last_missing=True, most_cells=60_000),
     "msnbc": Design(),

@@ -8,7 +8,7 @@
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import UnderstudyError
-from understudy.pipeline import analyze, check, draft, evaluate, methods, synthesize
+from understudy.pipeline import analyze, check, draft, evaluate, methods, risk, synthesize
 from understudy.planning import Plan, plan
 from understudy.privacy.guarantee import Guarantee
 from understudy.release import Release
@@ -16,6 +16,7 @@ from understudy.schema import Schema
 
 if TYPE_CHECKING:
     from understudy.inference.pooling import pool
+    from understudy.tradeoffs import tradeoff
 
 __version__ = "0.1.0"
 
@@ -32,14 +33,20 @@ __all__ = [
     "methods",
     "plan",
     "pool",
+    "risk",
     "synthesize",
+    "tradeoff",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """`pool` when it is asked for: the libraries of statistics take a second to import."""
+    """Some names when they are asked for: the libraries of statistics take a second to import."""
     if name == "pool":
         from understudy.inference.pooling import pool
 
         return pool
+    if name == "tradeoff":
+        from understudy.tradeoffs import tradeoff
+
+        return tradeoff
     raise AttributeError(f"module 'understudy' has no attribute {name!r}")

@@ -93,6 +93,12 @@ class Request:
         return self.method.plan_setup(self.schema, self.setup_spend, self.budget)
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else there is to know, in sentences."""
+        said = self.method.remarks(self.schema)
+        return said + self.method.cautions(self.schema, self.fit_spend, self.budget)
+
+    @property
     def options(self) -> dict[str, Any]:
         """Options of the method, defaults included."""
         options = asdict(self.method).items()
@@ -246,7 +252,7 @@ def plan(
         setup=request.setup(),
         tables=tables,
         fits=request.fits,
-        remarks=request.method.remarks(schema),
+        remarks=request.remarks,
         memory_mb=round(effort.memory_mb, 1),
         seconds=round(request.fits * effort.seconds, 2),
     )

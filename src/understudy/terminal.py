@@ -163,7 +163,13 @@ def planned(plan: Plan) -> None:
     )
 
 
-_WITHOUT_MASS = ("filtered", "moments", "distribution", "choice", "nodes", "ranges", "rounds")
+_WITHOUT_MASS = (
+    *("filtered", "moments", "sweeps", "distribution"),
+    *("choice", "nodes", "ranges", "rounds"),
+)
+
+_WITHOUT_NOISE = ("choice", "rounds", "sweeps")
+"""Forms without noise in a number, or with noise that what is measured decides."""
 
 
 def _alike(rows: tuple[PlannedTable, ...]) -> list[tuple[PlannedTable, int]]:
@@ -187,7 +193,7 @@ def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ..
     mass = "–" if row.form in _WITHOUT_MASS else f"{row.noise_mass:,.3g}"
     measured = names if counted and names else row.query
     choice = row.form == "choice"
-    unknown = choice or row.form == "rounds"  # noise that what is measured decides
+    unknown = row.form in _WITHOUT_NOISE
     return (
         escape(f"{times} × {measured}" if times > 1 else measured),
         form,

@@ -27,6 +27,7 @@ ROOMS = [
     ["drawing"],
     ["replication"],
     ["pipeline"],
+    ["tradeoffs"],
     ["studies"],
     ["demo", "terminal"],
     ["cli"],

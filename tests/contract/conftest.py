@@ -49,6 +49,14 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"degree": 2, "law": "laplace"},
         {"network": "sex, age<-sex, job<-age, income<-age&job, moved, smokes<-moved"},
     ],
+    "pegs-tables": [
+        {},
+        {"form": "lazy"},
+        {"keys": "job<-age & sex, sex<-age & job, income<-job", "law": "laplace"},
+    ],
+    "pegs": [{}, {"keys": "job<-age & sex, income<-job", "sweeps": 2}],
+    "pegs-reset": [{}, {"block": 0, "key_limit": 4}],
+    "perturbed-imputation": [{}, {"sweeps": 2, "penalty": 0.01, "most_rows": 10}],
     "mst": [{}, {"law": "laplace"}],
     "aim": [{}, {"law": "laplace", "degree": 2, "target": "job"}],
     "marginals": [
@@ -344,11 +352,14 @@ MODELLING = [case for case in ONE_SET if case not in DRAWING]
 # Those whose noise is a whole number, so that a huge budget leaves none at all.
 WHOLE = [case for case in ONE_SET if case.options.get("law") != "laplace"]
 # Those that measure contingency tables and nothing else, and draw records in proportion to them.
-# A network's tables each decide on one column only, and its option names columns.
+# A network's tables each decide on one column only, and its option names columns; so do those of
+# sweeps.
 TABLES = [
     case
     for case in PAID
-    if case.forms <= {"dense", "filtered", "lazy"} and "network" not in case.options
+    if case.forms <= {"dense", "filtered", "lazy"}
+    and "network" not in case.options
+    and not case.configured.swept
 ]
 RESTORABLE = [case for case in PRIVATE if case.method in restorable()]
 SELECTIONS = {
@@ -375,7 +386,7 @@ SELECTIONS = {
     "modelling": MODELLING,
     "dense": [case for case in TABLES if case.forms == {"dense"}],
     "counting_modelling": [case for case in TABLES if case in MODELLING],
-    "whole": [case for case in WHOLE if "moments" not in case.forms],
+    "whole": [case for case in WHOLE if not case.forms & {"moments", "sweeps"}],
     "whole_modelling": [case for case in WHOLE if case in MODELLING and case in TABLES],
 }
 

@@ -30,7 +30,7 @@ class Refusing:
         self.questions.append(1)
         raise Asked
 
-    count = occupied = sums = total
+    count = occupied = sums = coded = total
 
 
 def cost(entry, budget):
@@ -176,8 +176,9 @@ def metadata(release, chosen, rounds=False):
         return manifest | {"ledger": steps}, [(one.law, one.scale) for one in release.measurements]
     noisy = {"outside", "totals", "cells"}
     tables = [one.to_json() for one in release.measurements]
+    drawn = [("scale", "draws"), ("scale", "sweeps")]
     kept = [
-        {k: v for k, v in one.items() if k not in noisy and (k, one["kind"]) != ("scale", "draws")}
+        {k: v for k, v in one.items() if k not in noisy and (k, one["kind"]) not in drawn}
         for one in tables
     ]
     sizes = [len(one.codes) for one in release.measurements if one.kind == "table"]

@@ -8,6 +8,7 @@ import pytest
 import understudy as us
 from understudy.methods import METHODS, restorable
 from understudy.methods.known_network import KnownNetwork
+from understudy.methods.known_sweep import KnownSweep
 from understudy.replication import model_of, request_again
 
 
@@ -34,7 +35,7 @@ def fitted(monkeypatch):
 
         monkeypatch.setattr(kind, "fit", fit_and_keep)
 
-    for kind in (*METHODS.values(), KnownNetwork):
+    for kind in (*METHODS.values(), KnownNetwork, KnownSweep):
         watch(kind)
     return found
 

@@ -43,8 +43,9 @@ class Unreadable:
 
 
 def test_where_drawing_is_the_mechanism_a_seed_is_refused_before_the_rows_are_read(drawing):
+    arguments = drawing.arguments() | drawing.permission
     with pytest.raises(MethodError, match="no seed is accepted"):
-        us.synthesize(Unreadable(), drawing.schema(10), **drawing.arguments(), seed=1)
+        us.synthesize(Unreadable(), drawing.schema(10), **arguments, seed=1)
 
 
 def test_a_seed_is_recorded_and_leaves_the_release_private(modelling, some):

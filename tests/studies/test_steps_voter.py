@@ -12,7 +12,7 @@ from understudy import pipeline, planning
 from understudy.errors import StudyError
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.ranks import rank_sums
-from understudy.studies import STUDIES, run_study
+from understudy.studies import STUDIES, public_files, run_study
 from understudy.studies.steps import STEPS_VOTER, STEPS_VOTER_CPS
 from understudy.studies.steps.voter import case, claims, measures, population, simulation, standin
 from understudy.studies.steps.voter.measures import MEASURES, PAPERS
@@ -224,7 +224,7 @@ def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
 
 
 def test_without_the_file_the_study_of_real_rows_says_so(monkeypatch, tmp_path):
-    monkeypatch.setenv(standin.FOLDER, str(tmp_path))
+    monkeypatch.setenv(public_files.FOLDER, str(tmp_path))
     with pytest.raises(StudyError, match="UNDERSTUDY_DATA"):
         STEPS_VOTER_CPS.scenarios()
     assert STEPS_VOTER.scenarios()

@@ -9,10 +9,22 @@ import typer
 
 from understudy import pipeline, terminal
 from understudy.cli.app import app
-from understudy.cli.options import Json, Quiet
+from understudy.cli.options import Json, Quiet, listed
 from understudy.cli.output import print_json, require_internal_place, write_text
+from understudy.cli.risk_table import attacked, risk_table
 from understudy.release import Release
-from understudy.report import internal_page
+from understudy.report import internal_page, risk_page
+
+Control = Annotated[
+    Path | None, typer.Option(help="Rows of people outside the table, held out before synthesis.")
+]
+Keys = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns that an intruder knows, as age,sex; all but the secrets if none."),
+]
+Secrets = Annotated[
+    list[str] | None, typer.Option(help="Columns that an intruder wants to know, as income.")
+]
 
 
 @app.command()
@@ -28,6 +40,9 @@ def evaluate(
         list[str] | None,
         typer.Option("--formula", "-f", help="Regression to compare; may be repeated."),
     ] = None,
+    control: Control = None,
+    keys: Keys = None,
+    secrets: Secrets = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.", min=0)] = 0,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -38,7 +53,16 @@ def evaluate(
         require_internal_place(out, release)
     with terminal.progress(quiet=quiet or as_json) as tell:
         found = pipeline.evaluate(
-            data, loaded, formulas=formula, by=by, target=target, seed=seed, progress=tell
+            data,
+            loaded,
+            formulas=formula,
+            by=by,
+            target=target,
+            control=control,
+            keys=listed(keys, loaded.schema.names),
+            secrets=listed(secrets, loaded.schema.names),
+            seed=seed,
+            progress=tell,
         ).value
     if out is not None:
         write_text(out, internal_page(found))
@@ -46,3 +70,43 @@ def evaluate(
         print_json(found.to_json())
     elif not quiet:
         terminal.evaluated(found, out)
+        if found.risks is not None:
+            risk_table(found.risks)
+
+
+@app.command()
+def risk(
+    data: Annotated[Path, typer.Argument(help="The rows that the release was made from.")],
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Where the internal page (HTML) goes.")
+    ] = None,
+    control: Control = None,
+    keys: Keys = None,
+    secrets: Secrets = None,
+    targets: Annotated[int, typer.Option(help="Most targets, and most controls.", min=1)] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.", min=0)] = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Attack a release: what does it disclose? INTERNAL: the result is not for release."""
+    loaded = Release.load(release)
+    if out is not None:
+        require_internal_place(out, release)
+    with terminal.progress(quiet=quiet or as_json) as tell:
+        found = pipeline.risk(
+            data,
+            loaded,
+            control=control,
+            keys=listed(keys, loaded.schema.names),
+            secrets=listed(secrets, loaded.schema.names),
+            targets=targets,
+            seed=seed,
+            progress=tell,
+        ).value
+    if out is not None:
+        write_text(out, risk_page(found))
+    if as_json:
+        print_json(found.to_json())
+    elif not quiet:
+        attacked(found, out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -35,3 +36,20 @@ def method_options(pairs: list[str] | None) -> dict[str, str]:
             raise MethodError(f"--option {pair!r} must read name=value, such as form=filtered.")
         options[name.strip()] = value.strip()
     return options
+
+
+def listed(texts: list[str] | None, columns: Sequence[str]) -> list[str]:
+    """Names of columns given as "age,sex", or one by one.
+
+    Args:
+        texts: what was given; a text that is the name of a column as a whole is that column.
+        columns: names of all columns.
+
+    Example:
+        >>> listed(["age, sex", "a,b"], ["age", "sex", "a,b"])
+        ['age', 'sex', 'a,b']
+    """
+    found: list[str] = []
+    for text in texts or []:
+        found += [text] if text in columns else [part.strip() for part in text.split(",")]
+    return [name for name in found if name]

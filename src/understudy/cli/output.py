@@ -28,10 +28,11 @@ def write_text(path: Path, text: str) -> None:
         raise MethodError(f"The file {str(path)!r} cannot be written: {error.strerror}.") from None
 
 
-def require_internal_place(out: Path, release: Path) -> None:
-    """An internal page never goes into a release, and replaces nothing."""
+def require_internal_place(out: Path, release: Path | None = None) -> None:
+    """An internal page never goes into its release, if it has one, and replaces nothing."""
     try:
-        inside, taken = out.resolve().is_relative_to(release.resolve()), out.exists()
+        inside = release is not None and out.resolve().is_relative_to(release.resolve())
+        taken = out.exists()
     except OSError as error:  # a name too long, a folder that may not be looked into
         raise MethodError(f"The file {str(out)!r} cannot be written: {error.strerror}.") from None
     if inside:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from understudy.engine.coding import Codes
 from understudy.engine.confidential import Confidential
 from understudy.engine.counts import ExactCells, ExactTable
 from understudy.engine.sums import ExactSums
@@ -54,5 +55,12 @@ class Engine(Protocol):
         Args:
             columns: column indices of the table, in the order of its axes.
             of: column indices of the numbers to sum; each also one of `columns`.
+        """
+        ...
+
+    def coded(self) -> Confidential[list[Codes]]:
+        """State of every value: one array of shape (n,) per column, in the order of the schema.
+
+        A state beyond the last one of its column is out of domain.
         """
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,8 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.engine import Table
 from understudy.engine.coding import Coder, Codes
 from understudy.engine.marginals import count_marginals, in_groups
+from understudy.errors import DataError, MethodError
+from understudy.release import Release
 from understudy.schema import Column, Schema
 
 Counts = NDArray[np.int64]
@@ -56,9 +60,23 @@ class Comparison:
             sets: the synthetic sets.
             seed: seed of everything random in the evaluation.
         """
+        return cls.of_rows(schema, Coder(schema).code(original.select(schema.names)), sets, seed)
+
+    @classmethod
+    def of_rows(
+        cls, schema: Schema, original: Rows, sets: Sequence[pl.DataFrame], seed: int = 0
+    ) -> Comparison:
+        """Code sets that are compared with rows that are coded.
+
+        Args:
+            schema: the public schema of all of them.
+            original: one array of states per column.
+            sets: the synthetic sets.
+            seed: seed of everything random in the evaluation.
+        """
         coder = Coder(schema)
         coded = tuple(coder.code(one.select(schema.names)) for one in sets)
-        return cls(schema, coder.code(original.select(schema.names)), coded, seed)
+        return cls(schema, original, coded, seed)
 
     @property
     def n_original(self) -> int:
@@ -140,6 +158,71 @@ class Comparison:
         _, cells = np.unique(np.concatenate(codes), return_inverse=True)
         n_cells = int(cells.max()) + 1
         return [np.bincount(part, minlength=n_cells) for part in np.split(cells, ends)]
+
+
+def compare(table: Table, release: Release, seed: int) -> Comparison:
+    """Code the sets of a release as the original was coded.
+
+    Args:
+        table: the original rows, coded against the release's schema.
+        release: the release.
+        seed: seed of everything random in the evaluation.
+
+    Raises:
+        DataError: there are no rows, in the original or in a set.
+    """
+    comparison = Comparison.of_rows(release.schema, table.coded().expose(), release.tables, seed)
+    if not comparison.n_original:
+        raise DataError("The original table has no rows, so there is nothing to compare with.")
+    if not all(len(rows[0]) for rows in comparison.sets):
+        raise DataError("A synthetic set of the release has no rows, so nothing can be compared.")
+    return comparison
+
+
+def require_column(schema: Schema, option: str, name: str | None) -> None:
+    """Refuse what is no column.
+
+    Args:
+        schema: of the release.
+        option: what the column was given for.
+        name: its name; None stands for no wish.
+
+    Raises:
+        MethodError: no column has the name; names the nearest one.
+    """
+    names = schema.names
+    if name is None or name in names:
+        return
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; they are {', '.join(names[:12])}."
+    raise MethodError(f"{option} = {name!r} is no column of the release{hint}")
+
+
+def require_columns(schema: Schema, option: str, names: Sequence[str]) -> None:
+    """Refuse a list that names something else than columns.
+
+    Args:
+        schema: of the release.
+        option: what the columns were given for.
+        names: their names.
+
+    Raises:
+        MethodError: one is no column, or there is a single text in place of a list.
+    """
+    if isinstance(names, str):
+        raise MethodError(f"{option} must be a list of columns, such as [{names!r}].")
+    for name in names:
+        require_column(schema, option, name)
+
+
+def require_seed(seed: object) -> None:
+    """Refuse what is no seed.
+
+    Raises:
+        MethodError: not a whole number, at least 0.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise MethodError("The seed of an evaluation must be a whole number, at least 0.")
 
 
 def distinct(rows: Rows, sizes: Sequence[int]) -> tuple[NDArray[np.int64], Counts]:

@@ -115,6 +115,11 @@ def fit_models(comparison: Comparison, stacks: list[Stack]) -> Iterator[Fitted]:
     yield _tree(comparison, stacks)
 
 
+def pair_propensities(comparison: Comparison, stack: Stack) -> Vector:
+    """Propensities by logistic regression with pairs, shape (N,), without a null."""
+    return Logistic(_pairs(comparison, stack)[0]).fit(stack.synthetic)
+
+
 def _pairs(comparison: Comparison, stack: Stack) -> Design:
     rng = comparison.generator(_STREAM_PAIRS)  # the same pairs for every set
     design, used, every = pair_design(stack.rows, comparison.columns, rng)

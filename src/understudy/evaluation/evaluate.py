@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +10,16 @@ from typing import Any
 import numpy as np
 
 from understudy.engine import Table
-from understudy.engine.coding import Coder
-from understudy.errors import DataError, MethodError
 from understudy.evaluation.analyses import Model, default_models, written_models
 from understudy.evaluation.associations import association_scores
-from understudy.evaluation.comparison import MOST_CELLS, Comparison
+from understudy.evaluation.comparison import (
+    MOST_CELLS,
+    Comparison,
+    compare,
+    require_column,
+    require_columns,
+    require_seed,
+)
 from understudy.evaluation.consistency import consistency
 from understudy.evaluation.distances import (
     conditional_score,
@@ -33,6 +37,7 @@ from understudy.evaluation.regressions import (
     records_of,
 )
 from understudy.evaluation.results import Evaluation, Score
+from understudy.evaluation.risk.assess import Intruder, risks_of
 from understudy.evaluation.subgroups import subgroup_scores
 from understudy.evaluation.threads import single_threaded
 from understudy.inference.records import Records
@@ -63,6 +68,9 @@ def evaluate_release(
     formulas: Sequence[str] | None = None,
     by: str | None = None,
     target: str | None = None,
+    control: Table | None = None,
+    keys: Sequence[str] = (),
+    secrets: Sequence[str] = (),
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Internal[Evaluation]:
@@ -78,20 +86,30 @@ def evaluate_release(
             default those of `understudy.evaluation.analyses`.
         by: column whose groups are scored one by one.
         target: column that is predicted, and first outcome of the default regressions.
+        control: rows of people outside the table, for the attacks of `understudy.evaluation.risk`.
+        keys: columns that an intruder knows; all but the secrets if none.
+        secrets: columns that he wants to know; the target if none.
         seed: of every random choice: permutations, subsamples, test rows.
         progress: called with a stage, and how much of how much is done.
 
     Raises:
         DataError: there are no rows, in the original or in a set.
-        MethodError: an unknown column, a formula that cannot be computed, or a seed below 0.
+        MethodError: an unknown column, a column that is both key and secret, a formula that cannot
+            be computed, or a seed below 0.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise MethodError("The seed of an evaluation must be a whole number, at least 0.")
+    require_seed(seed)
     for option, name in (("by", by), ("target", target)):
-        _require_column(release, option, name)
+        require_column(release.schema, option, name)
+    require_columns(release.schema, "keys", keys)
+    require_columns(release.schema, "secrets", secrets)
     written = written_models(formulas or (), release.schema)
     tell = progress or (lambda _stage, _done, _total: None)
-    comparison = _compare(table, release, seed, tell)
+    tell("Coding rows", 0, 1)
+    comparison = compare(table, release, seed)
+    tell("Coding rows", 1, 1)
+    wanted = secrets or ((target,) if target and target not in keys else ())
+    # With one column there is nothing to match by.
+    intruder = Intruder.of(comparison, keys, wanted) if len(release.schema.names) > 1 else None
     names = release.schema.names
     with single_threaded():
         near = _nearness(comparison, tell)
@@ -99,34 +117,9 @@ def evaluate_release(
         fitted = _regressions(table, release, comparison, written=written, target=target, tell=tell)
         predicted = _prediction(comparison, None if target is None else names.index(target), tell)
         grouped = _groups(comparison, None if by is None else names.index(by), tell)
-    return Internal(_assemble(release, comparison, (told, near, fitted, predicted, grouped)))
-
-
-def _require_column(release: Release, option: str, name: str | None) -> None:
-    names = release.schema.names
-    if name is None or name in names:
-        return
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else f"; they are {', '.join(names[:12])}."
-    raise MethodError(f"{option} = {name!r} is no column of the release{hint}")
-
-
-def _compare(table: Table, release: Release, seed: int, tell: Progress) -> Comparison:
-    """Code the sets as the original was coded.
-
-    Raises:
-        DataError: there are no rows, in the original or in a set.
-    """
-    tell("Coding rows", 0, 1)
-    coder = Coder(release.schema)
-    sets = tuple(coder.code(one.select(release.schema.names)) for one in release.tables)
-    comparison = Comparison(release.schema, table.coded().expose(), sets, seed)
-    if not comparison.n_original:
-        raise DataError("The original table has no rows, so there is nothing to compare with.")
-    if not all(len(rows[0]) for rows in sets):
-        raise DataError("A synthetic set of the release has no rows, so nothing can be compared.")
-    tell("Coding rows", 1, 1)
-    return comparison
+        attacked = _risks(release, comparison, control, intruder, tell)
+    parts = (told, near, fitted, predicted, grouped, attacked)
+    return Internal(_assemble(release, comparison, parts))
 
 
 def _nearness(comparison: Comparison, tell: Progress) -> _Part:
@@ -224,6 +217,19 @@ def _groups(comparison: Comparison, by: int | None, tell: Progress) -> _Part:
     groups = subgroup_scores(comparison, by)
     tell("Scoring groups", 1, 1)
     return _Part((), (), {"subgroups": groups})
+
+
+def _risks(
+    release: Release,
+    comparison: Comparison,
+    control: Table | None,
+    intruder: Intruder | None,
+    tell: Progress,
+) -> _Part:
+    if intruder is None:
+        return _Part((), ("No disclosure risk is assessed: there is one column.",))
+    found = risks_of(release, comparison, control, intruder, progress=tell)
+    return _Part((), (), {"risks": found})
 
 
 def _assemble(release: Release, comparison: Comparison, parts: Sequence[_Part]) -> Evaluation:

@@ -16,7 +16,7 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,18 +87,23 @@ def r_squared(truth: Vector, predicted: Vector) -> Measured:
     return Measured(value, (1 - value) * deviation / total - error / total)
 
 
-def default_target(comparison: Comparison) -> int:
+def default_target(comparison: Comparison, among: Sequence[int] | None = None) -> int:
     """Column that is predicted: the first of two states, else the one with levels that has fewest.
 
     Numbers come last.
+
+    Args:
+        comparison: original and sets.
+        among: columns to choose from; all if None.
     """
+    positions = range(len(comparison.columns)) if among is None else among
 
     def order(j: int) -> tuple[bool, int]:
         column = comparison.columns[j]
         return isinstance(column, NUMERIC), column.n_ordinary
 
-    candidates = [j for j, c in enumerate(comparison.columns) if c.n_ordinary > 1]
-    return min(candidates or [0], key=order)
+    candidates = [j for j in positions if comparison.columns[j].n_ordinary > 1]
+    return min(candidates or positions[:1], key=order)
 
 
 def prediction_scores(comparison: Comparison, target: int) -> tuple[Score, ...] | str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any
 
+from understudy.evaluation.risk.results import Risks
+
 
 @dataclass(frozen=True)
 class Score:
@@ -138,6 +140,7 @@ class Evaluation:
         agreement: χ² decisions: p-value class of the original × of the synthetic sets, counts of
             pairs; classes are p < .01, .01–.05, .05–.10, ≥ .10.
         subgroups: scores by group.
+        risks: what attacks find; None for a table of one column.
         warnings: what could not be computed, and why.
     """
 
@@ -154,6 +157,7 @@ class Evaluation:
     coefficients: tuple[Coefficient, ...]
     agreement: tuple[tuple[int, ...], ...]
     subgroups: tuple[Subgroup, ...] = ()
+    risks: Risks | None = None
     warnings: tuple[str, ...] = field(default_factory=tuple)
 
     def to_json(self) -> dict[str, Any]:
@@ -177,5 +181,6 @@ class Evaluation:
             "coefficients": [vars(coefficient) for coefficient in self.coefficients],
             "agreement": [list(row) for row in self.agreement],
             "subgroups": [vars(group) for group in self.subgroups],
+            "risks": self.risks and self.risks.to_json(),
             "warnings": list(self.warnings),
         }

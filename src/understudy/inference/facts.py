@@ -12,7 +12,7 @@ from understudy.inference.distortion import distortion
 from understudy.inference.estimands import RATIOS, SHARES
 from understudy.inference.networks import network_of
 from understudy.inference.urns import are_drawn
-from understudy.methods import posterior_rule
+from understudy.methods import posterior_rule, swept
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
@@ -38,6 +38,7 @@ class Facts:
         redrawn: whether sets share one noise, and each has as much again of its own.
         conditioned: whether impossible combinations of columns that were measured apart change the
             distribution of these columns in the sets.
+        swept: whether records were drawn column by column.
     """
 
     kind: str
@@ -50,6 +51,7 @@ class Facts:
     distortion: float
     drawn: bool = False
     conditioned: bool = False
+    swept: bool = False
     merged: tuple[str, ...] = ()
     redrawn: bool = False
 
@@ -85,6 +87,8 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
         ),
         merged=_merged(measured, kind, columns, release.schema),
         redrawn=manifest.sets_kind == "posterior" and posterior_rule(manifest.method) == "mi",
+        swept=swept(manifest.method)
+        or any(one.kind == "sweeps" or one.law == "diverse rows" for one in measured),
         drawn=are_drawn(measured, columns, manifest, release.schema),
         conditioned=bool(_cut_off(tables, kept_together, release.schema) & set(columns)),
     )

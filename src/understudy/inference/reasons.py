@@ -51,6 +51,20 @@ def conditioned_reason(facts: Facts) -> str:
     )
 
 
+def swept_reason(facts: Facts) -> str:
+    """Why records drawn column by column forbid an interval, and what would help."""
+    return (
+        "the records were drawn column by column, with a weight or noise added to each row that "
+        "was drawn from, which pulls shares and relations towards an even spread by an amount that "
+        "nobody outside knows, in every set alike; ask the publisher for a release whose method "
+        f"measures {_columns_of(facts)} in a table with noise"
+    )
+
+
+def _columns_of(facts: Facts) -> str:
+    return "these columns" if len(facts.columns) > 1 else "this column"
+
+
 def merged_reason(facts: Facts) -> str:
     """Why merged states forbid an interval, and what would help."""
     names = ", ".join(facts.merged)

@@ -55,6 +55,7 @@ from understudy.inference.reasons import (
     distorted_reason,
     merged_reason,
     shared_reason,
+    swept_reason,
 )
 
 FRESH = {"split": "partial", "posterior": "partial"}
@@ -102,6 +103,7 @@ RULES: tuple[Rule, ...] = (
             "known exactly: what the prior added is taken off again"
         ),
     ),
+    Rule("none", lambda facts: facts.swept, swept_reason, valid=False),
     Rule(
         "none",
         lambda facts: facts.kind == "total",

@@ -14,16 +14,24 @@ from pydantic import TypeAdapter, ValidationError
 from understudy.errors import MethodError
 from understudy.methods.aim import Aim
 from understudy.methods.base import Facts, Method
+from understudy.methods.contingency_table import ContingencyTable
 from understudy.methods.dirichlet import Dirichlet
 from understudy.methods.dp_prior import DPPrior
 from understudy.methods.empirical_cdf import EmpiricalCdf
 from understudy.methods.independent import Independent
 from understudy.methods.laplace import Laplace
+from understudy.methods.marginal_bootstrap import MarginalBootstrap
 from understudy.methods.marginals import Marginals
 from understudy.methods.modips import Modips
 from understudy.methods.mst import Mst
+from understudy.methods.multiple_imputation import MultipleImputation
 from understudy.methods.multiple_synthesis import MultipleSynthesis
+from understudy.methods.pegs import Pegs
+from understudy.methods.pegs_diverse import PegsDiverse
+from understudy.methods.pegs_reset import PegsReset
+from understudy.methods.pegs_tables import PegsTables
 from understudy.methods.perturbed_histogram import PerturbedHistogram
+from understudy.methods.perturbed_imputation import PerturbedImputation
 from understudy.methods.planned import PlannedTable
 from understudy.methods.privbayes import PrivBayes
 from understudy.methods.smoothed_histogram import SmoothedHistogram
@@ -51,8 +59,16 @@ METHODS: dict[str, type[Method]] = {
         Steps,
         UniversalHistogram,
         PrivBayes,
+        PegsTables,
+        Pegs,
+        PegsReset,
+        PerturbedImputation,
         Modips,
         MultipleSynthesis,
+        MultipleImputation,
+        ContingencyTable,
+        MarginalBootstrap,
+        PegsDiverse,
     )
 }
 
@@ -159,6 +175,11 @@ def restorable() -> tuple[str, ...]:
     return tuple(name for name, kind in METHODS.items() if kind.restored is not Method.restored)
 
 
+def swept(name: str) -> bool:
+    """Whether sets of a release's method keep no table as it was measured."""
+    return name in METHODS and METHODS[name].swept
+
+
 def posterior_rule(name: str) -> str:
     """The combining rule for posterior sets of a release's method; "partial" for an unknown one."""
     return METHODS[name].posterior_rule if name in METHODS else "partial"
@@ -215,4 +236,5 @@ __all__ = [
     "posterior_rule",
     "restorable",
     "restored",
+    "swept",
 ]

@@ -77,6 +77,8 @@ class Method(ABC):
             questions when it gets the same answers, so that a killed run can be continued.
         posterior_rule: combining rule for sets="posterior" (`understudy.inference.rules`).
         rounds: whether it measures in rounds and looks at `gate.stopping` between them.
+        swept: whether records are drawn column by column from rows that contradict each other, so
+            that sets keep no table as it was measured.
         bytes_per_cell: memory per cell of a table that is written out, for plans
             (`benchmarks/dense.py`).
     """
@@ -86,6 +88,7 @@ class Method(ABC):
     resumable: ClassVar[bool] = False
     posterior_rule: ClassVar[Literal["partial", "mi"]] = "partial"
     rounds: ClassVar[bool] = False
+    swept: ClassVar[bool] = False
     bytes_per_cell: ClassVar[int] = 40
 
     sets: SetsKind = "free"
@@ -147,6 +150,16 @@ class Method(ABC):
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """What else whoever plans a release should know: sentences, from public facts alone."""
+        return ()
+
+    def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
+        """What whoever plans should know about this budget: sentences, from public facts alone.
+
+        Args:
+            schema: the public schema.
+            spend: what one fit may spend.
+            budget: the whole budget.
+        """
         return ()
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:

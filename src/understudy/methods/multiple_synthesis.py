@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 
 from understudy.methods.base import Facts
 from understudy.methods.blocks import BlocksMethod, Layout
-from understudy.methods.planned import PlannedTable
+from understudy.methods.planned import PlannedTable, planned_exact
 from understudy.methods.sufficient import Measured, block
 from understudy.models.blocks import Block, BlocksModel
 from understudy.models.model import Model
@@ -60,9 +60,9 @@ class MultipleSynthesis(BlocksMethod):
         layouts = self.layouts(schema)
         binned = schema.with_bins(self.bins(schema))
         return (
-            *(_planned(one.columns) for one in layouts),
+            *(planned_exact(one.columns) for one in layouts),
             *(
-                _planned(step.moment.by, step.query, form="moments")
+                planned_exact(step.moment.by, step.query, form="moments")
                 for one in layouts
                 if one.numbers
                 for step in planned_moments(binned, one.numbers, one.columns, spend=Fraction(1))
@@ -90,16 +90,3 @@ class MultipleSynthesis(BlocksMethod):
             exact=True,
         )
         return block(layout, schema, measured, self.prior)
-
-
-def _planned(columns: tuple[str, ...], query: str = "", *, form: str = "dense") -> PlannedTable:
-    return PlannedTable(
-        columns=columns,
-        n_cells=0,
-        share=Fraction(0),
-        noise="",
-        stddev=0.0,
-        noise_mass=0.0,
-        form=form,
-        query=query,
-    )

@@ -100,10 +100,7 @@ def edges_of(tables: Sequence[tuple[str, ...]]) -> tuple[Edge, ...]:
 def candidates(
     schema: Schema, chosen: Sequence[str], *, degree: int, cells: float
 ) -> tuple[tuple[str, ...], ...]:
-    """Columns that may come next, each with its largest sets of parents.
-
-    A set is largest if no column can be added: it has `degree` columns, or the table would have
-    more than `cells`. A column that has more states than that alone gets no parents.
+    """Columns that may come next, each with its largest sets of parents (`parent_sets`).
 
     Args:
         schema: the columns.
@@ -118,8 +115,35 @@ def candidates(
     return tuple(
         (column, *parents)
         for column in rest
-        for parents in _parent_sets(schema, column, chosen, degree, cells)
+        for parents in parent_sets(schema, column, chosen, degree, cells)
     )
+
+
+def parent_sets(
+    schema: Schema, column: str, chosen: Sequence[str], degree: int, cells: float
+) -> Iterator[tuple[str, ...]]:
+    """The largest sets of some columns that a column's table may have beside it.
+
+    A set is largest if no column can be added: it has `degree` columns, or the table would have
+    more than `cells`.
+
+    Args:
+        schema: the columns.
+        column: the column.
+        chosen: those that may stand in a set.
+        degree: most columns of a set.
+        cells: most cells of the table; if the column alone has more, the set is empty.
+    """
+    sizes = {name: schema.columns[name].size for name in (column, *chosen)}
+    most = min(degree, len(chosen))
+    for width in range(most + 1):
+        for parents in combinations(chosen, width):
+            n = math.prod(sizes[name] for name in (column, *parents))
+            if n > cells and parents:
+                continue
+            others = [sizes[name] for name in chosen if name not in parents]
+            if width == most or n * min(others) > cells:
+                yield parents
 
 
 def most_candidates(n_columns: int, degree: int) -> int:
@@ -165,21 +189,6 @@ def _edge(schema: Schema, entry: str) -> Edge:
                 '"age, job<-age, income<-age&job".'
             )
     return column.strip(), parents
-
-
-def _parent_sets(
-    schema: Schema, column: str, chosen: Sequence[str], degree: int, cells: float
-) -> Iterator[tuple[str, ...]]:
-    sizes = {name: schema.columns[name].size for name in (column, *chosen)}
-    most = min(degree, len(chosen))
-    for width in range(most + 1):
-        for parents in combinations(chosen, width):
-            n = math.prod(sizes[name] for name in (column, *parents))
-            if n > cells and parents:
-                continue
-            others = [sizes[name] for name in chosen if name not in parents]
-            if width == most or n * min(others) > cells:
-                yield parents
 
 
 def _require_cells(schema: Schema, names: tuple[str, ...]) -> None:

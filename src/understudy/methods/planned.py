@@ -27,8 +27,9 @@ class PlannedTable:
         stddev: standard deviation of the noise in one number.
         noise_mass: records' worth of positive noise that empty cells receive on average.
         form: "dense", "filtered" or "lazy"; "nodes" for a layer of a hierarchy, "ranges" for one of
-            a tree of ranges; "moments", "draws", "distribution" or "choice" where no table is
-            measured; "rounds" for choices and tables whose number what is measured decides.
+            a tree of ranges; "moments", "draws", "sweeps", "distribution" or "choice" where no
+            table is measured; "rounds" for choices and tables whose number is decided by what is
+            measured.
         threshold: public threshold of the filtered form.
         query: what is asked, in the words of the ledger; counts by the columns if "".
         chosen: whether an earlier paid step chooses the columns; `n_cells` and `noise_mass` are
@@ -112,6 +113,28 @@ def planned(
         threshold=threshold,
         query=query,
         chosen=not columns,
+    )
+
+
+def planned_exact(
+    columns: tuple[str, ...], query: str = "", *, form: str = "dense"
+) -> PlannedTable:
+    """Exact statistics, which cost no budget: a method without a guarantee takes them.
+
+    Args:
+        columns: that they hold together.
+        query: what is asked; counts by the columns if "".
+        form: as in `PlannedTable`.
+    """
+    return PlannedTable(
+        columns=columns,
+        n_cells=0,
+        share=Fraction(0),
+        noise="",
+        stddev=0.0,
+        noise_mass=0.0,
+        form=form,
+        query=query,
     )
 
 

@@ -59,10 +59,11 @@ from understudy.methods.network import (
     usual_degree,
 )
 from understudy.methods.planned import PlannedTable, planned, planned_choice
+from understudy.methods.usefulness import useful_cells
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork, Edge
 from understudy.privacy.budget import Budget, exact, split
-from understudy.privacy.calibration import LawName, calibrate
+from understudy.privacy.calibration import LawName
 from understudy.privacy.dependence import (
     Dependence,
     DistanceFromDependence,
@@ -213,18 +214,8 @@ class PrivBayes(Method):
         return min(LARGEST_TABLE, useful)
 
     def _usefulness(self, schema: Schema, n_rows: int, spend: Fraction, budget: Budget) -> float:
-        """Cells at which the records in one are θ times the scale of its noise, on average.
-
-        For Laplace noise of scale b the paper's n/cells ≥ θ·b; other laws count by their standard
-        deviation, which is b·√2 there.
-        """
-        law = calibrate(
-            self._law(budget),
-            spend=spend / len(schema.names),
-            accounting=budget.accounting,
-            neighbours=schema.neighbours,
-        )
-        return n_rows * math.sqrt(2) / max(self.theta * law.stddev, 1e-300)
+        share = spend / len(schema.names)
+        return useful_cells(schema, n_rows, share, budget, law=self._law(budget), theta=self.theta)
 
     def _most_cells(self, schema: Schema, budget: Budget) -> int:
         """The largest table that may be chosen."""

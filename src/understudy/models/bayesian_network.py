@@ -149,7 +149,7 @@ def conditionals(
         weights = _weights(tables, (*parents, column))
         used = tuple(place[name] for name in parents)
         allowed = domain.project((*used, place[column])).allowed_mask().reshape(weights.shape)
-        found.append(Conditional(place[column], used, _shares(weights, allowed)))
+        found.append(Conditional(place[column], used, row_shares(weights, allowed)))
     return tuple(found)
 
 
@@ -166,12 +166,18 @@ def _weights(tables: Sequence[NoisyTable], names: tuple[str, ...]) -> Floats:
     return np.ascontiguousarray(ordered).reshape(-1, ordered.shape[-1])
 
 
-def _shares(weights: Floats, allowed: NDArray[np.bool_]) -> Floats:
-    """Weights as shares; where there are none, those of the margin among allowed states."""
+def row_shares(weights: Floats, allowed: NDArray[np.bool_], *, margin: bool = True) -> Floats:
+    """Weights as shares by row; where a row has none, those of the margin among allowed states.
+
+    Args:
+        weights: not negative, shape (rows, states).
+        allowed: states that can occur, by row; a row without any becomes uniform over all states.
+        margin: whether there is a margin to fall back on; allowed states are alike if not.
+    """
     empty = np.flatnonzero(weights.sum(axis=1) <= 0)
     filled = weights.copy() if empty.size else weights
-    margin = weights.sum(axis=0)
-    for fallback in (margin, np.ones_like(margin)):
+    even = np.ones(weights.shape[1])
+    for fallback in (weights.sum(axis=0), even) if margin else (even,):
         filled[empty] = np.where(allowed[empty], fallback, 0.0)
         empty = empty[filled[empty].sum(axis=1) <= 0]
     filled[empty] = 1.0  # parents that are impossible themselves: such a record is drawn again

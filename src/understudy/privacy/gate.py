@@ -11,13 +11,17 @@ from understudy.privacy.counting import Counting
 from understudy.privacy.dividing import Dividing
 from understudy.privacy.door import Measured
 from understudy.privacy.drawing import Drawing
+from understudy.privacy.imputing import Imputing
 from understudy.privacy.layering import Layering
 from understudy.privacy.ranges import Ranging
 from understudy.privacy.revealing import Revealing
+from understudy.privacy.row_sweeping import RowSweeping
 from understudy.privacy.summing import Summing
 
 
-class Gate(Counting, Summing, Drawing, Dividing, Layering, Ranging, Revealing):
+class Gate(
+    Counting, Summing, Drawing, Dividing, Layering, Imputing, Ranging, Revealing, RowSweeping
+):
     """Answers questions about the rows, for a price, with noise.
 
     Args:

@@ -10,7 +10,14 @@ from understudy.privacy.deviations import UNPAID, standard_deviation
 from understudy.privacy.door import Door, query_of
 from understudy.privacy.moments import exact_moment
 from understudy.privacy.scatter import moments_of
-from understudy.privacy.values import NO_NOISE, ExactStatistics, NoisyMoment, NoisyTable, Released
+from understudy.privacy.values import (
+    NO_NOISE,
+    ExactStatistics,
+    NoisyCells,
+    NoisyMoment,
+    NoisyTable,
+    Released,
+)
 
 
 class Revealing(Door):
@@ -67,6 +74,26 @@ class Revealing(Door):
             Released(replace(exact_moment(one, sums), bins=bins), NO_NOISE, "exact moment", entry)
             for one, entry in zip(wanted, entries, strict=True)
         ]
+
+    def reveal_cells(self) -> Released[NoisyCells]:
+        """The exact full table, by its occupied cells: the release becomes not private.
+
+        Raises:
+            NotPrivateError: not permitted with `allow_nonprivate=True`.
+            MethodError: more than 2⁶² cells.
+        """
+        self._require_permission()
+        names = self.schema.names
+        self._sparse_domain(names)
+        entry = self._ledger.charge(
+            None, "exact table", query_of(names), sensitivity="none", noise="", cells=0
+        )
+        self._used([names], [entry])
+        exact = self._all_cells()
+        cells = NoisyCells(
+            names, exact.codes, exact.counts, 1, float(exact.outside), self._bins_of(names)
+        )
+        return Released(cells, NO_NOISE, "exact table", entry)
 
     def deviations(
         self, names: Sequence[str], *, mode: Literal["paper"]

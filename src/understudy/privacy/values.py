@@ -172,6 +172,28 @@ class UrnDraws:
 
 
 @dataclass(frozen=True)
+class SweepDraws:
+    """What is public about records that were drawn column by column, each given some others.
+
+    Attributes:
+        columns: names of the columns.
+        keys: for each column the names of those that it is drawn given.
+        law: "perturbed sweeps", "blocks with reset", "noisy rows" or "perturbed imputation".
+        prior: weight added to each state, in records (of an imputation: in units of probability);
+            None where noise was added to the counts instead.
+        block: how many records share the rows that reset, where rows do; None otherwise.
+        bins: bins of its numeric columns, where they are not those of the schema.
+    """
+
+    columns: tuple[str, ...]
+    keys: Mapping[str, tuple[str, ...]]
+    law: str
+    prior: Fraction | None = None
+    block: int | None = None
+    bins: Bins = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class DrawnDistribution:
     """Counts of a grid whose cumulative distribution the exponential mechanism chose.
 
@@ -265,6 +287,7 @@ Published = (
     | NoisySuccesses
     | NoisyMoment
     | UrnDraws
+    | SweepDraws
     | DrawnDistribution
     | NoisyNodes
     | NoisyRanges

@@ -24,6 +24,7 @@ from understudy.privacy.values import (
     NoisyTable,
     NoisyTotals,
     Published,
+    SweepDraws,
     UrnDraws,
 )
 from understudy.schema import Schema
@@ -36,6 +37,7 @@ Kind = Literal[
     "sums",
     "scatter",
     "draws",
+    "sweeps",
     "distribution",
     "nodes",
     "leaf-sums",
@@ -59,7 +61,7 @@ class Content:
         outside: noisy number of records out of domain.
         threshold: public threshold.
         totals: single numbers.
-        of: columns that are summed, or that nodes fix.
+        of: columns that are summed, or that nodes fix; of sweeps, what each is drawn given.
         bins: of numeric columns.
         groups: of states.
     """
@@ -134,6 +136,19 @@ def _(value: UrnDraws, schema: Schema) -> Content:
     prior = {"prior": float(value.prior), "cells": value.n_cells}
     totals = {**prior, "reinforced": value.reinforced}
     return Content("draws", value.columns, totals=totals, bins=value.bins)
+
+
+@content_of.register
+def _(value: SweepDraws, schema: Schema) -> Content:
+    """Keys stand as in the option `keys`; what does not apply is left out of the totals."""
+    totals = {"prior": value.prior, "block": value.block}
+    return Content(
+        "sweeps",
+        value.columns,
+        totals={name: float(one) for name, one in totals.items() if one is not None},
+        of=tuple(f"{name}<-{' & '.join(key)}" for name, key in value.keys.items()),
+        bins=value.bins,
+    )
 
 
 @content_of.register

@@ -14,7 +14,7 @@ from understudy.release.content import Kind, content_of
 from understudy.schema import Schema
 
 ANY = "(any)"
-_WITHOUT_CELLS = ("totals", "successes", "scatter", "draws", "choice", "exact")
+_WITHOUT_CELLS = ("totals", "successes", "scatter", "draws", "sweeps", "choice", "exact")
 _OF_NODES = ("nodes", "leaf-sums")
 
 
@@ -28,13 +28,13 @@ class Measurement:
             threshold; "totals": nothing but totals; "successes": a noisy number of records with the
             second level of a column; "sums": a noisy sum of (value - middle of the bounds) in every
             cell; "scatter": a noisy sum of squares or products about the means of
-            the cells; "draws": records drawn from rows and a prior; "distribution": counts that
-            the exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
-            hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
-            full table below such nodes; "ranges": a noisy count of every range of states in a layer
-            of a tree of ranges over one column; "choice": columns that the exponential mechanism
-            chose, a column before its parents; "exact": statistics without noise, which are not
-            published.
+            the cells; "draws": records drawn from rows and a prior; "sweeps": records drawn column
+            by column, each given some others; "distribution": counts that the exponential
+            mechanism chose; "nodes": a noisy count of every node of a layer of a hierarchy whose
+            nodes fix different columns; "leaf-sums": sums of the noisy cells of a full table below
+            such nodes; "ranges": a noisy count of every range of states in a layer of a tree of
+            ranges over one column; "choice": columns that the exponential mechanism chose, a
+            column before its parents; "exact": statistics without noise, which are not published.
         columns: names of the table's columns.
         codes: mixed-radix number of each cell, ascending, the last column running fastest; of a
             node, with one state more for each column, which says that it is open; of a range, its
@@ -49,8 +49,9 @@ class Measurement:
         entry: ledger entry that paid for it.
         totals: what is released as single numbers: positive cells and positive mass; successes; a
             scatter; the prior weight of a cell, in records, the number of cells, and whether draws
-            add weight.
-        of: the numeric columns that are summed; of leaf sums, the columns that nodes fix.
+            add weight; of sweeps, the weight added to each state, and records in a block.
+        of: the numeric columns that are summed; of leaf sums, the columns that nodes fix; of
+            sweeps, what each column is drawn given, as in "job<-age & sex".
         bins: bins of its numeric columns, where they are not those of the schema.
         groups: how states of its columns are merged, where they are.
     """

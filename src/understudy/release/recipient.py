@@ -35,6 +35,18 @@ _LAWS = {
         "no noise is added: records are drawn independently from rows and a prior; scale is the "
         "prior weight of a cell, in records"
     ),
+    "perturbed sweeps": (
+        "no noise is added: records are drawn column by column from rows, each state with a weight "
+        "added; scale is that weight, in records"
+    ),
+    "blocks with reset": (
+        "no noise is added: records are drawn column by column from rows, each state with a weight "
+        "added, and rows are uniform once drawn from; scale is that weight, in records"
+    ),
+    "diverse rows": (
+        "no noise is added: records are drawn column by column from rows, each made l-diverse, "
+        "which is no differential privacy; scale is l"
+    ),
     "exponential_mechanism": (
         "no noise is added: counts were chosen by the exponential mechanism, with probability "
         "∝ exp(−d/scale) at a largest error d of a cumulative count; stddev is about that of one "

@@ -129,6 +129,7 @@ def _no_band(release: Release, name: str) -> str:
 _WITHOUT_BAND = {
     "exact": "exact statistics were used, which are not published",
     "draws": "the records themselves were drawn from rows and a prior",
+    "sweeps": "the records themselves were drawn column by column",
     "distribution": "its distribution was chosen whole, by the exponential mechanism",
     "successes": "one noisy number of its second level was released, not a count of each",
     "sums": "noisy sums and a scatter were released, not counts of its bins",

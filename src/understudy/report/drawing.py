@@ -33,6 +33,8 @@ LARGE, SMALL = 12.0, 11.0  # sizes of text
 HEAT = tuple(f"--heat-{k}" for k in range(10))  # the colour scale, from nothing to the most
 _NAMES = ("--bar", "--absent", "--spike", "--ink", "--rule", "--muted", "--original", *HEAT)
 _NAMES += ("--on-low", "--on-mid", "--on-high")
+KINDS = tuple(f"--kind-{k}" for k in range(1, 7))  # kinds without an order
+_NAMES += KINDS
 _VARIABLES = {f"#01{k:04x}": name for k, name in enumerate(_NAMES, start=0x0101)}
 _SENTINELS = {variable: colour for colour, variable in _VARIABLES.items()}
 _SENTINEL = re.compile("#01[0-9a-f]{4}")
@@ -100,6 +102,12 @@ class Panel:
         corners = [[(a, b), (c, b), (c, d), (a, d), (a, b)] for a, b, c, d in boxes]
         codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
         self._add(corners, codes, title, facecolor=_SENTINELS[colour], edgecolor="none")
+
+    def shape(self, corners: Sequence[Point], colour: str, *, title: str = "") -> None:
+        """A filled polygon; `title` is shown while the pointer rests on it."""
+        codes = [Path.MOVETO, *[Path.LINETO] * (len(corners) - 1), Path.CLOSEPOLY]
+        closed = [*corners, corners[0]]
+        self._add([closed], codes, title, facecolor=_SENTINELS[colour], edgecolor="none")
 
     def segments(self, segments: Sequence[Box], colour: str, width: float) -> None:
         """Straight strokes."""

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from understudy.evaluation.results import Coefficient, Evaluation, Marginal
 from understudy.report import internal_sections as sections
 from understudy.report import pages
+from understudy.report.internal_risk import risk_context
 from understudy.report.text import figure, shortened
 from understudy.report.verdict import Tile, verdict
 
@@ -94,6 +95,7 @@ def _context(evaluation: Evaluation) -> dict[str, Any]:
         "classes": sections.CLASSES,
         "score_names": score_names,
         "subgroups": _rows("subgroup_row", [(one, score_names) for one in evaluation.subgroups]),
+        "risk": risk_context(evaluation.risks) if evaluation.risks else None,
         "warnings": _rows("warning", evaluation.warnings),
         "n_pairs_left_out": max(0, len(pairs) - MOST_PAIRS),
     }

@@ -59,7 +59,7 @@ def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
         kind=_kind_words(measurement),
         cells=n_measured(measurement, schema),
         noise=law_words(measurement.law),
-        stddev=None if measurement.kind in ("draws", "exact", "choice") else stddev,
+        stddev=None if measurement.kind in ("draws", "sweeps", "exact", "choice") else stddev,
         total=total if counted else None,
         relevant=relevant if relevant is not None and relevant <= 1 else None,
         above=int(np.sum(np.asarray(measurement.counts) > 2 * stddev)) if counted else None,
@@ -93,6 +93,7 @@ _KIND_WORDS = {
     "scatter": "one number, pooled within cells",
     "exact": "exact statistics, not published",
     "draws": "records drawn from rows and a prior",
+    "sweeps": "records drawn column by column",
     "distribution": "counts that the exponential mechanism chose",
     "nodes": "every node of a layer",
     "leaf-sums": "sums of noisy cells below nodes",
@@ -152,6 +153,7 @@ def _sentences(release: Release, noisy: Sequence[Measurement], total: float | No
         if one.kind == "cells":
             found.append(_filtered(one, release))
     found += [_from_prior(one, release) for one in release.measurements if one.kind == "draws"][:1]
+    found += [_from_sweeps(one) for one in release.measurements if one.kind == "sweeps"][:1]
     return found
 
 
@@ -164,6 +166,21 @@ def _from_prior(measurement: Measurement, release: Release) -> str:
         f"about {100 * share:.{0 if share < 0.99 else 2}f} % of the records of a set were drawn "
         "evenly over all cells, and the others from the rows. Shares are pulled towards an even "
         "spread by that much, however many rows there are."
+    )
+
+
+def _from_sweeps(measurement: Measurement) -> str:
+    said = "Records were drawn column by column, each given some others"
+    totals = measurement.totals or {}
+    if "prior" not in totals:
+        return f"{said}. How far noise moves them is not known outside."
+    if "block" in totals:
+        said += f", in blocks of {totals['block']:,.0f} that draw from each row of a table once"
+    unit = "" if measurement.law == "perturbed imputation" else " records"
+    return (
+        f"{said}. To each state {number(totals['prior'])}{unit} were added, which pulls every "
+        "share towards an even spread, by an amount that nobody outside knows: it depends on how "
+        "many real records stand behind each draw."
     )
 
 

@@ -10,6 +10,7 @@ from understudy.studies.bootstrap import BOOTSTRAP_COVERAGE
 from understudy.studies.bowen_liu import BOWEN_LIU_1, BOWEN_LIU_2, BOWEN_LIU_3
 from understudy.studies.coverage import COVERAGE
 from understudy.studies.frame import run_study
+from understudy.studies.pegs import PEGS, PEGS_HOSPITAL
 from understudy.studies.steps import STEPS_SIMULATION, STEPS_VOTER, STEPS_VOTER_CPS
 from understudy.studies.study import Study
 
@@ -24,6 +25,8 @@ STUDIES: dict[str, Study[Any]] = {
         STEPS_SIMULATION,
         STEPS_VOTER,
         STEPS_VOTER_CPS,
+        PEGS,
+        PEGS_HOSPITAL,
     )
 }
 

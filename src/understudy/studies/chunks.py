@@ -27,8 +27,18 @@ import numpy as np
 from understudy.studies.study import Row, ScenarioT, Study
 
 SOFTWARE = version("understudy")
-_ROOMS = ("schema", "engine", "privacy", "models", "methods", "release", "inference", "evaluation")
-_LOOPS = ("pipeline", "drawing", "replication")
+_ROOMS = (
+    "schema",
+    "engine",
+    "privacy",
+    "models",
+    "methods",
+    "release",
+    "inference",
+    "evaluation",
+    "pipeline",
+)
+_LOOPS = ("drawing", "replication")
 
 
 @cache

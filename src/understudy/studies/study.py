@@ -154,6 +154,7 @@ class Study(Generic[ScenarioT]):
         chunk: repetitions that are simulated as one; by default what `CHUNK` has for its cost. A
             study that is vectorised over repetitions wants many. Since the randomness of a
             repetition depends on its chunk, another size is another version of the study.
+        simulated: whether all of its rows are; otherwise they are public ones.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Study(Generic[ScenarioT]):
     account: Callable[[list[Row], Conduct], Account]
     repetitions: int | None = None
     chunk: int | None = None
+    simulated: bool = True
 
     def repetitions_of(self, scenario: ScenarioT) -> int:
         """How many repetitions a scenario gets, unless told otherwise."""

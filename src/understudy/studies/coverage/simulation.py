@@ -26,7 +26,9 @@ SETS = (1, 5)
 FORMS: dict[str, tuple[str, ...]] = {
     "laplace": ("form=dense", "form=filtered", "form=lazy"),
     "empirical-cdf": ("columns=independent", "columns=ordered"),
+    "multiple-imputation": ("penalty=0.003",),
     "perturbed-histogram": ("bins=10",),
+    "perturbed-imputation": ("penalty=0.003",),
     "smoothed-histogram": ("bins=10",),
     "privbayes": ("degree=1", "degree=2"),
     "steps": ("layers=2", "order=a"),

@@ -39,6 +39,7 @@ STEPS_VOTER_CPS = Study[Scenario](
     account=real_account,
     repetitions=REPETITIONS,
     chunk=2,
+    simulated=False,
 )
 
 __all__ = ["STEPS_VOTER", "STEPS_VOTER_CPS"]

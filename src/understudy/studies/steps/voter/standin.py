@@ -11,19 +11,14 @@ Where the file is not at hand, the study that needs it says so and does nothing.
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
 
-from understudy.errors import StudyError
 from understudy.schema import Schema
-
-FOLDER = "UNDERSTUDY_DATA"
-"""Environment variable with the folder that holds `cps_voting_10k/`; by default `shared/data`
-beside the checkout."""
+from understudy.studies import public_files
 
 WORDS = (
     "Real rows: 5,497 adults of the Current Population Survey's Voting and Registration "
@@ -54,8 +49,7 @@ def schema() -> Schema:
 
 def path() -> Path:
     """Where the file is looked for."""
-    beside = Path(__file__).parents[6] / "shared" / "data"
-    return Path(os.environ.get(FOLDER, beside)) / "cps_voting_10k" / "cps_voting_10k.csv"
+    return public_files.path("cps_voting_10k", "cps_voting_10k.csv")
 
 
 def require() -> None:
@@ -64,12 +58,7 @@ def require() -> None:
     Raises:
         StudyError: it is not.
     """
-    if not path().is_file():
-        raise StudyError(
-            "This study needs the public file cps_voting_10k.csv, which does not come with "
-            f"Understudy; put it into a folder cps_voting_10k and name its parent in {FOLDER}. "
-            "The study steps-voter runs without it."
-        )
+    public_files.require(path(), instead="steps-voter")
 
 
 @cache

@@ -1,32 +1,28 @@
-"""From a table to a release: the only file that names an engine and a method together."""
+"""From a table to a release."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import platform
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
-import polars as pl
 
 from understudy import engine as engines
 from understudy.drawing import draw_sets
-from understudy.engine.check import CheckReport
-from understudy.engine.check import check as check_rows
-from understudy.engine.draft import draft as draft_schema
 from understudy.errors import MethodError, NotPrivateError
 from understudy.methods import METHODS, Facts, Method
 from understudy.methods.interruption import ending_rounds
 from understudy.models import Sample
+from understudy.pipeline.progress import Progress
 from understudy.planning import DEFAULT_ROWS_SHARE, Request, request_of
-from understudy.privacy.budget import Budget, Number, decimal_up
+from understudy.privacy.budget import Number, decimal_up
 from understudy.privacy.gate import Gate
-from understudy.privacy.internal import Internal
 from understudy.privacy.journal import open_journal
 from understudy.privacy.journal import remove as remove_checkpoint
 from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRandomness
@@ -37,35 +33,7 @@ from understudy.release.rows import FrameKind, decode
 from understudy.report import public_page
 from understudy.schema import Schema
 
-if TYPE_CHECKING:
-    from understudy.evaluation.results import Evaluation
-    from understudy.inference.analysis import Analysis
-    from understudy.inference.estimators import Estimator
-
-Progress = Callable[[str, int, int], None]
-
 _SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")
-
-
-def draft(data: object, *, title: str = "") -> str:
-    """Draft a schema from the data, as TOML text.
-
-    The text is confidential: it holds levels and bounds read from the rows, and cannot be used
-    before every entry is reviewed.
-
-    Raises:
-        DataError: the data cannot be read, or no column can be drafted.
-    """
-    return draft_schema(data, title=title)
-
-
-def check(data: object, schema: Schema) -> CheckReport:
-    """What in the data does not fit the schema. For the steward; spends nothing, releases nothing.
-
-    Raises:
-        DataError: the data cannot be read.
-    """
-    return check_rows(data, schema)
 
 
 def methods() -> tuple[Facts, ...]:
@@ -192,123 +160,6 @@ def synthesize(
     if place is not None and not keep_checkpoint:
         remove_checkpoint(place)
     return release
-
-
-def analyze(
-    release: Release | str | Path,
-    kind: str | Estimator,
-    formula: str = "",
-    *,
-    probability: float = 0.5,
-    level: float = 0.95,
-    anyway: bool = False,
-    uncertainty: Literal["rules", "bootstrap"] = "rules",
-    repeats: int = 200,
-    interval: Literal["basic", "percentile", "studentised"] = "basic",
-    seed: int = 0,
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> Analysis:
-    """Estimate something from a release alone, with error bars that count noise and synthesis.
-
-    Args:
-        release: a release, or the folder of one.
-        kind: "mean", "proportion", "table", "total", "quantile", "ols", "logit" or "poisson"; or a
-            function that takes a data frame and gives estimates and their (co)variances.
-        formula: an expression, "log(income + 1)", or one by groups, "income ~ sex"; columns to
-            cross, "sex + region"; for models a formula, "income ~ age + C(region)".
-        probability: of a quantile.
-        level: confidence level in (0, 1).
-        anyway: give numbers even where no rule is valid; they are stamped so.
-        uncertainty: "rules": noisy counts with known noise, or a combining rule for several sets;
-            "bootstrap": the whole method is run again on tables drawn from the released model, as
-            post-processing (`understudy.inference.bootstrap`).
-        repeats: how often, for a bootstrap.
-        interval: of a bootstrap.
-        seed: of a bootstrap; the answer follows from it, whatever the number of workers.
-        workers: processes of a bootstrap. With several, a script needs the guard
-            `if __name__ == "__main__":`.
-        progress: called with a stage, and how much of how much is done.
-
-    Raises:
-        InferenceError: unknown kind or name, no valid rule, or an estimate that cannot be computed;
-            says what would work.
-        ReleaseError: the folder is not a release.
-    """
-    from understudy.inference.analysis import analyze_release
-    from understudy.inference.bootstrap import require_options
-    from understudy.inference.question import Question
-    from understudy.replication import bootstrap
-
-    loaded = release if isinstance(release, Release) else Release.load(release)
-    if uncertainty == "rules":
-        return analyze_release(
-            loaded, kind, formula, probability=probability, level=level, anyway=anyway
-        )
-    require_options(uncertainty, interval, workers=workers, repeats=repeats)
-    question = Question.of(kind, formula, loaded.schema, probability=probability)
-    return bootstrap(
-        loaded,
-        question,
-        replica_gate,
-        repeats=repeats,
-        interval=interval,
-        level=level,
-        seed=seed,
-        workers=workers,
-        anyway=anyway,
-        progress=progress,
-    )
-
-
-def replica_gate(rows: pl.DataFrame, schema: Schema, budget: Budget, seed: int) -> Gate:
-    """A gate in front of rows that were drawn from a released model, so that nothing is secret.
-
-    Args:
-        rows: the drawn table.
-        schema: of the release.
-        budget: of the release.
-        seed: of the noise.
-    """
-    return Gate(engines.Table(rows, schema), budget, SeededRandomness(seed))
-
-
-def evaluate(
-    data: object,
-    release: Release | str | Path,
-    *,
-    formulas: Sequence[str] | None = None,
-    by: str | None = None,
-    target: str | None = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Internal[Evaluation]:
-    """Compare a release with the rows it was made from. INTERNAL: outside ε, never to be released.
-
-    Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
-        release: a release, or the folder of one; its schema is what the data are read against.
-        formulas: regressions to compare, such as "income ~ age + C(region)"; default ones if none.
-        by: column whose groups are scored one by one.
-        target: column that is predicted, and first outcome of the default regressions.
-        seed: of every random choice (permutations, subsamples, test rows).
-        progress: called with a stage, and how much of how much is done.
-
-    Raises:
-        DataError: the data cannot be read, lack a column of the release, or have no rows.
-        MethodError: an unknown column, or a formula that cannot be computed.
-        ReleaseError: the folder is not a release.
-    """
-    from understudy.evaluation.evaluate import evaluate_release
-
-    loaded = release if isinstance(release, Release) else Release.load(release)
-    tell = progress or (lambda _stage, _done, _total: None)
-    tell("Reading and coding rows", 0, 1)
-    rows = engines.Table(data, loaded.schema)
-    tell("Reading and coding rows", 1, 1)
-    return evaluate_release(
-        rows, loaded, formulas=formulas, by=by, target=target, seed=seed, progress=tell
-    )
 
 
 def _draw_sets(

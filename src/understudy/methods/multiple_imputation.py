@@ -1,0 +1,102 @@
+"""Multiple imputation of whole tables by elastic-net regressions, without privacy.
+
+The baseline without privacy of `perturbed-imputation`, its limit as α → 0. For each set:
+
+1. Give the rows independent exponential weights (Bayesian bootstrap): parameters fitted to weighted
+   rows are an approximate draw from their posterior.
+2. Fit to the weighted rows, for each column, an elastic-net multinomial regression on all others,
+   its penalty found by cross-validation unless given.
+3. Start every record at a uniform allowed cell, and go through the columns several times, drawing
+   each state given the other columns. Sweeps are free, so that the start is forgotten.
+
+* **Measures** exactly: the full table, by its occupied cells. It is not published as such.
+* **Public**: the schema.
+* **Guarantee**: none. Needs `allow_nonprivate`, and the release is stamped not private.
+* **Costs** a fit for each set (see `perturbed-imputation`); up to 2⁶² cells.
+* **Combining.** Each set has parameters of its own, drawn around those of the rows, so T = ū + b/m
+  is the rule. It counts sampling, parameters and drawing, not what the model leaves out:
+  interactions of several columns, and the pull of the penalty. Measured on 200 tables of three
+  columns and 300 rows: 95 % intervals of five sets covered two shares in 97.5 and 93 % and a share
+  within a level in 92.5 %; of three sets with a penalty of 0.001, in 94, 96 and 94.5 % (Monte Carlo
+  error 1.5 points).
+* **Choose it** only as a yardstick, for what regressions without interactions keep. **Do not**
+  publish from it.
+
+Sources: Rubin (1981, 1987); Raghunathan, Reiter & Rubin (2003); Park & Ghosh (2014), §2.1 and
+Table 1; regressions by Zou & Hastie (2005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from understudy.methods.base import Facts, Method
+from understudy.methods.effort import Effort
+from understudy.methods.perturbed_imputation import imputation_effort
+from understudy.methods.planned import PlannedTable, planned_exact
+from understudy.models import Model
+from understudy.models.imputed import ImputedModel
+from understudy.privacy.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.imputation import Imputation, require_imputable
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultipleImputation(Method):
+    """Configuration.
+
+    Attributes:
+        sets: always "posterior": each set has parameters of its own.
+        sweeps: how often each column of a record is drawn.
+        penalty: λ of the elastic net, of the mean loss of a row; found by cross-validation if None.
+        mixing: share of the absolute penalty, from 0 (ridge) to 1 (lasso).
+        most_rows: fitted to a random choice of so many rows, if there are more.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        name="multiple-imputation",
+        title="columns imputed by regressions on the others; not private",
+        paper="Raghunathan, Reiter & Rubin (2003); Park & Ghosh (2014), §2.1",
+        guarantee="none",
+        data="columns of up to 8,000 states together, up to 2⁶² cells",
+        cost="fits of 10,000 rows × states² for each set",
+        cost_class="slow",
+    )
+    private: ClassVar[bool] = False
+
+    sets: Literal["posterior"] = "posterior"
+    sweeps: Annotated[int, Field(ge=1)] = 10
+    penalty: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    mixing: Annotated[float, Field(ge=0, le=1)] = 0.5
+    most_rows: Annotated[int, Field(ge=1)] = 10_000
+
+    @property
+    def imputation(self) -> Imputation:
+        """How columns are imputed."""
+        return Imputation(
+            sweeps=self.sweeps,
+            penalty=self.penalty,
+            mixing=self.mixing,
+            most_rows=self.most_rows,
+        )
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """The exact full table."""
+        require_imputable(schema.sizes)
+        self.require_numbered(schema)
+        return (planned_exact(schema.names, form="sweeps"),)
+
+    def fit(self, gate: Gate, spend: Fraction) -> Model:
+        """Take the exact full table."""
+        cells = gate.reveal_cells().value
+        return ImputedModel(gate.schema.domain, cells.codes, cells.counts, self.imputation)
+
+    def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
+        """A fit and the draws of a set."""
+        return imputation_effort(schema, self.imputation)

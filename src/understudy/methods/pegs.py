@@ -1,0 +1,75 @@
+"""Perturbed Gibbs sampling: every record pays for every column that it draws.
+
+* **Draws** each record from a uniform seed: column after column anew, given the key columns, from
+  the real records with that key and a weight α in each state, for one sweep or more.
+* **Public**: schema, keys, their order, seeds, number of sweeps; the number of records is public or
+  bought. The default order is that of the schema. The paper ranks columns by mutual information in
+  the confidential table, which is a leak: give an `order` from public knowledge instead.
+* **Guarantee**: pure ε, or (ε, δ); add/remove and replace. α = 1/(e^ε₀ − 1), where all ñ·s·M steps
+  cost ε₀ each (δ > 0: ε₀²/8 in zCDP for add/remove, ε₀²/2 for replace). Proof:
+  `understudy.privacy.perturbed_sweeps`.
+* **Costs** one binary search a step, whatever the number of cells; memory by occupied rows.
+* **Choose it** for a handful of records, or to reproduce the paper, whose ε is per record. For more
+  than a few, ε₀ is so small that records are all but uniform: take `pegs-tables`, which pays for
+  its tables once and draws any number of records, or `pegs-reset`. The plan says how little is
+  left.
+
+Records share rows, and α pulls every state towards an even spread, by an amount that nobody outside
+knows: no error bars can be given.
+
+Source: Park & Ghosh (2014), §3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from understudy.methods.base import Facts
+from understudy.methods.sweeping_method import PaidSweeps
+from understudy.privacy.perturbed_sweeps import PerturbedSweeps
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pegs(PaidSweeps):
+    """Configuration; `order`, `keys` and `key_limit` are in `SweepingMethod`.
+
+    Attributes:
+        sweeps: how often each column is drawn for one record; each time is paid for.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        name="pegs",
+        title="perturbed Gibbs sampling that pays for each record; for a handful of records",
+        paper="Park & Ghosh (2014)",
+        guarantee="pure ε, or (ε, δ); add/remove and replace",
+        data="many categorical columns, few records to draw",
+        cost="rows × columns + records × sweeps × columns",
+        cost_class="fast",
+    )
+
+    sweeps: Annotated[int, Field(ge=1)] = 1
+
+    def specification(self, schema: Schema) -> PerturbedSweeps:
+        """The named mechanism."""
+        return PerturbedSweeps(sweep=self.sweep(schema), sweeps=self.sweeps)
+
+    @property
+    def turns(self) -> int:
+        """How often each column is drawn for one record."""
+        return self.sweeps
+
+    def remarks(self, schema: Schema) -> tuple[str, ...]:
+        """What else to take."""
+        return (
+            "Each record pays for each of its columns, so the budget is divided by the number of "
+            "records. For more than a handful take pegs-tables, which pays for its tables once and "
+            "then draws any number of records.",
+        )
+
+    @property
+    def _paid_for(self) -> str:
+        return "step"

@@ -1,0 +1,122 @@
+"""What methods share that draw records column by column from hashed tables.
+
+What a column is drawn given is public: declared with `keys`, or the foremost columns of an `order`
+(by default that of the schema) as long as the key has at most `key_limit` values. Long keys keep
+more of how columns go together, and spread the same records over more rows, which a given weight of
+the states then drowns sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from understudy.methods.base import Method, Names
+from understudy.methods.effort import Effort, expected_rows
+from understudy.methods.keys import sweep_of
+from understudy.methods.planned import PlannedTable
+from understudy.privacy.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.perturbed_sweeps import PerturbedSweeps
+from understudy.privacy.reset_blocks import ResetBlocks
+from understudy.privacy.sweeping import n_cells
+from understudy.privacy.urn import prior_weight
+from understudy.privacy.values import Records, Released
+from understudy.schema import Schema, Sweep
+
+BYTES_PER_CELL = 60
+"""Of an occupied cell, its row included, while tables are being put behind one another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepingMethod(Method):
+    """A method that draws records column by column.
+
+    Attributes:
+        sets: always "split": each set is drawn at a cost of its own.
+        order: columns, the most telling first; those left out follow in the order of the schema.
+        keys: what each column is drawn given, instead, like "job<-age & sex, income<-job".
+        key_limit: most values of a key, where the order decides on it.
+    """
+
+    sets: Literal["split"] = "split"
+    order: Names = ()
+    keys: Names = ()
+    key_limit: Annotated[float, Field(ge=1)] = 1_000
+
+    def sweep(self, schema: Schema) -> Sweep:
+        """What each column is drawn given.
+
+        Raises:
+            MethodError: options that do not fit the schema, or each other.
+        """
+        return sweep_of(schema, self.keys, self.order, self.key_limit)
+
+    def draws_records(self, schema: Schema) -> bool:
+        """Always."""
+        return True
+
+    def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
+        """Memory for the occupied cells, 1 µs for each step, and 1 µs for each row and table."""
+        n, sweep, d = expected_rows(schema), self.sweep(schema), len(schema.sizes)
+        sizes = zip(sweep.n_keys, schema.sizes, strict=True)
+        cells = sum(min(n, n_keys * size) for n_keys, size in sizes)
+        seconds = 1e-6 * n * d * (1 + self.turns)
+        return Effort((BYTES_PER_CELL * cells + 16 * n * d) / 1e6, seconds)
+
+    @property
+    def turns(self) -> int:
+        """How often each column is drawn for one record."""
+        return 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaidSweeps(SweepingMethod):
+    """A method that draws records column by column, and pays for that."""
+
+    def specification(self, schema: Schema) -> PerturbedSweeps | ResetBlocks:
+        """The named mechanism."""
+        raise NotImplementedError
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """One step over all tables; nothing is added to a number, so its deviation is 0."""
+        one = self.specification(schema)
+        table = PlannedTable(
+            columns=schema.names,
+            n_cells=n_cells(one.sweep),
+            share=spend / budget.amount,
+            noise=one.noise(spend, budget.accounting, schema.neighbours),
+            stddev=0.0,
+            noise_mass=0.0,
+            form="sweeps",
+            query=one.query,
+        )
+        return (table,)
+
+    def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
+        """How little this budget buys, where the number of rows is public."""
+        if schema.rows != "public" or not schema.n_rows:
+            return ()
+        n, one = schema.n_rows, self.specification(schema)
+        epsilon = one.step_epsilon(n, spend, budget.accounting, schema.neighbours)
+        prior = float(prior_weight(1, epsilon, reinforced=False))
+        factor = max(size * (n + prior) / (n + size * prior) for size in schema.sizes)
+        return (
+            f"For {n:,} records this budget leaves ε = {float(epsilon):.3g} for each "
+            f"{self._paid_for}, so {prior:,.4g} records are added to each state of a row. Were all "
+            f"{n:,} rows alike, that would raise the share of their state to at most "
+            f"{factor:,.4g} times what an even spread gives it.",
+        )
+
+    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
+        """Draw the records through the gate."""
+        return gate.sweep(self.specification(gate.schema), n_rows=n_rows, spend=spend)
+
+    @property
+    def _paid_for(self) -> str:
+        """What each record or block pays for, in a word."""
+        raise NotImplementedError

@@ -1,0 +1,177 @@
+"""Methods that draw records column by column: plans, options, releases, and what cannot be said."""
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from understudy.errors import InferenceError, MethodError
+from understudy.methods import configure
+from understudy.schema import Schema
+
+COLUMNS = """
+[columns.sex]
+kind = "categorical"
+levels = ["f", "m"]
+reviewed = true
+[columns.job]
+kind = "categorical"
+levels = ["none", "worker", "boss"]
+reviewed = true
+[columns.age]
+kind = "integer"
+lower = 0
+upper = 99
+bins = 4
+reviewed = true
+"""
+PUBLIC = 'rows = "public"\nn_rows = 400\n'
+METHODS = ["pegs", "pegs-reset", "pegs-diverse"]
+PAID = METHODS[:2]
+
+
+def schema(head=PUBLIC, more=""):
+    return Schema.loads(head + COLUMNS + more)
+
+
+def people(n=400):
+    rng = np.random.default_rng(3)
+    age = rng.integers(0, 100, n)
+    job = np.where(age < 20, "none", np.where(rng.random(n) < 0.2, "boss", "worker"))
+    return pl.DataFrame({"sex": rng.choice(["f", "m"], n), "job": job, "age": age})
+
+
+def release(method, epsilon="1", **options):
+    private = method != "pegs-diverse"
+    return us.synthesize(
+        people(),
+        schema(),
+        epsilon=epsilon,
+        method=method,
+        options=options,
+        allow_nonprivate=not private,
+    )
+
+
+def test_a_plan_says_what_a_budget_buys():
+    """1200 steps share ε = 1: α = 1/(e^(1/1200) − 1) = 1199.5, and a row of all 400 in one of four
+    states has (400 + α)/(400 + 4α) = 0.3077, 1.231 times ¼."""
+    plan = us.plan(schema(), epsilon=1, method="pegs")
+    (table,) = plan.tables
+    assert (table.form, table.stddev, table.noise_mass) == ("sweeps", 0.0, 0.0)
+    assert (table.n_cells, table.query) == (3 * 24, "records after 1 sweep of sex × job × age")
+    advice, caution = plan.remarks
+    assert "pegs-tables" in advice
+    assert "For 400 records this budget leaves ε = 0.000833 for each step" in caution
+    assert "1,200 records are added to each state" in caution
+    assert "at most 1.231 times" in caution
+    assert len(us.plan(schema(head=""), epsilon=1, method="pegs").remarks) == 1
+
+
+def test_blocks_are_as_long_as_a_column_has_keys():
+    """Keys: 12, 8 and 6 values; 400 records are 50 blocks of 8, each paying for three tables, twice
+    as records are replaced."""
+    plan = us.plan(schema(), epsilon=1, method="pegs-reset")
+    assert plan.tables[0].query == "records in blocks of 8 with reset of sex × job × age"
+    assert "each block of 8 records" in plan.remarks[0]
+    assert "ε = 0.00333 for each table of a block" in plan.remarks[1]
+    whole = us.plan(schema(), epsilon=1, method="pegs-reset", options={"block": 0})
+    assert whole.tables[0].query == "records in one block with reset of sex × job × age"
+    assert "ε = 0.167 for each table of a block" in whole.remarks[1]
+
+
+def test_a_delta_makes_steps_cheaper():
+    caution = us.plan(schema(), epsilon=1, delta="1e-6", method="pegs").remarks[1]
+    found = float(caution.split("ε = ")[1].split()[0])
+    assert found > 3 / 1200
+
+
+def test_keys_are_the_foremost_of_the_order_or_as_declared():
+    def keys(**options):
+        return configure("pegs", options).sweep(schema()).keys
+
+    assert keys() == (("job", "age"), ("sex", "age"), ("sex", "job"))
+    assert keys(key_limit=6) == (("job",), ("sex",), ("sex", "job"))
+    assert keys(order="age", key_limit=5) == (("age",), ("age",), ("sex",))
+    assert keys(keys="job<-age & sex") == ((), ("age", "sex"), ())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_options_that_do_not_fit_are_refused_before_anything_is_read(method):
+    for options, said in [
+        ({"order": "height"}, "order names 'height'"),
+        ({"keys": "job<-age", "order": "age"}, "leave one of them out"),
+        ({"key_limit": 0}, "key_limit"),
+    ]:
+        with pytest.raises(MethodError, match=said):
+            us.plan(schema(), epsilon=1, method=method, options=options)
+
+
+def test_diversity_beyond_the_states_of_a_column_is_refused_with_a_way_out():
+    with pytest.raises(MethodError, match=r"'sex' has 2 states.*diversity=2 or less"):
+        us.plan(schema(), epsilon=1, method="pegs-diverse", options={"diversity": 3})
+    with pytest.raises(MethodError, match="sensitive names 'height'"):
+        us.plan(schema(), epsilon=1, method="pegs-diverse", options={"sensitive": "height"})
+    options = {"diversity": 3, "sensitive": "job, age"}
+    said = us.plan(schema(), epsilon=1, method="pegs-diverse", options=options).remarks
+    assert len(said) == 1
+    assert "not differential privacy" in said[0]
+
+
+def test_rules_over_sensitive_columns_are_said_to_cost_diversity():
+    rule = '[[forbidden]]\nwhere = { sex = "f", job = "boss" }\nreviewed = true\n'
+    said = us.plan(schema(more=rule), epsilon=1, method="pegs-diverse").remarks
+    assert "sex, job" in said[1]
+
+
+@pytest.mark.parametrize(("method", "options"), [("pegs", {}), ("pegs-reset", {"block": 1})])
+def test_a_large_budget_keeps_how_columns_go_together(method, options):
+    """Of those in the youngest of four bins four in five have no job, an even spread has one in
+    three. About 100 synthetic records: five standard deviations are 0.2 and 0.24."""
+    for epsilon, expected in [("1e6", 0.8), ("0.1", 1 / 3)]:
+        made = release(method, epsilon, **options).tables[0]
+        young = made.filter(pl.col("age") < 24)
+        assert abs((young["job"] == "none").mean() - expected) < 0.24
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_error_bars_are_given(method):
+    made = release(method)
+    for kind, formula in [
+        ("mean", "age"),
+        ("proportion", "job"),
+        ("total", "age"),
+        ("ols", "age ~ sex"),
+    ]:
+        with pytest.raises(InferenceError, match="an amount that nobody outside knows"):
+            us.analyze(made, kind, formula)
+    shown = us.analyze(made, "mean", "age", anyway=True)
+    assert not shown.valid
+
+
+@pytest.mark.parametrize("method", PAID)
+def test_a_release_says_how_it_was_drawn(method, tmp_path):
+    made = release(method)
+    (one,) = made.measurements
+    assert one.kind == "sweeps"
+    assert one.of[1] == "job<-sex & age"
+    assert Fraction(one.scale) == pytest.approx(one.totals["prior"])
+    assert ("block" in one.totals) == (method == "pegs-reset")
+    made.save(tmp_path / "made")
+    again = us.Release.load(tmp_path / "made").measurements[0]
+    assert (again.of, again.totals, again.law) == (one.of, one.totals, one.law)
+    text = (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
+    assert "drawn column by column" in text
+    assert "no estimate can be corrected" in text
+
+
+def test_a_diverse_release_is_stamped_not_private(tmp_path):
+    made = release("pegs-diverse")
+    assert made.guarantee.kind == "none"
+    assert {one.law for one in made.measurements} == {"diverse rows"}
+    assert all("not differential privacy" in one["noise"] for one in made.manifest.ledger)
+    made.save(tmp_path / "made")
+    text = (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
+    assert "without any privacy noise" in text
