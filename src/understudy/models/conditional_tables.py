@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from understudy.models.bayesian_network import BayesianNetwork, conditionals, row_shares
 from understudy.models.model import Sample
 from understudy.models.projection import projected
-from understudy.models.sweep_kernels import Floats, Integers, States, open_step, step
+from understudy.models.sweep_kernels import Floats, Integers, drawn_open_states, drawn_states
 from understudy.privacy.values import NoisyTable
 from understudy.schema import Sweep
 
@@ -111,31 +111,31 @@ class ConditionalTables:
             states[:, start : start + _CHUNK] = self._swept(begun, rng)
         return Sample([*states])
 
-    def _seeds(self, n: int, rng: np.random.Generator) -> States:
+    def _seeds(self, n: int, rng: np.random.Generator) -> Integers:
         """Shape (columns, n)."""
         if self.chain is not None:
-            return np.array(self.chain.sample(n, rng).states, dtype=np.int32)
-        return np.array(self.sweep.domain.draw(n, rng.random), dtype=np.int32)
+            return np.array(self.chain.sample(n, rng).states, dtype=np.int64)
+        return np.array(self.sweep.domain.draw(n, rng.random), dtype=np.int64)
 
-    def _swept(self, states: States, rng: np.random.Generator) -> States:
+    def _swept(self, states: Integers, rng: np.random.Generator) -> Integers:
         """Records after all sweeps, in place."""
         keys = self.sweep.keys_of([*states])
         for _ in range(self.sweeps):
             for column in range(len(states)):
-                self._step(states, keys, column, rng.random((states.shape[1],)))
+                uniforms: Floats = rng.random((states.shape[1],))
+                drawn = self._drawn(states, keys[column], column, uniforms)
+                self.sweep.move(keys, column, drawn - states[column])
+                states[column] = drawn
         return states
 
-    def _step(self, states: States, keys: Integers, column: int, uniforms: Floats) -> None:
-        place = (column, self._strides[column])
+    def _drawn(self, states: Integers, keys: Integers, column: int, uniforms: Floats) -> Integers:
+        """New states of a column."""
         still_open = self.sweep.domain.open_states(column, [*states])
         if still_open is None:
-            step((states, keys), place, self._ends[column], uniforms)
+            found: Integers = drawn_states(keys, self._ends[column], uniforms)
         else:
-            open_step((states, keys), place, self.shares[column], still_open, uniforms)
-
-    @cached_property
-    def _strides(self) -> NDArray[np.int64]:
-        return np.ascontiguousarray(self.sweep.strides.T)
+            found = drawn_open_states(keys, self.shares[column], still_open, uniforms)
+        return found
 
     @cached_property
     def _ends(self) -> tuple[Floats, ...]:

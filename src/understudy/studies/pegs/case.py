@@ -200,7 +200,7 @@ def _inpatients() -> Case:
         intruder=Intruder(
             keys=("age", "gender", "race", "payer_code"),
             levels="diag_1",
-            number=stay,
+            number=Term("length of stay", "time_in_hospital", hospital.STAYS),
             unique=("age", "gender", "payer_code"),
             unit="days",
         ),

@@ -183,7 +183,7 @@ def _levels_safe(case: Case, results: Results) -> Verdict:
 def _numbers_comparable(case: Case, results: Results) -> Verdict:
     own, real = [results.along(NUMBER, way) for way in PAPERS], results.mark(NUMBER, FULL)
     return judged(
-        f"{case.intruder.number.words} is predicted about as well as from as many real records "
+        f"The {case.intruder.number.words} is predicted about as well as from as many real records "
         f"(here: within {100 * _COMPARABLE:.0f} %).",
         f"Mean absolute errors: {span(own, '.1f')}, from real records {real:.1f} "
         f"{case.intruder.unit}",

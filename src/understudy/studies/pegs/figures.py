@@ -42,6 +42,9 @@ SHOWN = (1.0, 100.0)
 HISTOGRAM_EPSILON = 30.0
 """ε at which histograms are drawn."""
 
+_LABELS = 40
+"""Letters that the levels below a histogram may have together."""
+
 BY_RECORD = (*PAPERS, PEGS_READ, RESET_READ)
 BY_TOTAL = (*PAPERS, TABLES_TOTAL, TABLES, LONG_BLOCK, MARGINALS)
 
@@ -190,7 +193,7 @@ def _histograms(case: Case, results: Results) -> Drawing:
             axes.plot(places, found, marker=marker, color=colour, markersize=3.5, linewidth=1.2)
         axes.axhline(1 / len(shares), color=MUTED, linestyle="-.", linewidth=1.0)
         levels = [str(one) for one in getattr(case.schema.columns[column], "levels", ())]
-        step = max(1, len(levels) // 8)
+        step = -(-sum(map(len, levels)) // _LABELS)  # so that labels do not touch
         axes.set_xticks(places[::step], levels[::step])
     marks = [Line2D([], [], color=RULE, linewidth=6)]
     marks += [_sign(one) for one in (PEGS, LONG_BLOCK, UNIFORM)]

@@ -19,7 +19,7 @@ from understudy.studies.pegs.lines import (
     TABLES_TOTAL,
     UNIFORM,
 )
-from understudy.studies.pegs.measures import DISTANCES, GIVEN, MARGINAL
+from understudy.studies.pegs.measures import DISTANCES, MARGINAL
 from understudy.studies.pegs.results import CLEARLY, Results
 from understudy.studies.pegs.source import BLOCK, EPSILONS, N_RECORDS, PAPERS, PEGS, RESET
 from understudy.studies.reading import span
@@ -78,16 +78,16 @@ def _about_tables(results: Results) -> str:
 
 def _about_reading(results: Results) -> str:
     """What the paper gains by reading seeds and orders off the rows."""
-    gains = [
-        (results.along(one, ours) - results.along(one, read)).mean()
+    changes = [
+        (results.along(one, read) - results.along(one, ours)).mean()
         for ours, read in ((PEGS, PEGS_READ), (RESET, RESET_READ))
-        for one in (MARGINAL, *GIVEN)
+        for one in DISTANCES
     ]
     return (
         "The paper starts from real records and orders the columns by their mutual information in "
-        "the rows; neither is paid for. Over all ε that lowers the mean distances of PeGS by "
-        f"{span(gains[:3])}, and those of PeGS.rs by {span(gains[3:])}."
-    ).replace("-0.", "−0.")
+        "the rows; neither is paid for. In the mean over all ε that changes the distances of PeGS "
+        f"by {span(changes[:3])}, and those of PeGS.rs by {span(changes[3:])}."
+    )
 
 
 def _about_members(case: Case, results: Results) -> str:
