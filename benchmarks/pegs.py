@@ -1,15 +1,18 @@
 """`pegs-tables`: seconds and memory, and its records beside those of other methods.
 
     python benchmarks/pegs.py [--rows 100000] [--many 1000000]
+    python benchmarks/pegs.py --mixing --data DIR
     python benchmarks/pegs.py --utility --data DIR [--out FILE] [--runs 2] [--render [PAGE]]
 
-Without `--utility`: seconds and memory of the process at its peak, for a release in both forms, and
-for the tables alone at many rows (rows are made up, and coded before the clock starts). Each is
+As it is: CPU seconds and memory of the process at its peak, for a release in both forms, and for
+the tables alone at many rows (rows are made up, and coded before the clock starts). Each is
 measured in a process of its own, after a small release that loads what is compiled.
 
-With it, releases of real tables (`known_tables.py`) at equal total ε and with a public number of
-rows, scored by `yardstick.py`; records go to a file of JSON lines as in `utility.py`, and the page
-is docs/pegs-tables.md.
+With `--mixing`, distances from the rows of a real table by seeds and number of sweeps, ε = 1.
+
+With `--utility`, releases of real tables (`known_tables.py`) at equal total ε and with a public
+number of rows, scored by `yardstick.py`; records go to a file of JSON lines as in `utility.py`, and
+the page is docs/pegs-tables.md.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from rich.table import Table
 
 import known_tables
 import understudy as us
+import yardstick
 from made_up import made_up
 from understudy.engine import Table as Rows
 from understudy.methods import configure
@@ -79,22 +83,22 @@ PLACES = {"auc": 3, "cpu_s": 1, "peak_mb": 0}
 
 
 def released(n_rows: int, options: dict[str, Any]) -> float:
-    """Seconds of a release at ε = 1, reading and coding the rows included."""
+    """CPU seconds of a release at ε = 1, reading and coding the rows included."""
     frame, schema = made_up(n_rows, SIZES)
-    start = time.perf_counter()
+    start = time.process_time()
     us.synthesize(frame, schema, epsilon=1, method="pegs-tables", options=options)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def built(n_rows: int, options: dict[str, Any]) -> float:
-    """Seconds in which keys are bought and all tables measured, rows being coded."""
+    """CPU seconds in which keys are bought and all tables measured, rows being coded."""
     frame, schema = made_up(n_rows, SIZES)
     method = configure("pegs-tables", options)
     budget = budget_of(1, 0, method, schema)
     gate = Gate(Rows(frame, schema), budget, SecureRandomness())
-    start = time.perf_counter()
+    start = time.process_time()
     method.fit(gate, Fraction(1))
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def one(what: str, n_rows: int, form: str) -> dict[str, float]:
@@ -115,12 +119,34 @@ def measured(what: str, n_rows: int, form: str) -> dict[str, float]:
 
 def timings(n_rows: int, many: int) -> Table:
     """Releases in both forms, and tables at many rows."""
-    table = Table("what", "rows", "form", "seconds", "peak, MB")
+    table = Table("what", "rows", "form", "CPU s", "peak, MB")
     asked = [("release", n_rows, form) for form in FORMS]
     asked += [("tables", many, form) for form in ("dense", "dense, keys by order")]
     for what, n, form in asked:
         found = measured(what, n, form)
         table.add_row(what, f"{n:,}", form, f"{found['seconds']:.2f}", f"{found['mb']:.0f}")
+    return table
+
+
+def mixing(folder: Path) -> Table:
+    """Distances of pairs and triples of columns, by seeds and number of sweeps."""
+    turns = (1, 3, 5, 10, 20, 100)
+    table = Table("table", "seeds", *(f"{k} sweeps" for k in turns))
+    for name in (ADULT, HOSPITAL):
+        known = known_tables.load(folder, name)
+        real, schema = known.codes(known.frame), known.schema("public")
+        for seeds in ("chain", "uniform"):
+            line = []
+            for k in turns:
+                options = {"seeds": seeds, "sweeps": k}
+                asked: dict[str, Any] = {"method": "pegs-tables", "options": options}
+                release = us.synthesize(
+                    known.frame, schema, epsilon=1, insecure_noise_seed=1, **asked
+                )
+                drawn = known.codes(release.tables[0])
+                far = yardstick.distances(real, drawn, known.sizes)
+                line.append(f"{far['tv2']:.3f} {far['tv3']:.3f}")
+            table.add_row(name, seeds, *line)
     return table
 
 
@@ -183,6 +209,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--many", type=int, default=1_000_000)
+    parser.add_argument("--mixing", action="store_true")
     parser.add_argument("--utility", action="store_true")
     parser.add_argument("--data", type=Path, default=os.environ.get("UNDERSTUDY_DATA"))
     parser.add_argument("--out", type=Path, default=Path("pegs.jsonl"))
@@ -199,6 +226,9 @@ def main() -> int:
     if asked.one:
         what, n_rows, form = asked.one
         print(json.dumps(one(what, int(n_rows), form)))
+        return 0
+    if asked.mixing:
+        Console().print(mixing(asked.data))
         return 0
     if not asked.utility:
         Console().print(timings(asked.rows, asked.many))

@@ -35,10 +35,12 @@ def risk_table(found: Risks) -> None:
     known, wanted = (escape(_named(names)) for names in (found.keys, found.secrets))
     _out.print(f"The intruder knows {known}, and wants to know {wanted}.", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
-    table.add_column("attack", no_wrap=True)
-    for heading in ("members", "control", "advantage", "guess"):
-        table.add_column(heading, justify="right")
-    table.add_column("level", no_wrap=True)
+    table.add_column("attack")
+    # Narrow terminals break intervals and levels into lines, never numbers.
+    for heading in ("members", "control", "advantage"):
+        table.add_column(heading, justify="right", min_width=9)
+    table.add_column("guess", justify="right", no_wrap=True)
+    table.add_column("level", min_width=8)
     attack = ""
     for one in found.risks:
         if one.attack != attack:

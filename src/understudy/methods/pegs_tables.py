@@ -26,16 +26,16 @@ and sweeps is post-processing.
 * **Public**: schema with its bins and structural zeros, options, seeds, the keys once chosen.
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP; **add/remove and replace**. Choices: scores and their
   sensitivities are in `privacy.dependence`; tables: one record is in one cell of each.
-* **Costs** one count of the rows for each candidate and table; then 25 ns for each record, column
-  and sweep (dense), 60 ns (lazy), and 10 ns for the noise of each cell of a new row.
+* **Costs** one count of the rows for each candidate and table; then some 60 ns for each record,
+  column and sweep, and in the lazy form 20 ns for each cell of a new row.
 * **Choose it** where `pegs` is wanted for more than a handful of records. **Do not** expect more
   than from `marginals`, whose tables are made consistent with each other.
 
-Sweeps. On coded Adult and on 13 columns of hospital stays, five sweeps from a chain are as far from
-the rows as a hundred (mean distance of pairs and triples of columns, ε = 0.1, 1, 10 and without
-noise). From uniform seeds it takes 10 on the hospital stays and above 100 on Adult, where the
-columns of a household hold each other in place; the default is then 20. The projection halves the
-distance of pairs at ε = 1 (`benchmarks/pegs.py`).
+Sweeps. On coded Adult and on 13 columns of hospital stays, one to five sweeps from a chain are as
+far from the rows as a hundred (mean distance of pairs and triples of columns, ε = 1). From uniform
+seeds it takes 10 on the hospital stays and nearly 100 on Adult, where the columns of a household
+hold each other in place; the default is then 20 (`benchmarks/pegs.py --mixing`). The projection
+takes a sixth to two fifths off the distance of pairs at ε = 1 (`docs/pegs-tables.md`).
 
 Sources: Park & Ghosh (2014), "PeGS: Perturbed Gibbs samplers that generate privacy-compliant
 synthetic data", §3; for θ and the choice Zhang et al. (2017), PrivBayes, ACM TODS 42(4).
@@ -164,7 +164,7 @@ class PegsTables(Method):
         if self._lazy(schema):  # a step visits one row at most, which may be new
             cells = min(cells, steps // d * sum(schema.sizes))
         candidates = d * math.comb(d - 1, most_key_columns(d)) * self._buys(schema)
-        seconds = cells / 2e7 + steps * (6e-8 if self._lazy(schema) else 2.5e-8)
+        seconds = cells / 2e7 + steps * 7e-8
         memory = (8 if self._lazy(schema) else self.bytes_per_cell) * cells + 16 * n * d
         return Effort(memory / 1e6, seconds + n * (candidates + d) / 5e7)
 

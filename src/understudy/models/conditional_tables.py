@@ -13,7 +13,7 @@ sweeps end.
   such a row is uniform: the law of `understudy.privacy.lazy_rows`.
 * **Seeds.** `uniform` ones are cells that can occur. A `chain` of the same tables draws the columns
   one after the other, each given those of its key columns that come before it. Where columns go
-  together closely, a sweep can hardly leave the seed: from uniform ones it takes a hundred and more
+  together closely, a sweep can hardly leave the seed: from uniform ones it takes nearly a hundred
   on coded Adult to arrive where a chain starts.
 * **Structural zeros**: a column is drawn among the states that they leave open given the rest of
   the record, so that each record is one that can occur, at any time.

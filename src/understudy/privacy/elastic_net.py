@@ -1,49 +1,63 @@
 r"""Elastic-net multinomial logistic regression of a column on indicators of other columns.
 
-Minimises, over intercepts b_c and coefficients W_{f,c} of indicators f and states c,
+Fitted by scikit-learn's `LogisticRegression`: over intercepts b_c and coefficients W_{f,c} of
+indicators f and states c it minimises
 
     Σᵢ wᵢ · −log softmax(b + xᵢW)_{yᵢ}  +  λ · (r · ‖W‖₁ + (1 − r)/2 · ‖W‖²),   Σᵢ wᵢ = 1,
 
-where xᵢ holds one indicator for each column that the column is regressed on (Friedman, Hastie &
-Tibshirani 2010, equation 21; scikit-learn's C is 1/(nλ)). What a fit finds is exact statistics:
-CONFIDENTIAL. No guarantee rests on it (`understudy.privacy.imputation`).
+where xᵢ holds one indicator for each column that the column is regressed on (its user guide,
+"Logistic regression", with C = 1/(nλ) and l1_ratio = r; Friedman, Hastie & Tibshirani 2010,
+equation 21). Of two states it regresses the second alone, and penalises that one's coefficients.
+The solver is SAGA (Defazio, Bach & Lacoste-Julien 2014), whose step is that of rows of weight 1
+at most: weights are scaled to a largest one of 1, as heavier rows would throw it off. It begins at
+the shares of the states, because its intercepts move slowly where indicators are sparse.
 
-**Descent.** Accelerated proximal gradient steps (Beck & Teboulle 2009), momentum dropped where it
-points uphill (O'Donoghue & Candès 2015). Indicators are centred, which leaves the problem as it is,
-because intercepts are free, and its Hessian with blocks: it is at most ½ diag(1, κD), D the shares
-of the indicators and κ the largest eigenvalue of D^{−½}X'XD^{−½} (softmax: Böhning 1992). So each
-indicator has a step of its own, and rare states are learned as fast as common ones.
-
-Whatever the rows are, a fit comes to an end and says nothing: steps are counted, absent states get
-no coefficients, and what is not finite is given up for the plain shares of the states.
+What a fit finds is exact statistics: CONFIDENTIAL. No guarantee rests on it
+(`understudy.privacy.imputation`). Whatever the rows are, a fit comes to an end and says nothing,
+if its caller silences warnings: visits of rows are counted, absent states get no coefficients, and
+where the solver gives up, the plain shares of the states take its place.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, get_index_dtype
+from scipy.special import softmax
 
-from understudy.privacy.elastic_kernels import (
-    Floats,
-    Integers,
-    descend,
-    largest_eigenvalue,
-    predict,
-)
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
 
-_MOST_STEPS: Final = 200
-_TOLERANCE: Final = 1e-3
-"""Held-out losses then differ from those at the minimum by less than 0.1 %."""
-_COARSE: Final = 1e-2
-"""Enough to compare penalties, in a fifth of the time."""
-_POWER_STEPS: Final = 20
-_MARGIN: Final = 1.1
-"""Power iteration approaches the largest eigenvalue from below."""
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_FINE: Final = (1e-3, 200_000)
+"""When a fit ends: relative change of the coefficients in a pass, or so many visits of rows."""
+_COARSE: Final = (1e-2, 20_000)
+"""Enough to compare penalties."""
+_LARGEST: Final = 1e6
+"""Of a coefficient; even without a penalty no visit moves one by more than 2."""
 _LEAST_SHARE: Final = 1e-6
 """Of a state, where the loss of held-out rows is measured: one that was never seen costs 14."""
+
+
+def indicators_of(places: Integers, n_indicators: int) -> Any:
+    """Sparse design of rows that are given by the places of the indicators that are 1.
+
+    Args:
+        places: shape (n, columns).
+        n_indicators: how many indicators there are.
+
+    Returns:
+        A `csr_array` of shape (n, n_indicators).
+    """
+    n, columns = places.shape
+    index = get_index_dtype(maxval=max(places.size, n_indicators))  # SAGA takes 32 bits alone
+    ones, starts = np.ones(places.size), np.arange(n + 1, dtype=index) * index(columns)
+    return csr_array((ones, places.reshape(-1).astype(index), starts), shape=(n, n_indicators))
 
 
 @dataclass(frozen=True)
@@ -58,17 +72,16 @@ class Regression:
     intercepts: Floats
     weights: Floats
 
-    def probabilities(self, indicators: Integers) -> Floats:
+    def probabilities(self, indicators: Any) -> Floats:
         """Fitted probabilities of the states.
 
         Args:
-            indicators: places of the indicators that are 1, shape (n, columns).
+            indicators: design of `indicators_of`, shape (n, indicators).
 
         Returns:
             Shape (n, states); rows sum to 1 up to rounding.
         """
-        found = np.empty((len(indicators), len(self.intercepts)))
-        predict(indicators, self.intercepts, self.weights, found)
+        found: Floats = softmax(indicators @ self.weights + self.intercepts, axis=1)
         return found
 
 
@@ -77,23 +90,22 @@ class Observations:
     """Rows of a regression. CONFIDENTIAL.
 
     Attributes:
-        indicators: places of the indicators that are 1, shape (n, columns).
+        indicators: design of `indicators_of`, shape (n, indicators).
         states: shape (n,).
-        weights: non-negative, with a positive sum, shape (n,).
-        n_indicators: how many indicators there are.
+        weights: non-negative, shape (n,).
         n_states: how many states the column has.
     """
 
-    indicators: Integers
+    indicators: Any
     states: Integers
     weights: Floats
-    n_indicators: int
     n_states: int
 
     def take(self, rows: NDArray[np.bool_]) -> Observations:
         """Some of the rows."""
-        kept = self.indicators[rows], self.states[rows], self.weights[rows]
-        return Observations(*kept, self.n_indicators, self.n_states)
+        return Observations(
+            self.indicators[rows], self.states[rows], self.weights[rows], self.n_states
+        )
 
     def loss(self, regression: Regression) -> float:
         """Weighted sum of −log p of the states."""
@@ -105,69 +117,56 @@ def fit_path(
     sample: Observations,
     penalties: Floats,
     mixing: float,
-    *,
-    tolerance: float = _TOLERANCE,
-    most_steps: int = _MOST_STEPS,
+    seed: int,
+    ending: tuple[float, int] = _FINE,
 ) -> list[Regression]:
-    """Regressions at falling penalties, each descent beginning where the last one ended.
+    """Regressions at falling penalties, each fit beginning where the last one ended.
 
     Args:
         sample: rows; none will do, and so will rows of a single state.
         penalties: λ ≥ 0, the largest first.
         mixing: r in [0, 1]: 0 is ridge, 1 is lasso.
-        tolerance: a descent ends when a step is shorter, in the metric in which it is steepest.
-        most_steps: of a descent.
+        seed: of the order in which rows are visited, from 0 to 2³² − 1.
+        ending: relative change of the largest coefficient in a pass over the rows at which a fit
+            ends, and about how many visits of rows end it at the latest.
     """
-    total = sample.weights.sum()
-    if not total > 0:
-        return [_plain(np.ones(sample.n_states), sample.n_indicators)] * len(penalties)
-    weights = sample.weights / total
-    shares: Floats = np.bincount(sample.states, weights, sample.n_states).astype(np.float64)
-    present = np.flatnonzero(shares)
-    start = _plain(shares, sample.n_indicators)
-    if len(present) == 1:
+    sample = sample.take(sample.weights > 0)
+    shares = np.bincount(sample.states, sample.weights, sample.n_states).astype(np.float64)
+    start = _plain(shares if shares.any() else shares + 1, sample.indicators.shape[1])
+    if np.count_nonzero(shares) < 2 or not sample.indicators.nnz:
         return [start] * len(penalties)
-    place = np.zeros(sample.n_states, dtype=np.int64)
-    place[present] = np.arange(len(present))
-    centre, steps = _metric(sample, weights)
-    w = np.zeros((1 + sample.n_indicators, len(present)))
-    w[0] = np.log(shares[present])
+    weights = sample.weights / sample.weights.max()
+    model = _begun(start, mixing, seed, ending, len(weights))
     found = []
     for penalty in penalties:
-        descend(
-            sample.indicators,
-            place[sample.states],
-            weights,
-            (centre, steps),
-            w,
-            (penalty * mixing, penalty * (1 - mixing)),
-            (most_steps, tolerance),
-        )
-        found.append(_scattered(w[0] - centre @ w, w[1:], present, start))
+        try:
+            model.C = 1 / float(penalty * weights.sum()) if penalty else np.inf
+            model.fit(sample.indicators, sample.states, weights)
+        except (ValueError, ArithmeticError):  # numbers that are not finite, penalties near ∞
+            return found + [start] * (len(penalties) - len(found))
+        found.append(_fitted(model, start))
     return found
 
 
-def tuned(
-    sample: Observations, penalties: Floats, mixing: float, folds: Integers
-) -> tuple[Regression, float]:
-    """The regression at the penalty that predicts held-out rows best.
+def best_penalty(
+    sample: Observations, grid: Floats, mixing: float, folds: Integers, seed: int
+) -> float:
+    """The penalty of a grid that predicts held-out rows best, in 1/√n of the rows fitted.
 
     Args:
         sample: rows.
-        penalties: λ ≥ 0, the largest first.
+        grid: λ·√n, the largest first.
         mixing: r in [0, 1].
         folds: part of each row, shape (n,); each part is held out once.
-
-    Returns:
-        The regression of all rows, and its penalty.
+        seed: as in `fit_path`.
     """
-    losses = np.zeros(len(penalties))
+    losses = np.zeros(len(grid))
     for fold in np.unique(folds):
-        path = fit_path(sample.take(folds != fold), penalties, mixing, tolerance=_COARSE)
-        held = sample.take(folds == fold)
+        fitted, held = sample.take(folds != fold), sample.take(folds == fold)
+        penalties = grid / np.sqrt(max(1, len(fitted.states)))
+        path = fit_path(fitted, penalties, mixing, seed, _COARSE)
         losses += [held.loss(one) for one in path]
-    best = int(np.argmin(losses))
-    return fit_path(sample, penalties[best : best + 1], mixing)[0], float(penalties[best])
+    return float(grid[np.argmin(losses)])
 
 
 def _plain(shares: Floats, n_indicators: int) -> Regression:
@@ -177,23 +176,34 @@ def _plain(shares: Floats, n_indicators: int) -> Regression:
     return Regression(intercepts, np.zeros((n_indicators, len(shares))))
 
 
-def _scattered(b: Floats, w: Floats, present: Integers, start: Regression) -> Regression:
-    """A copy, with the absent states; the plain shares if a number is not finite."""
-    if not (np.isfinite(b).all() and np.isfinite(w).all()):
+def _begun(
+    start: Regression, mixing: float, seed: int, ending: tuple[float, int], n: int
+) -> LogisticRegression:
+    """The solver, with coefficients to begin at; two states share one row of them."""
+    from sklearn.linear_model import LogisticRegression
+
+    tolerance, visits = ending
+    model = LogisticRegression(
+        solver="saga",
+        l1_ratio=mixing,
+        tol=tolerance,
+        max_iter=1 + visits // n,
+        random_state=seed,
+        warm_start=True,
+    )
+    logs = start.intercepts[np.isfinite(start.intercepts)]
+    model.intercept_ = logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
+    model.coef_ = np.zeros((len(model.intercept_), len(start.weights)))
+    return model
+
+
+def _fitted(model: LogisticRegression, start: Regression) -> Regression:
+    """What was found, with the absent states; the plain shares if a number is not finite."""
+    b, w = model.intercept_, model.coef_
+    if not max(np.abs(b).max(), np.abs(w).max()) < _LARGEST:  # NaN is not below it
         return start
     intercepts, weights = np.full_like(start.intercepts, -np.inf), np.zeros_like(start.weights)
-    intercepts[present], weights[:, present] = b, w
+    intercepts[model.classes_] = 0.0
+    states = model.classes_[-len(b) :]  # of two states only the second one has coefficients
+    intercepts[states], weights[:, states] = b, w.T
     return Regression(intercepts, weights)
-
-
-def _metric(sample: Observations, weights: Floats) -> tuple[Floats, Floats]:
-    """Centres and steps of the intercept and of the indicators; no steps of what is never 1."""
-    n_columns, f = sample.indicators.shape[1], sample.n_indicators
-    each = np.repeat(weights, n_columns)
-    centre: Floats = np.bincount(sample.indicators.reshape(-1), each, f).astype(np.float64)
-    scale = np.zeros(f)
-    np.divide(1, np.sqrt(centre), where=centre > 0, out=scale)
-    largest = largest_eigenvalue(sample.indicators, weights, centre, scale, _POWER_STEPS)
-    bound = min(max(1.0, _MARGIN * largest), float(max(1, n_columns)))
-    # ½ bounds the softmax; the intercept's indicator is 1 and is not centred.
-    return np.append(0.0, centre), np.append(2.0, 2 * scale**2 / bound)

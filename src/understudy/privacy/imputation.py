@@ -40,7 +40,7 @@ nothing.
 
 **No fit can fail.** Rows out of domain are left out. No rows, rows of one state, a descent without
 end, a number that is not finite: `understudy.privacy.elastic_net` has an answer to each, and the
-proof covers it.
+proof covers it. What scikit-learn would warn of depends on the rows, so nobody hears of it.
 
 Source: Park & Ghosh (2014), "PeGS: Perturbed Gibbs samplers that generate privacy-compliant
 synthetic data", §§2.1, 3.5 (ε of one record, one sweep, no structural zeros). Restriction, total
@@ -50,18 +50,26 @@ cost, exact draws and the cost in zCDP: ours.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
-from understudy.privacy.elastic_kernels import Floats, Integers
-from understudy.privacy.elastic_net import Observations, Regression, fit_path, tuned
+from understudy.privacy.elastic_net import (
+    Floats,
+    Integers,
+    Observations,
+    Regression,
+    best_penalty,
+    fit_path,
+    indicators_of,
+)
 from understudy.privacy.lazy import below_each
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.values import Records
@@ -73,6 +81,8 @@ MOST_STATES: Final = 8_000
 _FOLDS: Final = 3
 _PENALTIES: Final = np.array([1.0, 0.3, 0.1, 0.03])
 """Grid of penalties, in 1/√n: a lasso's penalty is right at about √(log(coefficients)/n)."""
+_TUNED_ROWS: Final = 2_000
+"""Rows that penalties are compared on, at most."""
 _FINEST: Final = 32
 _BITS: Final = 62
 _CHUNK: Final = 2**21
@@ -118,7 +128,9 @@ class Imputers:
         Returns:
             Shape (n, size).
         """
-        return self.regressions[column].probabilities(_indicators(states, self.offsets, column))
+        regression = self.regressions[column]
+        indicators = _indicators(states, self.offsets, column, len(regression.weights))
+        return regression.probabilities(indicators)
 
 
 def require_imputable(sizes: Sequence[int]) -> None:
@@ -153,30 +165,42 @@ def fit_imputers(
     """
     offsets = tuple(int(sum(sizes[:j])) for j in range(len(sizes)))
     order = randomness.permutation(len(states[0]))[: imputation.most_rows]
+    seeds = randomness.below(2**31, len(sizes)).tolist()
     rows = [np.asarray(column[order], dtype=np.int64) for column in states]
     used = np.ones(len(order)) if weights is None else weights[order]
-    folds = np.arange(len(order)) % _FOLDS  # their order is random already
 
     def regression(j: int) -> Regression:
-        indicators = _indicators(rows, offsets, j)
-        sample = Observations(indicators, rows[j], used, sum(sizes), sizes[j])
-        if imputation.penalty is not None:
-            return fit_path(sample, np.array([imputation.penalty]), imputation.mixing)[0]
-        penalties = _PENALTIES / np.sqrt(max(1, len(order)))
-        return tuned(sample, penalties, imputation.mixing, folds)[0]
+        indicators = _indicators(rows, offsets, j, sum(sizes))
+        sample = Observations(indicators, rows[j], used, sizes[j])
+        return _regression(sample, imputation, seeds[j])
 
     longest_first = sorted(range(len(sizes)), key=lambda j: -sizes[j])
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    # Filters of warnings belong to the process, so they are set here, before threads begin.
+    with warnings.catch_warnings(), ThreadPoolExecutor(os.cpu_count()) as pool:
+        warnings.simplefilter("ignore")
         found = dict(zip(longest_first, pool.map(regression, longest_first), strict=True))
     return Imputers(tuple(found[j] for j in range(len(sizes))), offsets)
 
 
-def _indicators(states: Sequence[Integers], offsets: Sequence[int], column: int) -> Integers:
-    """Places of the indicators of all columns but one, shape (n, columns − 1)."""
+def _regression(sample: Observations, imputation: Imputation, seed: int) -> Regression:
+    """Fit at the given penalty, or at the best one; the order of the rows is random."""
+    n, penalty = len(sample.states), imputation.penalty
+    if penalty is None:
+        few = sample.take(np.arange(n) < _TUNED_ROWS)
+        folds = np.arange(len(few.states)) % _FOLDS
+        best = best_penalty(few, _PENALTIES, imputation.mixing, folds, seed)
+        penalty = best / np.sqrt(max(1, n))
+    return fit_path(sample, np.array([penalty]), imputation.mixing, seed)[0]
+
+
+def _indicators(
+    states: Sequence[Integers], offsets: Sequence[int], column: int, n_indicators: int
+) -> Any:
+    """Design of the indicators of all columns but one."""
     others = [one + offset for one, offset in zip(states, offsets, strict=True)]
     del others[column]
     shape = (len(states[0]), len(others))
-    return np.ascontiguousarray(np.array(others, dtype=np.int64).reshape(shape[::-1]).T)
+    return indicators_of(np.array(others, dtype=np.int64).reshape(shape[::-1]).T, n_indicators)
 
 
 def imputed_records(

@@ -8,7 +8,7 @@ import numpy as np
 
 from understudy.privacy.budget import Accounting
 from understudy.privacy.door import Door
-from understudy.privacy.elastic_kernels import Integers
+from understudy.privacy.elastic_net import Integers
 from understudy.privacy.imputation import (
     Imputation,
     fit_imputers,
