@@ -98,6 +98,40 @@ def test_keys_are_the_foremost_of_the_order_or_as_declared():
     assert keys(keys="job<-age & sex") == ((), ("age", "sex"), ())
 
 
+def test_keys_can_be_bought():
+    """With an ample budget the choice falls on the column that goes with each most, age and job."""
+    found = us.synthesize(
+        people(),
+        schema(),
+        epsilon=10_000,
+        method="pegs",
+        sets=2,
+        options={"choice_share": "0.5", "key_limit": 4},
+        insecure_noise_seed=1,
+    )
+    entries = found.manifest.ledger
+    assert [one["mechanism"] for one in entries[:3]] == ["exponential mechanism"] * 3
+    assert sum(Fraction(one["epsilon_exact"]) for one in entries[:3]) == 5_000
+    assert [Fraction(one["epsilon_exact"]) for one in entries[3:]] == [2_500] * 2
+    chosen = [one.columns for one in found.measurements if one.kind == "choice"]
+    assert chosen[1:] == [("job", "age"), ("age", "job")]
+
+
+@pytest.mark.parametrize("method", PAID)
+def test_bought_keys_exclude_given_ones(method):
+    for given in ({"order": "age"}, {"keys": "job<-age"}):
+        with pytest.raises(MethodError, match="leave keys and order out"):
+            us.plan(schema(), epsilon=1, method=method, options={"choice_share": 0.2, **given})
+
+
+def test_bought_keys_do_not_decide_on_the_length_of_blocks():
+    plan = us.plan(
+        schema(), epsilon=1, method="pegs-reset", options={"choice_share": 0.2, "key_limit": 12}
+    )
+    assert plan.tables[0].query == "records in blocks of 12 with reset of sex × job × age"
+    assert plan.tables[0].chosen
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_options_that_do_not_fit_are_refused_before_anything_is_read(method):
     for options, said in [

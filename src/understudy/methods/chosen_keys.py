@@ -15,6 +15,7 @@ from fractions import Fraction
 from understudy.methods.base import MOST_CELLS
 from understudy.methods.keys import foremost_keys
 from understudy.methods.network import LARGEST_TABLE, parent_sets
+from understudy.methods.planned import PlannedTable, planned_choice
 from understudy.methods.usefulness import useful_cells
 from understudy.privacy.budget import Budget, split
 from understudy.privacy.calibration import LawName
@@ -138,6 +139,21 @@ def bought_keys(gate: Gate, cells: Sequence[float], spend: Fraction) -> Sweep:
         winner = gate.choose_columns(listed, score, spend=share).value.columns
         keys[name] = winner[1:]
     return Sweep.of(schema, keys)
+
+
+def planned_keys(schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+    """One choice for each column, as `bought_keys` will make it.
+
+    Args:
+        schema: the columns.
+        spend: cost of all choices together.
+        budget: the whole budget.
+    """
+    query = f"one of the candidates by {DistanceFromIndependence.title}"
+    return tuple(
+        planned_choice(schema, query, share, budget, chosen=True)
+        for share in split(spend, [1] * len(schema.names))
+    )
 
 
 def ordered_keys(schema: Schema, order: Sequence[str], cells: Sequence[float]) -> Sweep:

@@ -4,7 +4,8 @@
   the real records with that key and a weight α in each state, for one sweep or more.
 * **Public**: schema, keys, their order, seeds, number of sweeps; the number of records is public or
   bought. The default order is that of the schema. The paper ranks columns by mutual information in
-  the confidential table, which is a leak: give an `order` from public knowledge instead.
+  the confidential table, which is a leak: give an `order` from public knowledge, or buy the keys
+  with a `choice_share` of the budget.
 * **Guarantee**: pure ε, or (ε, δ); add/remove and replace. α = 1/(e^ε₀ − 1), where all ñ·s·M steps
   cost ε₀ each (δ > 0: ε₀²/8 in zCDP for add/remove, ε₀²/2 for replace). Proof:
   `understudy.privacy.perturbed_sweeps`.
@@ -30,12 +31,12 @@ from pydantic import Field
 from understudy.methods.base import Facts
 from understudy.methods.sweeping_method import PaidSweeps
 from understudy.privacy.perturbed_sweeps import PerturbedSweeps
-from understudy.schema import Schema
+from understudy.schema import Schema, Sweep
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pegs(PaidSweeps):
-    """Configuration; `order`, `keys` and `key_limit` are in `SweepingMethod`.
+    """Configuration; options about keys are those of `PaidSweeps`.
 
     Attributes:
         sweeps: how often each column is drawn for one record; each time is paid for.
@@ -53,9 +54,9 @@ class Pegs(PaidSweeps):
 
     sweeps: Annotated[int, Field(ge=1)] = 1
 
-    def specification(self, schema: Schema) -> PerturbedSweeps:
+    def specification(self, sweep: Sweep) -> PerturbedSweeps:
         """The named mechanism."""
-        return PerturbedSweeps(sweep=self.sweep(schema), sweeps=self.sweeps)
+        return PerturbedSweeps(sweep=sweep, sweeps=self.sweeps)
 
     @property
     def turns(self) -> int:

@@ -5,6 +5,7 @@
   for the rest of its block.
 * **Public**: schema, keys, their order, seeds, block length; the number of records is public or
   bought. The default order is that of the schema; the paper reads it off the confidential table.
+  A `choice_share` of the budget buys the keys instead.
 * **Guarantee**: pure ε, or (ε, δ); add/remove and replace. The paper's claim holds for add/remove
   alone; replacing a record may change two rows of each table and costs twice as much in pure DP,
   which is allowed for. Proof: `understudy.privacy.reset_blocks`.
@@ -29,16 +30,16 @@ from pydantic import Field
 from understudy.methods.base import Facts
 from understudy.methods.sweeping_method import PaidSweeps
 from understudy.privacy.reset_blocks import ResetBlocks, usual_block
-from understudy.schema import Schema
+from understudy.schema import Schema, Sweep
 
 
 @dataclass(frozen=True, kw_only=True)
 class PegsReset(PaidSweeps):
-    """Configuration; `order`, `keys` and `key_limit` are in `SweepingMethod`.
+    """Configuration; options about keys are those of `PaidSweeps`.
 
     Attributes:
         block: records of a block; 0 for the whole release in one, None for about as many as a
-            column has keys.
+            column has keys, or `key_limit` where keys are bought.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -53,15 +54,19 @@ class PegsReset(PaidSweeps):
 
     block: Annotated[int, Field(ge=0)] | None = None
 
-    def specification(self, schema: Schema) -> ResetBlocks:
+    def specification(self, sweep: Sweep) -> ResetBlocks:
         """The named mechanism."""
-        sweep = self.sweep(schema)
-        block = usual_block(sweep) if self.block is None else self.block
-        return ResetBlocks(sweep=sweep, block=block)
+        return ResetBlocks(sweep=sweep, block=self._block(sweep))
+
+    def _block(self, sweep: Sweep) -> int:
+        """Records of a block; bought keys must not decide on it, since the plan announces it."""
+        if self.block is not None:
+            return self.block
+        return int(self.key_limit) if self.choice_share else usual_block(sweep)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """How blocks pay."""
-        block = self.specification(schema).block
+        block = self._block(self.sweep(schema))
         length = f"each block of {block:,} records" if block else "the release, one block,"
         return (
             f"Here {length} pays for each table once, and draws from each row once; all other "

@@ -58,18 +58,18 @@ from understudy.methods.chosen_keys import (
     bought_keys,
     most_key_columns,
     ordered_keys,
+    planned_keys,
     sweep_of_tables,
 )
 from understudy.methods.effort import Effort, expected_rows
 from understudy.methods.keys import declared_keys, foremost_keys
 from understudy.methods.known_sweep import KnownSweep, planned_sweeps
 from understudy.methods.network import LARGEST_TABLE, require_columns
-from understudy.methods.planned import PlannedTable, planned, planned_choice
+from understudy.methods.planned import PlannedTable, planned
 from understudy.models import Model
 from understudy.models.conditional_tables import Allocation, Seeds
-from understudy.privacy.budget import Approximate, Budget, exact, split
+from understudy.privacy.budget import Approximate, Budget, exact
 from understudy.privacy.calibration import LawName
-from understudy.privacy.dependence import DistanceFromIndependence
 from understudy.privacy.gate import Gate
 from understudy.privacy.lazy_rows import LazyRows
 from understudy.privacy.sweeping import n_cells
@@ -176,13 +176,7 @@ class PegsTables(Method):
         self, schema: Schema, spend: Fraction, budget: Budget
     ) -> tuple[PlannedTable, ...]:
         """One choice for each column."""
-        if not self._buys(schema):
-            return ()
-        query = f"one of the candidates by {DistanceFromIndependence.title}"
-        return tuple(
-            planned_choice(schema, query, share, budget, chosen=True)
-            for share in split(spend, [1] * len(schema.names))
-        )
+        return planned_keys(schema, spend, budget) if self._buys(schema) else ()
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
         """The keys, once for all fits."""

@@ -1,7 +1,8 @@
 """What methods share that draw records column by column from hashed tables.
 
 What a column is drawn given is public: declared with `keys`, or the foremost columns of an `order`
-(by default that of the schema) as long as the key has at most `key_limit` values. Long keys keep
+(by default that of the schema) as long as the key has at most `key_limit` values. Methods that pay
+may also buy it (`choice_share`). Long keys keep
 more of how columns go together, and spread the same records over more rows, which a given weight of
 the states then drowns sooner.
 """
@@ -9,21 +10,23 @@ the states then drowns sooner.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from understudy.errors import MethodError
 from understudy.methods.base import Method, Names
+from understudy.methods.chosen_keys import bought_keys, planned_keys
 from understudy.methods.effort import Effort, expected_rows
 from understudy.methods.keys import sweep_of
+from understudy.methods.known_paid_sweep import KnownPaidSweep
 from understudy.methods.planned import PlannedTable
-from understudy.privacy.budget import Budget
+from understudy.privacy.budget import Budget, exact
 from understudy.privacy.gate import Gate
 from understudy.privacy.perturbed_sweeps import PerturbedSweeps
 from understudy.privacy.reset_blocks import ResetBlocks
-from understudy.privacy.sweeping import n_cells
 from understudy.privacy.urn import prior_weight
 from understudy.privacy.values import Records, Released
 from understudy.schema import Schema, Sweep
@@ -76,32 +79,51 @@ class SweepingMethod(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class PaidSweeps(SweepingMethod):
-    """A method that draws records column by column, and pays for that."""
+    """A method that draws records column by column, and pays for that.
 
-    def specification(self, schema: Schema) -> PerturbedSweeps | ResetBlocks:
-        """The named mechanism."""
+    Attributes:
+        choice_share: part of the budget that buys a key of at most `key_limit` values for each
+            column, once for all sets; 0 for public keys.
+    """
+
+    choice_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
+
+    def specification(self, sweep: Sweep) -> PerturbedSweeps | ResetBlocks:
+        """The named mechanism, over known keys."""
         raise NotImplementedError
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """One step over all tables; nothing is added to a number, so its deviation is 0."""
-        one = self.specification(schema)
-        table = PlannedTable(
-            columns=schema.names,
-            n_cells=n_cells(one.sweep),
-            share=spend / budget.amount,
-            noise=one.noise(spend, budget.accounting, schema.neighbours),
-            stddev=0.0,
-            noise_mass=0.0,
-            form="sweeps",
-            query=one.query,
-        )
-        return (table,)
+        """One step over all tables."""
+        self._require()
+        (known,) = self._known(self.sweep(schema)).plan(schema, spend, budget)
+        if not self._buys(schema):
+            return (known,)
+        most = sum(int(self.key_limit) * size for size in schema.sizes)
+        return (replace(known, n_cells=most, chosen=True),)
+
+    def setup_share(self, schema: Schema) -> Fraction:
+        """Nothing where keys are public, or where there is nothing to choose."""
+        return exact(self.choice_share) if self._buys(schema) else Fraction(0)
+
+    def plan_setup(
+        self, schema: Schema, spend: Fraction, budget: Budget
+    ) -> tuple[PlannedTable, ...]:
+        """One choice for each column."""
+        return planned_keys(schema, spend, budget) if self._buys(schema) else ()
+
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+        """The keys, once for all sets."""
+        if not self._buys(gate.schema):
+            return self, gate
+        self._require()
+        cells = [self.key_limit * size for size in gate.schema.sizes]
+        return self._known(bought_keys(gate, cells, spend)), gate
 
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
         """How little this budget buys, where the number of rows is public."""
         if schema.rows != "public" or not schema.n_rows:
             return ()
-        n, one = schema.n_rows, self.specification(schema)
+        n, one = schema.n_rows, self.specification(self.sweep(schema))
         epsilon = one.step_epsilon(n, spend, budget.accounting, schema.neighbours)
         prior = float(prior_weight(1, epsilon, reinforced=False))
         factor = max(size * (n + prior) / (n + size * prior) for size in schema.sizes)
@@ -113,8 +135,24 @@ class PaidSweeps(SweepingMethod):
         )
 
     def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
-        """Draw the records through the gate."""
-        return gate.sweep(self.specification(gate.schema), n_rows=n_rows, spend=spend)
+        """Draw the records; without `setup`, keys are bought from the same budget."""
+        gate.require(spend)
+        bought = spend * self.setup_share(gate.schema)
+        method, _ = self.setup(gate, bought)
+        known = (
+            method if isinstance(method, KnownPaidSweep) else self._known(self.sweep(gate.schema))
+        )
+        return known.synthesize(gate, n_rows, spend - bought)
+
+    def _known(self, sweep: Sweep) -> KnownPaidSweep:
+        return KnownPaidSweep(specification=self.specification(sweep))
+
+    def _buys(self, schema: Schema) -> bool:
+        return self.choice_share > 0 and len(schema.names) > 1
+
+    def _require(self) -> None:
+        if self.choice_share and (self.keys or self.order):
+            raise MethodError("choice_share buys the keys; leave keys and order out, or it.")
 
     @property
     def _paid_for(self) -> str:

@@ -151,11 +151,11 @@ def fit_path(
 def best_penalty(
     sample: Observations, grid: Floats, mixing: float, folds: Integers, seed: int
 ) -> float:
-    """The penalty of a grid that predicts held-out rows best, in 1/√n of the rows fitted.
+    """The penalty of a grid that predicts held-out rows best, times the number of rows fitted.
 
     Args:
         sample: rows.
-        grid: λ·√n, the largest first.
+        grid: n·λ, n the rows fitted, the largest first.
         mixing: r in [0, 1].
         folds: part of each row, shape (n,); each part is held out once.
         seed: as in `fit_path`.
@@ -163,7 +163,7 @@ def best_penalty(
     losses = np.zeros(len(grid))
     for fold in np.unique(folds):
         fitted, held = sample.take(folds != fold), sample.take(folds == fold)
-        penalties = grid / np.sqrt(max(1, len(fitted.states)))
+        penalties = grid / max(1, len(fitted.states))
         path = fit_path(fitted, penalties, mixing, seed, _COARSE)
         losses += [held.loss(one) for one in path]
     return float(grid[np.argmin(losses)])

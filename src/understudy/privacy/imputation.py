@@ -79,10 +79,11 @@ MOST_STATES: Final = 8_000
 """States of all columns together: coefficients number about the square of it."""
 
 _FOLDS: Final = 3
-_PENALTIES: Final = np.array([1.0, 0.3, 0.1, 0.03])
-"""Grid of penalties, in 1/√n: a lasso's penalty is right at about √(log(coefficients)/n)."""
-_TUNED_ROWS: Final = 2_000
-"""Rows that penalties are compared on, at most."""
+_PENALTIES: Final = np.array([30.0, 10.0, 3.0, 1.0])
+"""Grid of n·λ: a penalty is a prior, which loses weight as rows are added."""
+_USUAL: Final = 3.0
+_TUNED_ROWS: Final = range(100, 2_001)
+"""Rows that penalties are compared on; fewer cannot tell them apart, and have the usual one."""
 _FINEST: Final = 32
 _BITS: Final = 62
 _CHUNK: Final = 2**21
@@ -184,13 +185,19 @@ def fit_imputers(
 
 def _regression(sample: Observations, imputation: Imputation, seed: int) -> Regression:
     """Fit at the given penalty, or at the best one; the order of the rows is random."""
-    n, penalty = len(sample.states), imputation.penalty
-    if penalty is None:
-        few = sample.take(np.arange(n) < _TUNED_ROWS)
-        folds = np.arange(len(few.states)) % _FOLDS
-        best = best_penalty(few, _PENALTIES, imputation.mixing, folds, seed)
-        penalty = best / np.sqrt(max(1, n))
+    if imputation.penalty is not None:
+        penalty = imputation.penalty
+    else:
+        penalty = _best(sample, imputation.mixing, seed) / max(1, len(sample.states))
     return fit_path(sample, np.array([penalty]), imputation.mixing, seed)[0]
+
+
+def _best(sample: Observations, mixing: float, seed: int) -> float:
+    """The best n·λ of the grid."""
+    if len(sample.states) < _TUNED_ROWS.start:
+        return _USUAL
+    few = sample.take(np.arange(len(sample.states)) < _TUNED_ROWS[-1])
+    return best_penalty(few, _PENALTIES, mixing, np.arange(len(few.states)) % _FOLDS, seed)
 
 
 def _indicators(
