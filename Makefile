@@ -32,6 +32,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/hierarchy.py
 	$(BIN)/python benchmarks/privbayes.py
 	$(BIN)/python benchmarks/marginals.py
+	$(BIN)/python benchmarks/pegs.py
 
 studies: $(DEV)
 	$(BIN)/understudy study coverage --out study-results/coverage
@@ -40,6 +41,7 @@ studies: $(DEV)
 	$(BIN)/understudy study bowen-liu-3 --out study-results/bowen-liu-3
 	$(BIN)/understudy study steps-simulation --out study-results/steps-simulation
 	$(BIN)/understudy study steps-voter --out study-results/steps-voter
+	$(BIN)/understudy study pegs --out study-results/pegs
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

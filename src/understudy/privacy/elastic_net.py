@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_FINE: Final = (1e-3, 200_000)
+_FINE: Final = (1e-3, 100_000)
 """When a fit ends: relative change of the coefficients in a pass, or so many visits of rows."""
 _COARSE: Final = (1e-2, 20_000)
 """Enough to compare penalties."""
-_LARGEST: Final = 1e6
-"""Of a coefficient; even without a penalty no visit moves one by more than 2."""
+_LARGEST: Final = 1e9
+"""Of a coefficient; even without a penalty no visit of a row moves one by more than 2."""
 _LEAST_SHARE: Final = 1e-6
 """Of a state, where the loss of held-out rows is measured: one that was never seen costs 14."""
 
@@ -137,7 +137,7 @@ def fit_path(
         return [start] * len(penalties)
     weights = sample.weights / sample.weights.max()
     model = _begun(start, mixing, seed, ending, len(weights))
-    found = []
+    found: list[Regression] = []
     for penalty in penalties:
         try:
             model.C = 1 / float(penalty * weights.sum()) if penalty else np.inf

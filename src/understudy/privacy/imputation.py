@@ -96,7 +96,8 @@ class Imputation:
 
     Attributes:
         sweeps: how often each column of a record is drawn.
-        penalty: λ of the elastic net; None: the best of a public grid, by cross-validation.
+        penalty: λ of the elastic net; None: the best of a public grid, by cross-validation on
+            2,000 rows, or the usual one where there are fewer than 100.
         mixing: share of the absolute penalty in it, from 0 (ridge) to 1 (lasso).
         most_rows: fitted to a random choice of so many rows, if there are more.
     """
@@ -161,7 +162,8 @@ def fit_imputers(
         states: rows, one array per column, each of shape (n,), in domain; none will do.
         sizes: number of states of each column.
         imputation: how.
-        randomness: chooses rows, if there are too many, and the folds of the cross-validation.
+        randomness: chooses rows, if there are too many, the folds of the cross-validation, and the
+            order in which the solver visits rows.
         weights: of the rows, non-negative, shape (n,); equal if None.
     """
     offsets = tuple(int(sum(sizes[:j])) for j in range(len(sizes)))
