@@ -327,6 +327,7 @@ def _cases() -> list[Case]:
     """What each method accepts, of: options × δ × private and public rows × sets.
 
     The first options of a method meet all of these, each of the others δ = 0 and one kind of sets.
+    Several sets are made with δ = 0 of private rows, and with δ > 0 of public ones.
     Methods that share how sets are made with another one (`ALIKE`) make one set.
     """
     found = []
@@ -338,7 +339,7 @@ def _cases() -> list[Case]:
             for delta in DELTAS if k == 0 else DELTAS[:1]:
                 for rows in ("private", "public"):
                     found.append(Case(name, options, delta, rows))
-                    if name not in ALIKE:
+                    if name not in ALIKE and (delta == "0") == (rows == "private"):
                         found += [Case(name, o, delta, rows, 3) for o in several or [options]]
     return [case for case in found if _accepted(case)]
 
