@@ -87,8 +87,7 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
         ),
         merged=_merged(measured, kind, columns, release.schema),
         redrawn=manifest.sets_kind == "posterior" and posterior_rule(manifest.method) == "mi",
-        swept=swept(manifest.method)
-        or any(one.kind == "sweeps" or one.law == "diverse rows" for one in measured),
+        swept=swept(manifest.method) or any(one.kind == "sweeps" for one in measured),
         drawn=are_drawn(measured, columns, manifest, release.schema),
         conditioned=bool(_cut_off(tables, kept_together, release.schema) & set(columns)),
     )

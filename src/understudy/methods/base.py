@@ -77,8 +77,8 @@ class Method(ABC):
             questions when it gets the same answers, so that a killed run can be continued.
         posterior_rule: combining rule for sets="posterior" (`understudy.inference.rules`).
         rounds: whether it measures in rounds and looks at `gate.stopping` between them.
-        swept: whether records are drawn column by column from rows that contradict each other, so
-            that sets keep no table as it was measured.
+        swept: whether records are drawn column by column from rows that contradict each other, or
+            that were pulled towards an even spread, so that sets keep no table as it was measured.
         bytes_per_cell: memory per cell of a table that is written out, for plans
             (`benchmarks/dense.py`).
     """

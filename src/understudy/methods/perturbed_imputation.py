@@ -77,6 +77,7 @@ class PerturbedImputation(Method):
         cost="fits of 10,000 rows × states² + records × states",
         cost_class="slow",
     )
+    swept: ClassVar[bool] = True
 
     sets: Literal["split"] = "split"
     sweeps: Annotated[int, Field(ge=1)] = 1

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -45,6 +45,8 @@ class SweepingMethod(Method):
         keys: what each column is drawn given, instead, like "job<-age & sex, income<-job".
         key_limit: most values of a key, where the order decides on it.
     """
+
+    swept: ClassVar[bool] = True
 
     sets: Literal["split"] = "split"
     order: Names = ()

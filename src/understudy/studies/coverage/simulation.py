@@ -198,6 +198,7 @@ _SHORT = {
     "one set does not show": "one set does not show its noise",
     "never measured together": "the columns were not measured together",
     "are misplaced": "too many records are misplaced",
+    "drawn column by column": "the records were drawn column by column",
 }
 
 
