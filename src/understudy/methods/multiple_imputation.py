@@ -28,36 +28,30 @@ Table 1; regressions by Zou & Hastie (2005).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from understudy.methods.base import Facts, Method
-from understudy.methods.effort import Effort
-from understudy.methods.perturbed_imputation import imputation_effort
+from understudy.methods.base import Facts
+from understudy.methods.imputing_method import ImputingMethod
 from understudy.methods.planned import PlannedTable, planned_exact
 from understudy.models import Model
 from understudy.models.imputed import ImputedModel
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.imputation import Imputation, require_imputable
+from understudy.privacy.imputation import require_imputable
 from understudy.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultipleImputation(Method):
-    """Configuration.
+class MultipleImputation(ImputingMethod):
+    """Configuration; that of the regressions is in `ImputingMethod`.
 
     Attributes:
         sets: always "posterior": each set has parameters of its own.
         sweeps: how often each column of a record is drawn.
-        penalty: λ of the elastic net, of the mean loss of a row; found by cross-validation if None,
-            or 3/n of fewer than 100 rows.
-        mixing: share of the absolute penalty, from 0 (ridge) to 1 (lasso).
-        most_rows: fitted to a random choice of so many rows, if there are more.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -73,19 +67,6 @@ class MultipleImputation(Method):
 
     sets: Literal["posterior"] = "posterior"
     sweeps: Annotated[int, Field(ge=1)] = 10
-    penalty: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    mixing: Annotated[float, Field(ge=0, le=1)] = 0.5
-    most_rows: Annotated[int, Field(ge=1)] = 10_000
-
-    @property
-    def imputation(self) -> Imputation:
-        """How columns are imputed."""
-        return Imputation(
-            sweeps=self.sweeps,
-            penalty=self.penalty,
-            mixing=self.mixing,
-            most_rows=self.most_rows,
-        )
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The exact full table."""
@@ -97,7 +78,3 @@ class MultipleImputation(Method):
         """Take the exact full table."""
         cells = gate.reveal_cells().value
         return ImputedModel(gate.schema.domain, cells.codes, cells.counts, self.imputation)
-
-    def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
-        """A fit and the draws of a set."""
-        return imputation_effort(schema, self.imputation)

@@ -32,19 +32,16 @@ via the elastic net".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from understudy.methods.base import Facts, Method
-from understudy.methods.effort import Effort, expected_rows
+from understudy.methods.base import Facts
+from understudy.methods.imputing_method import ImputingMethod
 from understudy.methods.planned import PlannedTable
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.imputation import Imputation, require_imputable
+from understudy.privacy.imputation import require_imputable
 from understudy.privacy.imputing import (
     describe_imputation,
     imputation_query,
@@ -56,16 +53,11 @@ from understudy.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
-class PerturbedImputation(Method):
-    """Configuration.
+class PerturbedImputation(ImputingMethod):
+    """Configuration; that of the regressions is in `ImputingMethod`. Each sweep costs.
 
     Attributes:
         sets: always "split": each set is drawn at a cost of its own.
-        sweeps: how often each column of a record is drawn; each time costs.
-        penalty: λ of the elastic net, of the mean loss of a row; found by cross-validation if None,
-            or 3/n of fewer than 100 rows.
-        mixing: share of the absolute penalty, from 0 (ridge) to 1 (lasso).
-        most_rows: fitted to a random choice of so many rows, if there are more.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -80,20 +72,6 @@ class PerturbedImputation(Method):
     swept: ClassVar[bool] = True
 
     sets: Literal["split"] = "split"
-    sweeps: Annotated[int, Field(ge=1)] = 1
-    penalty: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    mixing: Annotated[float, Field(ge=0, le=1)] = 0.5
-    most_rows: Annotated[int, Field(ge=1)] = 10_000
-
-    @property
-    def imputation(self) -> Imputation:
-        """The mechanism."""
-        return Imputation(
-            sweeps=self.sweeps,
-            penalty=self.penalty,
-            mixing=self.mixing,
-            most_rows=self.most_rows,
-        )
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all columns, counted by the states drawn for a record."""
@@ -119,10 +97,6 @@ class PerturbedImputation(Method):
         """Draw the records through the gate."""
         return gate.impute(self.imputation, n_rows=n_rows, spend=spend)
 
-    def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
-        """Fits and draws; `imputation_effort`."""
-        return imputation_effort(schema, self.imputation)
-
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
         """How little this budget buys, where the number of rows is public."""
         if schema.rows != "public" or not schema.n_rows:
@@ -135,17 +109,3 @@ class PerturbedImputation(Method):
             f"probabilities have a weight of {weight:.2g} at most beside an even spread. Methods "
             "that pay once for all records, such as marginals, keep more.",
         )
-
-
-def imputation_effort(schema: Schema, imputation: Imputation) -> Effort:
-    """Time on two busy cores, with coefficients, a chunk of probabilities and coded rows.
-
-    Args:
-        schema: the columns.
-        imputation: how they are imputed.
-    """
-    states, d, n = sum(schema.sizes), len(schema.names), expected_rows(schema)
-    fitted = min(n, imputation.most_rows)
-    fits = 1 if imputation.penalty is not None else 3
-    seconds = 1e-7 * fits * fitted * states * d + 6e-9 * n * imputation.sweeps * states * d
-    return Effort((8 * states**2 + 8 * n * d + 10**8) / 1e6, seconds)
