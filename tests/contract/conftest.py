@@ -68,8 +68,8 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"columns": "ordered", "order": ["job", "age", "sex", "moved", "income", "smokes"]},
     ],
 }
-ALIKE = ("mst", "aim")
-"""They fit, restore and redraw by the code of `marginals`."""
+ALIKE = ("mst", "aim", "pegs-reset", "pegs-diverse", "perturbed-imputation", "contingency-table")
+"""Their sets are made by the code of `marginals`, `pegs` or `laplace`."""
 DELTAS = ("0", "0.000001")
 SETS = ("free", "split", "posterior")
 ROW_LIMIT = 60

@@ -168,17 +168,24 @@ def metadata(release, chosen, rounds=False):
     the prior weight of draws, which follows from that number. Where columns are chosen at random,
     also all that follows from this choice is left out."""
     manifest = {k: v for k, v in release.manifest.to_json().items() if k != "n_rows"}
+    drawn = {"draws", "sweeps"}
     if rounds:
         return without_rounds(release, manifest), [table.schema for table in release.tables]
     if chosen:
         follows = {"query", "cells", "sensitivity"}
         steps = [{k: v for k, v in one.items() if k not in follows} for one in manifest["ledger"]]
-        return manifest | {"ledger": steps}, [(one.law, one.scale) for one in release.measurements]
+        measured = [one.to_json() for one in release.measurements]
+        return manifest | {"ledger": steps}, [
+            (one["law"], one["kind"] in drawn or one["scale"]) for one in measured
+        ]
     noisy = {"outside", "totals", "cells"}
     tables = [one.to_json() for one in release.measurements]
-    drawn = [("scale", "draws"), ("scale", "sweeps")]
     kept = [
-        {k: v for k, v in one.items() if k not in noisy and (k, one["kind"]) not in drawn}
+        {
+            k: v
+            for k, v in one.items()
+            if k not in noisy and (k != "scale" or one["kind"] not in drawn)
+        }
         for one in tables
     ]
     sizes = [len(one.codes) for one in release.measurements if one.kind == "table"]

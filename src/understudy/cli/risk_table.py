@@ -36,11 +36,11 @@ def risk_table(found: Risks) -> None:
     _out.print(f"The intruder knows {known}, and wants to know {wanted}.", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     table.add_column("attack")
-    # Narrow terminals break intervals and levels into lines, never numbers.
+    # Narrow terminals break names and intervals into lines, never numbers and levels.
     for heading in ("members", "control", "advantage"):
         table.add_column(heading, justify="right", min_width=9)
     table.add_column("guess", justify="right", no_wrap=True)
-    table.add_column("level", min_width=8)
+    table.add_column("level", no_wrap=True)
     attack = ""
     for one in found.risks:
         if one.attack != attack:
