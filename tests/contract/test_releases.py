@@ -117,7 +117,7 @@ def test_a_table_without_a_positive_count_still_gives_rows(counting):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "csv", "parquet"])
-def test_the_kind_of_frame_that_came_in_goes_out(one_set, some, tmp_path, kind):
+def test_the_kind_of_frame_that_came_in_goes_out(default, some, tmp_path, kind):
     frame = some(20).frame
     path = tmp_path / f"people.{kind}"
     if kind == "csv":
@@ -126,8 +126,8 @@ def test_the_kind_of_frame_that_came_in_goes_out(one_set, some, tmp_path, kind):
         frame.write_parquet(path)
     given = {"pandas": frame.to_pandas, "polars": frame.clone, "arrow": frame.to_arrow}
     data = given.get(kind, lambda: path)()
-    arguments = one_set.arguments() | one_set.permission
-    out = us.synthesize(data, one_set.schema(20), **arguments).sets[0]
+    arguments = default.arguments() | default.permission
+    out = us.synthesize(data, default.schema(20), **arguments).sets[0]
     if kind == "polars":
         assert dict(out.schema) == POLARS
     elif kind == "arrow":

@@ -185,7 +185,8 @@ def test_poor_coverage_is_said():
 
 
 def test_the_study_runs_over_all_methods_from_the_command_line(tmp_path, monkeypatch, capsys):
-    """With 2 repetitions, as `understudy study coverage --out DIR --reps 2`."""
+    """With 2 repetitions at two budgets, as `understudy study coverage --out DIR --reps 2`."""
+    monkeypatch.setattr(simulation, "EPSILONS", (0.5, 5.0))
     out = tmp_path / "out"
     arguments = ["study", "coverage", "--out", str(out), "--reps", "2", "--jobs", "1"]
     monkeypatch.setattr(sys, "argv", ["understudy", *arguments])
