@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.errors import MethodError, NotPrivateError
+from understudy.errors import InferenceError, MethodError, NotPrivateError
 from understudy.models.imputed import ImputedModel
 from understudy.privacy.imputation import Imputation
 from understudy.schema import Domain, Schema
@@ -49,6 +49,8 @@ def test_sets_are_stamped_proper_and_pooled_as_such():
     assert {one.kind for one in release.measurements} == {"exact"}
     assert not any(one.counts.size or one.totals for one in release.measurements)
     assert us.analyze(release, "proportion", "a").pooled.rule == "partial"
+    with pytest.raises(InferenceError, match="regressions with a penalty"):
+        us.analyze(release, "proportion", "a ~ b")
     same = [float((table["a"] == table["b"]).mean()) for table in release.tables]
     assert min(same) > 0.6  # of independent columns a third
 

@@ -12,7 +12,7 @@ from understudy.inference.distortion import distortion
 from understudy.inference.estimands import RATIOS, SHARES
 from understudy.inference.networks import network_of
 from understudy.inference.urns import are_drawn
-from understudy.methods import posterior_rule, swept
+from understudy.methods import posterior_rule, shrunk, swept
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
@@ -39,6 +39,7 @@ class Facts:
         conditioned: whether impossible combinations of columns that were measured apart change the
             distribution of these columns in the sets.
         swept: whether records were drawn column by column.
+        shrunk: whether a penalty makes relations between columns weaker in all sets.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class Facts:
     drawn: bool = False
     conditioned: bool = False
     swept: bool = False
+    shrunk: bool = False
     merged: tuple[str, ...] = ()
     redrawn: bool = False
 
@@ -88,6 +90,7 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
         merged=_merged(measured, kind, columns, release.schema),
         redrawn=manifest.sets_kind == "posterior" and posterior_rule(manifest.method) == "mi",
         swept=swept(manifest.method) or any(one.kind == "sweeps" for one in measured),
+        shrunk=shrunk(manifest.method),
         drawn=are_drawn(measured, columns, manifest, release.schema),
         conditioned=bool(_cut_off(tables, kept_together, release.schema) & set(columns)),
     )

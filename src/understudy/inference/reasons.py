@@ -61,6 +61,15 @@ def swept_reason(facts: Facts) -> str:
     )
 
 
+def shrunk_reason(facts: Facts) -> str:
+    """Why relations that a penalty made weaker forbid an interval, and what would help."""
+    return (
+        "columns were imputed by regressions with a penalty, which makes relations between columns "
+        "weaker by an amount that the sets do not show; analyse the columns one by one, or ask the "
+        f"publisher for a release whose method measures {_columns_of(facts)} in a table"
+    )
+
+
 def _columns_of(facts: Facts) -> str:
     return "these columns" if len(facts.columns) > 1 else "this column"
 

@@ -55,6 +55,7 @@ from understudy.inference.reasons import (
     distorted_reason,
     merged_reason,
     shared_reason,
+    shrunk_reason,
     swept_reason,
 )
 
@@ -104,6 +105,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule("none", lambda facts: facts.swept, swept_reason, valid=False),
+    Rule("none", lambda facts: facts.shrunk and len(facts.columns) > 1, shrunk_reason, valid=False),
     Rule(
         "none",
         lambda facts: facts.kind == "total",

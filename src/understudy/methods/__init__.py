@@ -180,6 +180,11 @@ def swept(name: str) -> bool:
     return name in METHODS and METHODS[name].swept
 
 
+def shrunk(name: str) -> bool:
+    """Whether relations between columns are weaker in all sets of a release's method."""
+    return name in METHODS and METHODS[name].shrunk
+
+
 def posterior_rule(name: str) -> str:
     """The combining rule for posterior sets of a release's method; "partial" for an unknown one."""
     return METHODS[name].posterior_rule if name in METHODS else "partial"
@@ -236,5 +241,6 @@ __all__ = [
     "posterior_rule",
     "restorable",
     "restored",
+    "shrunk",
     "swept",
 ]

@@ -79,6 +79,7 @@ class Method(ABC):
         rounds: whether it measures in rounds and looks at `gate.stopping` between them.
         swept: whether records are drawn column by column from rows that contradict each other, or
             that were pulled towards an even spread, so that sets keep no table as it was measured.
+        shrunk: whether a penalty makes relations between columns weaker, in every set alike.
         bytes_per_cell: memory per cell of a table that is written out, for plans
             (`benchmarks/dense.py`).
     """
@@ -89,6 +90,7 @@ class Method(ABC):
     posterior_rule: ClassVar[Literal["partial", "mi"]] = "partial"
     rounds: ClassVar[bool] = False
     swept: ClassVar[bool] = False
+    shrunk: ClassVar[bool] = False
     bytes_per_cell: ClassVar[int] = 40
 
     sets: SetsKind = "free"

@@ -199,6 +199,7 @@ _SHORT = {
     "never measured together": "the columns were not measured together",
     "are misplaced": "too many records are misplaced",
     "drawn column by column": "the records were drawn column by column",
+    "regressions with a penalty": "a penalty makes relations weaker",
 }
 
 
