@@ -9,7 +9,8 @@ import pytest
 
 from understudy.evaluation.results import Evaluation
 from understudy.evaluation.risk.intervals import Figure
-from understudy.evaluation.risk.results import Risks, judged
+from understudy.evaluation.risk.judgement import judged
+from understudy.evaluation.risk.results import Risks
 from understudy.report import internal_page, risk_page
 from understudy.report.internal import MAX_BYTES
 from understudy.report.internal_risk import STAMP, worst_level

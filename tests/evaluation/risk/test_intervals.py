@@ -18,8 +18,9 @@ from understudy.evaluation.risk.intervals import (
     share,
     wilson,
 )
+from understudy.evaluation.risk.judgement import judged, level_of
 from understudy.evaluation.risk.membership import called_members
-from understudy.evaluation.risk.results import MUCH, judged, level_of
+from understudy.evaluation.risk.results import MUCH
 
 N = 300
 REPETITIONS = 2000

@@ -25,8 +25,9 @@ from understudy.evaluation.risk.figures import (
     uniqueness_risks,
 )
 from understudy.evaluation.risk.intervals import difference, share
+from understudy.evaluation.risk.judgement import FEWEST
 from understudy.evaluation.risk.matching import numbered, occurrences
-from understudy.evaluation.risk.results import FEWEST, Risk, Risks
+from understudy.evaluation.risk.results import Risk, Risks
 from understudy.evaluation.risk.scene import Scene
 from understudy.privacy.internal import Internal
 from understudy.release import Release

@@ -9,11 +9,12 @@ import numpy as np
 
 from understudy.evaluation.risk.attribute import infer_level, infer_number, unmatched
 from understudy.evaluation.risk.intervals import Figure, area_under_curve, mean_error, share
+from understudy.evaluation.risk.judgement import judged
 from understudy.evaluation.risk.matching import Outcome, States, Vector, over_sets
 from understudy.evaluation.risk.membership import FALSE_POSITIVES, called_members, copies, nearest
 from understudy.evaluation.risk.probabilistic import largest, probability_of_truth
 from understudy.evaluation.risk.reidentification import identified, match
-from understudy.evaluation.risk.results import Risk, judged
+from understudy.evaluation.risk.results import Risk
 from understudy.evaluation.risk.scene import Scene, numbers_of, places_of
 from understudy.evaluation.risk.uniqueness import Uniqueness, shuffled, uniqueness
 

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-Interval = tuple[float, float]
+from understudy.evaluation.risk.results import Interval
+
 Values = NDArray[np.floating[Any]] | NDArray[np.bool_]
 
 LEVEL = 0.95
