@@ -134,3 +134,17 @@ def test_other_forms(release):
     text = readme(replace(release, manifest=alone, measurements=()), csv=False)
     assert "There is one set." in text
     assert "take associations as not preserved" in text
+
+
+def test_rows_drawn_by_sweeps_promise_no_error_bars(release):
+    manifest = replace(release.manifest, method="pegs", sets_kind="split")
+    sweeps = replace(release.measurements[0], name="", kind="sweeps", of=("a<-b",))
+    text = readme(replace(release, manifest=manifest, measurements=(sweeps,)), csv=False)
+    assert "No error bars can be given" in text
+    assert "us.analyze" not in text
+    assert "then combine" not in text
+    tables = replace(release, manifest=replace(manifest, method="pegs-tables"))
+    text = readme(tables, csv=False)
+    assert "Error bars come from the noisy counts alone" in text
+    assert "us.analyze" in text
+    assert "then combine" not in text

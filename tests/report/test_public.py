@@ -371,6 +371,16 @@ def test_sets_and_relations_in_words(release):
     assert "No released measurement covers two columns" in relations(unknown).sentence
 
 
+def test_sweeps_keep_what_a_column_was_drawn_given_and_no_rule_combines_them(release):
+    manifest = replace(release.manifest, method="pegs", sets_kind="split")
+    assert "no combining rule holds" in sets_words(manifest)
+    names = release.schema.names
+    sweeps = replace(release.measurements[0], kind="sweeps", columns=names, of=("a<-b",))
+    found = relations(replace(release, manifest=manifest, measurements=(sweeps,)))
+    assert "weakened, between a column and those that it was drawn given" in found.sentence
+    assert found.groups == ("a<-b",)
+
+
 def test_colours_meet_wcag_aa_in_both_modes(release, contrast):
     page = public_page(release)
     modes = re.findall(r":root \{(.*?)\}", page, flags=re.DOTALL)[:2]

@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from understudy.methods import modelled, posterior_rule
+from understudy.methods import modelled, posterior_rule, swept
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
@@ -34,18 +34,6 @@ _LAWS = {
     "fixed prior": (
         "no noise is added: records are drawn independently from rows and a prior; scale is the "
         "prior weight of a cell, in records"
-    ),
-    "perturbed sweeps": (
-        "no noise is added: records are drawn column by column from rows, each state with a weight "
-        "added; scale is that weight, in records"
-    ),
-    "blocks with reset": (
-        "no noise is added: records are drawn column by column from rows, each state with a weight "
-        "added, and rows are uniform once drawn from; scale is that weight, in records"
-    ),
-    "diverse rows": (
-        "no noise is added: records are drawn column by column from rows, each made l-diverse, "
-        "which is no differential privacy; scale is l"
     ),
     "exponential_mechanism": (
         "no noise is added: counts were chosen by the exponential mechanism, with probability "
@@ -88,6 +76,7 @@ def readme(
             kinds={one.kind for one in measurements},
             modelled=modelled(manifest.method, manifest.options, schema),
             redrawn=posterior_rule(manifest.method) == "mi",
+            swept=swept(manifest.method),
             laws=_laws(measurements),
             covered=_covered(measurements),
             most_columns=_MOST_COLUMNS,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from understudy.methods import posterior_rule
+from understudy.methods import posterior_rule, swept
 from understudy.privacy.budget import SIGNS, decimal_up, exact
 from understudy.release import Manifest, Release
 from understudy.report.explain import rounded_up
@@ -120,6 +120,14 @@ def relations(release: Release) -> Relations:
     """Which associations the rows can carry, as far as the measurements tell."""
     n = len(release.schema.names)
     n_pairs = n * (n - 1) // 2
+    drawn = [one for one in release.measurements if one.kind == "sweeps"]
+    if drawn:
+        given = dict.fromkeys(text for one in drawn for text in one.of)
+        return Relations(
+            "Associations are kept, weakened, between a column and those that it was drawn given. "
+            "Take all others as not preserved.",
+            tuple(given),
+        )
     joint = list(dict.fromkeys(one.columns for one in release.measurements if len(one.columns) > 1))
     groups = tuple(times(columns) for columns in joint)
     if n < 2:
@@ -165,6 +173,13 @@ def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
 
 def sets_words(manifest: Manifest) -> str:
     """How the sets were made, and what this means for combining their results."""
+    if swept(manifest.method):
+        return (
+            "The rows were drawn column by column, from rows of tables that noise or an added "
+            "weight had changed. What that does to shares and relations is the same in all sets, "
+            "so no combining rule holds; error bars come from released noisy tables alone, for "
+            "columns that one of them holds."
+        )
     if manifest.sets == 1:
         return (
             "There is one synthetic set. Nothing in it shows how much the results would change "
