@@ -24,10 +24,10 @@ from understudy.methods.keys import sweep_of
 from understudy.methods.known_paid_sweep import KnownPaidSweep
 from understudy.methods.planned import PlannedTable
 from understudy.privacy.budget import Budget, exact
+from understudy.privacy.chains import state_weight
 from understudy.privacy.gate import Gate
 from understudy.privacy.perturbed_sweeps import PerturbedSweeps
 from understudy.privacy.reset_blocks import ResetBlocks
-from understudy.privacy.urn import prior_weight
 from understudy.privacy.values import Records, Released
 from understudy.schema import Schema, Sweep
 
@@ -127,7 +127,7 @@ class PaidSweeps(SweepingMethod):
             return ()
         n, one = schema.n_rows, self.specification(self.sweep(schema))
         epsilon = one.step_epsilon(n, spend, budget.accounting, schema.neighbours)
-        prior = float(prior_weight(1, epsilon, reinforced=False))
+        prior = float(state_weight(epsilon))
         factor = max(size * (n + prior) / (n + size * prior) for size in schema.sizes)
         return (
             f"For {n:,} records this budget leaves ε = {float(epsilon):.3g} for each "

@@ -17,7 +17,7 @@ an open state. Nothing is rejected but words that would favour some integers, no
 A step is a function of the word stream. When a buffer of words ends within a step, that step is
 repeated on the same words and fresh ones behind them; starting it again would favour draws that
 need few words. Totals stay below 2⁶³ as long as |S|·A ≤ 2⁶¹ (`require_small`) and a row has fewer
-than 2³⁰ records.
+than 2⁶²⁻ᵏ records: 4·10¹² of them, more than any machine holds, with the k ≤ 20 of `state_weight`.
 
 Cost: a word and a binary search among the occupied rows for each step.
 """
@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import Final
 
 import numpy as np
@@ -36,13 +37,25 @@ from understudy.errors import BudgetError
 from understudy.privacy.chain_kernels import run
 from understudy.privacy.hashed_rows import HashedRows, joined
 from understudy.privacy.randomness import Randomness
+from understudy.privacy.urn import prior_weight
 from understudy.privacy.values import Records
 from understudy.schema import Domain, Sweep
 
-__all__ = ["UNIFORM", "Chains", "chain_records", "even_weights", "require_small"]
+__all__ = [
+    "FINEST",
+    "UNIFORM",
+    "Chains",
+    "chain_records",
+    "even_weights",
+    "require_small",
+    "state_weight",
+]
 
 UNIFORM: Final = -1
 """A weight that leaves the real records of a row out of account."""
+
+FINEST: Final = 2**20
+"""Weights of states are multiples of 1/FINEST."""
 
 _CHUNK_WORDS: Final = 2**16
 _LARGEST_WEIGHT: Final = 2**61
@@ -64,6 +77,16 @@ class Chains:
     length: int = 1
     sweeps: int = 1
     resetting: bool = False
+
+
+def state_weight(epsilon: Fraction) -> Fraction:
+    """Weight α of each state at which a step is ε-DP, rounded up to a multiple of 1/FINEST.
+
+    Example:
+        >>> round(float(state_weight(Fraction(1, 13))), 4)
+        12.5064
+    """
+    return Fraction(ceil(prior_weight(1, epsilon, reinforced=False) * FINEST), FINEST)
 
 
 def require_small(prior: Fraction, sizes: Sequence[int]) -> None:

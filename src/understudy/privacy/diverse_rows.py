@@ -34,16 +34,13 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.privacy.chains import UNIFORM, Chains, chain_records
+from understudy.privacy.chains import FINEST, UNIFORM, Chains, chain_records
 from understudy.privacy.hashed_rows import HashedRows
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.values import Records
 from understudy.schema import Sweep
 
 __all__ = ["DiverseRows", "diverse_records", "diverse_weights"]
-
-UNIT: Final = 2**20
-"""Weights are multiples of 1/UNIT."""
 
 _LARGEST: Final = 2.0**60
 _HALVINGS: Final = 60
@@ -152,12 +149,12 @@ def diverse_records(
     ]
     chains = Chains(sweeps=sweeps)
     return chain_records(
-        rows, weights, sweep, n_rows, unit=UNIT, chains=chains, randomness=randomness
+        rows, weights, sweep, n_rows, unit=FINEST, chains=chains, randomness=randomness
     )
 
 
 def _units(weights: Floats, size: int) -> NDArray[np.int64]:
     """Weights in whole units, rounded up; uniform where they are too large for that."""
-    scaled = np.ceil(weights * UNIT)
+    scaled = np.ceil(weights * FINEST)
     finite = scaled * size < _LARGEST
     return np.where(finite, np.where(finite, scaled, 0.0), UNIFORM).astype(np.int64)

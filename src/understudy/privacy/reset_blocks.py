@@ -16,18 +16,22 @@ next step draws from, whether it was drawn from before, and which states are ope
 function of the output. Call a step *live* if its row has different counts under the two tables and
 was not drawn from before. Any other step has the same law under both.
 
+Which steps are live, and what each costs, depends on the output. So let step t cost c_t, a function
+of the states drawn before it, and let Σ c_t ≤ c whatever is drawn: then the block costs c. For pure
+DP this is plain, as log ratios add up. For zCDP let L_t be the log ratio of step t under the first
+table, E exp((a − 1)·L_t) ≤ exp((a − 1)·a·c_t) given what came before, for each order a > 1. Then
+exp((a − 1)·Σ (L_t − a·c_t)) is, step by step, no larger in expectation than before the step, so its
+expectation is at most 1, and E exp((a − 1)·Σ L_t) ≤ exp((a − 1)·a·c). (Feldman & Zrnic 2021; for
+Gaussian DP Smith & Thakurta 2022.) It remains to bound Σ c_t.
+
 *Adding or removing* a record changes one row of each table, at most. It is live at its first visit
-only, so whatever the output is, at most M steps are live. Cut the run into M stages, each of which
-ends with a live step (or at the end of the block). The k-th stage is a mechanism whose input is the
-output of the earlier ones; its law differs between the two tables by its one live step, which is
-ε₀-DP and of ε₀-bounded range (`perturbed_sweeps`). So the block is an adaptive composition of M
-such mechanisms: M·ε₀, or M·ε₀²/8. That stages end where the output says, and that they depend on
-which two tables are compared, does not matter: composition theorems hold for a fixed pair.
+only, so at most M steps are live, each ε₀-DP and of ε₀-bounded range (`perturbed_sweeps`): M·ε₀,
+or M·ε₀²/8.
 
 *Replacing* a record changes in each table either two rows, one by an addition and one by a removal,
 or one by both. In the first case up to two steps are live, each ε₀-DP and of ε₀-bounded range: 2ε₀,
 or 2·ε₀²/8. In the second it is one, ε₀-DP of range up to 2ε₀: ε₀, or ε₀²/2. The larger of these is
-2ε₀, and ε₀²/2. ∎
+2ε₀, and ε₀²/2, for each of M tables. ∎
 
 The published claim of M·ε₀ holds for adding or removing a record alone: for replacing one, blocks
 of two records over two columns already exceed it. Without the reset nothing bounds how often the
@@ -50,7 +54,9 @@ of two columns was 0.161 at ε = 10 and B = R, 0.175 at R/10, 0.172 at 10R and 0
 in some of the rows, still larger budgets favour shorter blocks (ε = 1000: 0.103, and 0.072 at
 R/10).
 
-Source: Park & Ghosh (2014), §3.4. Proofs for replacement and zCDP, and block lengths: ours.
+Sources: Park & Ghosh (2014), §3.4; Feldman & Zrnic (2021), "Individual privacy accounting via a
+Rényi filter", for costs that depend on the output. Proofs for replacement and zCDP, and block
+lengths: ours.
 """
 
 from __future__ import annotations

@@ -5,13 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from understudy.errors import MethodError
-from understudy.privacy.chains import require_small
+from understudy.privacy.chains import require_small, state_weight
 from understudy.privacy.diverse_rows import DiverseRows
 from understudy.privacy.door import Door, query_of
 from understudy.privacy.hashed_rows import HashedRows
 from understudy.privacy.perturbed_sweeps import PerturbedSweeps
 from understudy.privacy.reset_blocks import ResetBlocks
-from understudy.privacy.urn import prior_weight
 from understudy.privacy.values import (
     ExactStatistics,
     Noise,
@@ -49,7 +48,7 @@ class Sweeping(Door):
         self._require_own(one.sweep)
         self._ledger.require(spend)
         relation = self.budget.accounting, self.neighbours
-        prior = prior_weight(1, one.step_epsilon(n_rows, spend, *relation), reinforced=False)
+        prior = state_weight(one.step_epsilon(n_rows, spend, *relation))
         require_small(prior, one.sweep.domain.sizes)
         entry = self._ledger.charge(
             spend,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from understudy import pipeline, planning
 from understudy.drawing import draw_sets
+from understudy.privacy.chains import state_weight
 from understudy.privacy.imputation import imputed_records
 from understudy.privacy.perturbed_sweeps import sweep_records
 from understudy.privacy.randomness import Randomness
@@ -120,7 +121,7 @@ def _swept(table: case.Case, line: Line, epsilon: float, randomness: Randomness)
         sweep = replace(sweep, domain=Pool(sweep.domain.sizes, records=table.table))
     # A block costs as much as each of its tables does; its records share what they may spend.
     shared = (line.block or 1) if line.budget == "record" else 1
-    prior = prior_weight(1, Fraction(str(epsilon)) * shared / len(table.sizes), reinforced=False)
+    prior = state_weight(Fraction(str(epsilon)) * shared / len(table.sizes))
     if line.block:
         return _stacked(
             block_records(rows, sweep, prior, N_RECORDS, block=line.block, randomness=randomness)
