@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from understudy.methods.base import MOST_CELLS
-from understudy.methods.keys import foremost_keys
+from understudy.methods.keys import foremost_key, ranked_columns
 from understudy.methods.network import LARGEST_TABLE, parent_sets
 from understudy.methods.planned import PlannedTable, planned_choice
 from understudy.methods.usefulness import useful_cells
@@ -167,12 +167,10 @@ def ordered_keys(schema: Schema, order: Sequence[str], cells: Sequence[float]) -
     Raises:
         MethodError: an order with an unknown or repeated column.
     """
-    limits = {
-        name: most / schema.columns[name].size
-        for name, most in zip(schema.names, cells, strict=True)
-    }
-    found = {n: foremost_keys(schema, order, limit)[n] for n, limit in limits.items()}
-    return Sweep.of(schema, found)
+    ranked = ranked_columns(schema, order)
+    limits = zip(schema.names, cells, schema.sizes, strict=True)
+    keys = {name: foremost_key(schema, name, ranked, most / size) for name, most, size in limits}
+    return Sweep.of(schema, keys)
 
 
 def distinct_tables(sweep: Sweep) -> tuple[tuple[str, ...], ...]:

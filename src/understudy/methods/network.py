@@ -34,7 +34,7 @@ def declared(schema: Schema, entries: Sequence[str]) -> tuple[Edge, ...]:
     Raises:
         MethodError: entries that are no network over these columns, or a table too large.
     """
-    edges = tuple(_edge(schema, entry) for entry in entries)
+    edges = tuple(edge(schema, entry, "network") for entry in entries)
     seen: set[str] = set()
     for column, parents in edges:
         if column in seen:
@@ -56,6 +56,34 @@ def declared(schema: Schema, entries: Sequence[str]) -> tuple[Edge, ...]:
             "of its name alone."
         )
     return edges
+
+
+def edge(
+    schema: Schema, entry: str, option: str, example: str = "age, job<-age, income<-age&job"
+) -> Edge:
+    """A column and what it is drawn given, in words: "age", or "income<-age & job".
+
+    Args:
+        schema: the columns.
+        entry: the words.
+        option: where they stand, for the error.
+        example: of what may stand there.
+
+    Raises:
+        MethodError: something that is no column.
+    """
+    names = schema.names
+    if entry in names:
+        return entry, ()
+    column, arrow, listed = entry.partition("<-")
+    parents = tuple(part.strip() for part in listed.split("&")) if arrow else ()
+    for name in (column.strip(), *parents):
+        if name not in names:
+            raise MethodError(
+                f"The option {option} names {name!r}, which is no column; write it like "
+                f'"{example}".'
+            )
+    return column.strip(), parents
 
 
 def joints(edges: Sequence[Edge]) -> tuple[tuple[str, ...], ...]:
@@ -174,21 +202,6 @@ def require_columns(schema: Schema) -> None:
     """
     for name in schema.names:
         _require_cells(schema, (name,))
-
-
-def _edge(schema: Schema, entry: str) -> Edge:
-    names = schema.names
-    if entry in names:
-        return entry, ()
-    column, arrow, listed = entry.partition("<-")
-    parents = tuple(part.strip() for part in listed.split("&")) if arrow else ()
-    for name in (column.strip(), *parents):
-        if name not in names:
-            raise MethodError(
-                f"The option network names {name!r}, which is no column; write it like "
-                '"age, job<-age, income<-age&job".'
-            )
-    return column.strip(), parents
 
 
 def _require_cells(schema: Schema, names: tuple[str, ...]) -> None:

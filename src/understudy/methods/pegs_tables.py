@@ -62,7 +62,7 @@ from understudy.methods.chosen_keys import (
     sweep_of_tables,
 )
 from understudy.methods.effort import Effort, expected_rows
-from understudy.methods.keys import declared_keys, foremost_keys
+from understudy.methods.keys import declared_keys, ranked_columns, require_one_of
 from understudy.methods.known_sweep import KnownSweep, planned_sweeps
 from understudy.methods.network import LARGEST_TABLE, require_columns
 from understudy.methods.planned import PlannedTable, planned
@@ -290,9 +290,8 @@ class PegsTables(Method):
     def _require(self, schema: Schema) -> None:
         """Refuse what cannot be done, from public facts alone."""
         require_columns(schema)
-        if self.keys and self.order:
-            raise MethodError("The option keys says all that order would; leave one of them out.")
-        foremost_keys(schema, self.order, 1)  # an order that is none, also where rows are private
+        require_one_of(self.keys, self.order)
+        ranked_columns(schema, self.order)  # refuses one that is none, also where rows are private
         if not self._lazy(schema):
             return
         if self.allocation == "projected" or self.seeds == "chain":

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.methods.keys import foremost_keys
+from understudy.methods.keys import foremost_key, foremost_keys
 from understudy.privacy.hashed_rows import HashedRows
 from understudy.privacy.imputation import Imputation, Imputers, fit_imputers
 from understudy.release.rows import decode
@@ -69,7 +69,7 @@ def informed_keys(table: case.Case) -> dict[str, tuple[str, ...]]:
     for j, name in enumerate(names):
         told = [mutual_information(table, j, k) if k != j else -1.0 for k in range(len(names))]
         ranked = [names[k] for k in np.argsort(told)[::-1]]
-        found[name] = foremost_keys(table.schema, ranked, KEY_LIMIT)[name]
+        found[name] = foremost_key(table.schema, name, ranked, KEY_LIMIT)
     return found
 
 
