@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from understudy.methods.base import Method
-from understudy.methods.planned import PlannedTable
+from understudy.methods.planned import PlannedTable, planned_sweeps
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.perturbed_sweeps import PerturbedSweeps
@@ -32,17 +32,9 @@ class KnownPaidSweep(Method):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all tables; nothing is added to a number, so its deviation is 0."""
         one = self.specification
-        table = PlannedTable(
-            columns=schema.names,
-            n_cells=n_cells(one.sweep),
-            share=spend / budget.amount,
-            noise=one.noise(spend, budget.accounting, schema.neighbours),
-            stddev=0.0,
-            noise_mass=0.0,
-            form="sweeps",
-            query=one.query,
-        )
-        return (table,)
+        noise = one.noise(spend, budget.accounting, schema.neighbours)
+        cells = n_cells(one.sweep)
+        return (planned_sweeps(schema, spend, budget, n_cells=cells, noise=noise, query=one.query),)
 
     def draws_records(self, schema: Schema) -> bool:
         """Always."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from understudy.methods.base import Method, known_rows
 from understudy.methods.chosen_keys import distinct_tables, own_tables
-from understudy.methods.planned import PlannedTable, planned
+from understudy.methods.planned import PlannedTable, planned, planned_sweeps
 from understudy.models import Model
 from understudy.models.conditional_tables import Allocation, ConditionalTables, Seeds
 from understudy.privacy.budget import Budget, split
@@ -50,7 +50,7 @@ class KnownSweep(Method):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The tables, in equal parts; one step if they are not written out."""
         if self.lazy:
-            return (planned_sweeps(schema, self._rows, spend, budget, n_cells(self.sweep)),)
+            return (planned_rows(schema, self._rows, spend, budget, n_cells(self.sweep)),)
         return tuple(
             planned(schema, names, share, budget, self.law)
             for names, share in zip(self.tables, split(spend, [1] * len(self.tables)), strict=True)
@@ -90,7 +90,7 @@ class KnownSweep(Method):
         )
 
 
-def planned_sweeps(
+def planned_rows(
     schema: Schema,
     rows: LazyRows,
     spend: Fraction,
@@ -115,14 +115,13 @@ def planned_sweeps(
         accounting=budget.accounting,
         neighbours=schema.neighbours,
     )
-    return PlannedTable(
-        columns=schema.names,
+    return planned_sweeps(
+        schema,
+        spend,
+        budget,
         n_cells=most_cells,
-        share=spend / budget.amount,
         noise=describe(noise),
-        stddev=noise.stddev,
-        noise_mass=0.0,
-        form="sweeps",
         query=rows.query,
+        stddev=noise.stddev,
         chosen=chosen,
     )

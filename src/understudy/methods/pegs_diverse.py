@@ -24,7 +24,7 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.methods.base import Facts, Names
-from understudy.methods.planned import PlannedTable
+from understudy.methods.planned import PlannedTable, planned_exact
 from understudy.methods.sweeping_method import SweepingMethod
 from understudy.privacy.budget import Budget
 from understudy.privacy.diverse_rows import DiverseRows
@@ -86,7 +86,10 @@ class PegsDiverse(SweepingMethod):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The exact table of each column."""
-        return tuple(_exact(names) for names in table_names(self.specification(schema).sweep))
+        return tuple(
+            planned_exact(names, form="sweeps", noise=SYNTACTIC)
+            for names in table_names(self.specification(schema).sweep)
+        )
 
     @property
     def turns(self) -> int:
@@ -110,15 +113,3 @@ class PegsDiverse(SweepingMethod):
     def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
         """Draw the records through the gate."""
         return gate.reveal_sweep(self.specification(gate.schema), n_rows=n_rows)
-
-
-def _exact(columns: tuple[str, ...]) -> PlannedTable:
-    return PlannedTable(
-        columns=columns,
-        n_cells=0,
-        share=Fraction(0),
-        noise=SYNTACTIC,
-        stddev=0.0,
-        noise_mass=0.0,
-        form="sweeps",
-    )

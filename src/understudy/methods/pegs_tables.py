@@ -63,7 +63,7 @@ from understudy.methods.chosen_keys import (
 )
 from understudy.methods.effort import Effort, expected_rows
 from understudy.methods.keys import declared_keys, ranked_columns, require_one_of
-from understudy.methods.known_sweep import KnownSweep, planned_sweeps
+from understudy.methods.known_sweep import KnownSweep, planned_rows
 from understudy.methods.network import LARGEST_TABLE, require_columns
 from understudy.methods.planned import PlannedTable, planned
 from understudy.models import Model
@@ -137,7 +137,7 @@ class PegsTables(Method):
         most = self._limit.largest(schema, spend, budget, law, bought=self._buys(schema))
         if self._lazy(schema):
             rows = LazyRows(sweep=Sweep.of(schema, {}), sweeps=self._turns(schema), noise=law)
-            return (planned_sweeps(schema, rows, spend, budget, sum(most), chosen=True),)
+            return (planned_rows(schema, rows, spend, budget, sum(most), chosen=True),)
         query = "counts by a column and its key"
         return tuple(
             planned(schema, (), share, budget, law, n_cells=cells, query=query) for cells in most

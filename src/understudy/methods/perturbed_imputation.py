@@ -38,7 +38,7 @@ from typing import ClassVar, Literal
 
 from understudy.methods.base import Facts
 from understudy.methods.imputing_method import ImputingMethod
-from understudy.methods.planned import PlannedTable
+from understudy.methods.planned import PlannedTable, planned_sweeps
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.imputation import require_imputable
@@ -77,17 +77,8 @@ class PerturbedImputation(ImputingMethod):
         """One step over all columns, counted by the states drawn for a record."""
         require_imputable(schema.sizes)
         steps = steps_of_record(self.imputation, schema.names)
-        table = PlannedTable(
-            columns=schema.names,
-            n_cells=steps,
-            share=spend / budget.amount,
-            noise=describe_imputation(spend, steps),
-            stddev=0.0,
-            noise_mass=0.0,
-            form="sweeps",
-            query=imputation_query(schema.names),
-        )
-        return (table,)
+        noise, query = describe_imputation(spend, steps), imputation_query(schema.names)
+        return (planned_sweeps(schema, spend, budget, n_cells=steps, noise=noise, query=query),)
 
     def draws_records(self, schema: Schema) -> bool:
         """Always."""

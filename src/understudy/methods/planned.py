@@ -116,8 +116,44 @@ def planned(
     )
 
 
+def planned_sweeps(
+    schema: Schema,
+    spend: Fraction,
+    budget: Budget,
+    *,
+    n_cells: int,
+    noise: str,
+    query: str,
+    stddev: float = 0.0,
+    chosen: bool = False,
+) -> PlannedTable:
+    """Records drawn column by column, as a named mechanism announces them.
+
+    Args:
+        schema: the public schema.
+        spend: their cost.
+        budget: the whole budget.
+        n_cells: what is counted of it: cells of the tables behind, or states of a record.
+        noise: the mechanism with its parameter, in words.
+        query: what is asked, in the words of the ledger.
+        stddev: of the noise in a count; 0 where none is added.
+        chosen: whether an earlier step chooses the keys.
+    """
+    return PlannedTable(
+        columns=schema.names,
+        n_cells=n_cells,
+        share=spend / budget.amount,
+        noise=noise,
+        stddev=stddev,
+        noise_mass=0.0,
+        form="sweeps",
+        query=query,
+        chosen=chosen,
+    )
+
+
 def planned_exact(
-    columns: tuple[str, ...], query: str = "", *, form: str = "dense"
+    columns: tuple[str, ...], query: str = "", *, form: str = "dense", noise: str = ""
 ) -> PlannedTable:
     """Exact statistics, which cost no budget: a method without a guarantee takes them.
 
@@ -125,12 +161,13 @@ def planned_exact(
         columns: that they hold together.
         query: what is asked; counts by the columns if "".
         form: as in `PlannedTable`.
+        noise: what stands in place of noise, in words.
     """
     return PlannedTable(
         columns=columns,
         n_cells=0,
         share=Fraction(0),
-        noise="",
+        noise=noise,
         stddev=0.0,
         noise_mass=0.0,
         form=form,

@@ -51,13 +51,24 @@ class HashedRows:
             >>> HashedRows.of(cells, 3).keys.tolist(), HashedRows.of(cells, 3).totals.tolist()
             ([0, 2], [5, 2])
         """
-        keys, states = np.divmod(exact.codes, size)
+        return cls.of_cells(exact.codes, exact.counts, size)
+
+    @classmethod
+    def of_cells(cls, codes: NDArray[np.int64], counts: NDArray[np.int64], size: int) -> HashedRows:
+        """The rows of occupied cells.
+
+        Args:
+            codes: key · size + state of each, ascending, shape (cells,).
+            counts: records in them, shape (cells,).
+            size: number of states of the column.
+        """
+        keys, states = np.divmod(codes, size)
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
         return cls(
             keys=keys[starts],
             first=np.append(starts, len(keys)).astype(np.int64),
             states=states.astype(np.int32),
-            before=np.concatenate(([0], np.cumsum(exact.counts))).astype(np.int64),
+            before=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
         )
 
     @property

@@ -38,11 +38,8 @@ def hashed(name: str, read: bool) -> tuple[Sweep, tuple[HashedRows, ...]]:
             column, as the paper does.
     """
     table = case.find(name)
-    keys = (
-        informed_keys(table)
-        if read
-        else foremost_keys(table.schema, table.order, KEY_LIMIT)
-    )  # fmt: skip
+    public = foremost_keys(table.schema, table.order, KEY_LIMIT)
+    keys = informed_keys(table) if read else public
     sweep = Sweep.of(table.schema, keys)
     numbers = sweep.keys_of(list(table.table))
     every = zip(numbers, table.table, table.sizes, strict=True)
@@ -50,16 +47,9 @@ def hashed(name: str, read: bool) -> tuple[Sweep, tuple[HashedRows, ...]]:
 
 
 def _rows(keys: States, states: States, size: int) -> HashedRows:
-    """The hashed table of one column of public records, as `HashedRows.of` makes it of a count."""
-    cells, counts = np.unique(keys * size + states, return_counts=True)
-    key, state = np.divmod(cells, size)
-    starts = np.flatnonzero(np.diff(key, prepend=-1))
-    return HashedRows(
-        keys=key[starts],
-        first=np.append(starts, len(key)).astype(np.int64),
-        states=state.astype(np.int32),
-        before=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-    )
+    """The hashed table of one column of public records."""
+    codes, counts = np.unique(keys * size + states, return_counts=True)
+    return HashedRows.of_cells(codes, counts, size)
 
 
 def informed_keys(table: case.Case) -> dict[str, tuple[str, ...]]:
