@@ -4,6 +4,22 @@ Every message is one sentence or two that say what was expected, what came and w
 No message holds a value read from confidential rows: an error is an output too.
 """
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """The nearest known word, as it stands behind one that is not known; "" if none is near.
+
+    Example:
+        >>> suggestion("laplase", ["laplace", "mst"]), suggestion("x", ["laplace", "mst"])
+        (" (did you mean 'laplace'?)", '')
+    """
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
 
 class UnderstudyError(Exception):
     """Base of everything that Understudy raises on purpose; the command line exits with code 2."""

@@ -10,7 +10,7 @@ from understudy.errors import DataError
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.distances import conditional_score, total_variation
 from understudy.evaluation.holdout import hold_out, rows_in_memory
-from understudy.evaluation.losses import LOSSES, losses
+from understudy.evaluation.losses import LOSSES, Pairing, losses
 from understudy.evaluation.propensity import propensity_scores
 from understudy.schema import Schema
 
@@ -49,12 +49,14 @@ def sample(n, seed, *, linked=True):
 
 def test_the_rows_themselves_lose_nothing():
     rows = sample(300, 1)
-    assert losses(SCHEMA, rows, [rows], list(LOSSES)) == pytest.approx(dict.fromkeys(LOSSES, 0.0))
+    assert losses(Pairing.of(SCHEMA, rows, [rows]), list(LOSSES)) == pytest.approx(
+        dict.fromkeys(LOSSES, 0.0)
+    )
 
 
 def test_losses_are_the_scores_of_an_evaluation():
     original, sets = sample(400, 1), [sample(300, 2), sample(300, 3, linked=False)]
-    found = losses(SCHEMA, original, sets, list(LOSSES))
+    found = losses(Pairing.of(SCHEMA, original, sets), list(LOSSES))
     comparison = Comparison.of(SCHEMA, original, sets)
     for name, columns in (
         ("one-way", [(0,), (1,), (2,)]),
@@ -74,7 +76,8 @@ def test_losses_are_the_scores_of_an_evaluation():
 def test_lost_associations_are_seen_by_all_but_single_columns():
     original = sample(2000, 1)
     kept, lost = (
-        losses(SCHEMA, original, [sample(2000, 2, linked=k)], list(LOSSES)) for k in (1, 0)
+        losses(Pairing.of(SCHEMA, original, [sample(2000, 2, linked=k)]), list(LOSSES))
+        for k in (1, 0)
     )
     assert lost["one-way"] == pytest.approx(kept["one-way"], abs=0.02)
     for name in set(LOSSES) - {"one-way"}:
@@ -83,14 +86,14 @@ def test_lost_associations_are_seen_by_all_but_single_columns():
 
 def test_a_set_without_rows_has_the_worst_loss():
     rows = sample(50, 1)
-    found = losses(SCHEMA, rows, [rows, rows.clear()], list(LOSSES))
+    found = losses(Pairing.of(SCHEMA, rows, [rows, rows.clear()]), list(LOSSES))
     assert found == {name: loss.worst for name, loss in LOSSES.items()}
 
 
 def test_no_loss_exceeds_its_worst():
     rows = sample(200, 1)
     one, other = rows.filter(pl.col("a") == "x"), rows.filter(pl.col("a") == "y")
-    found = losses(SCHEMA, one, [other], list(LOSSES))
+    found = losses(Pairing.of(SCHEMA, one, [other]), list(LOSSES))
     assert all(0 < found[name] <= loss.worst + 1e-12 for name, loss in LOSSES.items())
     assert found["specks"] == 1.0
 

@@ -178,7 +178,8 @@ def wide(n, seed):
 
 def risk_of(name, members, control, released):
     keys, secrets = tuple(f"k{j}" for j in range(5)), ("k5",)
-    scene = scene_of(WIDE, members, control, (released,), keys=keys, secrets=secrets, seed=1)
+    comparison = Comparison.of(WIDE, members, (released,))
+    scene = scene_of(comparison, control, keys=keys, secrets=secrets, seed=1)
     return RISKS[name].of(scene)
 
 

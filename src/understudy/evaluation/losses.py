@@ -32,9 +32,10 @@ class Pairing:
     """Original rows and synthetic sets of one schema. CONFIDENTIAL.
 
     Attributes:
-        schema: what all of them are read against.
+        schema: what all of them are read against; bins that a method chose for itself do not
+            matter, so that methods are comparable.
         original: the original rows, at least one.
-        sets: the synthetic sets, each with rows.
+        sets: the synthetic sets.
         comparison: all of them coded.
     """
 
@@ -42,6 +43,13 @@ class Pairing:
     original: pl.DataFrame
     sets: Sequence[pl.DataFrame]
     comparison: Comparison
+
+    @classmethod
+    def of(
+        cls, schema: Schema, original: pl.DataFrame, sets: Sequence[pl.DataFrame], seed: int = 0
+    ) -> Pairing:
+        """Code rows and sets; `seed` is that of random choices."""
+        return cls(schema, original, sets, Comparison.of(schema, original, sets, seed))
 
 
 @dataclass(frozen=True)
@@ -63,28 +71,15 @@ class Loss:
     measure: Callable[[Pairing], float]
 
 
-def losses(
-    schema: Schema,
-    original: pl.DataFrame,
-    sets: Sequence[pl.DataFrame],
-    names: Sequence[str],
-    *,
-    seed: int = 0,
-) -> dict[str, float]:
+def losses(pairing: Pairing, names: Sequence[str]) -> dict[str, float]:
     """Several losses of one release, means over its sets.
 
     Args:
-        schema: what original and sets are read against; bins that a method chose for itself do not
-            matter, so that methods are comparable.
-        original: the original rows, at least one.
-        sets: the synthetic sets.
+        pairing: rows and sets.
         names: of `LOSSES`.
-        seed: of random choices.
     """
-    if not all(one.height for one in sets):
+    if not all(one.height for one in pairing.sets):
         return {name: LOSSES[name].worst for name in names}
-    comparison = Comparison.of(schema, original, sets, seed)
-    pairing = Pairing(schema, original, sets, comparison)
     return {name: LOSSES[name].measure(pairing) for name in names}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
@@ -11,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from understudy.errors import MethodError
+from understudy.errors import MethodError, suggestion
 from understudy.methods.aim import Aim
 from understudy.methods.base import Facts, Method
 from understudy.methods.contingency_table import ContingencyTable
@@ -93,7 +92,7 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
     """
     if name not in METHODS:
         raise MethodError(
-            f"There is no method {name!r}{_suggest(name, list(METHODS))}; "
+            f"There is no method {name!r}{suggestion(name, METHODS)}; "
             f"available: auto, {', '.join(METHODS)}."
         )
     kind = METHODS[name]
@@ -101,7 +100,7 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
     for option in options:
         if option not in known:
             raise MethodError(
-                f"The method {name} has no option {option!r}{_suggest(option, known)}; "
+                f"The method {name} has no option {option!r}{suggestion(option, known)}; "
                 f"available: {', '.join(known)}."
             )
     try:
@@ -222,11 +221,6 @@ def choose(schema: Schema, epsilon: Fraction, delta: Fraction = Fraction(0)) -> 
 @cache
 def _adapter(kind: type[Method]) -> TypeAdapter[Method]:
     return TypeAdapter(kind)
-
-
-def _suggest(word: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 __all__ = [

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
-from understudy.errors import StudyError
+from understudy.errors import StudyError, suggestion
 from understudy.studies.bootstrap import BOOTSTRAP_COVERAGE
 from understudy.studies.bowen_liu import BOWEN_LIU_1, BOWEN_LIU_2, BOWEN_LIU_3
 from understudy.studies.coverage import COVERAGE
@@ -42,8 +41,7 @@ def find(name: str) -> Study[Any]:
             f"Name a study, or list them with --list; available: {', '.join(STUDIES)}."
         )
     if name not in STUDIES:
-        close = difflib.get_close_matches(name, STUDIES, n=1)
-        meant = f" (did you mean {close[0]!r}?)" if close else ""
+        meant = suggestion(name, STUDIES)
         raise StudyError(f"There is no study {name!r}{meant}; available: {', '.join(STUDIES)}.")
     return STUDIES[name]
 

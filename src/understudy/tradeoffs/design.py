@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from understudy.errors import MethodError
+from understudy.errors import MethodError, suggestion
 from understudy.evaluation.losses import LOSSES
 from understudy.methods import METHODS, configure
 from understudy.planning import DEFAULT_ROWS_SHARE, request_of
@@ -173,8 +173,7 @@ def _require_known(what: str, names: Sequence[str], known: Collection[str]) -> N
         raise MethodError(f"A map needs at least one {what}, as a list of names.")
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            hint = suggestion(name, known)
             raise MethodError(f"There is no {what} {name!r}{hint}; known: {', '.join(known)}.")
 
 

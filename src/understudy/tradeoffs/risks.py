@@ -10,7 +10,7 @@ learns about these too, he has learned of the population.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,6 @@ from understudy.evaluation.risk.intervals import area_under_curve
 from understudy.evaluation.risk.matching import States, Vector, over_sets
 from understudy.evaluation.risk.membership import nearest
 from understudy.evaluation.risk.scene import Scene, places_of
-from understudy.schema import Schema
 
 Names = tuple[str, ...]
 
@@ -79,32 +78,24 @@ class Risk:
 
 
 def scene_of(
-    schema: Schema,
-    members: pl.DataFrame,
-    control: pl.DataFrame,
-    sets: tuple[pl.DataFrame, ...],
-    *,
-    keys: Names,
-    secrets: Names,
-    seed: int,
+    comparison: Comparison, control: pl.DataFrame, *, keys: Names, secrets: Names, seed: int
 ) -> Scene | None:
     """The scene of the attacks on one release; None if one of its sets has no rows.
 
     Args:
-        schema: what all of them are read against.
-        members: rows that the release was made from.
+        comparison: the rows that the release was made from, and its synthetic sets.
         control: rows that were held out.
-        sets: the synthetic sets.
         keys: columns that an intruder knows.
-        secrets: columns that he wants to know.
+        secrets: columns that an intruder wants to know.
         seed: of drawing the targets.
     """
-    if not all(one.height for one in sets):
+    if not all(len(rows[0]) for rows in comparison.sets):
         return None
+    schema = comparison.schema
     held_out = Comparison.of(schema, control, ()).original
     places = {name: j for j, name in enumerate(schema.names)}
     return Scene.of(
-        Comparison.of(schema, members, sets, seed),
+        replace(comparison, seed=seed),
         held_out,
         tuple(places[name] for name in keys),
         tuple(places[name] for name in secrets),

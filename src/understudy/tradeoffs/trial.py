@@ -11,8 +11,9 @@ import polars as pl
 
 from understudy import pipeline
 from understudy.errors import BudgetError, MethodError
+from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.holdout import hold_out
-from understudy.evaluation.losses import losses
+from understudy.evaluation.losses import Pairing, losses
 from understudy.evaluation.threads import single_threaded
 from understudy.methods.interruption import NOTICE
 from understudy.release import Release
@@ -80,10 +81,9 @@ class Trial:
             release = self._release(parts, setting, _seed(design.seed, "release", name))
         except (MethodError, BudgetError) as error:
             return Outcome(None, {}, str(error))
-        found = losses(
-            design.schema, parts.members, release.tables, design.utility, seed=design.seed
-        )
-        return Outcome(self._risk(parts, release, _seed(design.seed, "risk", name)), found)
+        pairing = Pairing.of(design.schema, parts.members, release.tables, design.seed)
+        risk = self._risk(pairing.comparison, parts.control, _seed(design.seed, "risk", name))
+        return Outcome(risk, losses(pairing, design.utility))
 
     def parts(self, repetition: int) -> Parts:
         """The rows of a repetition: all of them, or members and control if risk is measured."""
@@ -103,19 +103,13 @@ class Trial:
         parts = self.parts(0)
         return parts.members.height, 0 if parts.control is None else parts.control.height
 
-    def _risk(self, parts: Parts, release: Release, seed: int) -> float | None:
-        if parts.control is None:
+    def _risk(
+        self, comparison: Comparison, control: pl.DataFrame | None, seed: int
+    ) -> float | None:
+        if control is None:
             return None
         design = self.design
-        scene = scene_of(
-            design.schema,
-            parts.members,
-            parts.control,
-            release.tables,
-            keys=design.keys,
-            secrets=design.secrets,
-            seed=seed,
-        )
+        scene = scene_of(comparison, control, keys=design.keys, secrets=design.secrets, seed=seed)
         return RISKS[design.risk].of(scene)
 
     def _release(self, parts: Parts, setting: Setting, seed: int) -> Release:
