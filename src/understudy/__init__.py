@@ -16,6 +16,7 @@ from understudy.schema import Schema
 
 if TYPE_CHECKING:
     from understudy.inference.pooling import pool
+    from understudy.pipeline.regression import regress
     from understudy.tradeoffs import tradeoff
 
 __version__ = "0.1.0"
@@ -33,6 +34,7 @@ __all__ = [
     "methods",
     "plan",
     "pool",
+    "regress",
     "risk",
     "synthesize",
     "tradeoff",
@@ -45,6 +47,10 @@ def __getattr__(name: str) -> Any:
         from understudy.inference.pooling import pool
 
         return pool
+    if name == "regress":
+        from understudy.pipeline.regression import regress
+
+        return regress
     if name == "tradeoff":
         from understudy.tradeoffs import tradeoff
 

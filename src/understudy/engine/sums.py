@@ -70,9 +70,14 @@ def on_lattice(reading: Reading, column: Column) -> NDArray[np.int64]:
     """
     low, high = column.bounds  # type: ignore[union-attr]
     holds = np.append(holds_numbers(column), False)[reading.states]
-    clipped = np.clip(np.where(holds, reading.number, low), low, high)
+    return np.where(holds, on_bounds(np.where(holds, reading.number, low), low, high), 0)
+
+
+def on_bounds(numbers: NDArray[np.float64], low: float, high: float) -> NDArray[np.int64]:
+    """The whole number z of each finite number, any shape; what is beyond the bounds is clipped."""
+    clipped = np.clip(numbers, low, high)
     steps = np.rint((clipped - (low + (high - low) / 2)) / (high - low) * STEPS)
-    return np.where(holds, np.clip(steps, -HALF, HALF), 0).astype(np.int64)
+    return np.clip(steps, -HALF, HALF).astype(np.int64)
 
 
 def sum_rows(rows: Rows, schema: Schema, columns: Sequence[int], of: Sequence[int]) -> ExactSums:

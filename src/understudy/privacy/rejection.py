@@ -41,6 +41,7 @@ __all__ = [
     "discrete_gaussian",
     "discrete_laplace",
     "exp_trial",
+    "exponential",
     "fill",
     "word_below",
 ]
@@ -129,8 +130,8 @@ def exp_trial(words: _Words, cursor: _Integers, rate: _Ratio) -> bool:
 
 
 @compiled
-def _exponential(words: _Words, cursor: _Integers, t: int) -> tuple[int, int]:
-    """Return (u, v), 0 ≤ u < t, with P(u + tv = x) ∝ exp(-x/t) on x = 0, 1, 2, …."""
+def exponential(words: _Words, cursor: _Integers, t: int) -> tuple[int, int]:
+    """Return (u, v), 0 ≤ u < t, with P(u + tv = x) ∝ exp(-x/t) on x = 0, 1, 2, … (kernel)."""
     u = 0
     while cursor[0] <= words.size:
         u = word_below(words, cursor, t)
@@ -147,7 +148,7 @@ def _laplace(words: _Words, cursor: _Integers, scale: _Ratio) -> int:
     """P(x) ∝ exp(-|x|/scale): algorithm 2. With scale = t/s no number exceeds 2⁴⁰ + 2⁶⁰."""
     t, s = scale
     while cursor[0] <= words.size:
-        u, v = _exponential(words, cursor, t)
+        u, v = exponential(words, cursor, t)
         magnitude = (u + t * v) // s
         negative = (_word(words, cursor) & np.uint64(1)) == np.uint64(1)
         # Zero would come twice, once per sign; "minus zero" is drawn again.
@@ -188,7 +189,7 @@ def _gaussian_accepts(
 def _gaussian(words: _Words, cursor: _Integers, variance: _Ratio, t: int) -> int:
     """P(x) ∝ exp(-x²/(2σ²)): algorithm 3, discrete Laplace proposals of scale t = ⌊σ⌋ + 1."""
     while cursor[0] <= words.size:
-        u, v = _exponential(words, cursor, t)
+        u, v = exponential(words, cursor, t)
         magnitude = u + t * v
         negative = (_word(words, cursor) & np.uint64(1)) == np.uint64(1)
         if magnitude == 0 and negative:
