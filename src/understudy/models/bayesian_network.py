@@ -95,7 +95,7 @@ class BayesianNetwork:
         Raises:
             ValueError: edges that are no network, or a column that no table covers.
         """
-        _require_network(edges, schema.names)
+        require_network(edges, schema.names)
         return cls(schema.domain, conditionals(tables, edges, schema.domain, schema.names))
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
@@ -237,7 +237,16 @@ def _draw_column(
         states[axes[-1, 0], i] = low
 
 
-def _require_network(edges: Sequence[Edge], names: Sequence[str]) -> None:
+def require_network(edges: Sequence[Edge], names: Sequence[str]) -> None:
+    """Refuse edges that are no network of these columns.
+
+    Args:
+        edges: each column with its parents.
+        names: of all columns.
+
+    Raises:
+        ValueError: a column that is absent, stands twice, or stands before one of its parents.
+    """
     seen: set[str] = set()
     for column, parents in edges:
         if column in seen or not set(parents) <= seen or len(set(parents)) < len(parents):

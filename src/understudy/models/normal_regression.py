@@ -1,0 +1,132 @@
+"""Normal linear regressions: a number given other columns, as the pMSE mechanism was published.
+
+z = β₀ + Σ β f + σ·ε, ε standard normal, where z is the number in units in which its public bounds
+are −1 and 1, and f are the features of the parents (see `features`); for numeric parents these are
+their own z. Numbers are then kept within the bounds and rounded to what the column holds, as
+`NumberLine` does it.
+
+Priors, all independent, in these units: β₀ ~ N(0, 0.4²); coefficients N(0, 0.5²/parents);
+log σ ~ N(log 0.35, 0.5²). The mean then lies within four fifths of the way to the bounds with
+probability 95 %, and σ between 0.13 and 0.93 of the half width: bounds that are 1 to 7.6 standard
+deviations from the middle. 9 % of the numbers fall beyond the bounds and are clipped without
+parents, 12 % with some.
+
+The published prior is "very flat", without numbers; `NormalWidths.flat` stands in for it with
+N(0, (1000·scale)²). It puts almost every mean far beyond the bounds: a finite grid of its points
+holds nothing useful, and it is meant for chains only.
+
+Source: Snoke & Slavković (2018), §6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import log
+
+import numpy as np
+
+from understudy.errors import MethodError
+from understudy.models.column_law import Drawn
+from understudy.models.features import Features, Linear, predicted
+from understudy.models.multinomial_logit import shared
+from understudy.models.number_kernels import Line, line_of, normal_quantiles, settled
+from understudy.models.parameters import Floats, Prior
+from understudy.schema import NUMERIC, Column
+
+LARGEST_LOG = 600.0
+"""Beyond it, σ would be no number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormalWidths:
+    """The prior, in units in which the bounds are −1 and 1.
+
+    Attributes:
+        intercept: standard deviation of β₀.
+        slope: of the parents together; each coefficient has slope/√parents.
+        log_sd_mean: mean of log σ.
+        log_sd: standard deviation of log σ.
+    """
+
+    intercept: float = 0.4
+    slope: float = 0.5
+    log_sd_mean: float = field(default=log(0.35))
+    log_sd: float = 0.5
+
+    @classmethod
+    def flat(cls, scale: float = 1.0) -> NormalWidths:
+        """Nearly flat priors of β and log σ: N(0, (1000·scale)²)."""
+        wide = 1000.0 * scale
+        return cls(intercept=wide, slope=wide, log_sd_mean=0.0, log_sd=wide)
+
+    def prior(self, column: str, features: Features) -> Prior:
+        """Of an intercept, the coefficients and the logarithm of the standard deviation."""
+        terms = ("intercept", *features.names, "log sd")
+        slope = shared(self.slope, features)
+        means = np.zeros(len(terms))
+        means[-1] = self.log_sd_mean
+        stddevs = np.array([self.intercept, *[slope] * len(features.names), self.log_sd])
+        return Prior(tuple(f"{column}: {term}" for term in terms), means, stddevs)
+
+
+NORMAL = NormalWidths()
+
+
+@dataclass(frozen=True, eq=False)
+class NormalRegression:
+    """The law of a numeric column without codes and spikes.
+
+    Attributes:
+        column: its name.
+        declared: the column as the schema declares it.
+        features: of its parents.
+        widths: the prior.
+
+    Raises:
+        MethodError: a column with codes or spikes, or one that is not numeric.
+    """
+
+    column: str
+    declared: Column
+    features: Features
+    widths: NormalWidths = NORMAL
+
+    def __post_init__(self) -> None:
+        plain = isinstance(self.declared, NUMERIC) and not self.declared.codes
+        if not plain or len(self._line.spikes):
+            raise MethodError(
+                f"A normal regression is for a numeric column without codes and spikes, which "
+                f"{self.column!r} is not; use regressions of mixed types."
+            )
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """Names of the parents."""
+        return self.features.parents
+
+    @cached_property
+    def prior(self) -> Prior:
+        """Intercept, coefficients of the features, log σ."""
+        return self.widths.prior(self.column, self.features)
+
+    def draw(self, theta: Floats, drawn: Mapping[str, Drawn], uniforms: Floats) -> Drawn:
+        """Draw numbers; the first row of uniform numbers is left aside."""
+        linear, stddev = linear_and_stddev(self.features, theta)
+        parents = self.features.gathered(drawn, uniforms.shape[1])
+        places = predicted(linear, parents) + stddev * normal_quantiles(uniforms[1])
+        low, high = self._line.low, self._line.high
+        numbers = low / 2 + high / 2 + (high / 2 - low / 2) * places
+        return Drawn(*settled(self._line, numbers))
+
+    @cached_property
+    def _line(self) -> Line:
+        assert isinstance(self.declared, NUMERIC)
+        return line_of(self.declared)
+
+
+def linear_and_stddev(features: Features, theta: Floats) -> tuple[Linear, float]:
+    """The predictor and σ of parameters as `NormalWidths.prior` lists them."""
+    log_sd = min(max(float(theta[-1]), -LARGEST_LOG), LARGEST_LOG)
+    return features.linear(theta[None, :-1]), float(np.exp(log_sd))

@@ -1,0 +1,214 @@
+"""Generators that draw one column after the other, each given columns drawn before it.
+
+G(θ, ω) is a record-wise function: records in impossible combinations may come out, for the laws of
+columns know no rules. `GeneratedModel.sample` draws such records again, which is exact conditioning
+on the structural zeros; after some rounds whatever is left is drawn uniformly over the allowed
+cells, so that no parameters can make it go on for ever.
+
+Source: Snoke & Slavković (2018), "pMSE mechanism: differentially private synthetic data with
+maximal distributional similarity", for sequential normal regressions; Raghunathan, Lepkowski, Van
+Hoewyk & Solenberger (2001) for sequential regressions of mixed types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import MethodError
+from understudy.models.bayesian_network import Edge, require_network
+from understudy.models.column_law import ColumnLaw, Drawn
+from understudy.models.features import Features
+from understudy.models.logistic_normal import LOGISTIC_NORMAL, LogisticNormal, LogisticNormalWidths
+from understudy.models.model import Sample
+from understudy.models.multinomial_logit import LOGIT, LogitWidths, MultinomialLogit
+from understudy.models.normal_regression import NORMAL, NormalRegression, NormalWidths
+from understudy.models.parameters import Floats, Prior
+from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
+
+REDRAWS = 100
+_CHUNK = 2**16
+"""Records drawn at once, to bound memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class SequentialGenerator:
+    """G: parameters and uniform numbers → records.
+
+    Attributes:
+        schema: columns, in whose bins states are.
+        laws: one per column of the schema, parents before children.
+
+    Raises:
+        ValueError: laws that are no network of the schema's columns.
+    """
+
+    schema: Schema
+    laws: tuple[ColumnLaw, ...]
+
+    def __post_init__(self) -> None:
+        require_network([(law.column, law.parents) for law in self.laws], self.schema.names)
+
+    @cached_property
+    def prior(self) -> Prior:
+        """Of all parameters, law by law."""
+        return Prior.joined([law.prior for law in self.laws])
+
+    @cached_property
+    def parts(self) -> tuple[slice, ...]:
+        """Where the parameters of each law stand in θ."""
+        ends = accumulate((len(law.prior.names) for law in self.laws), initial=0)
+        return tuple(slice(start, end) for start, end in pairwise(ends))
+
+    def records(self, theta: Floats, uniforms: Floats) -> dict[str, Drawn]:
+        """Draw records.
+
+        Args:
+            theta: shape (p,).
+            uniforms: in (0, 1), shape (columns, 2, n), in the order of `laws`.
+
+        Returns:
+            For each column, in the order of `laws`, n records.
+        """
+        drawn: dict[str, Drawn] = {}
+        for law, part, own in zip(self.laws, self.parts, uniforms, strict=True):
+            drawn[law.column] = law.draw(theta[part], drawn, own)
+        return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class GeneratedModel:
+    """A generator at chosen parameters: a model of the whole table.
+
+    Attributes:
+        generator: G.
+        theta: shape (p,); released, or drawn from the prior.
+        redraws: how often impossible records are drawn again.
+
+    Raises:
+        ValueError: a number of parameters that is not the generator's.
+    """
+
+    generator: SequentialGenerator
+    theta: Floats
+    redraws: int = field(default=REDRAWS, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.theta.shape != self.generator.prior.means.shape:
+            raise ValueError(f"the generator has {len(self.generator.prior.names)} parameters")
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
+        """Draw independent records."""
+        domain = self.generator.schema.domain
+        sample = self._draw(n_rows, rng)
+        for _ in range(self.redraws):
+            bad = np.flatnonzero(domain.forbidden(sample.states))
+            if not bad.size:
+                return sample
+            _put(sample, bad, self._draw(len(bad), rng))
+        bad = np.flatnonzero(domain.forbidden(sample.states))
+        absent = {name: np.full(len(bad), np.nan) for name in sample.values}
+        _put(sample, bad, Sample([*domain.draw(len(bad), rng.random)], absent))
+        return sample
+
+    def _draw(self, n_rows: int, rng: np.random.Generator) -> Sample:
+        """Records, rules left aside."""
+        schema = self.generator.schema
+        numeric = [name for name, one in schema.columns.items() if isinstance(one, NUMERIC)]
+        sample = Sample(
+            [np.empty(n_rows, dtype=np.int64) for _ in schema.names],
+            {name: np.empty(n_rows) for name in numeric},
+        )
+        for start in range(0, n_rows, _CHUNK):
+            rows = np.arange(start, min(start + _CHUNK, n_rows))
+            uniforms = rng.random((len(schema.names), 2, len(rows)))
+            drawn = self.generator.records(self.theta, uniforms)
+            numbers = {name: _numbers(drawn[name]) for name in numeric}
+            _put(sample, rows, Sample([drawn[name].states for name in schema.names], numbers))
+        return sample
+
+
+def regressions(
+    schema: Schema,
+    edges: Sequence[Edge],
+    *,
+    numbers: Literal["logistic-normal", "normal"] = "logistic-normal",
+    logit: LogitWidths = LOGIT,
+    logistic: LogisticNormalWidths = LOGISTIC_NORMAL,
+    normal: NormalWidths = NORMAL,
+) -> SequentialGenerator:
+    """Regressions of mixed types: a law for each kind of column.
+
+    Categorical and boolean columns have multinomial logits, and so have ordinal ones of one or two
+    levels; other ordinal columns have logistic-normal laws.
+
+    Args:
+        schema: the columns.
+        edges: each column with its parents, which stand before it.
+        numbers: law of the numeric columns. "normal" is for those without codes and spikes.
+        logit: how wide the priors of multinomial logits are.
+        logistic: the same of logistic-normal laws.
+        normal: the same of normal regressions.
+
+    Raises:
+        ValueError: edges that are no network.
+        MethodError: `numbers="normal"` and a numeric column with codes or spikes.
+    """
+    require_network(edges, schema.names)
+
+    def law(name: str, parents: tuple[str, ...]) -> ColumnLaw:
+        column, features = schema.columns[name], Features.of(schema, parents)
+        if isinstance(column, Categorical | Boolean) or _is_short(column):
+            return MultinomialLogit(name, column, features, logit)
+        if isinstance(column, NUMERIC) and numbers == "normal":
+            return NormalRegression(name, column, features, normal)
+        return LogisticNormal(name, column, features, logistic)
+
+    return SequentialGenerator(schema, tuple(law(name, tuple(given)) for name, given in edges))
+
+
+def normal_regressions(
+    schema: Schema, edges: Sequence[Edge], *, widths: NormalWidths = NORMAL
+) -> SequentialGenerator:
+    """Normal linear regressions throughout, as in Snoke & Slavković (2018).
+
+    Args:
+        schema: numeric columns without codes and spikes.
+        edges: each column with its parents, which stand before it.
+        widths: how wide the priors are.
+
+    Raises:
+        ValueError: edges that are no network.
+        MethodError: another kind of column.
+    """
+    for name, column in schema.columns.items():
+        if not isinstance(column, NUMERIC):
+            raise MethodError(
+                f"The column {name!r} is not numeric, and normal regressions are for numeric "
+                "columns only; leave it out, or use regressions of mixed types."
+            )
+    return regressions(schema, edges, numbers="normal", normal=widths)
+
+
+def _is_short(column: Column) -> bool:
+    """Whether an ordinal column has no more than an intercept could say."""
+    return isinstance(column, Ordinal) and column.n_ordinary <= 2
+
+
+def _numbers(drawn: Drawn) -> Floats:
+    assert drawn.numbers is not None
+    return drawn.numbers
+
+
+def _put(sample: Sample, rows: NDArray[np.int64], other: Sample) -> None:
+    """Write records over others; a sample is written to only while it is being drawn."""
+    for mine, theirs in zip(sample.states, other.states, strict=True):
+        mine[rows] = theirs
+    for name, numbers in other.values.items():
+        sample.values[name][rows] = numbers
