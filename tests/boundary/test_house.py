@@ -15,7 +15,7 @@ SOURCE = Path(understudy.__file__).parent
 ROOMS = [
     ["errors"],
     ["schema"],
-    ["engine"],
+    ["engine", "trees"],
     ["privacy"],
     ["models"],
     ["methods"],

@@ -1,0 +1,63 @@
+"""The impurity of one leaf, and how the kernels of this room are compiled.
+
+A leaf with a synthetic and b original points has ab/(a + b): the sum of squared errors of the 0/1
+label around its mean in the leaf, and (a + b)/2 times the Gini index 2·a·b/(a + b)² (Breiman et
+al. 1984). An empty leaf has 0.
+
+In double precision a·b is exact up to 2⁵³ and the quotient is correctly rounded, so that the
+computed value, too, never falls when a point comes in, and nor do sums and minima of such values.
+Every exact class of this room therefore returns a value that is a function of the counts alone
+(whatever branches of the search were cut off), is monotone as a computed number, and lies within
+k·2⁻⁵³ of the true one, relatively, for a tree of k leaves (2k·2⁻⁵³ with a penalty). Rounded
+divisions and sums are not reordered: kernels are compiled without the rules that would allow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int32]
+Codes = NDArray[np.int32]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def compiled(function: _Function) -> _Function:
+    """Compile a kernel (cached on disk, releases the interpreter lock).
+
+    Division by zero cannot happen and is not looked for, and no number is NaN: both let loops run
+    in vector registers without changing a value.
+    """
+    rules = {"nnan", "nsz"}
+    return cast(
+        "_Function", njit(cache=True, nogil=True, error_model="numpy", fastmath=rules)(function)
+    )
+
+
+@compiled
+def leaf(a: float, b: float) -> float:
+    """a·b/(a + b), 0 for an empty leaf (kernel)."""
+    size = a + b
+    return a * b / max(size, 1.0)
+
+
+@compiled
+def least(costs: Floats, spare: Floats) -> float:
+    """The smallest of some costs, ∞ of none; `spare` is scratch (kernel).
+
+    Numbers that are not negative are in the order of their bits, and whole numbers are compared
+    many at a time.
+    """
+    spare[0] = np.inf
+    bits, least = costs.view(np.int64), spare[:1].view(np.int64)
+    best = least[0]
+    for k in range(len(bits)):
+        best = min(best, bits[k])
+    least[0] = best
+    return float(spare[0])
