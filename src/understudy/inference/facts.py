@@ -39,6 +39,7 @@ class Facts:
         conditioned: whether impossible combinations of columns that were measured apart change the
             distribution of these columns in the sets.
         swept: whether records were drawn column by column.
+        picked: whether records come from a generator whose parameters were chosen among candidates.
         shrunk: whether a penalty makes relations between columns weaker in all sets.
     """
 
@@ -53,6 +54,7 @@ class Facts:
     drawn: bool = False
     conditioned: bool = False
     swept: bool = False
+    picked: bool = False
     shrunk: bool = False
     merged: tuple[str, ...] = ()
     redrawn: bool = False
@@ -90,6 +92,7 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
         merged=_merged(measured, kind, columns, release.schema),
         redrawn=manifest.sets_kind == "posterior" and posterior_rule(manifest.method) == "mi",
         swept=swept(manifest.method) or any(one.kind == "sweeps" for one in measured),
+        picked=any(one.kind == "parameters" for one in measured),
         shrunk=shrunk(manifest.method),
         drawn=are_drawn(measured, columns, manifest, release.schema),
         conditioned=bool(_cut_off(tables, kept_together, release.schema) & set(columns)),

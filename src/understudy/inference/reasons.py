@@ -61,6 +61,17 @@ def swept_reason(facts: Facts) -> str:
     )
 
 
+def picked_reason(facts: Facts) -> str:
+    """Why parameters that were chosen among candidates forbid an interval, and what would help."""
+    return (
+        "the records come from a generator whose parameters were chosen, at random and by how hard "
+        "its records are to tell from the rows, among public candidates; how far the best "
+        "candidate, and the generator itself, are from the rows is not known outside, and is alike "
+        f"in all sets; ask the publisher for a release whose method measures {_columns_of(facts)} "
+        "in a table with noise"
+    )
+
+
 def shrunk_reason(facts: Facts) -> str:
     """Why relations that a penalty made weaker forbid an interval, and what would help."""
     return (

@@ -54,6 +54,7 @@ from understudy.inference.reasons import (
     conditioned_reason,
     distorted_reason,
     merged_reason,
+    picked_reason,
     shared_reason,
     shrunk_reason,
     swept_reason,
@@ -105,6 +106,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule("none", lambda facts: facts.swept, swept_reason, valid=False),
+    Rule("none", lambda facts: facts.picked, picked_reason, valid=False),
     Rule("none", lambda facts: facts.shrunk and len(facts.columns) > 1, shrunk_reason, valid=False),
     Rule(
         "none",

@@ -32,6 +32,7 @@ from understudy.methods.pegs_tables import PegsTables
 from understudy.methods.perturbed_histogram import PerturbedHistogram
 from understudy.methods.perturbed_imputation import PerturbedImputation
 from understudy.methods.planned import PlannedTable
+from understudy.methods.pmse import Pmse
 from understudy.methods.privbayes import PrivBayes
 from understudy.methods.smoothed_histogram import SmoothedHistogram
 from understudy.methods.steps import Steps
@@ -62,6 +63,7 @@ METHODS: dict[str, type[Method]] = {
         Pegs,
         PegsReset,
         PerturbedImputation,
+        Pmse,
         Modips,
         MultipleSynthesis,
         MultipleImputation,

@@ -15,9 +15,11 @@ from understudy.errors import MethodError, NotPrivateError
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.guarantee import Guarantee, Kind, drafted_leaks, public_inputs
+from understudy.privacy.internal import Internal
 from understudy.privacy.laws import NoiseLaw
 from understudy.privacy.leaves import Leaves
 from understudy.privacy.ledger import Entry, Ledger
+from understudy.privacy.metropolis import Travelled
 from understudy.privacy.noise import Law, Mode, count_sensitivity, words
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.selection import select, selection_epsilon
@@ -67,6 +69,8 @@ class Door:
         self._stops: list[bool] = []
         self._measured: list[Measured] = []
         self._conditions: list[str] = []
+        self._unproved: list[str] = []
+        self._travelled: list[Internal[Travelled]] = []
         self._leaks: list[str] = []
         self._rows: list[Released[int]] = []
         self._bins: Bins = {}
@@ -200,14 +204,14 @@ class Door:
         accounting = self.budget.accounting
         kind: Kind = "pure" if accounting == "pure" else "approximate"
         promise = Guarantee(
-            kind="conditional" if self._leaks else kind,
+            kind="conditional" if self._leaks or self._unproved else kind,
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
             rho=self.budget.amount if accounting == "zcdp" else None,
             mu=self.budget.mu,
             neighbours=self.neighbours,
             public_inputs=public_inputs(self.schema),
-            conditions=tuple(self._conditions),
+            conditions=(*self._conditions, *self._unproved),
             leaks=(*drafted_leaks(self.schema), *self._leaks),
         )
         if any(entry.spent is None for entry in self.ledger):
@@ -268,9 +272,24 @@ class Door:
         return selection_epsilon(spend, self.budget.accounting)
 
     def _pay_choice(
-        self, query: str, *, sensitivity: Fraction, monotone: bool, cells: int, spend: Fraction
+        self,
+        query: str,
+        *,
+        sensitivity: Fraction,
+        monotone: bool,
+        cells: int,
+        spend: Fraction,
+        stated: str = "",
     ) -> tuple[Pick, int]:
         """Pay for choices by the exponential mechanism, at an ε that counts what is left then.
+
+        Args:
+            query: what is asked, in the words of the ledger.
+            sensitivity: of the score.
+            monotone: whether an added record moves no score down.
+            cells: how many choices.
+            spend: their cost.
+            stated: the sensitivity as the ledger says it; its number if "".
 
         Returns:
             What picks a place from scores, and the number of the ledger entry.
@@ -282,7 +301,7 @@ class Door:
             spend,
             CHOICE,
             query,
-            sensitivity=f"score: {sensitivity}{', monotone' * monotone}",
+            sensitivity=f"score: {stated or sensitivity}{', monotone' * monotone}",
             noise="",
             cells=cells,
         )
@@ -334,6 +353,11 @@ class Door:
     def _under(self, condition: str) -> None:
         if condition not in self._conditions:
             self._conditions.append(condition)
+
+    def _suppose(self, condition: str) -> None:
+        """Say what nobody can check in a single run; the promise then is conditional."""
+        if condition not in self._unproved:
+            self._unproved.append(condition)
 
     def _concede(self, leak: str) -> None:
         """Say what a published form of a mechanism leaves in; the promise then is conditional."""

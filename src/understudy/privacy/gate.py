@@ -7,6 +7,7 @@ before anything is computed.
 
 from __future__ import annotations
 
+from understudy.privacy.comparing import Comparing
 from understudy.privacy.counting import Counting
 from understudy.privacy.dividing import Dividing
 from understudy.privacy.door import Measured
@@ -14,13 +15,24 @@ from understudy.privacy.drawing import Drawing
 from understudy.privacy.imputing import Imputing
 from understudy.privacy.layering import Layering
 from understudy.privacy.ranges import Ranging
+from understudy.privacy.regressing import Regressing
 from understudy.privacy.revealing import Revealing
 from understudy.privacy.row_sweeping import RowSweeping
 from understudy.privacy.summing import Summing
 
 
 class Gate(
-    Counting, Summing, Drawing, Dividing, Layering, Imputing, Ranging, Revealing, RowSweeping
+    Comparing,
+    Counting,
+    Summing,
+    Drawing,
+    Dividing,
+    Layering,
+    Imputing,
+    Ranging,
+    Regressing,
+    Revealing,
+    RowSweeping,
 ):
     """Answers questions about the rows, for a price, with noise.
 

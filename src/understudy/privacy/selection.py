@@ -46,6 +46,7 @@ __all__ = [
     "LATTICE_BITS",
     "gdp_cost",
     "lattice_gaps",
+    "rate_of",
     "select",
     "selection_epsilon",
     "selection_rate",
@@ -131,13 +132,22 @@ def selection_rate(epsilon: Fraction, *, monotone: bool) -> Fraction:
     Raises:
         ValueError: If ``epsilon`` is not positive.
     """
-    if epsilon <= 0:
-        raise ValueError("select: expected epsilon > 0")
-    rate = epsilon / ((1 if monotone else 2) * (2**LATTICE_BITS + 1))
+    rate = rate_of(epsilon, Fraction(2**LATTICE_BITS + 1), monotone=monotone)
     if rate.numerator <= _LARGEST_NUMERATOR and rate.denominator <= _LARGEST_DENOMINATOR:
         return rate
     numerator = min(_LARGEST_NUMERATOR, int(rate * _LARGEST_DENOMINATOR))
     return Fraction(numerator, ceil(numerator / rate)) if numerator else Fraction(0)
+
+
+def rate_of(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool) -> Fraction:
+    """Return the exponent per unit of a score: ε/(2Δ), or ε/Δ if it is monotone.
+
+    Raises:
+        ValueError: If ``epsilon`` is not positive.
+    """
+    if epsilon <= 0:
+        raise ValueError("select: expected epsilon > 0")
+    return epsilon / ((1 if monotone else 2) * sensitivity)
 
 
 def lattice_gaps(scores: NDArray[np.float64], sensitivity: Fraction) -> NDArray[np.int64]:

@@ -270,6 +270,23 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class ChosenParameters:
+    """Parameters of a public generator of records, chosen by the exponential mechanism.
+
+    Attributes:
+        columns: those that the parameters say how to draw.
+        names: of the parameters.
+        values: chosen, one for each name.
+        bins: bins of its numeric columns, where they are not those of the schema.
+    """
+
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    values: tuple[float, ...]
+    bins: Bins = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ExactStatistics:
     """That exact statistics of some columns were used; they are not published themselves.
 
@@ -292,6 +309,7 @@ Published = (
     | NoisyNodes
     | NoisyRanges
     | Choice
+    | ChosenParameters
     | ExactStatistics
 )
 """What a release says of its measurements."""

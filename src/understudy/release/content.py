@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from understudy.privacy.values import (
     Bins,
     Choice,
+    ChosenParameters,
     DrawnDistribution,
     ExactStatistics,
     Groups,
@@ -43,6 +44,7 @@ Kind = Literal[
     "leaf-sums",
     "ranges",
     "choice",
+    "parameters",
     "exact",
 ]
 
@@ -192,6 +194,12 @@ def _(value: NoisyRanges, schema: Schema) -> Content:
 @content_of.register
 def _(value: Choice, schema: Schema) -> Content:
     return Content("choice", value.columns)
+
+
+@content_of.register
+def _(value: ChosenParameters, schema: Schema) -> Content:
+    totals = dict(zip(value.names, value.values, strict=True))
+    return Content("parameters", value.columns, totals=totals, bins=value.bins)
 
 
 @content_of.register

@@ -14,7 +14,7 @@ from understudy.release.content import Kind, content_of
 from understudy.schema import Schema
 
 ANY = "(any)"
-_WITHOUT_CELLS = ("totals", "successes", "scatter", "draws", "sweeps", "choice", "exact")
+_WITHOUT_CELLS = ("totals", "successes", "scatter", "draws", "sweeps", "choice", "parameters", "exact")
 _OF_NODES = ("nodes", "leaf-sums")
 
 
@@ -34,7 +34,8 @@ class Measurement:
             nodes fix different columns; "leaf-sums": sums of the noisy cells of a full table below
             such nodes; "ranges": a noisy count of every range of states in a layer of a tree of
             ranges over one column; "choice": columns that the exponential mechanism chose, a
-            column before its parents; "exact": statistics without noise, which are not published.
+            column before its parents; "parameters": parameters of a public generator of records
+            that it chose; "exact": statistics without noise, which are not published.
         columns: names of the table's columns.
         codes: mixed-radix number of each cell, ascending, the last column running fastest; of a
             node, with one state more for each column, which says that it is open; of a range, its
@@ -49,7 +50,8 @@ class Measurement:
         entry: ledger entry that paid for it.
         totals: what is released as single numbers: positive cells and positive mass; successes; a
             scatter; the prior weight of a cell, in records, the number of cells, and whether draws
-            add weight; of sweeps, the weight added to each state, and records in a block.
+            add weight; of sweeps, the weight added to each state, and records in a block;
+            parameters by name.
         of: the numeric columns that are summed; of leaf sums, the columns that nodes fix; of
             sweeps, what each column is drawn given, as in "job<-age & sex".
         bins: bins of its numeric columns, where they are not those of the schema.

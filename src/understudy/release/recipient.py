@@ -115,7 +115,7 @@ def _number(value: float) -> str:
 
 def _laws(measurements: tuple[Measurement, ...]) -> list[str]:
     """The laws of the noise in what was measured, in words; choices hold no number."""
-    laws = {one.law for one in measurements if one.kind != "choice"}
+    laws = {one.law for one in measurements if one.kind not in ("choice", "parameters")}
     return sorted(_LAWS.get(law, law.replace("_", " ")) for law in laws)
 
 

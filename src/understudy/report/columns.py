@@ -130,6 +130,7 @@ _WITHOUT_BAND = {
     "exact": "exact statistics were used, which are not published",
     "draws": "the records themselves were drawn from rows and a prior",
     "sweeps": "the records themselves were drawn column by column",
+    "parameters": "records were drawn from a generator whose parameters were chosen",
     "distribution": "its distribution was chosen whole, by the exponential mechanism",
     "successes": "one noisy number of its second level was released, not a count of each",
     "sums": "noisy sums and a scatter were released, not counts of its bins",

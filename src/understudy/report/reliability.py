@@ -59,7 +59,7 @@ def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
         kind=_kind_words(measurement),
         cells=n_measured(measurement, schema),
         noise=law_words(measurement.law),
-        stddev=None if measurement.kind in ("draws", "sweeps", "exact", "choice") else stddev,
+        stddev=None if measurement.kind in _WITHOUT_STDDEV else stddev,
         total=total if counted else None,
         relevant=relevant if relevant is not None and relevant <= 1 else None,
         above=int(np.sum(np.asarray(measurement.counts) > 2 * stddev)) if counted else None,
@@ -99,7 +99,9 @@ _KIND_WORDS = {
     "leaf-sums": "sums of noisy cells below nodes",
     "ranges": "every range of states",
     "choice": "columns chosen, no number",
+    "parameters": "parameters of a generator, chosen",
 }
+_WITHOUT_STDDEV = ("draws", "sweeps", "exact", "choice", "parameters")
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,12 @@ def relations(release: Release) -> Relations:
             "Take all others as not preserved.",
             tuple(given),
         )
+    if any(one.kind == "parameters" for one in release.measurements):
+        return Relations(
+            "Associations are those that the generator of the records can express, as strong as "
+            "its chosen parameters say. Take all others as not preserved.",
+            (),
+        )
     joint = list(dict.fromkeys(one.columns for one in release.measurements if len(one.columns) > 1))
     groups = tuple(times(columns) for columns in joint)
     if n < 2:

@@ -1,0 +1,268 @@
+"""The pMSE mechanism: parameters of a generator, chosen so that its records pass for the rows.
+
+1. Declare a generator: each column is drawn by a regression on some columns before it. Its
+   parameters θ have a public prior.
+2. Simulate a set Z(θ) for each of many public candidates θ, all from the same random numbers ω.
+3. Choose a candidate by the exponential mechanism. Its score is how little the best tree of a fixed
+   class can tell Z(θ) from the rows (`privacy.propensity_trees`).
+4. Draw records from the generator at the chosen θ.
+
+* **Search.** `together` chooses all parameters at once, as published. `columns` (default) chooses
+  those of one column after the other, each given the columns already simulated, at an equal share
+  of the budget: some candidates cover the few parameters of a column as thousands cannot cover
+  those of all columns. `refinements` are further rounds among closer candidates, each paid for like
+  the first. `walk` replaces candidates by a Metropolis walk, as published.
+* **Generators.** `regressions`: multinomial logits for categories, logistic-normal numbers and
+  ordinals within their bounds. `normal`: the paper's normal regressions, numeric columns only.
+  `network` says which columns each is drawn given, parents first; by default the schema's order and
+  the `parents` columns before.
+* **Trees**: all of depth 1, 2 (default) or 3 over the states of the columns, or the best of public
+  random partitions of any depth. With `mode=paper` greedy ones, as published.
+* **Measures** nothing but choices; the chosen parameters are published.
+* **Public**: the schema with its bins, the options, the candidates, ω, and the number of rows, or
+  that number bought with noise.
+* **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0, add/remove and replace; conditional
+  with `search=walk` (a walk never quite arrives) and with `mode=paper` (greedy trees exceed the
+  published bound). The published sensitivity, 1/n of pMSE, is more than twice too large for optimal
+  trees: it is 1/(2(n + 1)).
+* **Costs** G simulated sets of the compared columns for each round: seconds to a minute.
+* **Choose it** where a trusted parametric model of few parameters exists, or to reproduce
+  published results. Bounds need not be tight, as the score does not depend on the range. **Do not**
+  choose it for a table of many columns: G candidates for p parameters leave steps of G^(−1/p) of
+  the prior, so with dozens of them together the best candidate is hardly better than a plain draw
+  from the prior; `independent` and `marginals` are far closer to the rows at the same ε.
+* **Inference**: none. How far the generator and its best candidate are from the rows is alike in
+  all sets, so intervals are refused.
+
+Source: Snoke & Slavković (2018), "pMSE Mechanism: Differentially Private Synthetic Data with
+Maximal Distributional Similarity", arXiv:1805.09392.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from understudy.errors import MethodError
+from understudy.methods.base import Facts, Method, Names, known_rows
+from understudy.methods.effort import Effort, expected_rows
+from understudy.methods.network import declared
+from understudy.methods.parameter_search import Search, SearchName
+from understudy.methods.planned import PlannedTable, planned_choice
+from understudy.models import Model
+from understudy.models.bayesian_network import Edge
+from understudy.models.sequential import (
+    GeneratedModel,
+    SequentialGenerator,
+    normal_regressions,
+    regressions,
+)
+from understudy.privacy.budget import Budget, split
+from understudy.privacy.comparing import candidates_query, walk_query
+from understudy.privacy.gate import Gate
+from understudy.privacy.propensity_trees import title_of
+from understudy.schema import NUMERIC, Categorical, Schema
+from understudy.trees import (
+    Greedy,
+    Grid,
+    GridDepthThree,
+    GridDepthTwo,
+    Stumps,
+    TreeClass,
+    random_partitions,
+)
+
+_BEST_SIZE = 2
+"""Simulated records for each row: the ratio that tells sets apart best, once they are close."""
+
+_LEAST = 2.0**-60
+"""In place of a uniform number that is 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pmse(Method):
+    """Configuration.
+
+    Attributes:
+        sets: "free": all sets from one θ; "split": a θ for each, at its share of the budget.
+        model: "regressions" or "normal".
+        network: what each column is drawn given, like "age, job<-age, income<-age&job".
+        parents: without a network, how many columns before it each is drawn given.
+        search: "columns", "together" or "walk".
+        candidates: G, of each round.
+        refinements: rounds after the first one.
+        shrink: by which factor the space narrows from round to round.
+        steps: of a walk.
+        width: of a walk's steps, in standard deviations of the prior.
+        trees: "depth-1", "depth-2", "depth-3" or "partitions"; greedy ones in paper mode.
+        depth: of partitions (6 if None), or of greedy trees (no limit if None).
+        partitions: how many public random ones.
+        complexity: of greedy trees: a split must gain so much of the impurity at the root.
+        records: simulated records of a candidate, at most; they count several times where there are
+            more rows.
+        draws: sets of a candidate, whose mean score is taken.
+        world: public seed of ω.
+        mode: "strict", or "paper" for greedy trees with the published bound.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        name="pmse",
+        title="a generator's parameters, chosen so that trees cannot tell its records",
+        paper="Snoke & Slavković (2018)",
+        guarantee="pure ε, or (ε, δ); both neighbours (conditional as published, or by a walk)",
+        data="few columns with a trusted parametric model",
+        cost="candidates × records × columns²",
+        cost_class="slow",
+    )
+
+    sets: Literal["free", "split"] = "free"
+    model: Literal["regressions", "normal"] = "regressions"
+    network: Names = ()
+    parents: Annotated[int, Field(ge=0)] = 1
+    search: SearchName = "columns"
+    candidates: Annotated[int, Field(ge=1, le=10**6)] = 2_048
+    refinements: Annotated[int, Field(ge=0)] = 0
+    shrink: Annotated[float, Field(gt=0, lt=1)] = 0.4
+    steps: Annotated[int, Field(ge=1)] = 2_000
+    width: Annotated[float, Field(gt=0)] = 0.1
+    trees: Literal["depth-1", "depth-2", "depth-3", "partitions"] = "depth-2"
+    depth: Annotated[int, Field(ge=0, le=12)] | None = None
+    partitions: Annotated[int, Field(ge=1, le=10_000)] = 16
+    complexity: Annotated[float, Field(ge=0, lt=1)] = 0.001
+    records: Annotated[int, Field(ge=1)] = 2_000
+    draws: Annotated[int, Field(ge=1)] = 1
+    world: Annotated[int, Field(ge=0)] = 0
+    mode: Literal["strict", "paper"] = "strict"
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """A choice for each round of each stage."""
+        self._require(schema)
+        generator, search = self._generator(schema), self._search(1)
+        compared = [
+            (*law.parents, law.column) if search.by_column else schema.names
+            for k, law in enumerate(generator.laws)
+            if k in search.stages(generator)
+        ]
+        shares = split(spend, [1] * len(compared)) if compared else []
+        return tuple(
+            planned_choice(schema, self._query(schema, names), each, budget)
+            for names, share in zip(compared, shares, strict=True)
+            for each in split(share, [1] * search.rounds)
+        )
+
+    def fit(self, gate: Gate, spend: Fraction) -> Model:
+        """Choose the parameters through the gate."""
+        schema = gate.schema
+        self._require(schema)
+        gate.require(spend)
+        generator = self._generator(schema)
+        records, copies = self._sizes(known_rows(gate))
+        rng = np.random.default_rng((0x706D7365, self.world))
+        shape = (self.draws, len(schema.names), 2, records)
+        worlds = np.maximum(rng.random(shape), _LEAST)
+        theta = self._search(copies).parameters(
+            gate, generator, worlds, lambda names: self._trees(schema, names), spend
+        )
+        return GeneratedModel(generator, theta)
+
+    def modelled(self, schema: Schema) -> tuple[str, ...]:
+        """All numeric columns."""
+        return tuple(name for name, one in schema.columns.items() if isinstance(one, NUMERIC))
+
+    def remarks(self, schema: Schema) -> tuple[str, ...]:
+        """How few candidates there are for the parameters."""
+        generator, search = self._generator(schema), self._search(1)
+        sizes = [len(law.prior.names) for law in generator.laws]
+        most, stages = (max(sizes), "a column") if search.by_column else (sum(sizes), "all columns")
+        if search.steps or not most:
+            return ()
+        return (
+            f"The generator has {sum(sizes)} parameters. {self.candidates:,} candidates cover the "
+            f"{most} of {stages} in steps of about {self.candidates ** (-1 / most):.2g} of the "
+            "prior's range; closer ones are bought by refinements.",
+        )
+
+    def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
+        """Simulated records, and pairs of columns counted in them."""
+        records, _ = self._sizes(expected_rows(schema))
+        d = 1 + self.parents if self.search == "columns" else len(schema.names)
+        sets = len(tables) * self.draws * (self.steps if self.search == "walk" else self.candidates)
+        coded = 8 * expected_rows(schema) * len(schema.names)
+        seconds = sets * records * (1e-7 * (1 if self.search == "columns" else d) + 2e-9 * d * d)
+        return Effort((coded + 16 * records * len(schema.names) * self.draws) / 1e6, seconds)
+
+    def _sizes(self, n_rows: int) -> tuple[int, int]:
+        """Simulated records of a set, and how often each counts."""
+        if self.mode == "paper":
+            return max(1, n_rows), 1
+        wanted = max(1, _BEST_SIZE * n_rows)
+        records = min(self.records, wanted)
+        return records, max(1, round(wanted / records))
+
+    def _search(self, copies: int) -> Search:
+        return Search(
+            by_column=self.search == "columns",
+            rounds=1 + self.refinements,
+            candidates=self.candidates,
+            shrink=self.shrink,
+            steps=self.steps if self.search == "walk" else None,
+            width=self.width,
+            copies=copies,
+            mode=self.mode,
+        )
+
+    def _edges(self, schema: Schema) -> tuple[Edge, ...]:
+        if self.network:
+            return declared(schema, self.network)
+        names = schema.names
+        return tuple((name, names[max(0, k - self.parents) : k]) for k, name in enumerate(names))
+
+    def _generator(self, schema: Schema) -> SequentialGenerator:
+        make = normal_regressions if self.model == "normal" else regressions
+        return make(schema, self._edges(schema))
+
+    def _trees(self, schema: Schema, names: tuple[str, ...]) -> TreeClass:
+        """The class of trees over the states of some columns."""
+        if self.mode == "paper":
+            return Greedy(depth=self.depth, complexity=self.complexity)
+        columns = [schema.columns[name] for name in names]
+        sizes = tuple(column.size for column in columns)
+        nominal = tuple(isinstance(column, Categorical) for column in columns)
+        if self.trees == "partitions":
+            return random_partitions(
+                [0] * len(sizes),
+                [size - 1 for size in sizes],
+                depth=6 if self.depth is None else self.depth,
+                trees=self.partitions,
+                seed=self.world,
+                nominal=nominal,
+            )
+        if self.trees == "depth-1":
+            return Stumps()
+        grid = Grid(sizes, nominal)
+        return GridDepthTwo(grid) if self.trees == "depth-2" else GridDepthThree(grid)
+
+    def _query(self, schema: Schema, names: tuple[str, ...]) -> str:
+        title = title_of(self._trees(schema, names))
+        if self.search == "walk":
+            return walk_query(self.steps, title)
+        return candidates_query(self.candidates, title)
+
+    def _require(self, schema: Schema) -> None:
+        """Refuse what cannot be done, from public facts alone."""
+        if self.mode == "paper" and schema.rows != "public":
+            raise MethodError(
+                "mode=paper has a bound for a replaced row and a public number of rows alone; "
+                'declare rows = "public" and n_rows, or leave mode out.'
+            )
+        uses_depth = self.mode == "paper" or self.trees == "partitions"
+        if self.depth is not None and not uses_depth:
+            raise MethodError(
+                "The option depth is for partitions, and for the greedy trees of mode=paper; name "
+                "other trees by depth-1, depth-2 or depth-3."
+            )
