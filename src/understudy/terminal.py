@@ -27,6 +27,8 @@ from understudy.evaluation.results import Evaluation, Score
 from understudy.methods import Facts, PlannedTable
 from understudy.planning import Plan
 from understudy.privacy.budget import SIGNS, decimal_up
+from understudy.privacy.internal import Internal
+from understudy.privacy.metropolis import Travelled
 from understudy.release import Release
 
 if TYPE_CHECKING:
@@ -82,6 +84,14 @@ def released(release: Release, folder: Path) -> None:
     _out.print(f"\nOpen the report in a browser: {escape(str(report))}", soft_wrap=True)
     _out.print(
         f"Look at it again here:        understudy show {escape(str(folder))}", soft_wrap=True
+    )
+
+
+def confided(travelled: Internal[Travelled]) -> None:
+    """How a walk went, for the steward alone; on the error stream, so that no output holds it."""
+    Console(stderr=True, highlight=False).print(
+        f"INTERNAL, not for release: the walk took {travelled.value.accepted:.0%} of its steps. "
+        "From 20 to 50 % it moves well; but a width chosen by this figure depends on the rows."
     )
 
 

@@ -365,15 +365,16 @@ def test_ledger_sums(release):
 
 
 def test_sets_and_relations_in_words(release):
-    assert "one synthetic set" in sets_words(replace(release.manifest, sets=1))
-    assert "share the same privacy noise" in sets_words(release.manifest)
+    single = replace(release.manifest, sets=1)
+    assert "one synthetic set" in sets_words(replace(release, manifest=single))
+    assert "share the same privacy noise" in sets_words(release)
     unknown = replace(release, manifest=replace(release.manifest, method="other"))
     assert "No released measurement covers two columns" in relations(unknown).sentence
 
 
 def test_sweeps_keep_what_a_column_was_drawn_given_and_no_rule_combines_them(release):
     manifest = replace(release.manifest, method="pegs", sets_kind="split")
-    assert "no combining rule holds" in sets_words(manifest)
+    assert "no combining rule holds" in sets_words(replace(release, manifest=manifest))
     names = release.schema.names
     sweeps = replace(release.measurements[0], kind="sweeps", columns=names, of=("a<-b",))
     found = relations(replace(release, manifest=manifest, measurements=(sweeps,)))

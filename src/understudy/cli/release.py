@@ -151,6 +151,7 @@ def synthesize(
             checkpoint=place,
             keep_checkpoint=True,
             progress=tell,
+            confide=None if quiet or as_json else terminal.confided,
         )
         tell("Writing the release", 0, 1)
         release.save(out, csv=csv)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -23,8 +23,10 @@ from understudy.pipeline.progress import Progress
 from understudy.planning import DEFAULT_ROWS_SHARE, Request, request_of
 from understudy.privacy.budget import Number, decimal_up
 from understudy.privacy.gate import Gate
+from understudy.privacy.internal import Internal
 from understudy.privacy.journal import open_journal
 from understudy.privacy.journal import remove as remove_checkpoint
+from understudy.privacy.metropolis import Travelled
 from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.recorded_gate import gate_of
 from understudy.privacy.values import Released
@@ -58,6 +60,7 @@ def synthesize(
     checkpoint: str | Path | None = None,
     keep_checkpoint: bool = False,
     progress: Progress | None = None,
+    confide: Callable[[Internal[Travelled]], None] | None = None,
 ) -> Release:
     """Turn a confidential table into a release.
 
@@ -83,6 +86,8 @@ def synthesize(
         keep_checkpoint: leave it when the release is made, for callers that save the release first.
         progress: called with a stage, and how much of how much is done. What stands behind a comma
             changes while the stage lasts: "Measuring with noise, 43 % of ε spent".
+        confide: told, when the release is made, how each walk of a method by Markov chain went.
+            That depends on the rows: for the steward, never to be published.
 
     Returns:
         The release: synthetic tables, noisy measurements, guarantee and ledger. The first Ctrl-C
@@ -149,6 +154,9 @@ def synthesize(
             values = decode(drawn.states, binned.schema, rng, drawn.values)
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
+        if confide:
+            for travelled in gate.travelled:
+                confide(travelled)
         release = Release(
             tables=tuple(tables),
             schema=binned.schema.released(),

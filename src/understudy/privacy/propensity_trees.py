@@ -181,7 +181,7 @@ class PropensityTrees:
 
 def title_of(trees: TreeClass) -> str:
     """The score in words, to stand behind "by"."""
-    return f"how little of simulated records can be told from the rows by {trees.title}"
+    return f"how well simulated records pass for rows: the least error of {trees.title}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,10 @@ from understudy.release.content import Kind, content_of
 from understudy.schema import Schema
 
 ANY = "(any)"
-_WITHOUT_CELLS = ("totals", "successes", "scatter", "draws", "sweeps", "choice", "parameters", "exact")
+_WITHOUT_CELLS = (
+    *("totals", "successes", "scatter", "draws", "sweeps", "choice"),
+    *("parameters", "exact"),
+)
 _OF_NODES = ("nodes", "leaf-sums")
 
 

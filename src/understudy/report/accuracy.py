@@ -89,7 +89,9 @@ def allowed_cells(measurement: Measurement, schema: Schema) -> NDArray[np.bool_]
 
 
 def n_measured(measurement: Measurement, schema: Schema) -> int:
-    """Number of noisy counts that were released of a measurement."""
+    """Number of noisy counts, or of chosen parameters, that were released of a measurement."""
+    if measurement.kind == "parameters":
+        return len(measurement.totals or ())
     if measurement.kind != "table":
         return len(measurement.codes)
     return measurement.binned(schema).table(measurement.columns).n_allowed

@@ -83,7 +83,7 @@ def _context(release: Release) -> dict[str, Any]:
         "measurement_rows": _rows("measurement_row", measured),
         "relations": relations,
         "groups": _rows("item", relations.groups),
-        "sets_words": sections.sets_words(manifest),
+        "sets_words": sections.sets_words(release),
     }
 
 

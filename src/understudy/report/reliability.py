@@ -155,8 +155,18 @@ def _sentences(release: Release, noisy: Sequence[Measurement], total: float | No
         if one.kind == "cells":
             found.append(_filtered(one, release))
     found += [_from_prior(one, release) for one in release.measurements if one.kind == "draws"][:1]
+    drawn = [one for one in release.measurements if one.kind == "parameters"]
+    found += [_from_parameters(drawn)] * bool(drawn)
     found += [_from_sweeps(one) for one in release.measurements if one.kind == "sweeps"][:1]
     return found
+
+
+def _from_parameters(measurements: Sequence[Measurement]) -> str:
+    n = sum(len(one.totals or ()) for one in measurements)
+    return (
+        f"No count was released. The {n:,} parameters of the generator were chosen, not measured: "
+        "how far they are from those that fit the confidential rows best cannot be told from here."
+    )
 
 
 def _from_prior(measurement: Measurement, release: Release) -> str:

@@ -177,15 +177,30 @@ def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
     )
 
 
-def sets_words(manifest: Manifest) -> str:
-    """How the sets were made, and what this means for combining their results."""
-    if swept(manifest.method):
+def _without_rule(release: Release) -> str:
+    """Why no rule combines the sets, whatever their number; "" if one may."""
+    if any(one.kind == "parameters" for one in release.measurements):
+        return (
+            "The rows were drawn from a generator whose parameters were chosen, at random and by "
+            "how well its records pass for the confidential ones. How far such a generator is from "
+            "these is not known outside and alike in all sets, so no error bars can be given."
+        )
+    if swept(release.manifest.method):
         return (
             "The rows were drawn column by column, from rows of tables that noise or an added "
             "weight had changed. What that does to shares and relations is the same in all sets, "
             "so no combining rule holds; error bars come from released noisy tables alone, for "
             "columns that one of them holds."
         )
+    return ""
+
+
+def sets_words(release: Release) -> str:
+    """How the sets were made, and what this means for combining their results."""
+    manifest = release.manifest
+    without_rule = _without_rule(release)
+    if without_rule:
+        return without_rule
     if manifest.sets == 1:
         return (
             "There is one synthetic set. Nothing in it shows how much the results would change "
