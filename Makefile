@@ -33,6 +33,8 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/privbayes.py
 	$(BIN)/python benchmarks/marginals.py
 	$(BIN)/python benchmarks/pegs.py
+	$(BIN)/python benchmarks/trees.py
+	$(BIN)/python benchmarks/pmse.py
 
 studies: $(DEV)
 	$(BIN)/understudy study coverage --out study-results/coverage

@@ -22,7 +22,7 @@ def workplace(tmp_path, monkeypatch):
 
 
 def test_the_readme_runs_from_top_to_bottom(workplace, capsys):
-    first, second, third = blocks("python")
+    first, *later = blocks("python")
     scope: dict = {}
     exec(first, scope)
     (schema,) = blocks("toml")
@@ -32,8 +32,8 @@ def test_the_readme_runs_from_top_to_bottom(workplace, capsys):
         program, *arguments = shlex.split(command)
         assert program == "understudy"
         app(arguments, standalone_mode=False)
-    exec(second, scope)
-    exec(third, scope)
+    for block in later:
+        exec(block, scope)
     assert scope["again"].manifest == scope["release"].manifest
     shown = capsys.readouterr().out
     assert "CONFIDENTIAL" in shown

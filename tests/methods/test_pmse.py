@@ -167,6 +167,7 @@ def test_the_remark_says_how_coarse_the_candidates_are():
         ({"mode": "paper"}, schema(), "public number of rows"),
         ({"model": "normal"}, schema(), "'job' is not numeric"),
         ({"depth": 3}, schema(), "depth is for partitions"),
+        ({"flat": True}, schema(), "flat is for model=normal"),
         ({"network": "job, income<-age"}, schema(), "'age'"),
         ({"network": "job"}, schema(), "lacks the column 'income'"),
         ({"candidates": 0}, schema(), "candidates"),
@@ -201,6 +202,13 @@ def test_with_a_large_budget_the_candidates_come_near_the_truth_and_refinements_
     truth = np.array([1, 0.7, 0.8, 1])
     assert np.abs(fitted[4] - truth).max() < 0.15
     assert np.abs(fitted[4] - truth).sum() < np.abs(fitted[0] - truth).sum()
+
+
+def test_the_published_prior_is_far_too_flat_to_learn_from():
+    """Nothing near the rows is a candidate; the mean of the prior, with a huge spread, is best."""
+    data, known = pairs(1000), schema(NORMAL, 1000)
+    found = release_of(data, known, epsilon=50, seed=1, model="normal", flat=True).tables[0]
+    assert found["x"].to_numpy().std() > 3 * data["x"].to_numpy().std()
 
 
 @pytest.mark.parametrize(

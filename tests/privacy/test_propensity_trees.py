@@ -19,7 +19,8 @@ from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.methods.pmse import Pmse
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.propensity_trees import GREEDY, PropensityTrees, known_rows
+from understudy.privacy.known_rows import known_rows
+from understudy.privacy.propensity_trees import GREEDY, PropensityTrees
 from understudy.privacy.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.selection import lattice_gaps, selection_rate
 from understudy.privacy.values import ChosenParameters
@@ -50,6 +51,10 @@ def schema(n_rows=None, *, limit=4, more=""):
 
 def table(records):
     return pl.DataFrame(list(records), schema={"a": pl.Int64, "b": pl.Int64}, orient="row")
+
+
+def coded(records, known):
+    return Table(table(records), known).coded().expose()
 
 
 class Listed:
@@ -97,27 +102,27 @@ def test_the_score_is_the_best_tree_of_rows_in_domain(trees, depth):
     sets = [[CELLS[k] for k in rng.integers(0, 6, 5)] for _ in range(6)]
     rows = [CELLS[k] for k in rng.integers(0, 6, 7)]
     score = score_of(schema(9), Listed(*sets), trees)
-    found = score.evaluate(Table(table([*rows, (7, 1), (0, 9)]), schema(9)))
+    found = score.evaluate(coded([*rows, (7, 1), (0, 9)], schema(9)))
     assert found == pytest.approx([slow_sse(rows, one, depth) for one in sets])
 
 
 @pytest.mark.parametrize("trees", [GridDepthTwo(GRID), Stumps()], ids=["counts", "rows"])
 def test_copies_are_a_set_with_each_record_repeated(trees):
     rows, one = [CELLS[k] for k in (0, 1, 1, 4, 5)], [CELLS[k] for k in (0, 3, 5)]
-    engine = Table(table(rows), schema(5))
+    found = coded(rows, schema(5))
     often = score_of(schema(5), Listed(one), trees, copies=3)
-    assert often.evaluate(engine) == score_of(schema(5), Listed(one * 3), trees).evaluate(engine)
+    assert often.evaluate(found) == score_of(schema(5), Listed(one * 3), trees).evaluate(found)
     assert often.sensitivity("replace") == Fraction(9, 10)
 
 
 def test_a_mean_over_sets_is_one():
-    engine = Table(table([CELLS[0], CELLS[5]]), schema(2))
+    rows = coded([CELLS[0], CELLS[5]], schema(2))
     first, second = [CELLS[0], CELLS[1]], [CELLS[5], CELLS[5]]
     both = PropensityTrees(
         schema(2), (Listed(first), Listed(second)), np.zeros((1, 1)), GridDepthTwo(GRID)
     )
-    each = score_of(schema(2), Listed(first, second), GridDepthTwo(GRID)).evaluate(engine)
-    assert both.evaluate(engine) == pytest.approx([each.mean()])
+    each = score_of(schema(2), Listed(first, second), GridDepthTwo(GRID)).evaluate(rows)
+    assert both.evaluate(rows) == pytest.approx([each.mean()])
 
 
 def neighbours_of(records, relation):
@@ -144,7 +149,7 @@ def test_the_sensitivity_is_what_is_stated_and_is_attained(trees, relation):
     def values(records):
         key = tuple(sorted(records))
         if key not in cache:
-            cache[key] = score.evaluate(Table(table(key), schema()))
+            cache[key] = score.evaluate(coded(key, schema()))
         return cache[key]
 
     moves = [
@@ -180,8 +185,8 @@ def test_sets_of_a_candidate_are_alike():
 def test_rows_out_of_domain_and_impossible_rows_are_left_out_one_by_one():
     rule = "[[forbidden]]\nwhere = { a = 2, b = 1 }\nreviewed = true\n"
     known = schema(6, more=rule)
-    rows = table([(0, 0), (2, 1), (9, 1), (1, 1), (0, 5), (2, 0)])
-    kept = known_rows(Table(rows, known), known, ("b", "a"))
+    rows = coded([(0, 0), (2, 1), (9, 1), (1, 1), (0, 5), (2, 0)], known)
+    kept = known_rows(rows, known, ("b", "a"))
     assert [one.tolist() for one in kept] == [[0, 1, 0], [0, 1, 2]]
 
 

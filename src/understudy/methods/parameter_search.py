@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +127,3 @@ class Search:
         else:
             found = gate.choose_parameters(score, prior.names, spend=spend)
         return np.array(found.value.values)
-
-
-SearchName = Literal["columns", "together", "walk"]

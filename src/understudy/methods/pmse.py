@@ -14,10 +14,14 @@
   the first. `walk` replaces candidates by a Metropolis walk, as published.
 * **Generators.** `regressions`: multinomial logits for categories, logistic-normal numbers and
   ordinals within their bounds. `normal`: the paper's normal regressions, numeric columns only.
+  Priors are proper and spread over the bounds (`models.sequential`). The paper's own, a thousand
+  times as wide as the bounds (`flat`), has so little mass near any table that candidates miss it,
+  and so does the exact target (study `pmse-table2`).
   `network` says which columns each is drawn given, parents first; by default the schema's order and
   the `parents` columns before.
 * **Trees**: all of depth 1, 2 (default) or 3 over the states of the columns, or the best of public
-  random partitions of any depth. With `mode=paper` greedy ones, as published.
+  random partitions of any depth. With `mode=paper` greedy ones over the states, as published.
+  (Trees without limit of depth would tell any two sets of numbers apart: a constant score.)
 * **Measures** nothing but choices; the chosen parameters are published.
 * **Public**: the schema with its bins, the options, the candidates, ω, and the number of rows, or
   that number bought with noise.
@@ -52,10 +56,11 @@ from understudy.errors import MethodError
 from understudy.methods.base import Facts, Method, Names, known_rows
 from understudy.methods.effort import Effort, expected_rows
 from understudy.methods.network import declared
-from understudy.methods.parameter_search import Search, SearchName
+from understudy.methods.parameter_search import Search
 from understudy.methods.planned import PlannedTable, planned_choice
 from understudy.models import Model
 from understudy.models.bayesian_network import Edge
+from understudy.models.normal_regression import NormalWidths
 from understudy.models.sequential import (
     GeneratedModel,
     SequentialGenerator,
@@ -91,6 +96,7 @@ class Pmse(Method):
     Attributes:
         sets: "free": all sets from one θ; "split": a θ for each, at its share of the budget.
         model: "regressions" or "normal".
+        flat: with model=normal, the paper's prior: N(0, 1000²) for all parameters, in half ranges.
         network: what each column is drawn given, like "age, job<-age, income<-age&job".
         parents: without a network, how many columns before it each is drawn given.
         search: "columns", "together" or "walk".
@@ -122,9 +128,10 @@ class Pmse(Method):
 
     sets: Literal["free", "split"] = "free"
     model: Literal["regressions", "normal"] = "regressions"
+    flat: bool = False
     network: Names = ()
     parents: Annotated[int, Field(ge=0)] = 1
-    search: SearchName = "columns"
+    search: Literal["columns", "together", "walk"] = "columns"
     candidates: Annotated[int, Field(ge=1, le=10**6)] = 2_048
     refinements: Annotated[int, Field(ge=0)] = 0
     shrink: Annotated[float, Field(gt=0, lt=1)] = 0.4
@@ -223,8 +230,11 @@ class Pmse(Method):
         return tuple((name, names[max(0, k - self.parents) : k]) for k, name in enumerate(names))
 
     def _generator(self, schema: Schema) -> SequentialGenerator:
-        make = normal_regressions if self.model == "normal" else regressions
-        return make(schema, self._edges(schema))
+        edges = self._edges(schema)
+        if self.model == "regressions":
+            return regressions(schema, edges)
+        widths = NormalWidths.flat() if self.flat else NormalWidths()
+        return normal_regressions(schema, edges, widths=widths)
 
     def _trees(self, schema: Schema, names: tuple[str, ...]) -> TreeClass:
         """The class of trees over the states of some columns."""
@@ -260,6 +270,8 @@ class Pmse(Method):
                 "mode=paper has a bound for a replaced row and a public number of rows alone; "
                 'declare rows = "public" and n_rows, or leave mode out.'
             )
+        if self.flat and self.model != "normal":
+            raise MethodError("The option flat is for model=normal; leave it out.")
         uses_depth = self.mode == "paper" or self.trees == "partitions"
         if self.depth is not None and not uses_depth:
             raise MethodError(

@@ -48,7 +48,7 @@ class Comparing(Door):
             spend=spend,
             stated=score.bound,
         )
-        winner = pick(score.evaluate(self._secret_engine))
+        winner = pick(score.evaluate(self._coded()))
         assert winner is not None, "no rule excludes a candidate"
         return self._publish(score, names, score.points[winner], entry)
 
@@ -80,7 +80,7 @@ class Comparing(Door):
             cells=1,
         )
         self._suppose(CONVERGENCE)
-        against = score.against(self._secret_engine)
+        against = score.against(self._coded())
         rate = float(rate_of(epsilon, sensitivity, monotone=monotone))
         found = walk(how, lambda theta: rate * against.score(theta), self._secret_randomness)
         self._travelled.append(Internal(found))

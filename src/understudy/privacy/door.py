@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.engine import Engine, ExactCells
+from understudy.engine.coding import Codes
 from understudy.errors import MethodError, NotPrivateError
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.calibration import LawName, calibrate
@@ -79,6 +80,7 @@ class Door:
         self._secret_leaves: dict[int, Leaves] = {}
         self._secret_scores: dict[tuple[str, tuple[int, ...]], float] = {}
         self._secret_tables: dict[tuple[int, ...], NDArray[np.int32 | np.int64]] = {}
+        self._secret_coded: list[Codes] | None = None
         self.budget = budget
         self.schema: Schema = engine.schema
         self.neighbours: Neighbours = engine.schema.neighbours
@@ -183,6 +185,7 @@ class Door:
         view.__dict__.update(self.__dict__)
         view.schema, view._secret_engine = schema, engine
         view._views, view._secret_scores, view._secret_tables = {}, {}, {}
+        view._secret_coded = None
         return view
 
     def random_order(self, n: int) -> tuple[int, ...]:
@@ -248,6 +251,12 @@ class Door:
         if partition.domain != self.schema.domain:
             raise MethodError("The tree divides the cells of another schema.")
         return self._sparse_domain(self.schema.names)
+
+    def _coded(self) -> list[Codes]:
+        """States of all rows, one array per column; read once."""
+        if self._secret_coded is None:
+            self._secret_coded = self._secret_engine.coded().expose()
+        return self._secret_coded
 
     def _all_cells(self) -> ExactCells:
         """Occupied cells of the full table."""

@@ -8,13 +8,13 @@ import numpy as np
 
 from understudy.privacy.budget import Accounting
 from understudy.privacy.door import Door
-from understudy.privacy.elastic_net import Integers
 from understudy.privacy.imputation import (
     Imputation,
     fit_imputers,
     imputed_records,
     require_imputable,
 )
+from understudy.privacy.known_rows import known_rows
 from understudy.privacy.urn import prior_weight, urn_epsilon
 from understudy.privacy.values import Noise, Records, Released, SweepDraws
 
@@ -54,9 +54,8 @@ class Imputing(Door):
             noise=describe_imputation(spend, steps),
             cells=steps,
         )
-        imputers = fit_imputers(
-            self._known_rows(), domain.sizes, specification, self._secret_randomness
-        )
+        rows = [one.astype(np.int64) for one in known_rows(self._coded(), self.schema, names)]
+        imputers = fit_imputers(rows, domain.sizes, specification, self._secret_randomness)
         drawn = imputed_records(
             imputers,
             domain,
@@ -70,14 +69,6 @@ class Imputing(Door):
         public = SweepDraws(names, keys, IMPUTATION, prior, bins=self._bins_of(names))
         self._measured.append(Released(public, noise, IMPUTATION, entry))
         return Released(drawn, noise, IMPUTATION, entry)
-
-    def _known_rows(self) -> list[Integers]:
-        """States of the rows in domain, one array per column."""
-        columns, domain = self._secret_engine.coded().expose(), self.schema.domain
-        inside = ~domain.forbidden(columns)
-        for states, size in zip(columns, domain.sizes, strict=True):
-            inside &= states < size
-        return [states[inside].astype(np.int64) for states in columns]
 
 
 def imputation_query(columns: tuple[str, ...]) -> str:

@@ -46,15 +46,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.engine import Engine
 from understudy.errors import MethodError
 from understudy.privacy.budget import Neighbours
+from understudy.privacy.known_rows import Codes, known_rows
 from understudy.privacy.noise import Mode
 from understudy.schema import Schema
 from understudy.trees import Prepared, PreparedCounts, TreeClass
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.integer[Any]]
 
 GREEDY = (
     "Simulated records were compared with the rows by trees grown greedily. The published bound on "
@@ -168,14 +167,18 @@ class PropensityTrees:
             )
         return (GREEDY,)
 
-    def evaluate(self, engine: Engine) -> Floats:
-        """Score of each candidate, shape (G,)."""
-        comparison = self.against(engine)
+    def evaluate(self, coded: Sequence[Codes]) -> Floats:
+        """Score of each candidate, shape (G,).
+
+        Args:
+            coded: states of all rows, one array per column of the schema.
+        """
+        comparison = self.against(coded)
         return np.array([comparison.score(theta) for theta in self.points])
 
-    def against(self, engine: Engine) -> Comparison:
+    def against(self, coded: Sequence[Codes]) -> Comparison:
         """The rows as the trees want them, to be compared with any simulated set. CONFIDENTIAL."""
-        rows = _table(known_rows(engine, self.schema, self.columns))
+        rows = _table(known_rows(coded, self.schema, self.columns))
         return Comparison(self, self.trees.prepare(rows))
 
 
@@ -207,21 +210,6 @@ class Comparison:
                 self.rows.smallest_sses_of(self.rows.trees.counts(table) * self.how.copies)
             )
         return self.rows.smallest_sse(np.repeat(table, self.how.copies, axis=0))
-
-
-def known_rows(engine: Engine, schema: Schema, columns: Sequence[str]) -> list[Codes]:
-    """States of the rows that are in domain in some columns, one array for each of these.
-
-    Whether a row is left out depends on that row alone.
-    """
-    place = {name: j for j, name in enumerate(schema.names)}
-    coded = engine.coded().expose()
-    domain = schema.table(tuple(columns))
-    states = [coded[place[name]] for name in columns]
-    inside = ~domain.forbidden(states)
-    for column, size in zip(states, domain.sizes, strict=True):
-        inside &= column < size
-    return [column[inside] for column in states]
 
 
 def _table(codes: Sequence[Codes]) -> NDArray[Any]:

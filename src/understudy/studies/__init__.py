@@ -10,6 +10,9 @@ from understudy.studies.bowen_liu import BOWEN_LIU_1, BOWEN_LIU_2, BOWEN_LIU_3
 from understudy.studies.coverage import COVERAGE
 from understudy.studies.frame import run_study
 from understudy.studies.pegs import PEGS, PEGS_HOSPITAL
+from understudy.studies.pmse.failure import PMSE_FAILURE
+from understudy.studies.pmse.regression import PMSE_REGRESSION
+from understudy.studies.pmse.table2 import PMSE_TABLE2
 from understudy.studies.steps import STEPS_SIMULATION, STEPS_VOTER, STEPS_VOTER_CPS
 from understudy.studies.study import Study
 
@@ -26,6 +29,9 @@ STUDIES: dict[str, Study[Any]] = {
         STEPS_VOTER_CPS,
         PEGS,
         PEGS_HOSPITAL,
+        PMSE_FAILURE,
+        PMSE_REGRESSION,
+        PMSE_TABLE2,
     )
 }
 

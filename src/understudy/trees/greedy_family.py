@@ -69,7 +69,7 @@ class GreedyFamily:
 @compiled
 def _sses(points: Ranked, depths: Codes, complexities: Floats, prune: _Flags) -> Floats:
     """SSE of each member (kernel)."""
-    nodes, gains = _grow(points, depths.max(), complexities.min())
+    nodes, gains = _grow(points, depths.max())
     known = len(nodes)
     alone = np.empty(known)
     for k in range(known):
@@ -92,21 +92,19 @@ def _sses(points: Ranked, depths: Codes, complexities: Floats, prune: _Flags) ->
 
 
 @compiled
-def _grow(points: Ranked, depth: int, complexity: float) -> tuple[Codes, Floats]:
+def _grow(points: Ranked, depth: int) -> tuple[Codes, Floats]:
     """The tree without pruning: start, end, synthetic, depth and left child of each node (kernel).
 
-    With them goes the gain of its split. Nodes that are worth less than the complexity, with a margin
-    for rounding, stay whole: neither rule would split them.
+    With them goes the gain of its split.
     """
     total, m = points.order.shape[1], points.n_synthetic
     nodes, gains = np.zeros((2 * total + 1, 5), np.int32), np.zeros(2 * total + 1)
     spare = np.empty(total, np.int32)
     nodes[0, 1], nodes[0, 2] = total, m
-    worth = 0.999 * complexity * leaf(m, total - m)
     known, at = 1, 0
     while at < known:
         start, end, a, level, _ = nodes[at]
-        if level < depth and leaf(a, end - start - a) > worth:
+        if level < depth and 0 < a < end - start:
             gain, f, cut, on_left = best_split(points, (start, end, a), 1)
             if gain > 0:
                 middle = part(points, f, cut, (start, end), spare)
