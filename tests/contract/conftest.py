@@ -57,9 +57,8 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "pegs": [{"choice_share": 0.3}, {"keys": "job<-age & sex, income<-job", "sweeps": 2}],
     "pegs-reset": [{}, {"block": 0, "key_limit": 4, "choice_share": 0.3}],
     "pmse": [
-        {"candidates": 64},
-        {"search": "together", "trees": "depth-3", "candidates": 16, "records": 30, "draws": 2},
-        {"trees": "partitions", "candidates": 16, "refinements": 1, "parents": 2},
+        {"candidates": 8, "refinements": 1},
+        {"search": "together", "trees": "depth-3", "candidates": 8, "records": 30, "draws": 2},
     ],
     "perturbed-imputation": [{}, {"sweeps": 2, "penalty": 0.01, "most_rows": 10}],
     "mst": [{}, {"law": "laplace"}],

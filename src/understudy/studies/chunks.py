@@ -30,6 +30,7 @@ SOFTWARE = version("understudy")
 _ROOMS = (
     "schema",
     "engine",
+    "trees",
     "privacy",
     "models",
     "methods",
