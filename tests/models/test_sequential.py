@@ -1,12 +1,13 @@
 """Sequential generators: records as a function of θ and ω, priors that spread, rules that hold."""
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chisquare
+from scipy.stats import chisquare, qmc
 
 from understudy.engine.coding import Coder
 from understudy.errors import MethodError
@@ -21,7 +22,7 @@ from understudy.models.sequential import (
     normal_regressions,
     regressions,
 )
-from understudy.models.simulated import SimulatedColumn, SimulatedRecords
+from understudy.models.simulated import SimulatedColumn, SimulatedRecords, even_numbers
 from understudy.release.rows import decode
 from understudy.schema import NUMERIC, Schema
 
@@ -289,3 +290,19 @@ def test_simulated_sets_refuse_uniforms_of_another_shape_and_absent_parents():
         SimulatedColumn(generator, 0, {}, np.full((1, 2, 5), 0.5))
     with pytest.raises(ValueError, match="parents"):
         SimulatedColumn(generator, 1, {}, np.full((2, 5), 0.5))
+
+
+def test_even_numbers_fill_their_cube_better_than_random_ones():
+    """The centred discrepancy of every pair of coordinates; sets differ, and seeds do."""
+    even = even_numbers(2, 3, 256, 7)
+    assert even.shape == (2, 3, 2, 256)
+    assert (even > 0).all()
+    assert (even < 1).all()
+    random = np.random.default_rng(1).random((20, 256, 2))
+    best = min(qmc.discrepancy(one) for one in random)
+    places = even[0].reshape(6, 256).T
+    pairs = itertools.combinations(range(6), 2)
+    assert max(qmc.discrepancy(places[:, list(pair)]) for pair in pairs) < best
+    assert not np.array_equal(even[0], even[1])
+    assert not np.array_equal(even, even_numbers(2, 3, 256, 8))
+    assert np.array_equal(even, even_numbers(2, 3, 256, 7))

@@ -49,7 +49,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from understudy.errors import MethodError
@@ -67,6 +66,7 @@ from understudy.models.sequential import (
     normal_regressions,
     regressions,
 )
+from understudy.models.simulated import even_numbers
 from understudy.privacy.budget import Budget, split
 from understudy.privacy.comparing import candidates_query, walk_query
 from understudy.privacy.gate import Gate
@@ -84,9 +84,6 @@ from understudy.trees import (
 
 _BEST_SIZE = 2
 """Simulated records for each row: the ratio that tells sets apart best, once they are close."""
-
-_LEAST = 2.0**-60
-"""In place of a uniform number that is 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +138,7 @@ class Pmse(Method):
     depth: Annotated[int, Field(ge=0, le=12)] | None = None
     partitions: Annotated[int, Field(ge=1, le=10_000)] = 16
     complexity: Annotated[float, Field(ge=0, lt=1)] = 0.001
-    records: Annotated[int, Field(ge=1)] = 2_000
+    records: Annotated[int, Field(ge=1)] = 1_024
     draws: Annotated[int, Field(ge=1)] = 1
     world: Annotated[int, Field(ge=0)] = 0
     mode: Literal["strict", "paper"] = "strict"
@@ -169,9 +166,7 @@ class Pmse(Method):
         gate.require(spend)
         generator = self._generator(schema)
         records, copies = self._sizes(known_rows(gate))
-        rng = np.random.default_rng((0x706D7365, self.world))
-        shape = (self.draws, len(schema.names), 2, records)
-        worlds = np.maximum(rng.random(shape), _LEAST)
+        worlds = even_numbers(self.draws, len(schema.names), records, self.world)
         theta = self._search(copies).parameters(
             gate, generator, worlds, lambda names: self._trees(schema, names), spend
         )
@@ -239,7 +234,7 @@ class Pmse(Method):
     def _trees(self, schema: Schema, names: tuple[str, ...]) -> TreeClass:
         """The class of trees over the states of some columns."""
         if self.mode == "paper":
-            return Greedy(depth=self.depth, complexity=self.complexity)
+            return Greedy(depth=self.depth, complexity=self.complexity, rule="stop")
         columns = [schema.columns[name] for name in names]
         sizes = tuple(column.size for column in columns)
         nominal = tuple(isinstance(column, Categorical) for column in columns)

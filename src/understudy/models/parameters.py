@@ -94,7 +94,7 @@ class Prior:
         found = np.empty((n, p))
         found[:1] = self.means
         if n > 1 and p:
-            places = _sobol(n - 1, p)
+            places = even_points(n - 1, p, SCRAMBLING)
             found[1:] = self.means + self.stddevs * ndtri(places)
         return found
 
@@ -119,8 +119,17 @@ class Prior:
         return np.asarray(-0.5 * (((theta - self.means) / self.stddevs) ** 2).sum(axis=-1))
 
 
-def _sobol(n: int, p: int) -> Floats:
-    """The first n points of the scrambled sequence in (0, 1)ᵖ, shape (n, p)."""
-    sequence = qmc.Sobol(p, scramble=True, seed=SCRAMBLING)
+def even_points(n: int, p: int, seed: int) -> Floats:
+    """The first n points of a scrambled Sobol sequence in (0, 1)ᵖ.
+
+    Args:
+        n: how many, from 1 to 2³⁰.
+        p: dimensions, at most `qmc.Sobol.MAXDIM`.
+        seed: of the scrambling; public.
+
+    Returns:
+        Shape (n, p).
+    """
+    sequence = qmc.Sobol(p, scramble=True, seed=seed)
     places = sequence.random_base2((n - 1).bit_length())[:n]
     return np.asarray(places + _HALF_A_CELL)

@@ -18,10 +18,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.models.column_law import Drawn
-from understudy.models.parameters import Floats, Prior
+from understudy.models.parameters import Floats, Prior, even_points
 from understudy.models.sequential import SequentialGenerator
 
 Codes = tuple[NDArray[np.int64], ...]
+
+
+def even_numbers(sets: int, columns: int, n: int, seed: int) -> Floats:
+    """ω, laid evenly rather than drawn: the luck of one ω would be a bias that all θ share.
+
+    Each set has a scrambled Sobol sequence of its own, whose points are its records.
+
+    Args:
+        sets: how many.
+        columns: of each record, at most 10,600.
+        n: records of each set.
+        seed: public.
+
+    Returns:
+        In (0, 1), shape (sets, columns, 2, n).
+    """
+    seeds = np.random.SeedSequence(seed).generate_state(sets).tolist()
+    found = np.stack([even_points(n, 2 * columns, one).T for one in seeds])
+    return np.ascontiguousarray(found).reshape(sets, columns, 2, n)
 
 
 @dataclass(frozen=True, eq=False)
