@@ -7,6 +7,7 @@ from types import ModuleType
 import pytest
 
 from understudy.studies import frame, workers
+from understudy.studies.pmse import candidates, limits
 
 TINY = '''
 """A study of means of dice, which leaves a trace of every chunk that it simulates."""
@@ -98,3 +99,29 @@ def serial(monkeypatch) -> None:
             done(chunk)
 
     monkeypatch.setattr(frame, "simulate", simulate)
+
+
+@pytest.fixture(scope="module")
+def few_partitions():
+    """Public partitions of the studies of the pMSE mechanism: counting many takes long."""
+    caches = candidates.trees_of, candidates.counted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(candidates, "FIXED_TREES", 4)
+        for cached in caches:
+            cached.cache_clear()
+        yield
+    for cached in caches:
+        cached.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def few_candidates(few_partitions):
+    """The same, and few weighted candidates: greedy trees for many take long."""
+    caches = limits.weighted, limits._sets, limits._counts
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "CANDIDATES", 60)
+        for cached in caches:
+            cached.cache_clear()
+        yield
+    for cached in caches:
+        cached.cache_clear()
