@@ -44,6 +44,9 @@ studies: $(DEV)
 	$(BIN)/understudy study steps-simulation --out study-results/steps-simulation
 	$(BIN)/understudy study steps-voter --out study-results/steps-voter
 	$(BIN)/understudy study pegs --out study-results/pegs
+	$(BIN)/understudy study pmse-failure --out study-results/pmse-failure
+	$(BIN)/understudy study pmse-table2 --out study-results/pmse-table2
+	$(BIN)/understudy study pmse-regression --out study-results/pmse-regression
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

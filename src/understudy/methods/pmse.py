@@ -11,12 +11,13 @@
   those of one column after the other, each given the columns already simulated, at an equal share
   of the budget: some candidates cover the few parameters of a column as thousands cannot cover
   those of all columns. `refinements` are further rounds among closer candidates, each paid for like
-  the first. `walk` replaces candidates by a Metropolis walk, as published.
+  the first; they pay off at a large ε only. `walk` replaces candidates by a Metropolis walk, as
+  published.
 * **Generators.** `regressions`: multinomial logits for categories, logistic-normal numbers and
   ordinals within their bounds. `normal`: the paper's normal regressions, numeric columns only.
   Priors are proper and spread over the bounds (`models.sequential`). The paper's own, a thousand
-  times as wide as the bounds (`flat`), has so little mass near any table that candidates miss it,
-  and so does the exact target (study `pmse-table2`).
+  times as wide as the bounds (`flat`), has so little mass near any table that candidates miss it;
+  at small ε or with many sets the exact target misses it too (study `pmse-table2`).
   `network` says which columns each is drawn given, parents first; by default the schema's order and
   the `parents` columns before.
 * **Trees**: all of depth 1, 2 (default) or 3 over the states of the columns, or the best of public
