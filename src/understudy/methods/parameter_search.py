@@ -74,12 +74,24 @@ class Search:
             trees_of: the class of trees for some columns.
             spend: cost of all stages together.
         """
-        theta = generator.prior.means.copy()
-        stages = self.stages(generator)
-        shares = iter(split(spend, [1] * len(stages)) if stages else ())
-        if not self.by_column:
-            everything = tuple(SimulatedRecords(generator, world) for world in worlds)
-            return self._chosen(gate, everything, trees_of, next(shares)) if stages else theta
+        if not self.stages(generator):
+            return generator.prior.means
+        if self.by_column:
+            return self._by_column(gate, generator, worlds, trees_of, spend)
+        everything = tuple(SimulatedRecords(generator, world) for world in worlds)
+        return self._chosen(gate, everything, trees_of, spend)
+
+    def _by_column(
+        self,
+        gate: Gate,
+        generator: SequentialGenerator,
+        worlds: Floats,
+        trees_of: TreesOf,
+        spend: Fraction,
+    ) -> Floats:
+        """Each column among records of those before it, which follow from earlier choices."""
+        theta, stages = generator.prior.means.copy(), self.stages(generator)
+        shares = iter(split(spend, [1] * len(stages)))
         drawn: list[dict[str, Drawn]] = [{} for _ in worlds]
         for k, (law, part) in enumerate(zip(generator.laws, generator.parts, strict=True)):
             if k in stages:

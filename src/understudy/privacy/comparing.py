@@ -37,7 +37,7 @@ class Comparing(Door):
             MethodError: a score for another schema, or one without a bound for these neighbours.
             InsufficientBudgetError: more than is left.
         """
-        self._admit(score, names)
+        leaks = self._admit(score, names)
         if not len(score.points):
             raise MethodError("There is no candidate to choose from.")
         pick, entry = self._pay_choice(
@@ -48,6 +48,7 @@ class Comparing(Door):
             spend=spend,
             stated=score.bound,
         )
+        self._leave_in(leaks)
         winner = pick(score.evaluate(self._coded()))
         assert winner is not None, "no rule excludes a candidate"
         return self._publish(score, names, score.points[winner], entry)
@@ -67,7 +68,7 @@ class Comparing(Door):
             MethodError: as in `choose_parameters`.
             InsufficientBudgetError: more than is left.
         """
-        self._admit(score, names)
+        leaks = self._admit(score, names)
         monotone = score.monotone and self.neighbours == "add_remove"
         sensitivity = score.sensitivity(self.neighbours)
         epsilon = self._selection_epsilon(spend)
@@ -79,6 +80,7 @@ class Comparing(Door):
             noise="",
             cells=1,
         )
+        self._leave_in(leaks)
         self._suppose(CONVERGENCE)
         against = score.against(self._coded())
         rate = float(rate_of(epsilon, sensitivity, monotone=monotone))
@@ -91,12 +93,16 @@ class Comparing(Door):
         """How the walks went. CONFIDENTIAL: it depends on the rows, and is in no ledger."""
         return tuple(self._travelled)
 
-    def _admit(self, score: PropensityTrees, names: Sequence[str]) -> None:
+    def _admit(self, score: PropensityTrees, names: Sequence[str]) -> tuple[str, ...]:
+        """Check what is public; what the score leaves in."""
         if score.schema is not self.schema:
             raise MethodError("The score relies on what another schema makes public.")
         if score.points.ndim != 2 or score.points.shape[1] != len(names):
             raise MethodError("Each parameter of a candidate needs a name.")
-        for leak in score.leaks(self.neighbours):
+        return score.leaks(self.neighbours)
+
+    def _leave_in(self, leaks: Sequence[str]) -> None:
+        for leak in leaks:
             self._concede(leak)
 
     def _publish(
