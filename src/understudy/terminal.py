@@ -148,22 +148,17 @@ def planned(plan: Plan) -> None:
         f"{_sets(plan.sets, plan.sets_kind)}; neighbours: {plan.neighbours}"
     )
     _out.print(escape(f"Number of rows: {plan.rows_noise}."))
-    table = Table(title="Measured in one fit" + (f" (of {plan.fits})" if plan.fits > 1 else ""))
-    table.add_column("measured", overflow="fold")
-    for heading in ("form", "cells", "share", "noise sd", "95 % of counts within", "noise mass"):
-        table.add_column(heading, justify="right")
-    for row, times in _alike(plan.setup):
-        table.add_row(*_planned_row(row, times, " (once)"))
     rows = _alike(plan.tables)
-    for row, times in rows[:_MOST_ROWS]:
-        table.add_row(*_planned_row(row, times))
-    _out.print(table)
+    shown = [_planned_row(row, times, " (once)") for row, times in _alike(plan.setup)]
+    shown += [_planned_row(row, times) for row, times in rows[:_MOST_ROWS]]
+    _out.print(_planned_table(shown, f" (of {plan.fits})" * (plan.fits > 1)))
     if len(rows) > _MOST_ROWS:
         _out.print(f"… and {len(rows) - _MOST_ROWS} more tables (all with --json).")
-    _out.print(
-        "Noise mass: records' worth of positive noise that empty cells receive on average; "
-        "compare it with the number of rows."
-    )
+    if any(row[-1] != "–" for row in shown):
+        _out.print(
+            "Noise mass: records' worth of positive noise that empty cells receive on average; "
+            "compare it with the number of rows."
+        )
     for remark in plan.remarks:
         _out.print(escape(remark), soft_wrap=True)
     _out.print(
@@ -171,6 +166,19 @@ def planned(plan: Plan) -> None:
         f"{max(plan.seconds, 0.01):,.2f} s. "
         "No data were read and no budget was spent."
     )
+
+
+def _planned_table(rows: list[tuple[str, ...]], fits: str) -> Table:
+    """The steps of a plan; what no step has is left out."""
+    table = Table(title="Measured in one fit" + fits)
+    table.add_column("measured", overflow="fold")
+    headings = ("form", "cells", "share", "noise sd", "95 % of counts within", "noise mass")
+    kept = [k for k, _ in enumerate(headings, 1) if any(row[k] != "–" for row in rows)]
+    for k in kept:
+        table.add_column(headings[k - 1], justify="right")
+    for row in rows:
+        table.add_row(row[0], *(row[k] for k in kept))
+    return table
 
 
 _WITHOUT_MASS = (

@@ -207,8 +207,7 @@ def test_a_choice_is_paid_for_published_and_says_what_it_rests_on():
     assert gate.measured == (found,)
     (entry,) = gate.ledger
     assert (entry.spent, entry.cells) == (Fraction(1, 4), 1)
-    assert "one of 2 candidates" in entry.query
-    assert "depth 2 on a public grid of 3 × 2 cells" in entry.query
+    assert entry.query == "parameters over a × b: one of 2 by all trees of depth 2 on a public grid"
     assert entry.sensitivity == "score: s/(s + 1) of s simulated records"
     assert gate.guarantee().kind == "pure"
     with pytest.raises(InsufficientBudgetError):

@@ -71,7 +71,6 @@ from understudy.models.simulated import even_numbers
 from understudy.privacy.budget import Budget, split
 from understudy.privacy.comparing import candidates_query, walk_query
 from understudy.privacy.gate import Gate
-from understudy.privacy.propensity_trees import title_of
 from understudy.schema import NUMERIC, Categorical, Schema
 from understudy.trees import (
     Greedy,
@@ -254,10 +253,10 @@ class Pmse(Method):
         return GridDepthTwo(grid) if self.trees == "depth-2" else GridDepthThree(grid)
 
     def _query(self, schema: Schema, names: tuple[str, ...]) -> str:
-        title = title_of(self._trees(schema, names))
+        trees = self._trees(schema, names)
         if self.search == "walk":
-            return walk_query(self.steps, title)
-        return candidates_query(self.candidates, title)
+            return walk_query(self.steps, names, trees)
+        return candidates_query(self.candidates, names, trees)
 
     def _require(self, schema: Schema) -> None:
         """Refuse what cannot be done, from public facts alone."""

@@ -18,6 +18,7 @@ from understudy.privacy.metropolis import CONVERGENCE, Travelled, Walk, walk
 from understudy.privacy.propensity_trees import Floats, PropensityTrees
 from understudy.privacy.selection import rate_of
 from understudy.privacy.values import NO_NOISE, ChosenParameters, Released
+from understudy.trees import TreeClass
 
 
 class Comparing(Door):
@@ -41,7 +42,7 @@ class Comparing(Door):
         if not len(score.points):
             raise MethodError("There is no candidate to choose from.")
         pick, entry = self._pay_choice(
-            candidates_query(len(score.points), score.title),
+            candidates_query(len(score.points), score.columns, score.trees),
             sensitivity=score.sensitivity(self.neighbours),
             monotone=score.monotone and self.neighbours == "add_remove",
             cells=1,
@@ -75,7 +76,7 @@ class Comparing(Door):
         entry = self._ledger.charge(
             spend,
             CHOICE,
-            walk_query(how.steps, score.title),
+            walk_query(how.steps, score.columns, score.trees),
             sensitivity=f"score: {score.bound}{', monotone' * monotone}",
             noise="",
             cells=1,
@@ -115,11 +116,11 @@ class Comparing(Door):
         return released
 
 
-def candidates_query(n: int, title: str) -> str:
+def candidates_query(n: int, columns: Sequence[str], trees: TreeClass) -> str:
     """What is asked of a list, in the words of the ledger."""
-    return f"one of {n} candidates by {title}"
+    return f"parameters over {' × '.join(columns)}: one of {n:,} by {trees.title}"
 
 
-def walk_query(steps: int, title: str) -> str:
+def walk_query(steps: int, columns: Sequence[str], trees: TreeClass) -> str:
     """What is asked of a walk, in the words of the ledger."""
-    return f"parameters after a walk of {steps:,} steps by {title}"
+    return f"parameters over {' × '.join(columns)}: a walk of {steps:,} steps by {trees.title}"

@@ -132,11 +132,6 @@ class PropensityTrees:
         return self.simulators[0].n_records * self.copies
 
     @property
-    def title(self) -> str:
-        """The score in words, to stand behind "by"."""
-        return title_of(self.trees)
-
-    @property
     def monotone(self) -> bool:
         """Whether an added row raises the scores of all candidates, if it moves them."""
         return self.mode == "strict"
@@ -180,11 +175,6 @@ class PropensityTrees:
         """The rows as the trees want them, to be compared with any simulated set. CONFIDENTIAL."""
         rows = _table(known_rows(coded, self.schema, self.columns))
         return Comparison(self, self.trees.prepare(rows))
-
-
-def title_of(trees: TreeClass) -> str:
-    """The score in words, to stand behind "by"."""
-    return f"how well simulated records pass for rows: the least error of {trees.title}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

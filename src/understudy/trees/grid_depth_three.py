@@ -53,7 +53,7 @@ class GridDepthThree(TreeClass):
     @property
     def title(self) -> str:
         """The class in words."""
-        return f"all trees of depth 3 on {self.grid.title}"
+        return "all trees of depth 3 on a public grid"
 
     def prepare(self, original: ArrayLike) -> PreparedCodes:
         """Check and turn the codes of the original, shape (n, p).

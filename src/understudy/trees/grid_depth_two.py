@@ -50,7 +50,7 @@ class GridDepthTwo(CountedTreeClass):
     @property
     def title(self) -> str:
         """The class in words."""
-        return f"all trees of depth 2 on {self.grid.title}"
+        return "all trees of depth 2 on a public grid"
 
     @property
     def n_counts(self) -> int:

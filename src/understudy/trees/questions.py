@@ -55,11 +55,6 @@ class Grid:
         if self.nominal and len(self.nominal) != len(self.sizes):
             raise ValueError("`nominal` needs one entry for each column, or none at all")
 
-    @property
-    def title(self) -> str:
-        """The grid in words."""
-        return f"a public grid of {' × '.join(str(size) for size in self.sizes) or 1} cells"
-
     @cached_property
     def layout(self) -> Layout:
         """Where the answers stand."""
