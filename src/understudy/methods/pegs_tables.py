@@ -26,8 +26,8 @@ and sweeps is post-processing.
 * **Public**: schema with its bins and structural zeros, options, seeds, the keys once chosen.
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP; **add/remove and replace**. Choices: scores and their
   sensitivities are in `privacy.dependence`; tables: one record is in one cell of each.
-* **Costs** one count of the rows for each candidate and table; then some 60 ns for each record,
-  column and sweep, and in the lazy form 20 ns for each cell of a new row.
+* **Costs** one count of the rows for each candidate and table; then a draw for each record, column
+  and sweep, and in the lazy form for each cell of a new row (`benchmarks/pegs.py`).
 * **Choose it** where `pegs` is wanted for more than a handful of records. **Do not** expect more
   than from `marginals`, whose tables are made consistent with each other.
 
