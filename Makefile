@@ -11,7 +11,7 @@ demo: $(RUN)
 	$(BIN)/understudy demo
 
 test: $(DEV)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -72,9 +72,13 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"columns": "ordered", "order": ["job", "age", "sex", "moved", "income", "smokes"]},
     ],
 }
-ALIKE = ("mst", "aim", "pegs-reset", "pegs-diverse", "perturbed-imputation", "contingency-table")
-"""Their sets are made by the code of `marginals`, `pegs` or `laplace`."""
-DELTAS = ("0", "0.000001")
+ALIKE = (
+    *("mst", "aim", "pegs-reset", "pegs-diverse", "perturbed-imputation", "contingency-table"),
+    "multiple-imputation",
+)
+"""Their sets are made by the code of `marginals`, `pegs`, `laplace` or `perturbed-imputation`."""
+COMBINATIONS = (("0", "private"), ("0", "public"), ("0.000001", "private"))
+"""δ and rows."""
 SETS = ("free", "split", "posterior")
 ROW_LIMIT = 60
 
@@ -330,8 +334,8 @@ def _accepted(case: Case) -> bool:
 def _cases() -> list[Case]:
     """What each method accepts, of: options × δ × private and public rows × sets.
 
-    The first options of a method meet all of these, each of the others δ = 0 and one kind of sets.
-    Several sets are made with δ = 0 of private rows, and with δ > 0 of public ones.
+    The first options of a method meet δ = 0 with private and public rows, and δ > 0 with private
+    ones, and all kinds of sets; each of the others δ = 0, one kind of rows and one kind of sets.
     Methods that share how sets are made with another one (`ALIKE`) make one set.
     """
     found = []
@@ -340,11 +344,11 @@ def _cases() -> list[Case]:
         for k, options in enumerate(OPTIONS.get(name, [{}])):
             kinds = SETS if k == 0 else SETS[k % 2 : k % 2 + 1]
             several = [options | {"sets": one} for one in kinds] if chooses_sets else []
-            for delta in DELTAS if k == 0 else DELTAS[:1]:
-                for rows in ("private", "public"):
-                    found.append(Case(name, options, delta, rows))
-                    if name not in ALIKE and (delta == "0") == (rows == "private"):
-                        found += [Case(name, o, delta, rows, 3) for o in several or [options]]
+            others = "public" if k == 2 else "private"
+            for delta, rows in COMBINATIONS if k == 0 else [("0", others)]:
+                found.append(Case(name, options, delta, rows))
+                if name not in ALIKE and (delta, rows) != ("0", "public"):
+                    found += [Case(name, o, delta, rows, 3) for o in several or [options]]
     return [case for case in found if _accepted(case)]
 
 
@@ -385,13 +389,19 @@ SELECTIONS = {
         and case.rows == "private"
         and case.delta == "0"
     ],
-    "buying": list({(one.method, one.delta): one for one in reversed(PRIVATE)}.values()),
+    # How the number of rows is bought is the same for all; what follows from it is not.
+    "buying": list({one.method: one for one in reversed(PRIVATE) if one.delta == "0"}.values())
+    + [case for case in PRIVATE if case.delta != "0"][:2],
     "drawing": DRAWING,
     "resumable": [case for case in CASES if case.configured.can_resume(case.schema(10))],
     "modelling": MODELLING,
     "dense": [case for case in TABLES if case.forms == {"dense"}],
     "counting_modelling": [case for case in TABLES if case in MODELLING],
-    "whole": [case for case in WHOLE if not case.forms & {"moments", "sweeps"}],
+    "whole": [
+        case
+        for case in WHOLE
+        if not case.forms & {"moments", "sweeps"} and case.forms != {"choice"}
+    ],
     "whole_modelling": [case for case in WHOLE if case in MODELLING and case in TABLES],
 }
 

@@ -39,8 +39,7 @@ def test_records_are_drawn_from_the_measured_tables(whole, some):
     rows = some(5)
     release = whole.release(rows, whole.huge())
     synthetic = release.tables[0].rows(named=True)
-    tables = [one for one in release.measurements if one.kind != "parameters"]
-    for one in tables:
+    for one in release.measurements:
         named = [name for name in ("sex", "job", "smokes") if name in one.columns]
         real = {tuple(record[name] for name in named) for record in rows.records}
         assert {tuple(record[name] for name in named) for record in synthetic} <= real

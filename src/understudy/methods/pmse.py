@@ -123,6 +123,8 @@ class Pmse(Method):
         cost_class="slow",
     )
 
+    picked: ClassVar[bool] = True
+
     sets: Literal["free", "split"] = "free"
     model: Literal["regressions", "normal"] = "regressions"
     flat: bool = False

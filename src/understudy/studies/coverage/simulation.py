@@ -103,8 +103,12 @@ def left_out() -> dict[str, str]:
 
 
 def _answers(method: str) -> bool:
-    """Records that are drawn column by column answer nothing, unless their tables are released."""
-    return not METHODS[method].swept or method in restorable()
+    """Whether any table is kept as it was measured, or released.
+
+    Records that are drawn column by column keep none, nor do those of a chosen generator.
+    """
+    kind = METHODS[method]
+    return not (kind.swept or kind.picked) or method in restorable()
 
 
 def _layouts(method: str, options: str, epsilon: float) -> Iterator[tuple[Scenario | None, str]]:
