@@ -22,11 +22,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from understudy.models.conditioning import REDRAWS, conditioned
 from understudy.models.model import Sample
 from understudy.privacy.values import NoisyTable
 from understudy.schema import Domain, Schema
 
-REDRAWS = 100
 _CHUNK = 2**14
 """Records drawn at once, so that their states stay in the cache."""
 
@@ -100,22 +100,11 @@ class BayesianNetwork:
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw independent records."""
-        states = self._draw(n_rows, rng)
-        bad = self._forbidden(states)
-        for _ in range(self.redraws):
-            if not bad.size:
-                break
-            states[:, bad] = again = self._draw(len(bad), rng)
-            bad = bad[self._forbidden(again)]
-        if bad.size:
-            states[:, bad] = np.stack(self.domain.draw(len(bad), rng.random))
-        return Sample([*states])
 
-    def _forbidden(self, states: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Numbers of impossible records."""
-        if not self.domain.boxes:
-            return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(self.domain.forbidden([*states]))
+        def draw(n: int) -> Sample:
+            return Sample([*self._draw(n, rng)])
+
+        return conditioned(draw(n_rows), self.domain, draw, rng, redraws=self.redraws)
 
     def _draw(self, n_rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
         """States, shape (columns, records), rules over several tables left aside."""

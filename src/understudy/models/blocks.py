@@ -1,8 +1,7 @@
 """Blocks of columns, each with a Bayesian model of its own, independent of each other.
 
-A record is drawn block by block. One in an impossible combination is drawn again, which is exact
-conditioning on the structural zeros given the parameters; after some rounds whatever is left is
-drawn uniformly over the allowed cells, so that no rows and no noise can make it go on for ever.
+A record is drawn block by block. One in an impossible combination is drawn again, given the
+parameters, and in the end uniformly over the allowed cells (`conditioning`).
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.models.bayesian import BayesianModel, Drawn, Floats
+from understudy.models.conditioning import REDRAWS, conditioned
 from understudy.models.model import Sample
 from understudy.models.numbers import NumberLine
 from understudy.models.table import unravel
 from understudy.schema import NUMERIC, Schema
-
-REDRAWS = 100
 
 
 @dataclass(frozen=True)
@@ -61,14 +59,13 @@ class BlocksModel:
         """Draw parameters, then records."""
         theta = [block.model.posterior(block.statistics, rng) for block in self.blocks]
         sample = self._draw(theta, n_rows, rng)
-        for _ in range(self.redraws):
-            bad = np.flatnonzero(self.schema.domain.forbidden(sample.states))
-            if not bad.size:
-                return sample
-            _replace(sample, bad, self._draw(theta, len(bad), rng))
-        bad = np.flatnonzero(self.schema.domain.forbidden(sample.states))
-        _replace(sample, bad, self._anything(len(bad), rng))
-        return sample
+        return conditioned(
+            sample,
+            self.schema.domain,
+            lambda n: self._draw(theta, n, rng),
+            rng,
+            redraws=self.redraws,
+        )
 
     def _draw(self, theta: Sequence[Any], n_rows: int, rng: np.random.Generator) -> Sample:
         states: dict[str, NDArray[np.integer[Any]]] = {}
@@ -94,12 +91,6 @@ class BlocksModel:
             axes[name] = np.where(fixed < 0, line.states(values[name]), fixed)
         states.update(axes)
 
-    def _anything(self, n_rows: int, rng: np.random.Generator) -> Sample:
-        """Records uniform over the allowed cells; their numbers are drawn within the bin."""
-        numbers = [name for block in self.blocks for name in block.numbers]
-        states = self.schema.domain.draw(n_rows, rng.random)
-        return Sample([*states], {name: np.full(n_rows, np.nan) for name in numbers})
-
     @cached_property
     def _lines(self) -> dict[str, tuple[NumberLine, NDArray[np.int64]]]:
         """For each drawn column: its number line, and states of the block's table → own states.
@@ -122,11 +113,3 @@ def single_bin(schema: Schema, name: str) -> int:
     column = schema.with_bins({name: 1}).columns[name]
     assert isinstance(column, NUMERIC)
     return next(k for k, one in enumerate(column.intervals) if not one.spike)
-
-
-def _replace(sample: Sample, rows: NDArray[np.int64], other: Sample) -> None:
-    for mine, theirs in zip(sample.states, other.states, strict=True):
-        mine[rows] = theirs
-    for name, numbers in other.values.items():
-        # A sample is written to only while it is being drawn.
-        sample.values[name][rows] = numbers

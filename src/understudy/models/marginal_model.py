@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.models.conditioning import conditioned
 from understudy.models.expansion import Expansion
 from understudy.models.max_entropy import MaxEntropy
 from understudy.models.model import Sample
 from understudy.models.within_bins import WithinBins
 from understudy.schema import Domain
-
-REDRAWS = 100
 
 
 @dataclass(frozen=True)
@@ -42,21 +41,14 @@ class MarginalModel:
         what is left after some rounds is drawn uniformly over the allowed cells.
         """
         states = self._draw(n_rows, rng)
-        bad = self._forbidden(states)
-        for _ in range(REDRAWS):
-            if not bad.size:
-                break
-            states[:, bad] = again = self._draw(len(bad), rng, systematic=False)
-            bad = bad[self._forbidden(again)]
-        if bad.size:
-            states[:, bad] = np.stack(self.domain.draw(len(bad), rng.random))
+        conditioned(
+            Sample([*states]),
+            self.domain,
+            lambda n: Sample([*self._draw(n, rng, systematic=False)]),
+            rng,
+        )
         values = {name: within.draw(states[j], rng) for name, (j, within) in self.numbers.items()}
         return Sample([*states], values)
-
-    def _forbidden(self, states: NDArray[np.int32]) -> NDArray[np.int64]:
-        if not self.domain.boxes:
-            return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(self.domain.forbidden([*states]))
 
     def _draw(
         self, n_rows: int, rng: np.random.Generator, *, systematic: bool = True

@@ -1,9 +1,8 @@
 """Generators that draw one column after the other, each given columns drawn before it.
 
 G(θ, ω) is a record-wise function: records in impossible combinations may come out, for the laws of
-columns know no rules. `GeneratedModel.sample` draws such records again, which is exact conditioning
-on the structural zeros; after some rounds whatever is left is drawn uniformly over the allowed
-cells, so that no parameters can make it go on for ever.
+columns know no rules. `GeneratedModel.sample` draws such records again, and in the end uniformly
+over the allowed cells (`conditioning`).
 
 Source: Snoke & Slavković (2018), "pMSE mechanism: differentially private synthetic data with
 maximal distributional similarity", for sequential normal regressions; Raghunathan, Lepkowski, Van
@@ -19,11 +18,11 @@ from itertools import accumulate, pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.errors import MethodError
 from understudy.models.bayesian_network import Edge, require_network
 from understudy.models.column_law import ColumnLaw, Drawn
+from understudy.models.conditioning import REDRAWS, conditioned, put
 from understudy.models.features import Features
 from understudy.models.logistic_normal import LOGISTIC_NORMAL, LogisticNormal, LogisticNormalWidths
 from understudy.models.model import Sample
@@ -32,7 +31,6 @@ from understudy.models.normal_regression import NORMAL, NormalRegression, Normal
 from understudy.models.parameters import Floats, Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
 
-REDRAWS = 100
 _CHUNK = 2**16
 """Records drawn at once, to bound memory."""
 
@@ -107,15 +105,7 @@ class GeneratedModel:
         """Draw independent records."""
         domain = self.generator.schema.domain
         sample = self._draw(n_rows, rng)
-        for _ in range(self.redraws):
-            bad = np.flatnonzero(domain.forbidden(sample.states))
-            if not bad.size:
-                return sample
-            _put(sample, bad, self._draw(len(bad), rng))
-        bad = np.flatnonzero(domain.forbidden(sample.states))
-        absent = {name: np.full(len(bad), np.nan) for name in sample.values}
-        _put(sample, bad, Sample([*domain.draw(len(bad), rng.random)], absent))
-        return sample
+        return conditioned(sample, domain, lambda n: self._draw(n, rng), rng, redraws=self.redraws)
 
     def _draw(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Records, rules left aside."""
@@ -130,7 +120,7 @@ class GeneratedModel:
             uniforms = rng.random((len(schema.names), 2, len(rows)))
             drawn = self.generator.records(self.theta, uniforms)
             numbers = {name: _numbers(drawn[name]) for name in numeric}
-            _put(sample, rows, Sample([drawn[name].states for name in schema.names], numbers))
+            put(sample, rows, Sample([drawn[name].states for name in schema.names], numbers))
         return sample
 
 
@@ -204,11 +194,3 @@ def _is_short(column: Column) -> bool:
 def _numbers(drawn: Drawn) -> Floats:
     assert drawn.numbers is not None
     return drawn.numbers
-
-
-def _put(sample: Sample, rows: NDArray[np.int64], other: Sample) -> None:
-    """Write records over others; a sample is written to only while it is being drawn."""
-    for mine, theirs in zip(sample.states, other.states, strict=True):
-        mine[rows] = theirs
-    for name, numbers in other.values.items():
-        sample.values[name][rows] = numbers
