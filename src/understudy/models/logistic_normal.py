@@ -26,12 +26,13 @@ from math import log
 
 import numpy as np
 from numba import njit
+from scipy.special import expit
 
 from understudy.models.column_law import Drawn
 from understudy.models.features import Features, Integers, Parents, indicated, predicted
 from understudy.models.multinomial_logit import LogitWidths, outcomes_of
 from understudy.models.normal_regression import NormalWidths, linear_and_stddev
-from understudy.models.number_kernels import Line, line_of, normal_quantiles, settled, shares
+from understudy.models.number_kernels import Line, line_of, normal_quantiles, settled
 from understudy.models.parameters import Floats, Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column
 
@@ -100,7 +101,7 @@ class LogisticNormal:
         parents = self.features.gathered(drawn, uniforms.shape[1])
         kinds, own = np.split(theta, [len(self._special) * (1 + len(self.features.names))])
         linear, stddev = linear_and_stddev(self.features, own)
-        p = shares(predicted(linear, parents) + stddev * normal_quantiles(uniforms[1]))
+        p = expit(predicted(linear, parents) + stddev * normal_quantiles(uniforms[1]))
         if isinstance(self.declared, NUMERIC):
             low, high = self.declared.bounds
             found = Drawn(*settled(self._line, low * (1.0 - p) + high * p))
