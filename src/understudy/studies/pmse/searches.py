@@ -13,16 +13,19 @@ but for its rounding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from understudy.privacy.selection import rate_of
+from understudy.studies.pmse import lines
 from understudy.studies.pmse.candidates import (
+    DEPTH_1,
     DEPTH_2,
     FIRST_COLUMN,
     GENERATOR,
+    PARTITIONS,
     PRIOR,
     Integers,
     cells,
@@ -32,6 +35,7 @@ from understudy.studies.pmse.candidates import (
     trees_of,
 )
 from understudy.studies.pmse.population import N_ROWS, Floats
+from understudy.studies.streams import Streams
 
 ROUNDS = 3
 SHRINK = 0.4
@@ -40,6 +44,9 @@ FINER = 256
 """Candidates of each further round."""
 CONDITIONAL = 512
 """Candidates for x₂ given x₁."""
+
+ONE_GRID = {lines.GRID_1: DEPTH_1, lines.GRID_2: DEPTH_2, lines.GRID_FIXED: PARTITIONS}
+"""Methods on one grid, and their trees."""
 
 _FIRST = GENERATOR.parts[0]
 
@@ -60,6 +67,23 @@ def scores(tables: Floats, name: str) -> Floats:
     trees = trees_of(name)
     original = trees.counts(cells(tables))
     return np.stack([trees.smallest_sses_of(one, counted(name)) for one in original])
+
+
+def proven(
+    tables: Floats, epsilons: Sequence[float], streams: Streams
+) -> Iterator[tuple[str, Floats, np.random.Generator]]:
+    """The strict searches that are cheap: method, θ of shape (R, budgets, 5), and its generator.
+
+    Args:
+        tables: confidential records, shape (R, n, 2).
+        epsilons: budgets.
+        streams: of the chunk; what follows a search goes on with its generator.
+    """
+    for method, trees in ONE_GRID.items():
+        rng = streams.generator(method)
+        yield method, on_one_grid(scores(tables, trees), epsilons, rng), rng
+    rng = streams.generator(lines.COLUMNS)
+    yield lines.COLUMNS, by_column(tables, epsilons, rng), rng
 
 
 def on_one_grid(q: Floats, epsilons: Sequence[float], rng: np.random.Generator) -> Floats:

@@ -20,7 +20,7 @@ from understudy.privacy.normal_equations import NormalEquations, on_lattice
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.regression import Mechanism, plan, sanitise
 from understudy.studies.pmse import comparators, limits, lines, searches
-from understudy.studies.pmse.candidates import DEPTH_1, DEPTH_2, PARTITIONS, TRUTH, generated
+from understudy.studies.pmse.candidates import DEPTH_2, TRUTH, generated
 from understudy.studies.pmse.population import N_ROWS, Floats, Regressions, fitted, records
 from understudy.studies.pmse.results import kept
 from understudy.studies.streams import Streams
@@ -110,17 +110,8 @@ def _counted(sample: Sample) -> Iterator[Row]:
     tables, streams = sample.tables, sample.streams
     exact = comparators.without_privacy(tables, lines.SETS, streams.generator(lines.NON_PRIVATE))
     yield from sample.errors(lines.NON_PRIVATE, None, estimated(exact))
-    for method, trees in (
-        (lines.GRID_1, DEPTH_1),
-        (lines.GRID_2, DEPTH_2),
-        (lines.GRID_FIXED, PARTITIONS),
-    ):
-        rng = streams.generator(method)
-        theta = searches.on_one_grid(searches.scores(tables, trees), lines.EPSILONS, rng)
+    for method, theta, rng in searches.proven(tables, lines.EPSILONS, streams):
         yield from _free_sets(sample, method, theta, rng)
-    rng = streams.generator(lines.COLUMNS)
-    theta = searches.by_column(tables, lines.EPSILONS, rng)
-    yield from _free_sets(sample, lines.COLUMNS, theta, rng)
 
 
 def _rounds(sample: Sample) -> Iterator[Row]:

@@ -18,7 +18,7 @@ import numpy as np
 from understudy.methods.base import CostClass
 from understudy.privacy.randomness import Randomness
 from understudy.studies.pmse import candidates, comparators, limits, lines, searches, walks
-from understudy.studies.pmse.candidates import DEPTH_1, DEPTH_2, PARTITIONS, TRUTH, generated
+from understudy.studies.pmse.candidates import DEPTH_2, TRUTH, generated
 from understudy.studies.pmse.population import N_ROWS, Floats, Regressions, records
 from understudy.studies.pmse.results import kept
 from understudy.studies.streams import Streams
@@ -113,17 +113,8 @@ def _counted(sample: Sample, _scenario: Scenario, compare: Compare) -> Iterator[
     tables, streams = sample.tables, sample.streams
     exact = comparators.without_privacy(tables, 1, streams.generator(lines.NON_PRIVATE))
     yield from compare(lines.NON_PRIVATE, None, exact[:, 0])
-    for method, trees in (
-        (lines.GRID_1, DEPTH_1),
-        (lines.GRID_2, DEPTH_2),
-        (lines.GRID_FIXED, PARTITIONS),
-    ):
-        rng = streams.generator(method)
-        q = searches.scores(tables, trees)
-        yield from _strict(method, searches.on_one_grid(q, lines.EPSILONS, rng), rng, compare)
-    rng = streams.generator(lines.COLUMNS)
-    theta = searches.by_column(tables, lines.EPSILONS, rng)
-    yield from _strict(lines.COLUMNS, theta, rng, compare)
+    for method, theta, rng in searches.proven(tables, lines.EPSILONS, streams):
+        yield from _strict(method, theta, rng, compare)
     for epsilon in lines.EPSILONS:
         for method, sets in _others(sample, epsilon):
             yield from compare(method, epsilon, sets)
