@@ -87,9 +87,11 @@ class Threshold:
 def gate_and_score(rows, more):
     schema = Schema.loads(SCHEMA.format(rows=rows, more=more))
     engine = Table(pl.DataFrame({"a": [2] * 6}), schema)
-    gate = Gate(engine, Budget.of(40), SecureRandomness())
+    told = []
+    gate = Gate(engine, Budget.of(40), SecureRandomness(), confide=told.append)
     trees = GridDepthTwo(Grid((4,)))
-    return gate, PropensityTrees(schema, (Threshold(),), np.zeros((1, 1)), trees)
+    score = PropensityTrees(schema, (Threshold(),), np.zeros((1, 1)), trees)
+    return gate, score, told
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def gate_and_score(rows, more):
     ids=["replace", "add_remove"],
 )
 def test_the_gate_walks_pays_and_says_that_nobody_knows_how_near_it_came(rows, more, rate):
-    gate, score = gate_and_score(rows, more)
+    gate, score, told = gate_and_score(rows, more)
     prior = Prior(("level",), np.array([1.5]), np.array([2.0]))
     how = Walk(prior, prior.means, np.array([1.0]), 300)
     found = gate.walk_parameters(score, prior.names, how, spend=Fraction(40))
@@ -111,7 +113,7 @@ def test_the_gate_walks_pays_and_says_that_nobody_knows_how_near_it_came(rows, m
     assert (promise.kind, promise.is_nominal) == ("conditional", False)
     assert promise.conditions == (CONVERGENCE,)
     assert "Conditional differential privacy with ε = 40" in promise.statement
-    (kept,) = gate.travelled
+    (kept,) = told
     assert isinstance(kept, Internal)
     # The best score is all six records indistinguishable, q = 3; the worst is 0.
     best = kept.value.path.max()

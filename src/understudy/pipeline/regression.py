@@ -29,9 +29,9 @@ def regress(
 ) -> PrivateRegression:
     """Coefficients of a linear regression of numeric columns, under pure differential privacy.
 
-    For one regression that is known beforehand this beats any synthetic table; each further one
-    costs its own ε. Records that lack a number in one of the columns do not count; values beyond
-    the bounds are clipped to them. There are no standard errors: neither mechanism has any
+    All of ε goes into the coefficients of one regression that is known beforehand; each further
+    one costs its own ε. Records that lack a number in one of the columns do not count; values
+    beyond the bounds are clipped to them. There are no standard errors: neither mechanism has any
     (`understudy.inference.private_regression`).
 
     Args:

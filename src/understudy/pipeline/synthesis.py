@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +26,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Internal
 from understudy.privacy.journal import open_journal
 from understudy.privacy.journal import remove as remove_checkpoint
-from understudy.privacy.metropolis import Travelled
+from understudy.privacy.metropolis import Confide, Travelled
 from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.recorded_gate import gate_of
 from understudy.privacy.values import Released
@@ -60,7 +60,7 @@ def synthesize(
     checkpoint: str | Path | None = None,
     keep_checkpoint: bool = False,
     progress: Progress | None = None,
-    confide: Callable[[Internal[Travelled]], None] | None = None,
+    confide: Confide | None = None,
 ) -> Release:
     """Turn a confidential table into a release.
 
@@ -137,6 +137,7 @@ def synthesize(
         open_journal(place, identity, _entropy(seed, insecure_noise_seed)) as (journal, entropy),
         ending_rounds(request.method, tell) as stop,
     ):
+        travelled: list[Internal[Travelled]] = []
         gate = gate_of(
             rows,
             request.budget,
@@ -144,6 +145,7 @@ def synthesize(
             journal,
             allow_nonprivate=allow_nonprivate,
             stop=stop,
+            confide=travelled.append,
         )
         rng = np.random.default_rng(entropy)
         n_rows = gate.count_rows(spend=request.rows_spend)
@@ -155,8 +157,8 @@ def synthesize(
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
         if confide:
-            for travelled in gate.travelled:
-                confide(travelled)
+            for one in travelled:
+                confide(one)
         release = Release(
             tables=tuple(tables),
             schema=binned.schema.released(),

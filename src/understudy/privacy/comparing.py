@@ -14,7 +14,7 @@ import numpy as np
 from understudy.errors import MethodError
 from understudy.privacy.door import CHOICE, Door
 from understudy.privacy.internal import Internal
-from understudy.privacy.metropolis import CONVERGENCE, Travelled, Walk, walk
+from understudy.privacy.metropolis import CONVERGENCE, Walk, walk
 from understudy.privacy.propensity_trees import Floats, PropensityTrees
 from understudy.privacy.selection import rate_of
 from understudy.privacy.values import NO_NOISE, ChosenParameters, Released
@@ -86,13 +86,8 @@ class Comparing(Door):
         against = score.against(self._coded())
         rate = float(rate_of(epsilon, sensitivity, monotone=monotone))
         found = walk(how, lambda theta: rate * against.score(theta), self._secret_randomness)
-        self._travelled.append(Internal(found))
+        self._confide(Internal(found))
         return self._publish(score, names, found.end, entry)
-
-    @property
-    def travelled(self) -> tuple[Internal[Travelled], ...]:
-        """How the walks went. CONFIDENTIAL: it depends on the rows, and is in no ledger."""
-        return tuple(self._travelled)
 
     def _admit(self, score: PropensityTrees, names: Sequence[str]) -> tuple[str, ...]:
         """Check what is public; what the score leaves in."""

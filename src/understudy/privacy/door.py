@@ -16,11 +16,10 @@ from understudy.errors import MethodError, NotPrivateError
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.guarantee import Guarantee, Kind, drafted_leaks, public_inputs
-from understudy.privacy.internal import Internal
 from understudy.privacy.laws import NoiseLaw
 from understudy.privacy.leaves import Leaves
 from understudy.privacy.ledger import Entry, Ledger
-from understudy.privacy.metropolis import Travelled
+from understudy.privacy.metropolis import Confide
 from understudy.privacy.noise import Law, Mode, count_sensitivity, words
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.selection import select, selection_epsilon
@@ -51,6 +50,8 @@ class Door:
         randomness: source of the noise; one that is not secure makes the release not private.
         allow_nonprivate: permit exact statistics to leave, which makes the release not private.
         stop: says whether whoever waits has asked for an end; it must not depend on the rows.
+        confide: told how each walk by Markov chain went, which depends on the rows: for the steward
+            alone. Who holds a gate cannot ask for it.
     """
 
     def __init__(
@@ -61,17 +62,18 @@ class Door:
         *,
         allow_nonprivate: bool = False,
         stop: Callable[[], bool] = lambda: False,
+        confide: Confide = lambda _travelled: None,
     ) -> None:
         self._secret_engine = engine
         self._secret_randomness = randomness
         self._allow_nonprivate = allow_nonprivate
         self._ledger = Ledger(budget)
         self._stop = stop
+        self._confide = confide
         self._stops: list[bool] = []
         self._measured: list[Measured] = []
         self._conditions: list[str] = []
         self._unproved: list[str] = []
-        self._travelled: list[Internal[Travelled]] = []
         self._leaks: list[str] = []
         self._rows: list[Released[int]] = []
         self._bins: Bins = {}

@@ -41,6 +41,7 @@ class Gate(
         budget: all that may be spent.
         randomness: source of the noise; one that is not secure makes the release not private.
         allow_nonprivate: permit `reveal`, which makes the release not private.
+        confide: told what the steward alone may know.
     """
 
 

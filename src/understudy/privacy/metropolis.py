@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.errors import MethodError
+from understudy.privacy.internal import Internal
 from understudy.privacy.randomness import Randomness
 
 Floats = NDArray[np.float64]
@@ -84,6 +85,10 @@ class Travelled:
     end: Floats
     accepted: float
     path: Floats
+
+
+Confide = Callable[[Internal[Travelled]], None]
+"""Takes what the steward alone may know."""
 
 
 def walk(how: Walk, log_weight: Callable[[Floats], float], source: Randomness) -> Travelled:

@@ -35,6 +35,7 @@ from understudy.privacy.budget import Budget
 from understudy.privacy.calibration import LawName
 from understudy.privacy.gate import Gate
 from understudy.privacy.journal import Journal
+from understudy.privacy.metropolis import Confide
 from understudy.privacy.noise import Bounds, Mode
 from understudy.privacy.plain import unpack
 from understudy.privacy.randomness import Randomness
@@ -193,10 +194,21 @@ def gate_of(
     *,
     allow_nonprivate: bool = False,
     stop: Callable[[], bool] = lambda: False,
+    confide: Confide = lambda _travelled: None,
 ) -> Gate:
-    """A gate, with a journal if there is one; arguments as in `RecordedGate`."""
+    """A gate, with a journal if there is one, which then makes no walks.
+
+    Arguments are those of `RecordedGate`, and of `Gate`.
+    """
     if journal is None:
-        return Gate(engine, budget, randomness, allow_nonprivate=allow_nonprivate, stop=stop)
+        return Gate(
+            engine,
+            budget,
+            randomness,
+            allow_nonprivate=allow_nonprivate,
+            stop=stop,
+            confide=confide,
+        )
     return RecordedGate(
         engine, budget, randomness, journal, allow_nonprivate=allow_nonprivate, stop=stop
     )
