@@ -51,7 +51,7 @@ from understudy.privacy.budget import Neighbours
 from understudy.privacy.known_rows import Codes, known_rows
 from understudy.privacy.noise import Mode
 from understudy.schema import Schema
-from understudy.trees import Prepared, PreparedCounts, TreeClass
+from understudy.trees import Prepared, PreparedCounts, TreeClass, sensitivity
 
 Floats = NDArray[np.float64]
 
@@ -140,7 +140,7 @@ class PropensityTrees:
         """Largest change of any candidate's score between neighbouring tables."""
         if self.mode == "paper":
             return Fraction(2)
-        return Fraction(self.n_simulated, self.n_simulated + 1)
+        return sensitivity(self.n_simulated)
 
     @property
     def bound(self) -> str:

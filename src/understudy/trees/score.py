@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TypeVar
 
 from understudy.trees.leaf import Floats
@@ -40,11 +41,11 @@ def pmse(sse: _Number, n_original: int, n_synthetic: int) -> _Number:
     return (n_original / total) * (n_synthetic / total) - sse / total
 
 
-def sensitivity(n_synthetic: int) -> float:
+def sensitivity(n_synthetic: int) -> Fraction:
     """ñ/(ñ + 1): by how much the smallest SSE of a fixed class moves with one original record.
 
     It holds when one record is replaced, and when one is added or removed, where the smallest SSE
     can only rise with an added one; both bounds are attained. In units of pMSE with ñ = n, for a
     replaced record: 1/(2(n + 1)).
     """
-    return n_synthetic / (n_synthetic + 1)
+    return Fraction(n_synthetic, n_synthetic + 1)

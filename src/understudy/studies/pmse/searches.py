@@ -36,6 +36,7 @@ from understudy.studies.pmse.candidates import (
 )
 from understudy.studies.pmse.population import N_ROWS, Floats
 from understudy.studies.streams import Streams
+from understudy.trees import sensitivity
 
 ROUNDS = 3
 SHRINK = 0.4
@@ -54,7 +55,7 @@ _FIRST = GENERATOR.parts[0]
 def rate(epsilon: float, shares: int = 1) -> float:
     """The exponent per unit of q, for a share of ε and classes of trees that are fixed."""
     share = Fraction(epsilon) / shares
-    return float(rate_of(share, Fraction(N_ROWS, N_ROWS + 1), monotone=False))
+    return float(rate_of(share, sensitivity(N_ROWS), monotone=False))
 
 
 def chosen(weights: Floats, rng: np.random.Generator) -> Integers:
