@@ -12,7 +12,6 @@ from scipy.stats import chisquare, qmc
 from understudy.engine.coding import Coder
 from understudy.errors import MethodError
 from understudy.models import sequential
-from understudy.models.features import indicated
 from understudy.models.logistic_normal import LogisticNormal
 from understudy.models.multinomial_logit import MultinomialLogit
 from understudy.models.normal_regression import NormalRegression
@@ -25,6 +24,7 @@ from understudy.models.sequential import (
 from understudy.models.simulated import SimulatedColumn, SimulatedRecords, even_numbers
 from understudy.release.rows import decode
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.features import indicated
 
 # A correct model fails one chi-square test with probability 1e-6; seeds are fixed.
 LEVEL = 1e-6

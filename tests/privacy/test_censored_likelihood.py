@@ -12,10 +12,10 @@ from scipy import stats
 
 from understudy.errors import MethodError
 from understudy.privacy import censored_likelihood
-from understudy.privacy.censored_likelihood import STEPS, CensoredLikelihood, Censoring
+from understudy.privacy.posterior.censored_likelihood import STEPS, CensoredLikelihood, Censoring
+from understudy.privacy.posterior.record_models import NormalRegression, Tabulated
+from understudy.privacy.posterior.record_weights import lipschitz_bounds, vector_weights
 from understudy.privacy.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.record_models import NormalRegression, Tabulated
-from understudy.privacy.record_weights import lipschitz_bounds, vector_weights
 from understudy.privacy.selection import lattice_gaps, select, selection_rate
 
 FORMS = ("interval", "own-peak", "own-weight", "own-range")

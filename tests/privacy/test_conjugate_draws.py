@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from understudy.privacy.conjugate_draws import (
+from understudy.privacy.posterior.conjugate_draws import (
     gammas,
     gammas_below,
     log_gammas,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.errors import MethodError
-from understudy.privacy.isolation_risk import count_weights, isolation_risks
+from understudy.privacy.posterior.isolation_risk import count_weights, isolation_risks
 
 
 def slow_risks(values, patterns, radius):

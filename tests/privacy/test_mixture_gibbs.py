@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 from scipy.special import betaincinv, logsumexp
 
-from understudy.privacy.mixture_gibbs import MixtureGibbs, mixture_draws
-from understudy.privacy.mixture_likelihood import log_likelihoods
-from understudy.privacy.mixture_prior import MixturePrior, Mixtures
+from understudy.privacy.posterior.mixture_gibbs import MixtureGibbs, mixture_draws
+from understudy.privacy.posterior.mixture_likelihood import log_likelihoods
+from understudy.privacy.posterior.mixture_prior import MixturePrior, Mixtures
 from understudy.privacy.randomness import SeededRandomness
 
 LEVEL = 1e-5

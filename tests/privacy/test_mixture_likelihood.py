@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from understudy.privacy.mixture_likelihood import log_contributions, log_likelihoods
-from understudy.privacy.mixture_prior import MixturePrior, Mixtures
+from understudy.privacy.posterior.mixture_likelihood import log_contributions, log_likelihoods
+from understudy.privacy.posterior.mixture_prior import MixturePrior, Mixtures
 from understudy.privacy.randomness import SeededRandomness
 
 S, K, P, ROWS = 7, 4, 3, 11

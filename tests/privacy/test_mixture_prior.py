@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from understudy.errors import MethodError
-from understudy.privacy.mixture_prior import MixturePrior
+from understudy.privacy.posterior.mixture_prior import MixturePrior
 from understudy.privacy.randomness import SeededRandomness
 
 N = 20_000

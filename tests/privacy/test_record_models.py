@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from understudy.errors import MethodError
-from understudy.privacy.record_models import NormalRegression, Tabulated, normal_ceiling
+from understudy.privacy.posterior.record_models import NormalRegression, Tabulated, normal_ceiling
 
 
 def test_the_ceiling_is_the_supremum_of_the_density_and_of_mixtures():

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from understudy.errors import MethodError
-from understudy.privacy.record_weights import (
+from understudy.privacy.posterior.record_weights import (
     lipschitz_bounds,
     nominal_epsilon,
     reweighted,

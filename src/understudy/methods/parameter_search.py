@@ -16,7 +16,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.column_law import Drawn
 from understudy.models.parameters import Prior
 from understudy.models.sequential import SequentialGenerator
 from understudy.models.simulated import SimulatedColumn, SimulatedRecords
@@ -25,6 +24,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.metropolis import Walk
 from understudy.privacy.noise import Mode
 from understudy.privacy.propensity_trees import PropensityTrees
+from understudy.schema.drawn import Drawn
 from understudy.trees import TreeClass
 
 Floats = NDArray[np.float64]

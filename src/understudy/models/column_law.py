@@ -8,28 +8,10 @@ random: the same θ and ω give the same records, so that what is computed from 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from understudy.models.parameters import Floats, Prior
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """Records of one column.
-
-    Attributes:
-        states: in the schema's bins, shape (n,).
-        numbers: of a numeric column: the place on the number line where the state is a bin, rounded
-            to what the column holds and within its bounds, and NaN elsewhere; shape (n,). None for
-            other columns.
-    """
-
-    states: NDArray[np.int64]
-    numbers: Floats | None = None
+from understudy.schema.drawn import Drawn
 
 
 class ColumnLaw(Protocol):

@@ -28,13 +28,13 @@ import numpy as np
 from numba import njit
 from scipy.special import expit
 
-from understudy.models.column_law import Drawn
-from understudy.models.features import Features, Integers, Parents, indicated, predicted
 from understudy.models.multinomial_logit import LogitWidths, outcomes_of
 from understudy.models.normal_regression import NormalWidths, linear_and_stddev
 from understudy.models.number_kernels import Line, line_of, normal_quantiles, settled
 from understudy.models.parameters import Floats, Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column
+from understudy.schema.drawn import Drawn
+from understudy.schema.features import Features, Integers, Parents, indicated, predicted
 
 _PLACE = NormalWidths(intercept=1.5, slope=1.0, log_sd_mean=-0.3, log_sd=0.6)
 _KIND = LogitWidths(intercept=1.5, slope=1.0)

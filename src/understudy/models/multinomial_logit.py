@@ -22,10 +22,10 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from understudy.models.column_law import Drawn
-from understudy.models.features import Features, Integers, Linear, Parents, predictors
 from understudy.models.parameters import Floats, Prior
 from understudy.schema import Column
+from understudy.schema.drawn import Drawn
+from understudy.schema.features import Features, Integers, Linear, Parents, predictors
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,12 +28,12 @@ from math import log
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.models.column_law import Drawn
-from understudy.models.features import Features, Linear, predicted
 from understudy.models.multinomial_logit import shared
 from understudy.models.number_kernels import Line, line_of, normal_quantiles, settled
 from understudy.models.parameters import Floats, Prior
 from understudy.schema import NUMERIC, Column
+from understudy.schema.drawn import Drawn
+from understudy.schema.features import Features, Linear, predicted
 
 LARGEST_LOG = 600.0
 """Beyond it, σ would be no number."""

@@ -21,15 +21,16 @@ import numpy as np
 
 from understudy.errors import MethodError
 from understudy.models.bayesian_network import Edge, require_network
-from understudy.models.column_law import ColumnLaw, Drawn
+from understudy.models.column_law import ColumnLaw
 from understudy.models.conditioning import REDRAWS, conditioned, put
-from understudy.models.features import Features
 from understudy.models.logistic_normal import LOGISTIC_NORMAL, LogisticNormal, LogisticNormalWidths
 from understudy.models.model import Sample
 from understudy.models.multinomial_logit import LOGIT, LogitWidths, MultinomialLogit
 from understudy.models.normal_regression import NORMAL, NormalRegression, NormalWidths
 from understudy.models.parameters import Floats, Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
+from understudy.schema.drawn import Drawn
+from understudy.schema.features import Features
 
 _CHUNK = 2**16
 """Records drawn at once, to bound memory."""

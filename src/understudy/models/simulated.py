@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.column_law import Drawn
 from understudy.models.parameters import Floats, Prior, even_points
 from understudy.models.sequential import SequentialGenerator
+from understudy.schema.drawn import Drawn
 
 Codes = tuple[NDArray[np.int64], ...]
 

@@ -1,6 +1,6 @@
 """A Gibbs sampler for the mixture of regressions under record weights. CONFIDENTIAL throughout.
 
-**Target.** With weights α_i in [0, 1] and the prior p(θ) of `understudy.privacy.mixture_prior`,
+**Target.** With weights α_i in [0, 1] and the prior p(θ) of `mixture_prior`,
 
     p(θ) · ∏_i Σ_k (π_k · N(y_i | x_i'β_k, σ_k²))^α_i.                                           (1)
 
@@ -61,10 +61,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from understudy.privacy.conjugate_draws import Floats, gammas_below, normals
-from understudy.privacy.mixture_kernels import cluster_residuals, cluster_sums, drawn_labels
-from understudy.privacy.mixture_likelihood import densities
-from understudy.privacy.mixture_prior import MixturePrior, Mixtures, MixtureState
+from understudy.privacy.posterior.conjugate_draws import Floats, gammas_below, normals
+from understudy.privacy.posterior.mixture_kernels import (
+    cluster_residuals,
+    cluster_sums,
+    drawn_labels,
+)
+from understudy.privacy.posterior.mixture_likelihood import densities
+from understudy.privacy.posterior.mixture_prior import MixturePrior, Mixtures, MixtureState
 from understudy.privacy.randomness import Randomness
 
 __all__ = ["MixtureGibbs", "mixture_draws"]

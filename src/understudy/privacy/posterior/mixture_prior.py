@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, stdtr, stdtrit
 
 from understudy.errors import MethodError
-from understudy.privacy.conjugate_draws import gammas, log_gammas, normals, wisharts
+from understudy.privacy.posterior.conjugate_draws import gammas, log_gammas, normals, wisharts
 from understudy.privacy.randomness import Randomness
 
 Floats = NDArray[np.float64]

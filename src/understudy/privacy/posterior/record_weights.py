@@ -28,7 +28,7 @@ densities of the same θ that differ by a factor e³⁴⁹ where the two tables 
 does 2Δ cover a replaced record by the paper's own argument, which is for one added or removed:
 replacing is both, and 4Δ. The figures are made from the rows and unprotected; they are INTERNAL.
 
-Whoever wants a bound that holds takes `understudy.privacy.censored_likelihood`.
+Whoever wants a bound that holds takes `understudy.privacy.posterior.censored_likelihood`.
 
 Sources: Savitsky, Williams & Hu (2020), "Bayesian Pseudo Posterior Mechanism under Differential
 Privacy", §3.1 (steps, eq. 26), §3.2 (eqs. 27-29), theorems 2 and 3; Hu, Savitsky & Williams (2020),

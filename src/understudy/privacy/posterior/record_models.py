@@ -1,6 +1,6 @@
 """Densities of single records at public candidates, each from its own record alone.
 
-`understudy.privacy.censored_likelihood` rests on that: what a record contributes must not depend on
+`censored_likelihood` rests on that: what a record contributes must not depend on
 the others, to the last bit. So nothing here is a product of matrices, whose sums some libraries
 arrange by the number of rows: `NormalRegression` sums in one fixed order, in additions and
 multiplications that are each rounded as the standard says, and `Tabulated` looks up a public table.

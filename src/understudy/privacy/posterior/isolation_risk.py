@@ -10,7 +10,7 @@ the chance that a guess at random among them misses y_i by more than r; and the 
 
 **Guarantee: none.** A weight is a function of the values of all records of the pattern, and one
 record replaced moves them all. The risk rests on how an intruder is supposed to guess; the pseudo
-posterior under these weights has a Lipschitz bound (`understudy.privacy.record_weights`), which is
+posterior under these weights has a Lipschitz bound (`record_weights` beside this file), which is
 as little a guarantee as with any other weights from the rows.
 
 **How it is computed.** Values are sorted within each pattern. The computed difference y_h - y_i

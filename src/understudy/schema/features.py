@@ -23,10 +23,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from understudy.models.column_law import Drawn
-from understudy.models.parameters import Floats
-from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
+from understudy.schema.column import NUMERIC, Column
+from understudy.schema.drawn import Drawn
+from understudy.schema.levels import Boolean, Categorical, Ordinal
+from understudy.schema.schema import Schema
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 

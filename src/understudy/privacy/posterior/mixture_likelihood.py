@@ -4,7 +4,7 @@ Two matrices, draws by records, in chunks of draws, so that the memory is bounde
 
 * `log_likelihoods`: log f(y_i | θ), f = Σ_k π_k N_k, from which weights and sensitivities follow;
 * `log_contributions`: log Σ_k (π_k N_k)^α_i, what a record of weight α_i adds to the logarithm of
-  the target of `understudy.privacy.mixture_gibbs`. With u_k = π_k N_k, and as the power mean rises
+  the target of `mixture_gibbs`. With u_k = π_k N_k, and as the power mean rises
   with its exponent,
 
       α·log f  ≤  log Σ_k u_k^α  ≤  α·log f + (1 - α)·log K.
@@ -21,8 +21,8 @@ from typing import Final
 
 import numpy as np
 
-from understudy.privacy.mixture_kernels import Floats, log_power_sums
-from understudy.privacy.mixture_prior import Mixtures
+from understudy.privacy.posterior.mixture_kernels import Floats, log_power_sums
+from understudy.privacy.posterior.mixture_prior import Mixtures
 
 CHUNK: Final = 1 << 21
 """Numbers in a chunk, at most (16 MiB); never less than one draw."""
