@@ -11,6 +11,7 @@ from understudy.privacy.posterior.conjugate_draws import (
     gammas,
     gammas_below,
     log_gammas,
+    many_log_gammas,
     normals,
     wisharts,
 )
@@ -45,6 +46,25 @@ def test_gammas_of_a_tiny_shape_have_finite_logarithms():
     assert np.exp(logs).min() == 0
     assert p_value(-1e-5 * logs, stats.expon()) > LEVEL
     assert p_value(-1.1e-5 * logs, stats.expon()) < LEVEL
+
+
+@pytest.mark.parametrize("shape", [0.05, 0.5, 1.0, 7.3, 1e6])
+def test_gammas_by_rejection_have_the_same_law(shape):
+    logs = many_log_gammas(np.full((N // 5, 5), shape), SeededRandomness(30))
+    assert logs.shape == (N // 5, 5)
+    law = stats.loggamma(shape)
+    assert p_value(logs.ravel(), law) > LEVEL
+    assert p_value(logs.ravel() + 0.1 * law.std(), law) < LEVEL
+    assert p_value(1.1 * (logs.ravel() - law.mean()) + law.mean(), law) < LEVEL
+
+
+def test_gammas_by_rejection_each_by_its_own_shape():
+    shapes = np.tile([0.2, 40.0], N)
+    logs = many_log_gammas(shapes, SeededRandomness(31))
+    assert p_value(logs[::2], stats.loggamma(0.2)) > LEVEL
+    assert p_value(logs[1::2], stats.loggamma(40.0)) > LEVEL
+    assert many_log_gammas(np.empty((0, 3)), SeededRandomness(32)).shape == (0, 3)
+    assert np.isfinite(many_log_gammas(np.full(N, 1e-5), SeededRandomness(33))).all()
 
 
 @pytest.mark.parametrize(("shape", "ceiling"), [(0.5, 0.1), (3.0, 2.0), (1.5, 1e-9), (80.0, 70.0)])

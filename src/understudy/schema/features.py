@@ -135,6 +135,26 @@ class Features:
             places[:] = given
         return Parents(states, numbers)
 
+    def matrix(self, drawn: Mapping[str, Drawn], n: int) -> Floats:
+        """The features of records, after a column of ones.
+
+        Args:
+            drawn: records of the parents at least.
+            n: number of records, also where there is no parent.
+
+        Returns:
+            Shape (n, 1 + features), row by row in memory.
+        """
+        parents = self.gathered(drawn, n)
+        found = np.ones((n, 1 + len(self.names)))
+        found[:, 1:] = 0.0
+        for start, states in zip(self._starts, parents.states, strict=True):
+            found[:, 1:] += self._by_state[start + states]
+        places = zip(self._numeric.at, self._numeric.middles, self._numeric.halves, strict=True)
+        for (at, middle, half), numbers in zip(places, parents.numbers, strict=True):
+            found[:, 1 + at] = np.where(np.isnan(numbers), 0.0, (numbers - middle) / half)
+        return found
+
     @cached_property
     def _by_state(self) -> Floats:
         """Features of each parent's states, numbers left aside; shape (all their states, p)."""

@@ -1,9 +1,10 @@
 """Normal, gamma and Wishart variables made of uniforms: what the steps of a Gibbs sampler draw.
 
-All go by inversion, so that each draw uses words of the boundary's own source. They are rounded
-real numbers; who needs an exact law finds one in `understudy.privacy.laws`.
+They go by inversion, or by rejection, of words of the boundary's own source. They are rounded real
+numbers; who needs an exact law finds one in `understudy.privacy.laws`.
 
-Source: Bartlett (1933), Proceedings of the Royal Society of Edinburgh 53, for the Wishart law.
+Sources: Bartlett (1933), Proceedings of the Royal Society of Edinburgh 53, for the Wishart law;
+Marsaglia & Tsang (2000), ACM Transactions on Mathematical Software 26, for gamma by rejection.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from understudy.privacy.randomness import Randomness
 
 Floats = NDArray[np.float64]
 
+TINY: Final = 1e-300
+"""Stands for what is not positive, where it is refused; its logarithm is far below any height."""
 RARE: Final = 1e-10
 """Below this mass the far tail is drawn by rejection, as inversion would lose its digits."""
 
@@ -40,6 +43,31 @@ def log_gammas(shapes: Floats, source: Randomness) -> Floats:
     uniforms = source.uniforms(2 * shapes.size).reshape(2, *shapes.shape)
     logs = np.log(gammaincinv(shapes + 1.0, uniforms[0])) + np.log(uniforms[1]) / shapes
     return np.asarray(logs)
+
+
+def many_log_gammas(shapes: Floats, source: Randomness) -> Floats:
+    """The law of `log_gammas` by rejection, some ten times as fast for thousands of variables.
+
+    For a shape s + 1, d = s + ⅔ and c = 1/√(9d), a normal number x is kept with probability
+    exp(x²/2 + d - dv + d·log v), v = (1 + cx)³ > 0; then d·v has that law, and more than 95 in 100
+    are kept (Marsaglia & Tsang 2000). What is left of small shapes goes as in `log_gammas`.
+
+    Args:
+        shapes: s > 0, any shape of array, which the answer has too.
+        source: where the randomness comes from.
+    """
+    flat = shapes.ravel()
+    logs = np.empty(flat.size)
+    left = np.arange(flat.size)
+    while left.size:
+        d = flat[left] + 2.0 / 3.0
+        x = normals((left.size,), source)
+        stretch = np.maximum(1.0 + x / (3.0 * np.sqrt(d)), TINY)
+        height = 0.5 * x * x + d * (1.0 - stretch**3 + 3.0 * np.log(stretch))
+        kept = np.log(source.uniforms(left.size)) < height
+        logs[left[kept]] = (np.log(d) + 3.0 * np.log(stretch))[kept]
+        left = left[~kept]
+    return np.asarray((logs + np.log(source.uniforms(flat.size)) / flat).reshape(shapes.shape))
 
 
 def gammas(shapes: Floats, source: Randomness) -> Floats:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from understudy.models.number_kernels import line_of, normal_quantiles, settled
 from understudy.models.numbers import NumberLine
 from understudy.schema import Schema
+from understudy.schema.number_kernels import line_of, normal_quantiles, settled
 
 COLUMNS = {
     "plain": 'kind = "continuous"\nlower = -3\nupper = 7.5\nbins = 6',

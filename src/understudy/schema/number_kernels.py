@@ -1,7 +1,8 @@
 """Kernels for numbers drawn by inversion: rounding to the column, states; normal quantiles.
 
-`settled` does what `NumberLine.settle` and `NumberLine.states` do, bit for bit and faster; tests
-hold the two together. Divisions follow IEEE 754, so that loops without branches run in parallel.
+`settled` does what `NumberLine.settle` and `NumberLine.states` of `models.numbers` do, bit for bit
+and faster; tests hold the two together. Divisions follow IEEE 754, so that loops without branches
+run in parallel.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from understudy.models.parameters import Floats
-from understudy.schema import Continuous, Date, Integer
+from understudy.schema.numeric import Continuous, Date, Integer
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _FINE = 2.0**-20  # step off a spike where no decimals are declared, in ranges

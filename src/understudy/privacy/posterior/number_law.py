@@ -1,0 +1,249 @@
+"""The law of a numeric column: what kind of value a record has, then which number.
+
+1. *Kind*: an ordinary number, one of the spikes, or one of the codes of absence, by a table given
+   the states of a few parents (`state_table`). A column without spikes and codes has none.
+2. *Number*, where it is ordinary: z = t(y) on the public scale of `response`, by a regression on
+   the features of the parents (`schema.features`).
+
+    f(x) = P(kind | parents' states)·[density of t(y) given the parents, if ordinary].
+
+Both parts have parameters of their own, independent a priori, so that the posterior is the product
+of theirs; a record of weight α has that weight in both. Numbers that come out are clipped to the
+bounds, rounded to what the column holds and moved off its spikes (`settled`), and states follow
+from them: all a function of the drawn z alone. The likelihood takes the records' own numbers as
+they stand, without a correction for rounding or clipping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from understudy.errors import MethodError
+from understudy.privacy.posterior.law import Floats, Records, Theta, slices
+from understudy.privacy.posterior.regression import Integers, Regression
+from understudy.privacy.posterior.response import Form, Response
+from understudy.privacy.posterior.state_table import LOGS, StateTable
+from understudy.privacy.randomness import Randomness
+from understudy.schema import NUMERIC, Column, Schema
+from understudy.schema.drawn import Drawn
+from understudy.schema.features import Features, indicated
+from understudy.schema.number_kernels import Line, line_of, settled
+
+__all__ = ["NO_LABEL", "NumberLaw"]
+
+KINDS: Final = "log_kinds"
+"""Name of the kinds' array of θ, shape (S, cells, kinds)."""
+NO_LABEL: Final = -1
+"""Stands where a record has no component."""
+
+
+class _Ordinary(NamedTuple):
+    """Records with ordinary numbers: which they are, z and X."""
+
+    at: Integers
+    responses: Floats
+    design: Floats
+
+
+@dataclass(frozen=True)
+class NumberLaw:
+    """The law of a numeric column; θ is the regression's, and "log_kinds" where there are kinds.
+
+    Attributes:
+        column: its name.
+        declared: as the schema declares it.
+        features: of the parents of its numbers.
+        response: the scale of its numbers.
+        regression: of the numbers on that scale.
+        kinds: the table of kinds: 0 is an ordinary number, then spikes, then codes.
+
+    Raises:
+        MethodError: a column that is not numeric, or kinds that are not those of the column.
+    """
+
+    column: str
+    declared: Column
+    features: Features
+    response: Response
+    regression: Regression
+    kinds: StateTable | None = None
+
+    def __post_init__(self) -> None:
+        """Check what is public."""
+        if not isinstance(self.declared, NUMERIC):
+            raise MethodError(f"The column {self.column!r} has no numbers; use a table of states.")
+        there = 1 if self.kinds is None else self.kinds.size
+        if there != 1 + len(self._special) or (self.kinds is not None and there == 1):
+            raise MethodError(
+                f"The column {self.column!r} has {len(self._special)} spikes and codes; its law "
+                "needs a table of one kind more, and none where it has none."
+            )
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        column: str,
+        parents: tuple[str, ...],
+        regression: Regression,
+        *,
+        form: Form = "asinh",
+        offset: float | None = None,
+        unit: float | None = None,
+        kind_parents: tuple[str, ...] = (),
+        concentration: float = 0.5,
+    ) -> NumberLaw:
+        """The law of a column of a schema.
+
+        Args:
+            schema: all columns.
+            column: a numeric one.
+            parents: of the number.
+            regression: of the number.
+            form: the scale of the number.
+            offset: of that scale.
+            unit: of that scale.
+            kind_parents: of the kind; their states make its table.
+            concentration: of the table's prior.
+
+        Raises:
+            MethodError: a column that is not numeric, bounds that the scale does not take, or too
+                large a table of kinds.
+        """
+        declared = schema.columns[column]
+        response = Response.of(column, declared, form, offset=offset, unit=unit)
+        special, kinds = len(indicated(declared)), None
+        if special:
+            sizes = {name: schema.columns[name].size for name in kind_parents}
+            kinds = StateTable(column, 1 + special, sizes, concentration)
+        features = Features.of(schema, parents)
+        return cls(column, declared, features, response, regression, kinds)
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """Names of the parents, those of the number first."""
+        kinds = () if self.kinds is None else self.kinds.parents
+        return tuple(dict.fromkeys((*self.features.parents, *kinds)))
+
+    def posterior(
+        self, records: Records, weights: Floats, source: Randomness, *, draws: int
+    ) -> Theta:
+        """Draws of both parts; see `Law`."""
+        found: dict[str, Floats] = {}
+        if self.kinds is not None:
+            kinds = self.kinds.posterior(self._kinds(records), weights, source, draws=draws)
+            found[KINDS] = kinds[LOGS]
+        at, z, design = self._ordinary(records)
+        found.update(self.regression.draws(z, design, weights[at], source, draws=draws))
+        return found
+
+    def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
+        """Log f(x_i), numbers per unit of t(y); see `Law`."""
+        return self.log_contributions(draws, records, np.ones(len(records[self.column].states)))
+
+    def log_contributions(
+        self, draws: Theta, records: Records, weights: Floats
+    ) -> Iterator[Floats]:
+        """The kind's and the number's together; see `Law`."""
+        ordinary, n = self._ordinary(records), len(weights)
+        kinds = self._kinds(records) if self.kinds is not None else {}
+        n_draws = len(next(iter(draws.values())))
+        for part in slices(n_draws, n):
+            these = {name: array[part] for name, array in draws.items()}
+            yield self._contributions(these, kinds, ordinary, weights)
+
+    def _contributions(
+        self, draws: Theta, kinds: Records, ordinary: _Ordinary, weights: Floats
+    ) -> Floats:
+        """Of a chunk of draws, shape (draws in it, n)."""
+        at, z, design = ordinary
+        found = self.regression.log_contributions(draws, z, design, weights[at])
+        found += weights[at] * self.response.log_unit
+        if self.kinds is None:
+            return found
+        (whole,) = self.kinds.log_contributions({LOGS: draws[KINDS]}, kinds, weights)
+        whole[:, at] += found
+        return whole
+
+    def draw(self, theta: Theta, drawn: Records, uniforms: Floats) -> Drawn:
+        """Kinds by the first row of uniform numbers, numbers by the others; see `Law`."""
+        return self.draw_labelled(theta, drawn, None, uniforms)
+
+    def labels(self, theta: Theta, records: Records, uniforms: Floats) -> Integers:
+        """Components of records given their own numbers. CONFIDENTIAL.
+
+        Args:
+            theta: one draw.
+            records: the column and its parents.
+            uniforms: in (0, 1), shape (n,).
+
+        Returns:
+            Shape (n,); `NO_LABEL` where the number is not ordinary.
+        """
+        at, z, design = self._ordinary(records)
+        found = np.full(len(uniforms), NO_LABEL, dtype=np.int64)
+        found[at] = self.regression.labels(theta, z, design, uniforms[at])
+        return found
+
+    def draw_labelled(
+        self, theta: Theta, drawn: Records, labels: Integers | None, uniforms: Floats
+    ) -> Drawn:
+        """New values whose numbers come from given components.
+
+        Kinds are drawn anew, from θ: whether a record had a number stays no input. Where one gets a
+        number and has no label, its component is drawn by its probability.
+
+        Args:
+            theta: one draw.
+            drawn: records of the parents at least.
+            labels: shape (n,), `NO_LABEL` where there is none; None is none at all.
+            uniforms: as in `draw`.
+        """
+        n = uniforms.shape[1]
+        design = self.features.matrix(drawn, n)
+        free = np.full(n, NO_LABEL, dtype=np.int64)
+        given = free if labels is None else labels
+        z = self.regression.labelled(theta, design, given, uniforms[1:])
+        states, numbers = settled(self._line, self.response.back(z))
+        if self.kinds is not None:
+            kinds = self.kinds.draw({LOGS: theta[KINDS]}, drawn, uniforms).states
+            states = np.where(kinds > 0, self._states_of_kinds[kinds], states)
+            numbers = np.where(kinds > 0, np.nan, numbers)
+        return Drawn(states, numbers)
+
+    @cached_property
+    def _special(self) -> list[int]:
+        """States that are no bins."""
+        return indicated(self.declared)
+
+    @cached_property
+    def _states_of_kinds(self) -> Integers:
+        return np.array([-1, *self._special], dtype=np.int64)
+
+    @cached_property
+    def _kinds_of_states(self) -> Integers:
+        kinds = np.zeros(self.declared.size, dtype=np.int64)
+        kinds[self._special] = np.arange(1, 1 + len(self._special))
+        return kinds
+
+    @cached_property
+    def _line(self) -> Line:
+        assert isinstance(self.declared, NUMERIC)
+        return line_of(self.declared)
+
+    def _kinds(self, records: Records) -> Records:
+        """Records with kinds in the place of the column's states."""
+        own = records[self.column].states
+        return {**records, self.column: Drawn(self._kinds_of_states[own])}
+
+    def _ordinary(self, records: Records) -> _Ordinary:
+        own = records[self.column]
+        assert own.numbers is not None
+        at = np.flatnonzero(self._kinds_of_states[own.states] == 0)
+        design = self.features.matrix(records, len(own.states))
+        return _Ordinary(at, self.response.to(own.numbers[at]), design[at])
