@@ -35,6 +35,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/pegs.py
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/pmse.py
+	$(BIN)/python benchmarks/censored.py
 
 studies: $(DEV)
 	$(BIN)/understudy study coverage --out study-results/coverage

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -99,7 +100,7 @@ def released(method: str, options: dict[str, Any], runs: int) -> list[dict[str, 
     """
     frame, schema = demo_data(), demo_schema()
     release = partial(us.synthesize, frame, schema, method=method)
-    small = {"candidates": 2, "steps": 2} if method == "pmse" else {}
+    small = {"candidates": 2, "steps": 2} if method in {"pmse", "censored-posterior"} else {}
     release(epsilon=1, options=options | small)
     made = []
     for epsilon, run in ((epsilon, run) for epsilon in EPSILONS for run in range(1, runs + 1)):
@@ -132,10 +133,10 @@ def unseen(name: str) -> list[dict[str, Any]]:
     return found
 
 
-def measure(book: Book) -> None:
+def measure(book: Book, variants: Sequence[tuple[str, dict[str, Any], int]] = VARIANTS) -> None:
     """Run what does not stand in the book yet, one process for each method with its options."""
     asked: list[tuple[str, dict[str, Any], int]] = [(name, {}, 0) for name in REFERENCES]
-    for method, options, runs in (*asked, *VARIANTS):
+    for method, options, runs in (*asked, *variants):
         epsilon = "–" if method in REFERENCES else EPSILONS[-1]
         if book.holds(case_of(method, options, epsilon), max(1, runs)):
             continue
@@ -173,13 +174,23 @@ def page(book: Book) -> str:
         "",
         *verdict(book),
         "",
+        *table(book),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def table(book: Book, variants: Sequence[tuple[str, dict[str, Any], int]] = VARIANTS) -> list[str]:
+    """The table of scores, row by row."""
+    return [
         f"| ε | method | runs | {' | '.join(SCORES.values())} |",
         f"| {' | '.join(['---:', '---', *['---:'] * (len(SCORES) + 1)])} |",
         *(_line(book, "–", name, {}) for name in REFERENCES),
+        *(
+            _line(book, epsilon, method, options)
+            for epsilon in EPSILONS
+            for method, options, _ in variants
+        ),
     ]
-    for epsilon in EPSILONS:
-        lines += [_line(book, epsilon, method, options) for method, options, _ in VARIANTS]
-    return "\n".join(lines) + "\n"
 
 
 def verdict(book: Book) -> list[str]:
@@ -224,12 +235,13 @@ def _line(book: Book, epsilon: str, method: str, options: dict[str, Any]) -> str
     return f"| {' | '.join([epsilon, name, str(len(found)), *cells])} |"
 
 
-def arguments() -> argparse.Namespace:
+def arguments(words: str | None = __doc__, page: Path = PAGE) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=words, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, help="file of records, made or continued")
-    parser.add_argument("--render", nargs="?", type=Path, const=PAGE, metavar="PAGE")
+    parser.add_argument("--render", nargs="?", type=Path, const=page, metavar="PAGE")
+    parser.add_argument("--data", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     return parser.parse_args()
 

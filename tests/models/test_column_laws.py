@@ -315,3 +315,58 @@ def test_the_published_prior_is_there_to_be_asked_for():
     )
     assert law.prior.stddevs.tolist() == [2000.0] * 3
     assert law.prior.means.tolist() == [0.0] * 3
+
+
+def in_the_middle(record):
+    """A parent's record with its number at the middle of its bin."""
+    found = {}
+    for name, (state, number) in record.items():
+        found[name] = (state, number)
+        if number is not None and not np.isnan(number):
+            one = SCHEMA.columns[name].intervals[state]
+            found[name] = (state, (one.low + one.high) / 2)
+    return found
+
+
+def given_of(law, record):
+    return np.array([record[name][0] for name in law.parents], dtype=np.int64)
+
+
+def one_by_one(law, points, records):
+    """`log_shares` of all states for each combination of the parents' states."""
+    states = np.arange(SCHEMA.columns[law.column].size)
+    return np.stack([law.log_shares(points, given_of(law, one), states) for one in records])
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_log_shares_are_those_that_states_are_drawn_with(name):
+    """Against the definition, which the drawn states are tested against."""
+    law, rng = law_of(name), np.random.default_rng(1)
+    points = np.stack([some_theta(law, seed) for seed in range(5)])
+    _, records = parents_of(law, PATTERNS, rng)
+    found = np.exp(one_by_one(law, points, records))
+    for shares, record in zip(found, map(in_the_middle, records), strict=True):
+        expected = np.stack([slow_shares(law, theta, record) for theta in points], axis=1)
+        np.testing.assert_allclose(shares, expected, atol=1e-12, rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_log_share_is_the_same_number_in_any_company(name):
+    law, rng = law_of(name), np.random.default_rng(1)
+    points = law.prior.points(33)
+    _, records = parents_of(law, PATTERNS, rng)
+    together = one_by_one(law, points, records)
+    size = SCHEMA.columns[law.column].size
+    for states in (rng.permutation(size), rng.integers(0, size, 3), np.arange(size)[-1:]):
+        found = law.log_shares(points, given_of(law, records[2]), states)
+        np.testing.assert_array_equal(found, together[2][states])
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_log_shares_far_off_are_no_error(name):
+    law, rng = law_of(name), np.random.default_rng(4)
+    _, records = parents_of(law, PATTERNS, rng)
+    for scale in (1e3, 1e100):
+        points = rng.normal(0, scale, (20, len(law.prior.means)))
+        found = one_by_one(law, points, records)
+        assert not (found > 0).any()

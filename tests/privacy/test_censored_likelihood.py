@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from understudy.errors import MethodError
-from understudy.privacy import censored_likelihood
+from understudy.privacy.posterior import censored_likelihood
 from understudy.privacy.posterior.censored_likelihood import STEPS, CensoredLikelihood, Censoring
 from understudy.privacy.posterior.record_models import NormalRegression, Tabulated
 from understudy.privacy.posterior.record_weights import lipschitz_bounds, vector_weights

@@ -1,10 +1,13 @@
-"""How the pMSE mechanism looks for parameters: stages, rounds within a stage, and their prices.
+"""How parameters of a generator are looked for: stages, rounds within a stage, and their prices.
 
 A *stage* fixes some parameters of the generator: those of one column given the columns before it,
-whose simulated records stand by then (`columns`), or all of them at once (`together`, `walk`). A
-*round* of a stage chooses one of G public candidates. Those of the first round are points of the
-prior; each further round costs as much again and lays its points around the one chosen before, in
-a space that is narrower by a public factor. Finer steps are bought; nothing is tuned to the rows.
+whose parameters stand by then, or all of them at once. A *round* of a stage chooses one of G public
+candidates by a score, or where a walk ends. Candidates of the first round are points of the prior;
+each further round costs as much again and lays its points around the one chosen before, in a space
+that is narrower by a public factor. Finer steps are bought; nothing is tuned to the rows.
+
+What candidates are judged by is a `Scoring`: how well simulated records pass for the rows (`pmse`),
+or a likelihood (`censored-posterior`).
 """
 
 from __future__ import annotations
@@ -12,25 +15,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.methods.planned import PlannedTable, planned_choice
 from understudy.models.parameters import Prior
 from understudy.models.sequential import SequentialGenerator
-from understudy.models.simulated import SimulatedColumn, SimulatedRecords
-from understudy.privacy.budget import split
+from understudy.privacy.budget import Budget, split
+from understudy.privacy.candidate_score import CandidateScore
+from understudy.privacy.comparing import candidates_query, walk_query
 from understudy.privacy.gate import Gate
 from understudy.privacy.metropolis import Walk
-from understudy.privacy.noise import Mode
-from understudy.privacy.propensity_trees import PropensityTrees
-from understudy.schema.drawn import Drawn
-from understudy.trees import TreeClass
 
 Floats = NDArray[np.float64]
-Simulated = tuple[SimulatedColumn, ...] | tuple[SimulatedRecords, ...]
-TreesOf = Callable[[tuple[str, ...]], TreeClass]
-"""Columns → the class of trees that compares them."""
+ScoreOf = Callable[[Floats], CandidateScore]
+"""Candidates, shape (G, p) → how well each suits the rows."""
+TitleOf = Callable[[tuple[str, ...]], str]
+"""Columns that are looked at → what candidates are judged by, in the words of the ledger."""
+
+
+class Scoring(Protocol):
+    """What candidates are judged by."""
+
+    def __call__(self, place: int | None, theta: Floats) -> ScoreOf:
+        """The score of one stage.
+
+        Args:
+            place: of the column whose parameters are looked for; None for all columns at once.
+            theta: all parameters of the generator; those of columns before `place` are chosen.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -43,9 +59,7 @@ class Search:
         candidates: G, of each round.
         shrink: by which factor the space narrows from round to round.
         steps: of a Metropolis walk, which then stands in place of candidates; None for none.
-        width: of a walk's steps, in standard deviations of the prior.
-        copies: how often each simulated record counts.
-        mode: of the score.
+        stride: of a walk's steps, in standard deviations of the prior.
     """
 
     by_column: bool
@@ -53,56 +67,63 @@ class Search:
     candidates: int
     shrink: float
     steps: int | None
-    width: float
-    copies: int
-    mode: Mode
+    stride: float
 
     def parameters(
-        self,
-        gate: Gate,
-        generator: SequentialGenerator,
-        worlds: Floats,
-        trees_of: TreesOf,
-        spend: Fraction,
+        self, gate: Gate, generator: SequentialGenerator, scoring: Scoring, spend: Fraction
     ) -> Floats:
         """Choose θ, stage by stage.
 
         Args:
             gate: in whose states the generator draws.
-            generator: G(θ, ω).
-            worlds: ω of each set that a candidate is judged by, shape (sets, columns, 2, records).
-            trees_of: the class of trees for some columns.
+            generator: whose parameters are looked for.
+            scoring: what candidates are judged by.
             spend: cost of all stages together.
         """
-        if not self.stages(generator):
-            return generator.prior.means
-        if self.by_column:
-            return self._by_column(gate, generator, worlds, trees_of, spend)
-        everything = tuple(SimulatedRecords(generator, world) for world in worlds)
-        return self._chosen(gate, everything, trees_of, spend)
-
-    def _by_column(
-        self,
-        gate: Gate,
-        generator: SequentialGenerator,
-        worlds: Floats,
-        trees_of: TreesOf,
-        spend: Fraction,
-    ) -> Floats:
-        """Each column among records of those before it, which follow from earlier choices."""
         theta, stages = generator.prior.means.copy(), self.stages(generator)
-        shares = iter(split(spend, [1] * len(stages)))
-        drawn: list[dict[str, Drawn]] = [{} for _ in worlds]
-        for k, (law, part) in enumerate(zip(generator.laws, generator.parts, strict=True)):
-            if k in stages:
-                simulated = tuple(
-                    SimulatedColumn(generator, k, dict(known), world[k])
-                    for known, world in zip(drawn, worlds, strict=True)
-                )
-                theta[part] = self._chosen(gate, simulated, trees_of, next(shares))
-            for known, world in zip(drawn, worlds, strict=True):
-                known[law.column] = law.draw(theta[part], known, world[k])
+        for place, share in zip(stages, _shares(spend, len(stages)), strict=True):
+            if self.by_column:
+                prior, part = generator.laws[place].prior, generator.parts[place]
+                theta[part] = self._chosen(gate, scoring(place, theta), prior, share)
+            else:
+                theta = self._chosen(gate, scoring(None, theta), generator.prior, share)
         return theta
+
+    def plan(
+        self, generator: SequentialGenerator, title_of: TitleOf, spend: Fraction, budget: Budget
+    ) -> tuple[PlannedTable, ...]:
+        """A choice for each round of each stage.
+
+        Args:
+            generator: whose parameters are looked for.
+            title_of: what candidates are judged by.
+            spend: cost of all stages together.
+            budget: the whole budget.
+        """
+        schema, stages = generator.schema, self.stages(generator)
+        laws = [generator.laws[place] for place in stages]
+        compared = [(*law.parents, law.column) if self.by_column else schema.names for law in laws]
+        return tuple(
+            planned_choice(schema, self._query(names, title_of(names)), each, budget)
+            for names, share in zip(compared, _shares(spend, len(stages)), strict=True)
+            for each in split(share, [1] * self.rounds)
+        )
+
+    def remark(self, generator: SequentialGenerator) -> str:
+        """How few candidates there are for the parameters; "" of a walk, and where there are none.
+
+        Args:
+            generator: whose parameters are looked for.
+        """
+        sizes = [len(law.prior.names) for law in generator.laws]
+        most, stages = (max(sizes), "a column") if self.by_column else (sum(sizes), "all columns")
+        if self.steps or not most:
+            return ""
+        return (
+            f"The generator has {sum(sizes)} parameters. {self.candidates:,} candidates cover the "
+            f"{most} of {stages} in steps of about {self.candidates ** (-1 / most):.2g} of the "
+            "prior's range; closer ones are bought by refinements."
+        )
 
     def stages(self, generator: SequentialGenerator) -> tuple[int, ...]:
         """Which columns have a stage; (0,) stands for all columns at once.
@@ -115,27 +136,28 @@ class Search:
             return tuple(k for k, size in enumerate(sizes) if size)
         return (0,) if sum(sizes) else ()
 
-    def _chosen(
-        self, gate: Gate, simulated: Simulated, trees_of: TreesOf, spend: Fraction
-    ) -> Floats:
+    def _chosen(self, gate: Gate, score_of: ScoreOf, prior: Prior, spend: Fraction) -> Floats:
         """The parameters of one stage."""
-        prior = simulated[0].prior
-        trees = trees_of(simulated[0].columns)
         for share in split(spend, [1] * self.rounds):
-            theta = self._round(gate, simulated, trees, prior, share)
+            theta = self._round(gate, score_of, prior, share)
             prior = prior.around(theta, self.shrink)
         return theta
 
-    def _round(
-        self, gate: Gate, simulated: Simulated, trees: TreeClass, prior: Prior, spend: Fraction
-    ) -> Floats:
-        n = 1 if self.steps else self.candidates
-        score = PropensityTrees(
-            gate.schema, simulated, prior.points(n), trees, self.copies, self.mode
-        )
+    def _round(self, gate: Gate, score_of: ScoreOf, prior: Prior, spend: Fraction) -> Floats:
+        score = score_of(prior.points(1 if self.steps else self.candidates))
         if self.steps:
-            walk = Walk(prior, prior.means, self.width * prior.stddevs, self.steps)
+            walk = Walk(prior, prior.means, self.stride * prior.stddevs, self.steps)
             found = gate.walk_parameters(score, prior.names, walk, spend=spend)
         else:
             found = gate.choose_parameters(score, prior.names, spend=spend)
         return np.array(found.value.values)
+
+    def _query(self, columns: tuple[str, ...], title: str) -> str:
+        if self.steps:
+            return walk_query(self.steps, columns, title)
+        return candidates_query(self.candidates, columns, title)
+
+
+def _shares(spend: Fraction, n: int) -> list[Fraction]:
+    """Equal shares for so many stages; none for none."""
+    return split(spend, [1] * n) if n else []

@@ -55,21 +55,15 @@ from pydantic import Field
 from understudy.errors import MethodError
 from understudy.methods.base import Facts, Method, Names, known_rows
 from understudy.methods.effort import Effort, expected_rows
-from understudy.methods.network import declared
+from understudy.methods.generators import generator
 from understudy.methods.parameter_search import Search
-from understudy.methods.planned import PlannedTable, planned_choice
+from understudy.methods.planned import PlannedTable
+from understudy.methods.simulated_scoring import SimulatedScoring
 from understudy.models import Model
-from understudy.models.bayesian_network import Edge
 from understudy.models.normal_regression import NormalWidths
-from understudy.models.sequential import (
-    GeneratedModel,
-    SequentialGenerator,
-    normal_regressions,
-    regressions,
-)
+from understudy.models.sequential import GeneratedModel, SequentialGenerator
 from understudy.models.simulated import even_numbers
-from understudy.privacy.budget import Budget, split
-from understudy.privacy.comparing import candidates_query, walk_query
+from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.schema import NUMERIC, Categorical, Schema
 from understudy.trees import (
@@ -148,17 +142,8 @@ class Pmse(Method):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """A choice for each round of each stage."""
         self._require(schema)
-        generator, search = self._generator(schema), self._search(1)
-        compared = [
-            (*law.parents, law.column) if search.by_column else schema.names
-            for k, law in enumerate(generator.laws)
-            if k in search.stages(generator)
-        ]
-        shares = split(spend, [1] * len(compared)) if compared else []
-        return tuple(
-            planned_choice(schema, self._query(schema, names), each, budget)
-            for names, share in zip(compared, shares, strict=True)
-            for each in split(share, [1] * search.rounds)
+        return self._search.plan(
+            self._generator(schema), lambda names: self._trees(schema, names).title, spend, budget
         )
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:
@@ -166,13 +151,13 @@ class Pmse(Method):
         schema = gate.schema
         self._require(schema)
         gate.require(spend)
-        generator = self._generator(schema)
+        declared = self._generator(schema)
         records, copies = self._sizes(known_rows(gate))
         worlds = even_numbers(self.draws, len(schema.names), records, self.world)
-        theta = self._search(copies).parameters(
-            gate, generator, worlds, lambda names: self._trees(schema, names), spend
+        scoring = SimulatedScoring(
+            declared, worlds, lambda names: self._trees(schema, names), copies, self.mode
         )
-        return GeneratedModel(generator, theta)
+        return GeneratedModel(declared, self._search.parameters(gate, declared, scoring, spend))
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
         """All numeric columns."""
@@ -180,16 +165,8 @@ class Pmse(Method):
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """How few candidates there are for the parameters."""
-        generator, search = self._generator(schema), self._search(1)
-        sizes = [len(law.prior.names) for law in generator.laws]
-        most, stages = (max(sizes), "a column") if search.by_column else (sum(sizes), "all columns")
-        if search.steps or not most:
-            return ()
-        return (
-            f"The generator has {sum(sizes)} parameters. {self.candidates:,} candidates cover the "
-            f"{most} of {stages} in steps of about {self.candidates ** (-1 / most):.2g} of the "
-            "prior's range; closer ones are bought by refinements.",
-        )
+        remark = self._search.remark(self._generator(schema))
+        return (remark,) if remark else ()
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """Simulated records, and pairs of columns counted in them."""
@@ -208,30 +185,22 @@ class Pmse(Method):
         records = min(self.records, wanted)
         return records, max(1, round(wanted / records))
 
-    def _search(self, copies: int) -> Search:
+    @property
+    def _search(self) -> Search:
         return Search(
             by_column=self.search == "columns",
             rounds=1 + self.refinements,
             candidates=self.candidates,
             shrink=self.shrink,
             steps=self.steps if self.search == "walk" else None,
-            width=self.width,
-            copies=copies,
-            mode=self.mode,
+            stride=self.width,
         )
 
-    def _edges(self, schema: Schema) -> tuple[Edge, ...]:
-        if self.network:
-            return declared(schema, self.network)
-        names = schema.names
-        return tuple((name, names[max(0, k - self.parents) : k]) for k, name in enumerate(names))
-
     def _generator(self, schema: Schema) -> SequentialGenerator:
-        edges = self._edges(schema)
-        if self.model == "regressions":
-            return regressions(schema, edges)
         widths = NormalWidths.flat() if self.flat else NormalWidths()
-        return normal_regressions(schema, edges, widths=widths)
+        return generator(
+            schema, self.model, network=self.network, parents=self.parents, widths=widths
+        )
 
     def _trees(self, schema: Schema, names: tuple[str, ...]) -> TreeClass:
         """The class of trees over the states of some columns."""
@@ -253,12 +222,6 @@ class Pmse(Method):
             return Stumps()
         grid = Grid(sizes, nominal)
         return GridDepthTwo(grid) if self.trees == "depth-2" else GridDepthThree(grid)
-
-    def _query(self, schema: Schema, names: tuple[str, ...]) -> str:
-        trees = self._trees(schema, names)
-        if self.search == "walk":
-            return walk_query(self.steps, names, trees)
-        return candidates_query(self.candidates, names, trees)
 
     def _require(self, schema: Schema) -> None:
         """Refuse what cannot be done, from public facts alone."""

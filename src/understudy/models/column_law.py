@@ -12,6 +12,7 @@ from typing import Protocol
 
 from understudy.models.parameters import Floats, Prior
 from understudy.schema.drawn import Drawn
+from understudy.schema.features import Integers
 
 
 class ColumnLaw(Protocol):
@@ -40,5 +41,21 @@ class ColumnLaw(Protocol):
             drawn: records of the parents at least, n each.
             uniforms: in (0, 1), shape (2, n): for the state or the kind of state, and for the
                 number.
+        """
+        ...
+
+    def log_shares(self, points: Floats, given: Integers, states: Integers) -> Floats:
+        """Log probabilities of states, given one combination of the parents' states.
+
+        It is a function of θ and of these states alone, to the last bit. Numeric parents stand at
+        the middle of their bins (see `state_shares`).
+
+        Args:
+            points: θ, shape (G, p).
+            given: states of the parents, shape (parents,).
+            states: of the column, shape (k,).
+
+        Returns:
+            Shape (k, G).
         """
         ...

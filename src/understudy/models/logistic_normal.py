@@ -26,15 +26,16 @@ from math import log
 
 import numpy as np
 from numba import njit
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from understudy.models.multinomial_logit import LogitWidths, outcomes_of
-from understudy.models.normal_regression import NormalWidths, linear_and_stddev
-from understudy.models.number_kernels import Line, line_of, normal_quantiles, settled
+from understudy.models.normal_regression import NormalWidths, linear_and_stddev, shares_between
 from understudy.models.parameters import Floats, Prior
+from understudy.models.state_shares import cuts, feature_row, logit_shares, shares_of_range
 from understudy.schema import NUMERIC, Boolean, Categorical, Column
 from understudy.schema.drawn import Drawn
 from understudy.schema.features import Features, Integers, Parents, indicated, predicted
+from understudy.schema.number_kernels import Line, line_of, normal_quantiles, settled
 
 _PLACE = NormalWidths(intercept=1.5, slope=1.0, log_sd_mean=-0.3, log_sd=0.6)
 _KIND = LogitWidths(intercept=1.5, slope=1.0)
@@ -109,6 +110,38 @@ class LogisticNormal:
             found = Drawn(_levels(p, self.declared.n_ordinary))
         self._put_kinds(found, kinds, parents, uniforms[0])
         return found
+
+    def log_shares(self, points: Floats, given: Integers, states: Integers) -> Floats:
+        """Log probabilities of states, given one combination of the parents' states."""
+        row = feature_row(self.features, given)
+        n_kinds, places = len(self._special), self._places[states]
+        found = np.zeros((len(states), len(points)))
+        if n_kinds:
+            logits = points[:, : n_kinds * len(row)].reshape(len(points), n_kinds, len(row))
+            kinds = np.maximum(-places, 0)
+            found += logit_shares(np.ascontiguousarray(logits), row, kinds)
+        ordinary = np.flatnonzero(places >= 0)
+        own = points[:, n_kinds * len(row) :]
+        found[ordinary] += shares_between(own, row, self._cuts, places[ordinary])
+        return found
+
+    @cached_property
+    def _places(self) -> Integers:
+        """Of each state: its place among the bins or levels; -1, -2, … of spikes and codes."""
+        found = np.empty(self.declared.size, dtype=np.int64)
+        numeric = isinstance(self.declared, NUMERIC)
+        ordinary = self._line.states if numeric else np.arange(self.declared.n_ordinary)
+        found[ordinary] = np.arange(len(ordinary))
+        found[self._special] = -1 - np.arange(len(self._special))
+        return found
+
+    @cached_property
+    def _cuts(self) -> Floats:
+        """The y at which a number or level passes to the next bin or level."""
+        if not isinstance(self.declared, NUMERIC):
+            n = self.declared.n_ordinary
+            return np.asarray(logit(np.arange(1, n) / n))
+        return np.asarray(logit(shares_of_range(cuts(self._line), *self.declared.bounds)))
 
     def _put_kinds(self, drawn: Drawn, theta: Floats, parents: Parents, uniforms: Floats) -> None:
         """Write spikes and codes over ordinary records."""

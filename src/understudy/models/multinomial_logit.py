@@ -23,6 +23,7 @@ import numpy as np
 from numba import njit
 
 from understudy.models.parameters import Floats, Prior
+from understudy.models.state_shares import feature_row, logit_shares
 from understudy.schema import Column
 from understudy.schema.drawn import Drawn
 from understudy.schema.features import Features, Integers, Linear, Parents, predictors
@@ -91,6 +92,12 @@ class MultinomialLogit:
         linear = self.features.linear(theta.reshape(-1, 1 + len(self.features.names)))
         parents = self.features.gathered(drawn, uniforms.shape[1])
         return Drawn(outcomes_of(linear, parents, uniforms[0]))
+
+    def log_shares(self, points: Floats, given: Integers, states: Integers) -> Floats:
+        """Log probabilities of states, given one combination of the parents' states."""
+        row = feature_row(self.features, given)
+        coefficients = points.reshape(len(points), self.declared.size - 1, len(row))
+        return np.asarray(logit_shares(np.ascontiguousarray(coefficients), row, states))
 
 
 def shared(slope: float, features: Features) -> float:

@@ -29,11 +29,12 @@ import numpy as np
 
 from understudy.errors import MethodError
 from understudy.models.multinomial_logit import shared
-from understudy.models.number_kernels import Line, line_of, normal_quantiles, settled
 from understudy.models.parameters import Floats, Prior
+from understudy.models.state_shares import cuts, feature_row, normal_shares, shares_of_range
 from understudy.schema import NUMERIC, Column
 from understudy.schema.drawn import Drawn
-from understudy.schema.features import Features, Linear, predicted
+from understudy.schema.features import Features, Integers, Linear, predicted
+from understudy.schema.number_kernels import Line, line_of, normal_quantiles, settled
 
 LARGEST_LOG = 600.0
 """Beyond it, σ would be no number."""
@@ -120,6 +121,17 @@ class NormalRegression:
         numbers = low / 2 + high / 2 + (high / 2 - low / 2) * places
         return Drawn(*settled(self._line, numbers))
 
+    def log_shares(self, points: Floats, given: Integers, states: Integers) -> Floats:
+        """Log probabilities of states, given one combination of the parents' states."""
+        row = feature_row(self.features, given)
+        return shares_between(points, row, self._cuts, np.argsort(self._line.states)[states])
+
+    @cached_property
+    def _cuts(self) -> Floats:
+        """Where bins end, in units in which the bounds are −1 and 1."""
+        low, high = self._line.low, self._line.high
+        return np.asarray(2 * shares_of_range(cuts(self._line), low, high) - 1)
+
     @cached_property
     def _line(self) -> Line:
         assert isinstance(self.declared, NUMERIC)
@@ -130,3 +142,20 @@ def linear_and_stddev(features: Features, theta: Floats) -> tuple[Linear, float]
     """The predictor and σ of parameters as `NormalWidths.prior` lists them."""
     log_sd = min(max(float(theta[-1]), -LARGEST_LOG), LARGEST_LOG)
     return features.linear(theta[None, :-1]), float(np.exp(log_sd))
+
+
+def shares_between(points: Floats, row: Floats, cuts: Floats, bins: Integers) -> Floats:
+    """Log probabilities of bins, at parameters as `NormalWidths.prior` lists them.
+
+    Args:
+        points: shape (G, p).
+        row: an intercept and the features of the parents' states.
+        cuts: between the bins, in the unit of the parameters.
+        bins: counted from 0, shape (k,).
+
+    Returns:
+        Shape (k, G).
+    """
+    stddevs = np.exp(np.clip(points[:, -1], -LARGEST_LOG, LARGEST_LOG))
+    coefficients = np.ascontiguousarray(points[:, :-1])
+    return np.asarray(normal_shares(coefficients, stddevs, row, cuts, bins))

@@ -1,4 +1,4 @@
-"""Verbs that choose the parameters of a public generator, by comparing its records with the rows.
+"""Verbs that choose the parameters of a public generator, by how well they suit the rows.
 
 Only the chosen parameters leave. How often a walk moved depends on the rows; it is kept for the
 steward and no release holds it.
@@ -12,25 +12,24 @@ from fractions import Fraction
 import numpy as np
 
 from understudy.errors import MethodError
+from understudy.privacy.candidate_score import CandidateScore, Floats
 from understudy.privacy.door import CHOICE, Door
 from understudy.privacy.internal import Internal
 from understudy.privacy.metropolis import CONVERGENCE, Walk, walk
-from understudy.privacy.propensity_trees import Floats, PropensityTrees
 from understudy.privacy.selection import rate_of
 from understudy.privacy.values import NO_NOISE, ChosenParameters, Released
-from understudy.trees import TreeClass
 
 
 class Comparing(Door):
-    """Parameters, chosen by the pMSE mechanism."""
+    """Parameters, chosen by the exponential mechanism."""
 
     def choose_parameters(
-        self, score: PropensityTrees, names: Sequence[str], *, spend: Fraction
+        self, score: CandidateScore, names: Sequence[str], *, spend: Fraction
     ) -> Released[ChosenParameters]:
         """One of the score's candidates, by the exponential mechanism.
 
         Args:
-            score: how simulated records are compared with the rows, and the candidates.
+            score: the candidates, and how well each suits the rows.
             names: of the parameters.
             spend: cost.
 
@@ -42,7 +41,7 @@ class Comparing(Door):
         if not len(score.points):
             raise MethodError("There is no candidate to choose from.")
         pick, entry = self._pay_choice(
-            candidates_query(len(score.points), score.columns, score.trees),
+            candidates_query(len(score.points), score.columns, score.title),
             sensitivity=score.sensitivity(self.neighbours),
             monotone=score.monotone and self.neighbours == "add_remove",
             cells=1,
@@ -55,12 +54,12 @@ class Comparing(Door):
         return self._publish(score, names, score.points[winner], entry)
 
     def walk_parameters(
-        self, score: PropensityTrees, names: Sequence[str], how: Walk, *, spend: Fraction
+        self, score: CandidateScore, names: Sequence[str], how: Walk, *, spend: Fraction
     ) -> Released[ChosenParameters]:
         """Parameters where a Metropolis walk stands in the end; the promise is conditional.
 
         Args:
-            score: how simulated records are compared with the rows; its candidates play no part.
+            score: how well parameters suit the rows; its candidates play no part.
             names: of the parameters.
             how: prior, start, steps.
             spend: cost, of the law that the walk approaches.
@@ -76,7 +75,7 @@ class Comparing(Door):
         entry = self._ledger.charge(
             spend,
             CHOICE,
-            walk_query(how.steps, score.columns, score.trees),
+            walk_query(how.steps, score.columns, score.title),
             sensitivity=f"score: {score.bound}{', monotone' * monotone}",
             noise="",
             cells=1,
@@ -89,7 +88,7 @@ class Comparing(Door):
         self._confide(Internal(found))
         return self._publish(score, names, found.end, entry)
 
-    def _admit(self, score: PropensityTrees, names: Sequence[str]) -> tuple[str, ...]:
+    def _admit(self, score: CandidateScore, names: Sequence[str]) -> tuple[str, ...]:
         """Check what is public; what the score leaves in."""
         if score.schema is not self.schema:
             raise MethodError("The score relies on what another schema makes public.")
@@ -102,7 +101,7 @@ class Comparing(Door):
             self._concede(leak)
 
     def _publish(
-        self, score: PropensityTrees, names: Sequence[str], theta: Floats, entry: int
+        self, score: CandidateScore, names: Sequence[str], theta: Floats, entry: int
     ) -> Released[ChosenParameters]:
         values = tuple(float(one) for one in np.asarray(theta))
         chosen = ChosenParameters(score.columns, tuple(names), values, self._bins_of(score.columns))
@@ -111,11 +110,11 @@ class Comparing(Door):
         return released
 
 
-def candidates_query(n: int, columns: Sequence[str], trees: TreeClass) -> str:
+def candidates_query(n: int, columns: Sequence[str], title: str) -> str:
     """What is asked of a list, in the words of the ledger."""
-    return f"parameters over {' × '.join(columns)}: one of {n:,} by {trees.title}"
+    return f"parameters over {' × '.join(columns)}: one of {n:,} by {title}"
 
 
-def walk_query(steps: int, columns: Sequence[str], trees: TreeClass) -> str:
+def walk_query(steps: int, columns: Sequence[str], title: str) -> str:
     """What is asked of a walk, in the words of the ledger."""
-    return f"parameters over {' × '.join(columns)}: a walk of {steps:,} steps by {trees.title}"
+    return f"parameters over {' × '.join(columns)}: a walk of {steps:,} steps by {title}"

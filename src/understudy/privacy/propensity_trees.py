@@ -127,6 +127,11 @@ class PropensityTrees:
         return self.simulators[0].columns
 
     @property
+    def title(self) -> str:
+        """What candidates are judged by, in words."""
+        return self.trees.title
+
+    @property
     def n_simulated(self) -> int:
         """ñ: simulated records of a set, copies counted."""
         return self.simulators[0].n_records * self.copies

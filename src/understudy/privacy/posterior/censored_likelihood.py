@@ -157,6 +157,11 @@ class Censoring:
         return np.rint(self.contributions(log_densities) * (STEPS / self.width)).astype(np.int64)
 
 
+def censored_title(censoring: Censoring) -> str:
+    """What candidates are judged by, in the words of the ledger."""
+    return f"likelihoods censored to a width of {censoring.width:g} ({censoring.form})"
+
+
 class RecordModel(Protocol):
     """Densities of one record at public candidates.
 
