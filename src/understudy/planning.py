@@ -254,5 +254,5 @@ def plan(
         fits=request.fits,
         remarks=request.remarks,
         memory_mb=round(effort.memory_mb, 1),
-        seconds=round(request.fits * effort.seconds, 2),
+        seconds=round(effort.shared + request.fits * effort.seconds, 2),
     )

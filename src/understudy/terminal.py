@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -27,8 +28,11 @@ from understudy.evaluation.results import Evaluation, Score
 from understudy.methods import Facts, PlannedTable
 from understudy.planning import Plan
 from understudy.privacy.budget import SIGNS, decimal_up
+from understudy.privacy.confiding import Confided
 from understudy.privacy.internal import Internal
 from understudy.privacy.metropolis import Travelled
+from understudy.privacy.posterior.pseudo_posterior import FittedPosterior
+from understudy.privacy.posterior.record_weights import nominal_epsilon
 from understudy.release import Release
 
 if TYPE_CHECKING:
@@ -87,11 +91,32 @@ def released(release: Release, folder: Path) -> None:
     )
 
 
-def confided(travelled: Internal[Travelled]) -> None:
-    """How a walk went, for the steward alone; on the error stream, so that no output holds it."""
-    Console(stderr=True, highlight=False).print(
-        f"INTERNAL, not for release: the walk took {travelled.value.accepted:.0%} of its steps. "
-        "From 20 to 50 % it moves well; but a width chosen by this figure depends on the rows."
+def confided(told: Internal[Confided]) -> None:
+    """What the steward alone may know; on the error stream, so that no output holds it."""
+    found = told.value
+    said = _walked(found) if isinstance(found, Travelled) else _weighed(found)
+    Console(stderr=True, highlight=False).print(f"INTERNAL, not for release: {said}")
+
+
+def _walked(travelled: Travelled) -> str:
+    """How a walk went."""
+    return (
+        f"the walk took {travelled.accepted:.0%} of its steps. From 20 to 50 % it moves well; but "
+        "a width chosen by this figure depends on the rows."
+    )
+
+
+def _weighed(fitted: FittedPosterior) -> str:
+    """How records were weighted, and what bound came of it."""
+    weights, before, after = fitted.weights, fitted.before, fitted.after.bound
+    if not len(weights):
+        return "no record fits the schema, so that the parameters come from the prior."
+    low, middle, high = np.quantile(weights, (0, 0.5, 1))
+    plain = "" if before is None else f", and {before.bound:.4g} without weights"
+    return (
+        f"{len(weights):,} records weigh from {low:.3g} to {high:.3g}, half of them {middle:.3g} "
+        f"or less. Their Lipschitz bound is {after:.4g} under these weights{plain}: an ε of "
+        f"{nominal_epsilon(after):.4g} a set as the source counts, which is no guarantee."
     )
 
 
@@ -183,10 +208,10 @@ def _planned_table(rows: list[tuple[str, ...]], fits: str) -> Table:
 
 _WITHOUT_MASS = (
     *("filtered", "moments", "sweeps", "distribution"),
-    *("choice", "nodes", "ranges", "rounds"),
+    *("choice", "nodes", "ranges", "rounds", "posterior"),
 )
 
-_WITHOUT_NOISE = ("choice", "rounds", "sweeps")
+_WITHOUT_NOISE = ("choice", "rounds", "sweeps", "posterior")
 """Forms without noise in a number, or with noise that what is measured decides."""
 
 

@@ -60,6 +60,15 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"candidates": 8, "refinements": 1},
         {"search": "together", "trees": "depth-3", "candidates": 8, "records": 30, "draws": 2},
     ],
+    "censored-posterior": [
+        {"candidates": 8, "refinements": 1},
+        {"candidates": 8, "parents": 2, "censoring": "interval", "width": 3},
+    ],
+    "pseudo-posterior": [
+        {"model": "normal", "draws": 8},
+        {"model": "normal", "draws": 8, "weights": "unweighted", "transform": "identity"},
+        {"sensitive": "income, smokes", "components": 2, "draws": 8, "burn_in": 2, "thin": 1},
+    ],
     "perturbed-imputation": [{}, {"sweeps": 2, "penalty": 0.01, "most_rows": 10}],
     "mst": [{}, {"law": "laplace"}],
     "aim": [{}, {"law": "laplace", "degree": 2, "target": "job"}],
@@ -400,7 +409,7 @@ SELECTIONS = {
     "whole": [
         case
         for case in WHOLE
-        if not case.forms & {"moments", "sweeps"} and case.forms != {"choice"}
+        if not case.forms & {"moments", "sweeps", "posterior"} and case.forms != {"choice"}
     ],
     "whole_modelling": [case for case in WHOLE if case in MODELLING and case in TABLES],
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from understudy.engine.coding import Codes
+from understudy.engine.coding import Codes, Reading
 from understudy.engine.confidential import Confidential
 from understudy.engine.counts import ExactCells, ExactTable
 from understudy.engine.sums import ExactSums
@@ -62,5 +62,16 @@ class Engine(Protocol):
         """State of every value: one array of shape (n,) per column, in the order of the schema.
 
         A state beyond the last one of its column is out of domain.
+        """
+        ...
+
+    def read(self, names: Sequence[str]) -> Confidential[list[Reading]]:
+        """Some columns as they were read, with the numbers of their values.
+
+        Args:
+            names: columns of the schema.
+
+        Returns:
+            One reading per name; its arrays have shape (n,), rows in one order for all of them.
         """
         ...

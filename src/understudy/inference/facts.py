@@ -15,6 +15,7 @@ from understudy.inference.urns import are_drawn
 from understudy.methods import posterior_rule, shrunk, swept
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
+from understudy.release.measurement import kept_columns
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
 
 
@@ -41,6 +42,7 @@ class Facts:
         swept: whether records were drawn column by column.
         picked: whether records come from a generator whose parameters were chosen among candidates.
         shrunk: whether a penalty makes relations between columns weaker in all sets.
+        weighted: whether one of the columns was drawn from a posterior of the exact rows.
     """
 
     kind: str
@@ -56,6 +58,7 @@ class Facts:
     swept: bool = False
     picked: bool = False
     shrunk: bool = False
+    weighted: bool = False
     merged: tuple[str, ...] = ()
     redrawn: bool = False
 
@@ -94,6 +97,8 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
         swept=swept(manifest.method) or any(one.kind == "sweeps" for one in measured),
         picked=any(one.kind == "parameters" for one in measured),
         shrunk=shrunk(manifest.method),
+        weighted=any(one.kind == "posterior" for one in measured)
+        and not set(columns) <= set(kept_columns(measured)),
         drawn=are_drawn(measured, columns, manifest, release.schema),
         conditioned=bool(_cut_off(tables, kept_together, release.schema) & set(columns)),
     )

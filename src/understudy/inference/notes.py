@@ -81,7 +81,9 @@ def number_notes(release: Release, columns: Sequence[str]) -> Iterator[str]:
     normal = modelled(manifest.method, manifest.options, release.schema)
     drawn = [name for name in columns if name in normal]
     yield from bin_notes(release.schema, [name for name in columns if name not in normal])
-    if drawn:
+    if drawn and any(one.kind == "posterior" for one in release.measurements):
+        yield f"{', '.join(drawn)} was drawn by a model, whose shape it has."
+    elif drawn:
         yield (
             f"{', '.join(drawn)} was modelled as normal (within cells, if there are several) and "
             "cut to its bounds: quantiles and other features of its shape are the model's."

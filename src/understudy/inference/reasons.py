@@ -64,11 +64,21 @@ def swept_reason(facts: Facts) -> str:
 def picked_reason(facts: Facts) -> str:
     """Why parameters that were chosen among candidates forbid an interval, and what would help."""
     return (
-        "the records come from a generator whose parameters were chosen, at random and by how hard "
-        "its records are to tell from the rows, among public candidates; how far the best "
-        "candidate, and the generator itself, are from the rows is not known outside, and is alike "
-        f"in all sets; ask the publisher for a release whose method measures {_columns_of(facts)} "
-        "in a table with noise"
+        "the records come from a generator whose parameters were chosen, at random and by how well "
+        "they suit the rows; how far the best parameters within reach, and the generator itself, "
+        "are from the rows is not known outside, and is alike in all sets; ask the publisher for a "
+        f"release whose method measures {_columns_of(facts)} in a table with noise"
+    )
+
+
+def weighted_reason(facts: Facts) -> str:
+    """Why a model that weighs records forbids an interval, and what would help."""
+    return (
+        "the records come from a Bayesian model of the exact rows, in which records may weigh less "
+        "the more they stand out; what that takes from the tails, and what the model misses, is "
+        "not known outside and alike in all sets, so that their differences do not show it; ask "
+        f"the publisher for a release whose method measures {_columns_of(facts)} in a table with "
+        "noise"
     )
 
 

@@ -58,6 +58,7 @@ from understudy.inference.reasons import (
     shared_reason,
     shrunk_reason,
     swept_reason,
+    weighted_reason,
 )
 
 FRESH = {"split": "partial", "posterior": "partial"}
@@ -107,6 +108,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("none", lambda facts: facts.swept, swept_reason, valid=False),
     Rule("none", lambda facts: facts.picked, picked_reason, valid=False),
+    Rule("none", lambda facts: facts.weighted, weighted_reason, valid=False),
     Rule("none", lambda facts: facts.shrunk and len(facts.columns) > 1, shrunk_reason, valid=False),
     Rule(
         "none",

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from understudy.errors import MethodError, suggestion
 from understudy.methods.aim import Aim
 from understudy.methods.base import Facts, Method
+from understudy.methods.censored_posterior import CensoredPosterior
 from understudy.methods.contingency_table import ContingencyTable
 from understudy.methods.dirichlet import Dirichlet
 from understudy.methods.dp_prior import DPPrior
@@ -34,6 +35,7 @@ from understudy.methods.perturbed_imputation import PerturbedImputation
 from understudy.methods.planned import PlannedTable
 from understudy.methods.pmse import Pmse
 from understudy.methods.privbayes import PrivBayes
+from understudy.methods.pseudo_posterior import PseudoPosteriorMechanism
 from understudy.methods.smoothed_histogram import SmoothedHistogram
 from understudy.methods.steps import Steps
 from understudy.methods.universal_histogram import UniversalHistogram
@@ -64,9 +66,11 @@ METHODS: dict[str, type[Method]] = {
         PegsReset,
         PerturbedImputation,
         Pmse,
+        CensoredPosterior,
         Modips,
         MultipleSynthesis,
         MultipleImputation,
+        PseudoPosteriorMechanism,
         ContingencyTable,
         MarginalBootstrap,
         PegsDiverse,

@@ -73,6 +73,7 @@ class Method(ABC):
             own, and its share of the budget; "posterior": one fit, and each set is drawn from
             parameters of its own.
         private: whether it has a guarantee at all.
+        unprotected: why it has none, in words after the name of the method.
         resumable: whether it asks the verbs of `privacy.recorded_gate` alone, and the same
             questions when it gets the same answers, so that a killed run can be continued.
         posterior_rule: combining rule for sets="posterior" (`understudy.inference.rules`).
@@ -88,6 +89,7 @@ class Method(ABC):
 
     facts: ClassVar[Facts]
     private: ClassVar[bool] = True
+    unprotected: ClassVar[str] = "publishes what it reads off the rows, without noise"
     resumable: ClassVar[bool] = False
     posterior_rule: ClassVar[Literal["partial", "mi"]] = "partial"
     rounds: ClassVar[bool] = False

@@ -31,10 +31,12 @@ class Effort:
     Attributes:
         memory_mb: memory beyond the rows at its peak, in megabytes.
         seconds: beyond reading the rows.
+        shared: seconds that all fits of a release take together, beside those of each.
     """
 
     memory_mb: float
     seconds: float
+    shared: float = 0.0
 
 
 def dense_effort(n_cells: int, bytes_per_cell: int) -> Effort:

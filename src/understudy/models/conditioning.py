@@ -36,13 +36,13 @@ def conditioned(
         rng: of the last, uniform draw; numbers of these records are left to the bin.
         redraws: most rounds before that.
     """
-    bad = _impossible(domain, sample.states)
+    bad = impossible(domain, sample.states)
     for _ in range(redraws):
         if not bad.size:
             return sample
         again = draw(len(bad))
         put(sample, bad, again)
-        bad = bad[_impossible(domain, again.states)]
+        bad = bad[impossible(domain, again.states)]
     if bad.size:
         absent = {name: np.full(len(bad), np.nan) for name in sample.values}
         put(sample, bad, Sample([*domain.draw(len(bad), rng.random)], absent))
@@ -57,8 +57,13 @@ def put(sample: Sample, rows: NDArray[np.int64], other: Sample) -> None:
         sample.values[name][rows] = numbers
 
 
-def _impossible(domain: Domain, states: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.int64]:
-    """Numbers of impossible records."""
+def impossible(domain: Domain, states: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.int64]:
+    """Numbers of the records that the rules forbid.
+
+    Args:
+        domain: with the rules.
+        states: one array per column, each of shape (n,).
+    """
     if not domain.boxes:
         return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(domain.forbidden(states))

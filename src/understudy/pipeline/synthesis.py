@@ -22,11 +22,11 @@ from understudy.models import Sample
 from understudy.pipeline.progress import Progress
 from understudy.planning import DEFAULT_ROWS_SHARE, Request, request_of
 from understudy.privacy.budget import Number, decimal_up
+from understudy.privacy.confiding import Confide, Confided
 from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Internal
 from understudy.privacy.journal import open_journal
 from understudy.privacy.journal import remove as remove_checkpoint
-from understudy.privacy.metropolis import Confide, Travelled
 from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.recorded_gate import gate_of
 from understudy.privacy.values import Released
@@ -86,8 +86,9 @@ def synthesize(
         keep_checkpoint: leave it when the release is made, for callers that save the release first.
         progress: called with a stage, and how much of how much is done. What stands behind a comma
             changes while the stage lasts: "Measuring with noise, 43 % of ε spent".
-        confide: told, when the release is made, how each walk of a method by Markov chain went.
-            That depends on the rows: for the steward, never to be published.
+        confide: told, when the release is made, how each walk of a method by Markov chain went, and
+            how records were weighted. That depends on the rows: for the steward, never to be
+            published.
 
     Returns:
         The release: synthetic tables, noisy measurements, guarantee and ledger. The first Ctrl-C
@@ -117,8 +118,8 @@ def synthesize(
     request.setup()
     if not (request.method.private or allow_nonprivate):
         raise NotPrivateError(
-            f"The method {request.name} publishes what it reads off the rows, without noise; it "
-            "needs allow_nonprivate (--allow-nonprivate), and its release is stamped not private."
+            f"The method {request.name} {request.method.unprotected}; it needs allow_nonprivate "
+            "(--allow-nonprivate), and its release is stamped not private."
         )
     if seed is not None and request.method.draws_records(schema):
         raise MethodError(
@@ -137,7 +138,7 @@ def synthesize(
         open_journal(place, identity, _entropy(seed, insecure_noise_seed)) as (journal, entropy),
         ending_rounds(request.method, tell) as stop,
     ):
-        travelled: list[Internal[Travelled]] = []
+        confided: list[Internal[Confided]] = []
         gate = gate_of(
             rows,
             request.budget,
@@ -145,7 +146,7 @@ def synthesize(
             journal,
             allow_nonprivate=allow_nonprivate,
             stop=stop,
-            confide=travelled.append,
+            confide=confided.append,
         )
         rng = np.random.default_rng(entropy)
         n_rows = gate.count_rows(spend=request.rows_spend)
@@ -157,7 +158,7 @@ def synthesize(
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
         if confide:
-            for one in travelled:
+            for one in confided:
                 confide(one)
         release = Release(
             tables=tuple(tables),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Protocol, Self
 
@@ -15,20 +15,31 @@ from understudy.engine.coding import Codes
 from understudy.errors import MethodError, NotPrivateError
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.calibration import LawName, calibrate
+from understudy.privacy.confiding import Confide
 from understudy.privacy.guarantee import Guarantee, Kind, drafted_leaks, public_inputs
+from understudy.privacy.held_posterior import HeldPosterior, printed_bounds
 from understudy.privacy.laws import NoiseLaw
 from understudy.privacy.leaves import Leaves
 from understudy.privacy.ledger import Entry, Ledger
-from understudy.privacy.metropolis import Confide
 from understudy.privacy.noise import Law, Mode, count_sensitivity, words
+from understudy.privacy.numbered_rows import NumberedRows
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.selection import select, selection_epsilon
 from understudy.privacy.tables import MAX_CELLS
 from understudy.privacy.values import NO_NOISE, Bins, Groups, Published, Released
 from understudy.schema import Domain, Partition, Schema
+from understudy.schema.drawn import Drawn
 
 Measured = Released[Published]
 CHOICE = "exponential mechanism"
+PSEUDO_POSTERIOR = "pseudo posterior"
+POSTERIOR = "posterior"
+AS_THEY_STAND = "as they stand"
+
+_EXACT = "Exact statistics of the rows were published."
+_FROM_POSTERIOR = (
+    "Records were drawn from parameters of the posterior of the exact rows, without weights."
+)
 
 
 class Pick(Protocol):
@@ -50,8 +61,8 @@ class Door:
         randomness: source of the noise; one that is not secure makes the release not private.
         allow_nonprivate: permit exact statistics to leave, which makes the release not private.
         stop: says whether whoever waits has asked for an end; it must not depend on the rows.
-        confide: told how each walk by Markov chain went, which depends on the rows: for the steward
-            alone. Who holds a gate cannot ask for it.
+        confide: told how each walk by Markov chain went, and how records were weighted, which
+            depends on the rows: for the steward alone. Who holds a gate cannot ask for it.
     """
 
     def __init__(
@@ -62,7 +73,7 @@ class Door:
         *,
         allow_nonprivate: bool = False,
         stop: Callable[[], bool] = lambda: False,
-        confide: Confide = lambda _travelled: None,
+        confide: Confide = lambda _confided: None,
     ) -> None:
         self._secret_engine = engine
         self._secret_randomness = randomness
@@ -83,6 +94,11 @@ class Door:
         self._secret_scores: dict[tuple[str, tuple[int, ...]], float] = {}
         self._secret_tables: dict[tuple[int, ...], NDArray[np.int32 | np.int64]] = {}
         self._secret_coded: list[Codes] | None = None
+        self._secret_numbered: NumberedRows | None = None
+        self._secret_posteriors: dict[str, HeldPosterior] = {}
+        self._open: dict[tuple[str, ...], Released[Mapping[str, Drawn]]] = {}
+        self._drawn_from: list[str] = []
+        self._printed: list[float] = []
         self.budget = budget
         self.schema: Schema = engine.schema
         self.neighbours: Neighbours = engine.schema.neighbours
@@ -187,7 +203,8 @@ class Door:
         view.__dict__.update(self.__dict__)
         view.schema, view._secret_engine = schema, engine
         view._views, view._secret_scores, view._secret_tables = {}, {}, {}
-        view._secret_coded = None
+        view._secret_coded = view._secret_numbered = None
+        view._secret_posteriors, view._open = {}, {}
         return view
 
     def random_order(self, n: int) -> tuple[int, ...]:
@@ -217,10 +234,19 @@ class Door:
             neighbours=self.neighbours,
             public_inputs=public_inputs(self.schema),
             conditions=(*self._conditions, *self._unproved),
-            leaks=(*drafted_leaks(self.schema), *self._leaks),
+            leaks=(
+                *drafted_leaks(self.schema),
+                *self._leaks,
+                *printed_bounds(self._printed, self.neighbours),
+            ),
         )
-        if any(entry.spent is None for entry in self.ledger):
-            promise = promise.not_private("Exact statistics of the rows were published.")
+        unpaid = {entry.mechanism for entry in self.ledger if entry.spent is None}
+        if PSEUDO_POSTERIOR in unpaid and unpaid <= {PSEUDO_POSTERIOR, AS_THEY_STAND}:
+            promise = promise.asymptotic()
+        elif unpaid:
+            others = unpaid - {PSEUDO_POSTERIOR, POSTERIOR, AS_THEY_STAND}
+            by_posterior = POSTERIOR in unpaid and not others
+            promise = promise.not_private(_FROM_POSTERIOR if by_posterior else _EXACT)
         if not self._secret_randomness.secure:
             promise = promise.not_private("Its noise was drawn from a seed, so it can be removed.")
         return promise
@@ -270,11 +296,11 @@ class Door:
             law, spend=spend, accounting=self.budget.accounting, neighbours=self.neighbours
         )
 
-    def _require_permission(self) -> None:
+    def _require_permission(self, what: str = "publishes exact statistics") -> None:
         if not self._allow_nonprivate:
             raise NotPrivateError(
-                "This method publishes exact statistics; it needs "
-                "allow_nonprivate=True, and its release is stamped not private."
+                f"This method {what}; it needs allow_nonprivate=True, and its release is stamped "
+                "not private."
             )
 
     def _selection_epsilon(self, spend: Fraction) -> Fraction:

@@ -19,6 +19,7 @@ from understudy.privacy.regressing import Regressing
 from understudy.privacy.revealing import Revealing
 from understudy.privacy.row_sweeping import RowSweeping
 from understudy.privacy.summing import Summing
+from understudy.privacy.weighing import Weighing
 
 
 class Gate(
@@ -33,6 +34,7 @@ class Gate(
     Regressing,
     Revealing,
     RowSweeping,
+    Weighing,
 ):
     """Answers questions about the rows, for a price, with noise.
 

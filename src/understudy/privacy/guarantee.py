@@ -61,6 +61,8 @@ class Guarantee:
     @property
     def statement(self) -> str:
         """The promise in plain words."""
+        if self.kind == "asymptotic" and self.epsilon is None:
+            return self._asymptotic_statement
         if self.kind == "none" or self.epsilon is None:
             reason = f" {' '.join(self.leaks)}" if self.leaks else ""
             return f"This release is NOT private: no differential-privacy guarantee holds.{reason}"
@@ -88,6 +90,16 @@ class Guarantee:
         )
 
     @property
+    def _asymptotic_statement(self) -> str:
+        """What is said where nothing holds at the number of rows that there is."""
+        rest = f" {' '.join(self.conditions)}" * bool(self.conditions)
+        leaks = f" Left in, unpaid: {' '.join(self.leaks)}" * bool(self.leaks)
+        return (
+            "This release is NOT differentially private at its number of rows: no ε holds for it. "
+            f"{PSEUDO_POSTERIOR_CLAIM} if {_NEIGHBOUR_WORDS[self.neighbours]}.{rest}{leaks}"
+        )
+
+    @property
     def is_nominal(self) -> bool:
         """Whether ε is that of a published form whose proof does not cover what it leaves in."""
         return self.kind == "conditional" and bool(self.leaks)
@@ -97,6 +109,10 @@ class Guarantee:
         return replace(
             self, kind="none", epsilon=None, rho=None, mu=None, leaks=(*self.leaks, reason)
         )
+
+    def asymptotic(self) -> Guarantee:
+        """The guarantee `asymptotic`, which promises nothing for these rows."""
+        return replace(self, kind="asymptotic", epsilon=None, delta=Fraction(0), rho=None, mu=None)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the manifest; numbers as decimal text, rounded up."""
@@ -129,6 +145,18 @@ class Guarantee:
             leaks=tuple(data["leaks"]),
         )
 
+
+PSEUDO_POSTERIOR_CLAIM = (
+    "It was made from parameters drawn from a pseudo posterior, in which records weigh less the "
+    "more they stand out. The weights, and the bound that is claimed of them, are those of these "
+    "very rows and of the parameters that happened to be drawn, and any other table may have a "
+    "larger one; one record that changes moves the weights of all others; and the records say "
+    "which draws are dropped. "
+    "What is claimed for the method holds in the limit alone, as the number of records grows and "
+    "they come to fill the space of values, which rare values never do: then the probability of a "
+    "drawn parameter changes by a bounded factor"
+)
+"""What the guarantee `asymptotic` says of the mechanism."""
 
 _KIND_WORDS = {
     "pure": "Pure",

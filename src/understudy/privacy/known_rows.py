@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.schema import Schema
+from understudy.schema import Domain, Schema
 
 Codes = NDArray[np.integer[Any]]
 
@@ -31,7 +31,18 @@ def known_rows(coded: Sequence[Codes], schema: Schema, columns: Sequence[str]) -
     place = {name: j for j, name in enumerate(schema.names)}
     domain = schema.table(tuple(columns))
     states = [coded[place[name]] for name in columns]
+    inside = are_known(states, domain)
+    return [column[inside] for column in states]
+
+
+def are_known(states: Sequence[Codes], domain: Domain) -> NDArray[np.bool_]:
+    """Which rows have a state of each column, in a combination that can occur; shape (n,).
+
+    Args:
+        states: of all rows, one array of shape (n,) per column of the domain.
+        domain: of these columns.
+    """
     inside = ~domain.forbidden(states)
     for column, size in zip(states, domain.sizes, strict=True):
         inside &= column < size
-    return [column[inside] for column in states]
+    return inside

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.errors import MethodError
-from understudy.privacy.internal import Internal
 from understudy.privacy.randomness import Randomness
 
 Floats = NDArray[np.float64]
@@ -85,10 +84,6 @@ class Travelled:
     end: Floats
     accepted: float
     path: Floats
-
-
-Confide = Callable[[Internal[Travelled]], None]
-"""Takes what the steward alone may know."""
 
 
 def walk(how: Walk, log_weight: Callable[[Floats], float], source: Randomness) -> Travelled:

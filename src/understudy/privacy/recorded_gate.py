@@ -33,9 +33,9 @@ from typing import Any, TypeVar
 from understudy.engine import Engine
 from understudy.privacy.budget import Budget
 from understudy.privacy.calibration import LawName
+from understudy.privacy.confiding import Confide
 from understudy.privacy.gate import Gate
 from understudy.privacy.journal import Journal
-from understudy.privacy.metropolis import Confide
 from understudy.privacy.noise import Bounds, Mode
 from understudy.privacy.plain import unpack
 from understudy.privacy.randomness import Randomness
@@ -194,7 +194,7 @@ def gate_of(
     *,
     allow_nonprivate: bool = False,
     stop: Callable[[], bool] = lambda: False,
-    confide: Confide = lambda _travelled: None,
+    confide: Confide = lambda _confided: None,
 ) -> Gate:
     """A gate, with a journal if there is one, which then makes no walks.
 

@@ -287,6 +287,38 @@ class ChosenParameters:
 
 
 @dataclass(frozen=True)
+class PosteriorDraws:
+    """What is public about records drawn from a posterior of the exact rows; not private.
+
+    Attributes:
+        keys: for each column that is drawn the names of those that it is drawn given, parents
+            first.
+        given: names of the columns that are published as they stand.
+        weights: how records were weighted: "unweighted", "vector", "scalar" or "count".
+    """
+
+    keys: Mapping[str, tuple[str, ...]]
+    given: tuple[str, ...]
+    weights: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return (*self.given, *self.keys)
+
+
+@dataclass(frozen=True)
+class KeptColumns:
+    """That columns of all records are published as they stand: every synthetic set has them.
+
+    Attributes:
+        columns: names.
+    """
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ExactStatistics:
     """That exact statistics of some columns were used; they are not published themselves.
 
@@ -310,6 +342,8 @@ Published = (
     | NoisyRanges
     | Choice
     | ChosenParameters
+    | PosteriorDraws
+    | KeptColumns
     | ExactStatistics
 )
 """What a release says of its measurements."""

@@ -17,6 +17,7 @@ from understudy.privacy.values import (
     DrawnDistribution,
     ExactStatistics,
     Groups,
+    KeptColumns,
     NoisyCells,
     NoisyMoment,
     NoisyNodes,
@@ -24,6 +25,7 @@ from understudy.privacy.values import (
     NoisySuccesses,
     NoisyTable,
     NoisyTotals,
+    PosteriorDraws,
     Published,
     SweepDraws,
     UrnDraws,
@@ -45,6 +47,8 @@ Kind = Literal[
     "ranges",
     "choice",
     "parameters",
+    "posterior",
+    "kept",
     "exact",
 ]
 
@@ -63,7 +67,8 @@ class Content:
         outside: noisy number of records out of domain.
         threshold: public threshold.
         totals: single numbers.
-        of: columns that are summed, or that nodes fix; of sweeps, what each is drawn given.
+        of: columns that are summed, or that nodes fix; of sweeps and posteriors, what each is drawn
+            given.
         bins: of numeric columns.
         groups: of states.
     """
@@ -200,6 +205,18 @@ def _(value: Choice, schema: Schema) -> Content:
 def _(value: ChosenParameters, schema: Schema) -> Content:
     totals = dict(zip(value.names, value.values, strict=True))
     return Content("parameters", value.columns, totals=totals, bins=value.bins)
+
+
+@content_of.register
+def _(value: PosteriorDraws, schema: Schema) -> Content:
+    """Keys stand as in the option `network`."""
+    network = (f"{name}<-{' & '.join(key)}" if key else name for name, key in value.keys.items())
+    return Content("posterior", value.columns, of=tuple(network))
+
+
+@content_of.register
+def _(value: KeptColumns, schema: Schema) -> Content:
+    return Content("kept", value.columns)
 
 
 @content_of.register

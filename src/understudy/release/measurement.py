@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +17,14 @@ from understudy.schema import Schema
 ANY = "(any)"
 _WITHOUT_CELLS = (
     *("totals", "successes", "scatter", "draws", "sweeps", "choice"),
-    *("parameters", "exact"),
+    *("parameters", "posterior", "kept", "exact"),
 )
 _OF_NODES = ("nodes", "leaf-sums")
+
+
+def kept_columns(measurements: Sequence[Measurement]) -> tuple[str, ...]:
+    """Columns that every synthetic set has as they stand in the rows."""
+    return next((one.columns for one in measurements if one.kind == "kept"), ())
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,9 @@ class Measurement:
             such nodes; "ranges": a noisy count of every range of states in a layer of a tree of
             ranges over one column; "choice": columns that the exponential mechanism chose, a
             column before its parents; "parameters": parameters of a public generator of records
-            that it chose; "exact": statistics without noise, which are not published.
+            that it chose; "posterior": records drawn from a posterior of the exact rows; "kept":
+            columns of all records that every synthetic set has as they stand; "exact": statistics
+            without noise, which are not published.
         columns: names of the table's columns.
         codes: mixed-radix number of each cell, ascending, the last column running fastest; of a
             node, with one state more for each column, which says that it is open; of a range, its
@@ -56,7 +64,7 @@ class Measurement:
             add weight; of sweeps, the weight added to each state, and records in a block;
             parameters by name.
         of: the numeric columns that are summed; of leaf sums, the columns that nodes fix; of
-            sweeps, what each column is drawn given, as in "job<-age & sex".
+            sweeps and posteriors, what each column is drawn given, as in "job<-age & sex".
         bins: bins of its numeric columns, where they are not those of the schema.
         groups: how states of its columns are merged, where they are.
     """

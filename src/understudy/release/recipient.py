@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from understudy.methods import modelled, posterior_rule, swept
 from understudy.release.manifest import Manifest
-from understudy.release.measurement import Measurement
+from understudy.release.measurement import Measurement, kept_columns
 from understudy.schema import Schema
 
 _MOST_COLUMNS = 25  # longer lists are in schema.toml and manifest.json
@@ -44,6 +44,10 @@ _LAWS = {
 }
 
 
+_WITHOUT_NOISE = ("choice", "parameters", "posterior", "kept")
+"""Kinds of measurements that hold no number with noise."""
+
+
 def readme(
     manifest: Manifest,
     schema: Schema,
@@ -70,7 +74,8 @@ def readme(
             schema=schema,
             guarantee=guarantee,
             csv=csv,
-            private=guarantee.kind != "none" and manifest.secure,
+            private=guarantee.epsilon is not None and manifest.secure,
+            kept=kept_columns(measurements),
             has_page=report,
             stored=[one for one in measurements if one.name],
             kinds={one.kind for one in measurements},
@@ -115,7 +120,7 @@ def _number(value: float) -> str:
 
 def _laws(measurements: tuple[Measurement, ...]) -> list[str]:
     """The laws of the noise in what was measured, in words; choices hold no number."""
-    laws = {one.law for one in measurements if one.kind not in ("choice", "parameters")}
+    laws = {one.law for one in measurements if one.kind not in _WITHOUT_NOISE}
     return sorted(_LAWS.get(law, law.replace("_", " ")) for law in laws)
 
 

@@ -127,9 +127,11 @@ def _no_band(release: Release, name: str) -> str:
 
 
 _WITHOUT_BAND = {
+    "kept": "this column is published as it stands",
     "exact": "exact statistics were used, which are not published",
     "draws": "the records themselves were drawn from rows and a prior",
     "sweeps": "the records themselves were drawn column by column",
+    "posterior": "records were drawn from a posterior of the exact rows",
     "parameters": "records were drawn from a generator whose parameters were chosen",
     "distribution": "its distribution was chosen whole, by the exponential mechanism",
     "successes": "one noisy number of its second level was released, not a count of each",

@@ -38,6 +38,8 @@ def badge(guarantee: Guarantee) -> str:
         >>> badge(Guarantee("pure", Fraction(1), Fraction(0), "add_remove"))
         'ε = 1, pure DP, one record added or removed'
     """
+    if guarantee.kind == "asymptotic" and guarantee.epsilon is None:
+        return "asymptotic only: not private at this number of rows"
     if is_not_private(guarantee) or guarantee.epsilon is None:
         return "not private"
     size = f"ε = {rounded_up(guarantee.epsilon)}"
@@ -105,19 +107,16 @@ def rounded_up(value: Fraction | float, digits: int = 4) -> str:
 
 def meaning(guarantee: Guarantee) -> tuple[tuple[str, str], ...]:
     """What the promise means for a person in the table: headings, each with a paragraph."""
+    if guarantee.kind == "asymptotic":
+        return (
+            ("No promise for this table", _ASYMPTOTIC + _NO_EPSILON[guarantee.epsilon is None]),
+        )
     if is_not_private(guarantee) or guarantee.epsilon is None:
         text = (
             "Nothing is promised about the people in the confidential table. Treat this release as "
             "you would treat the confidential table itself."
         )
         return (("No promise", text),)
-    if guarantee.kind == "asymptotic":
-        text = (
-            "The proof behind this release holds only as the number of records grows without "
-            "limit. For this table, with its finite number of records, nothing is proven: the ε "
-            "above is nominal and must not be read as a promise."
-        )
-        return (("No promise for this table", text),)
     if guarantee.is_nominal:
         return (
             ("A nominal promise", _NOMINAL),
@@ -127,6 +126,17 @@ def meaning(guarantee: Guarantee) -> tuple[tuple[str, str], ...]:
     return _for_a_person(guarantee, lead)
 
 
+_ASYMPTOTIC = (
+    "The proof behind this release holds only as the number of records grows without limit. For "
+    "this table, with its finite number of records, nothing is proven: "
+)
+_NO_EPSILON = {
+    False: "the ε above is nominal and must not be read as a promise.",
+    True: (
+        "there is no ε, and what a person risks by being in the table is not limited by any "
+        "argument about this release."
+    ),
+}
 _NOMINAL = (
     "The method was run as published, and its proof does not cover what is left in, listed above. "
     "The ε is nominal: what follows would hold without that, and must not be read as a promise."

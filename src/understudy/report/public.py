@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from understudy.release import Release
+from understudy.release.measurement import kept_columns
 from understudy.report import columns, explain, pages, reliability, sections
 
 MAX_BYTES = 1_000_000
@@ -70,6 +71,9 @@ def _context(release: Release) -> dict[str, Any]:
         "guarantee": guarantee,
         "title": schema.title or "Synthetic data release",
         "badge": explain.badge(guarantee),
+        "limit_only": guarantee.kind == "asymptotic",
+        "by_posterior": any(one.kind == "posterior" for one in release.measurements),
+        "kept": kept_columns(release.measurements),
         "private": not explain.is_not_private(guarantee) and manifest.secure,
         "meaning": explain.meaning(guarantee),
         "conditions": _rows("item", guarantee.conditions),

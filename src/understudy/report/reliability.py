@@ -100,8 +100,10 @@ _KIND_WORDS = {
     "ranges": "every range of states",
     "choice": "columns chosen, no number",
     "parameters": "parameters of a generator, chosen",
+    "posterior": "records drawn from a posterior of the rows",
+    "kept": "published as it stands",
 }
-_WITHOUT_STDDEV = ("draws", "sweeps", "exact", "choice", "parameters")
+_WITHOUT_STDDEV = ("draws", "sweeps", "exact", "choice", "parameters", "posterior", "kept")
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,7 @@ def _sentences(release: Release, noisy: Sequence[Measurement], total: float | No
     found += [_from_prior(one, release) for one in release.measurements if one.kind == "draws"][:1]
     drawn = [one for one in release.measurements if one.kind == "parameters"]
     found += [_from_parameters(drawn)] * bool(drawn)
+    found += [_FROM_POSTERIOR] * any(one.kind == "posterior" for one in release.measurements)
     found += [_from_sweeps(one) for one in release.measurements if one.kind == "sweeps"][:1]
     return found
 
@@ -167,6 +170,13 @@ def _from_parameters(measurements: Sequence[Measurement]) -> str:
         f"No count was released. The {n:,} parameters of the generator were chosen, not measured: "
         "how far they are from those that fit the confidential rows best cannot be told from here."
     )
+
+
+_FROM_POSTERIOR = (
+    "No count was released, and no noise was added. Records were drawn from a model at parameters "
+    "of a posterior of the exact rows; how far its prior, its form and the weights of records move "
+    "them cannot be told from here."
+)
 
 
 def _from_prior(measurement: Measurement, release: Release) -> str:

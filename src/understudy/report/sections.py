@@ -10,6 +10,7 @@ from typing import Any
 from understudy.methods import posterior_rule, swept
 from understudy.privacy.budget import SIGNS, decimal_up, exact
 from understudy.release import Manifest, Release
+from understudy.release.measurement import kept_columns
 from understudy.report.explain import rounded_up
 from understudy.report.text import times
 
@@ -91,7 +92,7 @@ def _ledger_row(entry: dict[str, Any], cost: Fraction | None, amount: Fraction |
 
 def _compared(total: Fraction | None, amount: Fraction | None) -> str:
     if total is None:
-        return "At least one step has an infinite cost: it released exact values."
+        return "At least one step has an infinite cost: it released exact values, or has no bound."
     if amount is None:
         return ""
     if total > amount:
@@ -134,6 +135,10 @@ def relations(release: Release) -> Relations:
             "its chosen parameters say. Take all others as not preserved.",
             (),
         )
+    posterior = [one for one in release.measurements if one.kind == "posterior"]
+    if posterior:
+        kept = kept_columns(release.measurements)
+        return Relations(_modelled_words(kept), posterior[0].of)
     joint = list(dict.fromkeys(one.columns for one in release.measurements if len(one.columns) > 1))
     groups = tuple(times(columns) for columns in joint)
     if n < 2:
@@ -146,6 +151,16 @@ def relations(release: Release) -> Relations:
         )
     covered = {frozenset(pair) for columns in joint for pair in combinations(columns, 2)}
     return Relations(_relation_words(release, len(covered), n_pairs), groups)
+
+
+def _modelled_words(kept: tuple[str, ...]) -> str:
+    """What a model that was fitted to the exact rows keeps, and what is kept without it."""
+    whole = f" {', '.join(kept)}: kept as they stand, with all that goes together in them."
+    return (
+        "Associations are those that the model can express between a column and those that it was "
+        f"drawn given, as far as records weigh in it. Take all others as not preserved."
+        f"{whole * bool(kept)}"
+    )
 
 
 def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
@@ -182,8 +197,14 @@ def _without_rule(release: Release) -> str:
     if any(one.kind == "parameters" for one in release.measurements):
         return (
             "The rows were drawn from a generator whose parameters were chosen, at random and by "
-            "how well its records pass for the confidential ones. How far such a generator is from "
-            "these is not known outside and alike in all sets, so no error bars can be given."
+            "how well they suit the confidential rows. How far such a generator is from these is "
+            "not known outside and alike in all sets, so no error bars can be given."
+        )
+    if any(one.kind == "posterior" for one in release.measurements):
+        return (
+            "The rows were drawn from a model, at parameters of its own for each set, all from a "
+            "posterior of the exact rows. What the model misses, and what weights of records take "
+            "from it, is not known outside and alike in all sets, so no error bars can be given."
         )
     if swept(release.manifest.method):
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,3 +22,7 @@ class Drawn:
 
     states: NDArray[np.int64]
     numbers: NDArray[np.float64] | None = None
+
+    def taken(self, rows: NDArray[np.integer[Any]]) -> Drawn:
+        """Some of the records, by their numbers; a record may come more than once."""
+        return Drawn(self.states[rows], None if self.numbers is None else self.numbers[rows])

@@ -1,0 +1,157 @@
+"""The laws that a Bayesian synthesizer draws columns by, from options; everything is public.
+
+A column of states has a table given a few columns before it, a number a regression on many. Tables
+are dense, and small: where nothing else is said the columns nearest before it are taken, as long as
+the table has no more than 10,000 probabilities. Regressions take the columns before it, the nearest
+first, as long as they have no more than `MOST_FEATURES` features together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from understudy.errors import MethodError, suggestion
+from understudy.methods.network import edge
+from understudy.models.bayesian_network import Edge
+from understudy.privacy.posterior.law import Law
+from understudy.privacy.posterior.number_law import NumberLaw
+from understudy.privacy.posterior.regression import Regression
+from understudy.privacy.posterior.response import Form
+from understudy.privacy.posterior.sequence import SequentialLaw
+from understudy.privacy.posterior.state_table import LARGEST, StateTable
+from understudy.schema import NUMERIC, Schema
+from understudy.schema.features import Features, indicated
+
+MOST_FEATURES = 64
+"""Features of a regression, where no network says its parents."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modelling:
+    """How columns are modelled.
+
+    Attributes:
+        regression: of numbers, with its prior.
+        form: of the scale on which they are modelled, as `privacy.posterior.response` has it.
+        offset: of a logarithm; None is 0.
+        unit: of asinh; None is a hundredth of a column's larger bound.
+        network: what each column is drawn given, like "job<-age & sex", parents first; nothing
+            leaves it to the order of the schema.
+        parents: then, of how many columns a table holds the states at most, beside its own.
+    """
+
+    regression: Regression
+    form: Form = "asinh"
+    offset: float | None = None
+    unit: float | None = None
+    network: tuple[str, ...] = ()
+    parents: int = 2
+
+    def sequence(self, schema: Schema, given: tuple[str, ...] = ()) -> SequentialLaw:
+        """Laws of all columns but those that are given.
+
+        Raises:
+            MethodError: a network that is none of these columns, a table too large, or a scale that
+                does not fit a column.
+        """
+        said = dict(declared_edges(schema, given, self.network)) if self.network else {}
+        laws: list[Law] = []
+        known = list(given)
+        for name in said or [one for one in schema.names if one not in given]:
+            laws.append(self._law(schema, name, tuple(known), said.get(name)))
+            known.append(name)
+        return SequentialLaw(tuple(laws), given)
+
+    def _law(
+        self, schema: Schema, name: str, known: tuple[str, ...], said: tuple[str, ...] | None
+    ) -> Law:
+        """The law of one column, given what is said, or what suits of the columns before it."""
+        column, foremost = schema.columns[name], known if said is None else said
+        if not isinstance(column, NUMERIC):
+            chosen = _nearest(schema, column.size, known, self.parents) if said is None else said
+            return StateTable.of(schema, name, chosen)
+        return NumberLaw.of(
+            schema,
+            name,
+            _described(schema, known) if said is None else said,
+            self.regression,
+            form=self.form,
+            offset=self.offset,
+            unit=self.unit,
+            kind_parents=_nearest(schema, 1 + len(indicated(column)), foremost, self.parents),
+        )
+
+
+def columns_given(schema: Schema, sensitive: Sequence[str]) -> tuple[str, ...]:
+    """The columns that are kept as they stand, where some are named as sensitive.
+
+    Args:
+        schema: the columns.
+        sensitive: names of those that are drawn; none stands for all.
+
+    Raises:
+        MethodError: an unknown or repeated column.
+    """
+    for name in sensitive:
+        if name not in schema.names:
+            raise MethodError(
+                f"The option sensitive names {name!r}, which is no column"
+                f"{suggestion(name, schema.names)}."
+            )
+    if len(set(sensitive)) < len(sensitive):
+        raise MethodError("The option sensitive has a column twice.")
+    return tuple(name for name in schema.names if name not in sensitive) if sensitive else ()
+
+
+def declared_edges(
+    schema: Schema, given: tuple[str, ...], network: Sequence[str]
+) -> tuple[Edge, ...]:
+    """A network over the columns that are drawn.
+
+    Raises:
+        MethodError: a column that is kept, twice there or absent, or a parent that is not before.
+    """
+    edges = tuple(edge(schema, entry, "network", "job<-age & sex") for entry in network)
+    known = set(given)
+    for name, parents in edges:
+        if name in given:
+            raise MethodError(
+                f"The option network has a line for {name!r}, which is kept as it stands; name it "
+                "among the sensitive columns, or leave the line out."
+            )
+        late = [one for one in parents if one not in known]
+        if name in known or late or len(set(parents)) < len(parents):
+            raise MethodError(
+                f"The option network must name {name!r} once, and its parents once each and before "
+                "it."
+            )
+        known.add(name)
+    absent = [name for name in schema.names if name not in known]
+    if absent:
+        raise MethodError(
+            f"The option network lacks the column {absent[0]!r}; without parents it is an entry of "
+            "its name alone."
+        )
+    return edges
+
+
+def _nearest(schema: Schema, size: int, known: Sequence[str], most: int) -> tuple[str, ...]:
+    """Columns beside one of so many states in a table, the last ones known that it has room for."""
+    chosen: list[str] = []
+    for name in reversed(known):
+        wider = size * schema.columns[name].size
+        if len(chosen) < most and wider <= LARGEST:
+            chosen, size = [name, *chosen], wider
+    return tuple(chosen)
+
+
+def _described(schema: Schema, known: Sequence[str]) -> tuple[str, ...]:
+    """Columns that a number is regressed on, the last ones known that have few enough features."""
+    chosen: list[str] = []
+    left = MOST_FEATURES
+    for name in reversed(known):
+        features = len(Features.of(schema, (name,)).names)
+        if features <= left:
+            chosen, left = [name, *chosen], left - features
+    return tuple(chosen)

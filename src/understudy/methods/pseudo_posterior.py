@@ -1,0 +1,276 @@
+"""The pseudo posterior mechanism: a Bayesian model in which risky records weigh less.
+
+1. A model says how each sensitive column is distributed given others, with parameters θ.
+2. Draws of θ from the plain posterior show how large a record's log-likelihood becomes: its
+   Lipschitz bound, and its risk.
+3. The likelihood of each record gets a power, its weight α_i, which falls as the bound rises; so
+   what stands out says less.
+4. θ is drawn from this pseudo posterior, and records from the model at θ; each set has a θ of its
+   own.
+
+* **Use.** *Partially synthetic*, as published: `sensitive` names the columns that are drawn, mostly
+  one; all others are **published as they stand**, for every record, which needs `rows = "public"`.
+  *Fully synthetic*: without `sensitive` all columns are drawn, in the order of the schema or of
+  `network`.
+* **Model.** Numbers: a mixture of regressions with more components than needed (`mixture`, default,
+  as published), or one normal regression (`normal`), on a public scale (`transform`); states, and
+  whether a number is one of the spikes or codes: tables with Dirichlet priors.
+* **Weights.** `vector` (default): α_i = scale·(1 − risk) + shift, within [0, 1], the risk being the
+  bound from 0, the smallest, to 1, the largest. `scalar`: one α for all. `count`: the share of
+  records with the same predictors whose value is near. `unweighted`: the plain posterior, a
+  baseline.
+* **Public**: schema, options, structural zeros, and the columns that are published as they stand.
+* **Guarantee**: `asymptotic`, which is **none at the number of rows that there is**; for
+  `unweighted`, none. The bound is one of these rows and these draws, a record that changes moves
+  the weights of all others, and the published proof lets records fill the space of values
+  (`understudy.privacy.posterior.record_weights`, with an example). So the ledger's cost is
+  infinite, and `allow_nonprivate` is needed. Bounds and weights are for the steward alone; they are
+  printed when the release is made.
+* **As published** (`mode=paper`): a value's component is drawn given the confidential value of the
+  same record, and the bound is printed; the release says both. In strict mode the component is
+  drawn by its probability, so that records are a function of θ and of what is published anyway.
+* **Records** that do not fit the schema are left out of the model. In partially synthetic sets they
+  keep their predictors where these fit; else those of another record stand in.
+* **Costs** one to three Markov chains, once for all sets: 6,000 records with 20 features and ten
+  components take about five seconds a chain.
+* **Choose it** to reproduce published results, or where disclosure is limited by other means and
+  the utility of a model matters. **Do not** choose it for a promise: `censored-posterior` keeps the
+  idea and has one, `independent` and `marginals` are closer to the rows at the same ε.
+* **Inference**: none. Weights below 1 pull the model towards its prior by an amount that nobody
+  outside knows, in all sets alike; without weights, what the model misses is alike in all sets.
+
+Sources: Savitsky, Williams & Hu (2020), "Bayesian Pseudo Posterior Mechanism under Differential
+Privacy"; Hu, Savitsky & Williams (2020), arXiv 2006.01230, for `reweight`; Hu & Savitsky (2019),
+arXiv 1901.06462, for `count`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from understudy.errors import MethodError
+from understudy.methods.base import Facts, Method, Names
+from understudy.methods.effort import Effort, expected_rows
+from understudy.methods.planned import PlannedTable, planned_exact
+from understudy.methods.posterior_laws import Modelling, columns_given
+from understudy.models import Model
+from understudy.models.posterior_model import PosteriorModel
+from understudy.privacy.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.posterior.mixture_prior import MixturePrior
+from understudy.privacy.posterior.mixture_regression import MixtureRegression
+from understudy.privacy.posterior.normal_linear import NormalLinear
+from understudy.privacy.posterior.number_law import NumberLaw
+from understudy.privacy.posterior.pseudo_posterior import PseudoPosterior
+from understudy.privacy.posterior.weighting import Weighting
+from understudy.privacy.weighing import open_query, posterior_query
+from understudy.schema import NUMERIC, Schema
+
+_CHAINS = {"unweighted": 1, "count": 1, "vector": 2, "scalar": 3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PseudoPosteriorMechanism(Method):
+    """Configuration.
+
+    Attributes:
+        sets: always "split": each set is drawn from parameters of its own.
+        sensitive: columns that are drawn; without any all are. The others are published as they
+            stand.
+        weights: "vector", "scalar", "count" or "unweighted".
+        scale: c of vector weights.
+        shift: g of vector weights.
+        quantile: of the largest log-likelihood of a draw; draws above it are dropped.
+        bound: of scalar weights, the wanted Lipschitz bound; None: that which vector weights with
+            the same scale and shift reach.
+        radius: of count weights: how far a near value lies, as a part of the record's own.
+        reweight: k: raise weights once, to k of what the largest bound allows; None does not.
+        model: of numbers, "mixture" or "normal".
+        components: K of the mixture.
+        burn_in: sweeps of a chain that are left out.
+        thin: sweeps from one draw to the next.
+        draws: of each chain.
+        transform: scale of numbers: "asinh", "log" or "identity".
+        offset: added before a logarithm.
+        unit: of asinh, in units of the column; None: a hundredth of its larger bound.
+        network: what each column is drawn given, like "job, income<-job & age"; by default tables
+            are given `parents` columns before them, and numbers all that 64 features can say.
+        parents: most parents of a table, without a network; and, with and without, of the table
+            that says whether a number is a spike or a code: the last ones of the column's.
+        mode: "strict", or "paper" for components given the confidential values.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        name="pseudo-posterior",
+        title="a Bayesian model in which risky records weigh less; not private at any row count",
+        paper="Savitsky, Williams & Hu (2020)",
+        guarantee="asymptotic: none at a finite number of rows",
+        data="a sensitive number given public columns, or few columns in all",
+        cost="draws × rows × components × features",
+        cost_class="mcmc",
+    )
+    private: ClassVar[bool] = False
+    unprotected: ClassVar[str] = (
+        "promises no differential privacy at the number of rows that there is"
+    )
+
+    sets: Literal["split"] = "split"
+    sensitive: Names = ()
+    weights: Literal["vector", "scalar", "count", "unweighted"] = "vector"
+    scale: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    shift: Annotated[float, Field(allow_inf_nan=False)] = 0.0
+    quantile: Annotated[float, Field(gt=0, le=1)] = 0.95
+    bound: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    radius: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.2
+    reweight: Annotated[float, Field(gt=0, le=1)] | None = None
+    model: Literal["mixture", "normal"] = "mixture"
+    components: Annotated[int, Field(ge=1, le=100)] = 10
+    burn_in: Annotated[int, Field(ge=0)] = 500
+    thin: Annotated[int, Field(ge=1)] = 2
+    draws: Annotated[int, Field(ge=1)] = 500
+    transform: Literal["asinh", "log", "identity"] = "asinh"
+    offset: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    unit: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    network: Names = ()
+    parents: Annotated[int, Field(ge=0)] = 2
+    mode: Literal["strict", "paper"] = "strict"
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """One draw of parameters."""
+        mechanism = self._mechanism(schema)
+        query = posterior_query(mechanism)
+        return (planned_exact(schema.names, query, form="posterior"),)
+
+    def plan_setup(
+        self, schema: Schema, spend: Fraction, budget: Budget
+    ) -> tuple[PlannedTable, ...]:
+        """The columns that are published as they stand."""
+        given = columns_given(schema, self.sensitive)
+        return (planned_exact(given, open_query(given), form="posterior"),) if given else ()
+
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+        """Publish these columns, once for all sets.
+
+        Raises:
+            MethodError: more sets than there are draws for.
+        """
+        mechanism = self._mechanism(gate.schema)
+        if fits > mechanism.releasable:
+            raise MethodError(
+                f"Each of {fits:,} sets needs a draw of its own, and of {self.draws:,} no more "
+                f"than {mechanism.releasable:,} are sure to be kept; take more draws."
+            )
+        if mechanism.law.given:
+            gate.open_records(mechanism.law.given)
+        return self, gate
+
+    def fit(self, gate: Gate, spend: Fraction) -> Model:
+        """Draw parameters through the gate."""
+        mechanism = self._mechanism(gate.schema)
+        law = mechanism.law
+        given = gate.open_records(law.given).value if law.given else {}
+        drawn = gate.draw_posterior(mechanism, mode=self.mode).value
+        return PosteriorModel(gate.schema, law, drawn.theta, given, drawn.labels)
+
+    def modelled(self, schema: Schema) -> tuple[str, ...]:
+        """The numeric columns that are drawn."""
+        kept = columns_given(schema, self.sensitive)
+        numeric = (name for name, one in schema.columns.items() if isinstance(one, NUMERIC))
+        return tuple(name for name in numeric if name not in kept)
+
+    def remarks(self, schema: Schema) -> tuple[str, ...]:
+        """What this does not promise, and what it publishes."""
+        law = self._mechanism(schema).law
+        kept = (
+            f"The columns {', '.join(law.given)} are published as they stand, for every record; "
+            "nothing protects them.",
+        )
+        kinds = (
+            f"Whether {one.column} is a spike, a code or another number is drawn given "
+            f"{', '.join(one.kinds.parents) or 'nothing'} alone (options parents and network)."
+            for one in law.laws
+            if isinstance(one, NumberLaw) and one.kinds is not None
+        )
+        return (
+            "This is not differentially private at any number of rows: its proof is for the limit "
+            "of ever more rows, and budget spent on it protects nothing.",
+            *kept * bool(law.given),
+            *kinds,
+        )
+
+    def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
+        """Chains once for all sets, then records.
+
+        A sweep takes a millisecond, and 2 ns for each record, component and feature; a
+        log-likelihood 20 ns for each component, and is read twice.
+        """
+        law, n = self._mechanism(schema).law, expected_rows(schema)
+        mixed = self.model == "mixture"
+        components, sweeps = (
+            (self.components, self.burn_in + self.thin * self.draws) if mixed else (1, 1)
+        )
+        numbers = [one for one in law.laws if isinstance(one, NumberLaw)]
+        features = sum(1 + len(one.features.names) for one in numbers)
+        chain = sweeps * (1e-3 * len(numbers) + 2e-9 * n * components * features)
+        chain += 4e-8 * self.draws * n * (components * len(numbers) + len(law.laws))
+        chains = _CHAINS[self.weights] + (self.reweight is not None)
+        memory = 8 * n * (2 * features + 4 * len(schema.names)) + 2**26
+        return Effort(memory / 1e6, 1e-7 * n * len(schema.names), chains * chain)
+
+    def _mechanism(self, schema: Schema) -> PseudoPosterior:
+        """Law, weights and draws; whatever cannot be is refused here."""
+        given = columns_given(schema, self.sensitive)
+        self._require(schema, given)
+        weighting = Weighting(
+            form=self.weights,
+            scale=self.scale,
+            shift=self.shift,
+            level=self.quantile,
+            bound=self.bound,
+            radius=self.radius,
+            reweight=self.reweight,
+        )
+        law = self._modelling().sequence(schema, given)
+        if self.mode == "paper" and not any(isinstance(one, NumberLaw) for one in law.laws):
+            raise MethodError("mode=paper is about the numbers of a sensitive numeric column.")
+        return PseudoPosterior(law, weighting, self.draws)
+
+    def _modelling(self) -> Modelling:
+        prior = MixturePrior(components=self.components)
+        mixture = MixtureRegression(prior=prior, burn_in=self.burn_in, thin=self.thin)
+        return Modelling(
+            regression=NormalLinear() if self.model == "normal" else mixture,
+            form=self.transform,
+            offset=self.offset,
+            unit=self.unit,
+            network=self.network,
+            parents=self.parents,
+        )
+
+    def _require(self, schema: Schema, given: tuple[str, ...]) -> None:
+        """Refuse what cannot be done, from public facts alone."""
+        if given and schema.rows != "public":
+            raise MethodError(
+                "Partially synthetic sets keep a row for each record, which tells their number; "
+                'declare rows = "public" and n_rows, or leave the option sensitive out.'
+            )
+        if self.mode == "paper" and (not given or self.model != "mixture"):
+            raise MethodError(
+                "mode=paper draws components of a mixture given the confidential values; it is for "
+                "model=mixture, and for some sensitive columns beside others that are kept."
+            )
+        for option, of, needs in (
+            (self.bound, "bound", self.weights == "scalar"),
+            (self.offset, "offset", self.transform == "log"),
+            (self.unit, "unit", self.transform == "asinh"),
+        ):
+            if option is not None and not needs:
+                where = {"bound": "weights=scalar", "offset": "transform=log"}
+                raise MethodError(
+                    f"The option {of} is for {where.get(of, 'transform=asinh')}; leave it out."
+                )

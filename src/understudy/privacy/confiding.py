@@ -1,0 +1,14 @@
+"""What a mechanism tells the steward, and nobody else: figures that depend on the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from understudy.privacy.internal import Internal
+from understudy.privacy.metropolis import Travelled
+from understudy.privacy.posterior.pseudo_posterior import FittedPosterior
+
+Confided = Travelled | FittedPosterior
+"""How a walk went, or how records were weighted and what became of it."""
+Confide = Callable[[Internal[Confided]], None]
+"""Takes what the steward alone may know."""
