@@ -13,6 +13,11 @@ from understudy.studies.pegs import PEGS, PEGS_HOSPITAL
 from understudy.studies.pmse.failure import PMSE_FAILURE
 from understudy.studies.pmse.regression import PMSE_REGRESSION
 from understudy.studies.pmse.table2 import PMSE_TABLE2
+from understudy.studies.pseudo_posterior import (
+    PSEUDO_POSTERIOR,
+    PSEUDO_POSTERIOR_DIARY,
+    PSEUDO_POSTERIOR_HORNBY,
+)
 from understudy.studies.steps import STEPS_SIMULATION, STEPS_VOTER, STEPS_VOTER_CPS
 from understudy.studies.study import Study
 
@@ -32,6 +37,9 @@ STUDIES: dict[str, Study[Any]] = {
         PMSE_FAILURE,
         PMSE_REGRESSION,
         PMSE_TABLE2,
+        PSEUDO_POSTERIOR,
+        PSEUDO_POSTERIOR_DIARY,
+        PSEUDO_POSTERIOR_HORNBY,
     )
 }
 

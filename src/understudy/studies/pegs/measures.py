@@ -8,7 +8,6 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.evaluation.fits import Fit, fit
 from understudy.evaluation.ranks import Better
+from understudy.studies.number_texts import joined
 from understudy.studies.pegs.case import Case, Regression, find
 from understudy.studies.pegs.source import N_RECORDS
 from understudy.studies.study import Row
@@ -187,23 +187,3 @@ def original_fit(name: str, regression: str) -> Fit:
     case = find(name)
     wanted = case.logistic if regression == case.logistic.name else case.linear
     return coefficients(case, wanted, case.table)
-
-
-def joined(numbers: Sequence[float] | Values) -> str:
-    """Numbers as the text that a row of results holds.
-
-    Example:
-        >>> joined([0.5, 2.0])
-        '0.5 2'
-    """
-    return " ".join(f"{one:.6g}" for one in numbers)
-
-
-def parted(text: str) -> Values:
-    """The numbers of such a text.
-
-    Example:
-        >>> parted("0.5 2").tolist()
-        [0.5, 2.0]
-    """
-    return np.array([float(one) for one in text.split()])

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from understudy.studies.pegs.measures import Measure, parted
+from understudy.studies.number_texts import parted
+from understudy.studies.pegs.measures import Measure
 from understudy.studies.pegs.source import EPSILONS
 from understudy.studies.study import Row
 

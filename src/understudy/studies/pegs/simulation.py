@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from understudy.evaluation.threads import single_threaded
 from understudy.methods.base import CostClass
 from understudy.studies.montecarlo import mean_and_error
+from understudy.studies.number_texts import joined, parted
 from understudy.studies.pegs import case, hospital
 from understudy.studies.pegs.intruder import ATTACKS, CONTROL, NAMES, attacked
 from understudy.studies.pegs.lines import LINES, MARKS, PRIVATE, records_of
-from understudy.studies.pegs.measures import TEXTS, UTILITIES, joined, measured, parted
+from understudy.studies.pegs.measures import TEXTS, UTILITIES, measured
 from understudy.studies.pegs.source import EPSILONS
 from understudy.studies.streams import Streams
 from understudy.studies.study import Row
