@@ -36,6 +36,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/pmse.py
 	$(BIN)/python benchmarks/censored.py
+	$(BIN)/python benchmarks/pseudo_posterior.py
 
 studies: $(DEV)
 	$(BIN)/understudy study coverage --out study-results/coverage
@@ -48,6 +49,7 @@ studies: $(DEV)
 	$(BIN)/understudy study pmse-failure --out study-results/pmse-failure
 	$(BIN)/understudy study pmse-table2 --out study-results/pmse-table2
 	$(BIN)/understudy study pmse-regression --out study-results/pmse-regression
+	$(BIN)/understudy study pseudo-posterior --out study-results/pseudo-posterior
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

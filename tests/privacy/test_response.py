@@ -114,9 +114,9 @@ def test_the_currency_does_not_matter_to_asinh_and_logarithm():
         assert other.log_unit == pytest.approx(one.log_unit)
 
 
-def test_the_unit_is_a_hundredth_of_the_larger_bound():
+def test_the_unit_is_a_thousandth_of_the_larger_bound():
     of = {name: Response.of(name, SCHEMA.columns[name]) for name in ("income", "age", "one")}
-    assert [of[name].unit for name in of] == [18e3, 0.9, 0.005]
+    assert [of[name].unit for name in of] == [1.8e3, 0.09, 0.0005]
     assert Response.of("x", SCHEMA.columns["day"]).back(np.zeros(1))[0] > 18e3
 
 

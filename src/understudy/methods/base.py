@@ -81,8 +81,8 @@ class Method(ABC):
         swept: whether records are drawn column by column from rows that contradict each other, or
             that were pulled towards an even spread, so that sets keep no table as it was measured.
         shrunk: whether a penalty makes relations between columns weaker, in every set alike.
-        picked: whether records come from a generator whose parameters were chosen, so that nothing
-            of the rows is kept as it was measured.
+        picked: whether records come from a generator whose parameters were chosen, or drawn under
+            weights, so that nothing of the rows is kept as it was measured.
         bytes_per_cell: memory per cell of a table that is written out, for plans
             (`benchmarks/dense.py`).
     """

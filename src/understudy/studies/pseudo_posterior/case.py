@@ -51,7 +51,7 @@ class Case:
 
     @property
     def own_unit(self) -> float:
-        """Dollars of a unit of asinh where a release names none: a hundredth of a bound."""
+        """Dollars of a unit of asinh on a scale less like a logarithm: a hundredth of a bound."""
         assert isinstance(self.income, NUMERIC)
         return max(abs(one) for one in self.income.bounds) / 100
 
