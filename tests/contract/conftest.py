@@ -65,7 +65,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"candidates": 8, "parents": 2, "censoring": "interval", "width": 3},
     ],
     "pseudo-posterior": [
-        {"model": "normal", "draws": 8},
+        {"model": "normal", "draws": 8, "states": "table"},
         {"model": "normal", "draws": 8, "weights": "unweighted", "transform": "identity"},
         {"sensitive": "income, smokes", "components": 2, "draws": 8, "burn_in": 2, "thin": 1},
     ],

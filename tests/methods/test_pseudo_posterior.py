@@ -14,6 +14,9 @@ from understudy.errors import InferenceError, MethodError, NotPrivateError
 from understudy.methods import configure
 from understudy.methods.posterior_laws import MOST_FEATURES, Modelling
 from understudy.privacy.posterior.normal_linear import NormalLinear
+from understudy.privacy.posterior.number_law import NumberLaw
+from understudy.privacy.posterior.state_logit import StateLogit
+from understudy.privacy.posterior.state_table import StateTable
 from understudy.schema import Schema
 from understudy.schema.features import Features
 
@@ -279,6 +282,7 @@ WRONG = {
     "no column": ({"network": "sx, age, height, income"}, "'sx', which is no column"),
     "raised": ({"weights": "unweighted", "reweight": 0.5}, "no weights to raise"),
     "quantile": ({"quantile": 0}, "quantile"),
+    "marginal": ({"power": "marginal"}, "needs the sampler 'nuts'"),
 }
 
 
@@ -305,7 +309,11 @@ def test_plans_say_what_is_published_and_how_long_it_takes():
     said = " ".join(plan.remarks)
     assert "not differentially private at any number of rows" in said
     assert "sex, age, height are published as they stand" in said
-    assert "Whether income is a spike, a code or another number is drawn given age, height" in said
+    assert "is a spike, a code" not in said  # given all of them, by a logit
+    tables = {"sensitive": "income", "states": "table"}
+    told = us.plan(schema(), method="pseudo-posterior", epsilon=1, options=tables).remarks
+    alone = "Whether income is a spike, a code or another number is drawn given age, height alone"
+    assert alone in " ".join(told)
     assert [one.query for one in plan.setup] == ["sex, age, height of every record"]
     assert [one.share for one in plan.tables] == [0]
     two = us.plan(
@@ -315,13 +323,15 @@ def test_plans_say_what_is_published_and_how_long_it_takes():
     scalar = {"sensitive": "income", "weights": "scalar"}
     more = us.plan(schema(), method="pseudo-posterior", epsilon=1, options=scalar)
     assert more.seconds == pytest.approx(1.5 * two.seconds, rel=0.02)
+    plain = us.plan(schema(), method="pseudo-posterior", epsilon=1, options=tables)
+    assert 0.001 < two.seconds - plain.seconds < 0.5  # a logit of 400 records, twice
 
 
 # --- the laws of columns ----------------------------------------------------------------------
 
 
 def test_a_number_is_given_all_columns_before_it_and_a_table_the_last_ones():
-    law = Modelling(regression=NormalLinear(), parents=1).sequence(schema())
+    law = Modelling(regression=NormalLinear(), parents=1, states="table").sequence(schema())
     assert law.columns == schema().names
     parents = {one.column: one.parents for one in law.laws}
     assert parents == {
@@ -332,6 +342,64 @@ def test_a_number_is_given_all_columns_before_it_and_a_table_the_last_ones():
     }
     kinds = law.laws[3].kinds
     assert kinds.parents == ("height",)
+
+
+def kinds_of_laws(law):
+    """Column → class and parents of the law of its states or kinds."""
+    whole = {one.column: one.kinds if isinstance(one, NumberLaw) else one for one in law.laws}
+    return {name: one and (type(one), one.parents) for name, one in whole.items()}
+
+
+def test_states_and_kinds_have_logits_on_all_columns_before_them_where_these_are_small():
+    law = Modelling(regression=NormalLinear(), parents=1).sequence(schema())
+    whole = {"sex": (StateTable, ()), "age": None, "height": None}
+    whole["income"] = (StateLogit, ("sex", "age", "height"))
+    assert kinds_of_laws(law) == whole
+    given = ("sex", "age", "height")
+    for states, kind, parents in (
+        ("auto", StateLogit, given),
+        ("logit", StateLogit, given),
+        ("table", StateTable, ("age", "height")),
+    ):
+        law = Modelling(regression=NormalLinear(), states=states).sequence(schema(), given)
+        assert kinds_of_laws(law) == {"income": (kind, parents)}
+    network = ("height", "income<-height", "sex<-income", "age")
+    law = Modelling(regression=NormalLinear(), network=network).sequence(schema())
+    assert kinds_of_laws(law)["income"] == (StateLogit, ("height",))
+    assert kinds_of_laws(law)["sex"] == (StateLogit, ("income",))
+
+
+def test_a_logit_of_more_than_200_coefficients_gives_way_to_a_table():
+    """Of 21 states given one of 10, or of 12: 200 or 240 coefficients."""
+    levels = {"a": 10, "b": 21, "c": 12}
+    lines = [
+        f'[columns.{name}]\nkind = "categorical"\nlevels = {[f"l{k}" for k in range(size)]}'
+        for name, size in levels.items()
+    ]
+    of = Schema.loads("row_limit = 9\n" + "\n".join(lines))
+    for network, kind in ((("a", "b<-a", "c"), StateLogit), (("c", "b<-c", "a"), StateTable)):
+        law = Modelling(regression=NormalLinear(), network=network).sequence(of)
+        assert kinds_of_laws(law)["b"] == (kind, (network[0],))
+    forced = Modelling(regression=NormalLinear(), states="logit")
+    with pytest.raises(MethodError, match=r"logit of 'c' given 'a', 'b'.*states=table"):
+        forced.sequence(of)
+
+
+def test_the_share_of_a_spike_goes_with_predictors_that_a_table_would_not_have():
+    """Women have no income, in 400 records; by `parents=1` a table would know the height alone."""
+    frame = people().with_columns(
+        income=pl.when(pl.col("sex") == "f").then(pl.lit("0")).otherwise(pl.col("income"))
+    )
+    gaps = {}
+    for states in ("auto", "table"):
+        how = {"weights": "unweighted", "model": "normal", "parents": 1}
+        options = PARTIAL | how | {"states": states}
+        (table,) = synthesize(frame, options=options, sets=1, insecure_noise_seed=5).tables
+        zero = table["income"].cast(pl.Float64, strict=False).fill_null(1) == 0
+        women = table["sex"] == "f"
+        gaps[states] = zero.filter(women).mean() - zero.filter(~women).mean()
+    assert gaps["auto"] > 0.6
+    assert abs(gaps["table"]) < 5 / np.sqrt(N)
 
 
 def test_a_network_says_the_parents():

@@ -79,7 +79,7 @@ def matrix(chunks):
 @pytest.mark.parametrize(
     ("options", "transformed"),
     [
-        ({}, lambda y: np.arcsinh(y / 18e3)),
+        ({}, lambda y: np.arcsinh(y / 1.8e3)),
         ({"form": "log", "offset": 7001.0}, lambda y: np.log(y + 7001.0)),
         ({"form": "identity"}, lambda y: y),
     ],

@@ -1,30 +1,39 @@
 """The laws that a Bayesian synthesizer draws columns by, from options; everything is public.
 
-A column of states has a table given a few columns before it, a number a regression on many. Tables
-are dense, and small: where nothing else is said the columns nearest before it are taken, as long as
-the table has no more than 10,000 probabilities. Regressions take the columns before it, the nearest
-first, as long as they have no more than `MOST_FEATURES` features together.
+A number has a regression on the columns before it, the nearest first, as long as they have no more
+than `MOST_FEATURES` features together. States, and kinds of numbers, have a logit on the same
+columns, which adds up what they say; where it would have more than `MOST_COEFFICIENTS` coefficients
+they have a table given a few columns: dense, and small. Where nothing else is said a table takes
+the columns nearest before it, as long as it has no more than 10,000 probabilities. Where there is
+no column before, a table says all there is to say, and is drawn without chains.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from understudy.errors import MethodError, suggestion
 from understudy.methods.network import edge
 from understudy.models.bayesian_network import Edge
 from understudy.privacy.posterior.law import Law
-from understudy.privacy.posterior.number_law import NumberLaw
+from understudy.privacy.posterior.number_law import KindLaw, NumberLaw
 from understudy.privacy.posterior.regression import Regression
 from understudy.privacy.posterior.response import Form
 from understudy.privacy.posterior.sequence import SequentialLaw
+from understudy.privacy.posterior.state_logit import StateLogit
 from understudy.privacy.posterior.state_table import LARGEST, StateTable
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.features import Features, indicated
 
 MOST_FEATURES = 64
 """Features of a regression, where no network says its parents."""
+MOST_COEFFICIENTS = 200
+"""Of a logit that is taken by itself."""
+
+States = Literal["auto", "table", "logit"]
+"""How states depend on columns before."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +44,11 @@ class Modelling:
         regression: of numbers, with its prior.
         form: of the scale on which they are modelled, as `privacy.posterior.response` has it.
         offset: of a logarithm; None is 0.
-        unit: of asinh; None is a hundredth of a column's larger bound.
+        unit: of asinh; None is a thousandth of a column's larger bound.
         network: what each column is drawn given, like "job<-age & sex", parents first; nothing
             leaves it to the order of the schema.
         parents: then, of how many columns a table holds the states at most, beside its own.
+        states: tables or logits for states and kinds; "auto" takes a logit where it is small.
     """
 
     regression: Regression
@@ -47,13 +57,14 @@ class Modelling:
     unit: float | None = None
     network: tuple[str, ...] = ()
     parents: int = 2
+    states: States = "auto"
 
     def sequence(self, schema: Schema, given: tuple[str, ...] = ()) -> SequentialLaw:
         """Laws of all columns but those that are given.
 
         Raises:
-            MethodError: a network that is none of these columns, a table too large, or a scale that
-                does not fit a column.
+            MethodError: a network that is none of these columns, a table or logit too large, or a
+                scale that does not fit a column.
         """
         said = dict(declared_edges(schema, given, self.network)) if self.network else {}
         laws: list[Law] = []
@@ -68,19 +79,33 @@ class Modelling:
     ) -> Law:
         """The law of one column, given what is said, or what suits of the columns before it."""
         column, foremost = schema.columns[name], known if said is None else said
-        if not isinstance(column, NUMERIC):
-            chosen = _nearest(schema, column.size, known, self.parents) if said is None else said
-            return StateTable.of(schema, name, chosen)
+        many = _described(schema, known) if said is None else said
+        numeric = isinstance(column, NUMERIC)
+        size = 1 + len(indicated(column)) if numeric else column.size
+        how = self._how(size, Features.of(schema, many))
+        if not numeric and how == "logit":
+            return StateLogit.of(schema, name, many)
+        few = _nearest(schema, size, foremost, self.parents) if numeric or said is None else said
+        if not numeric:
+            return StateTable.of(schema, name, few)
         return NumberLaw.of(
             schema,
             name,
-            _described(schema, known) if said is None else said,
+            many,
             self.regression,
             form=self.form,
             offset=self.offset,
             unit=self.unit,
-            kind_parents=_nearest(schema, 1 + len(indicated(column)), foremost, self.parents),
+            kind_parents=many if how == "logit" else few,
+            kind_law=how,
         )
+
+    def _how(self, size: int, features: Features) -> KindLaw:
+        """A table or a logit, for so many states or kinds."""
+        if self.states != "auto":
+            return self.states
+        small = (size - 1) * (1 + len(features.names)) <= MOST_COEFFICIENTS
+        return "logit" if small and features.parents else "table"
 
 
 def columns_given(schema: Schema, sensitive: Sequence[str]) -> tuple[str, ...]:

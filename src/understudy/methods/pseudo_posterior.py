@@ -13,8 +13,10 @@
   *Fully synthetic*: without `sensitive` all columns are drawn, in the order of the schema or of
   `network`.
 * **Model.** Numbers: a mixture of regressions with more components than needed (`mixture`, default,
-  as published), or one normal regression (`normal`), on a public scale (`transform`); states, and
-  whether a number is one of the spikes or codes: tables with Dirichlet priors.
+  as published), or one normal regression (`normal`), on a public scale (`transform`). States, and
+  whether a number is one of the spikes or codes (`states`): logits on the same columns as numbers,
+  so that what is mostly zero keeps its relation to all of them; where these would have more than
+  200 coefficients, and with `states=table`, tables given few columns.
 * **Weights.** `vector` (default): α_i = scale·(1 − risk) + shift, within [0, 1], the risk being the
   bound from 0, the smallest, to 1, the largest. `scalar`: one α for all. `count`: the share of
   records with the same predictors whose value is near. `unweighted`: the plain posterior, a
@@ -32,7 +34,7 @@
 * **Records** that do not fit the schema are left out of the model. In partially synthetic sets they
   keep their predictors where these fit; else those of another record stand in.
 * **Costs** one to three Markov chains, once for all sets: 6,000 records with 20 features and ten
-  components take about five seconds a chain.
+  components take about five seconds a chain, and a logit one third of a second to one.
 * **Choose it** to reproduce published results, or where disclosure is limited by other means and
   the utility of a model matters. **Do not** choose it for a promise: `censored-posterior` keeps the
   idea and has one, `independent` and `marginals` are closer to the rows at the same ε.
@@ -63,10 +65,14 @@ from understudy.models.posterior_model import PosteriorModel
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.posterior.mixture_prior import MixturePrior
-from understudy.privacy.posterior.mixture_regression import MixtureRegression
+from understudy.privacy.posterior.mixture_regression import MixtureRegression, Sampler
+from understudy.privacy.posterior.mixture_target import Power
 from understudy.privacy.posterior.normal_linear import NormalLinear
 from understudy.privacy.posterior.number_law import NumberLaw
 from understudy.privacy.posterior.pseudo_posterior import PseudoPosterior
+from understudy.privacy.posterior.sequence import SequentialLaw
+from understudy.privacy.posterior.state_logit import StateLogit
+from understudy.privacy.posterior.state_table import StateTable
 from understudy.privacy.posterior.weighting import Weighting
 from understudy.privacy.weighing import open_query, posterior_query
 from understudy.schema import NUMERIC, Schema
@@ -95,13 +101,19 @@ class PseudoPosteriorMechanism(Method):
         burn_in: sweeps of a chain that are left out.
         thin: sweeps from one draw to the next.
         draws: of each chain.
+        sampler: of the mixture, "gibbs" or, with the extra numpyro, "nuts".
+        power: what a record of weight α is to the mixture: "labels" or, with nuts, "marginal"
+            (`understudy.privacy.posterior.mixture_regression`).
         transform: scale of numbers: "asinh", "log" or "identity".
         offset: added before a logarithm.
-        unit: of asinh, in units of the column; None: a hundredth of its larger bound.
+        unit: of asinh, in units of the column; None: a thousandth of its larger bound.
         network: what each column is drawn given, like "job, income<-job & age"; by default tables
-            are given `parents` columns before them, and numbers all that 64 features can say.
-        parents: most parents of a table, without a network; and, with and without, of the table
-            that says whether a number is a spike or a code: the last ones of the column's.
+            are given `parents` columns before them, and numbers and logits all that 64 features can
+            say.
+        states: of states, and of spikes and codes of numbers: "table", "logit", or "auto" for a
+            logit where a column is given others and has at most 200 coefficients, else a table.
+        parents: most parents of a table, without a network; and, with and without, of a table that
+            says whether a number is a spike or a code: the last ones of the column's.
         mode: "strict", or "paper" for components given the confidential values.
     """
 
@@ -115,6 +127,7 @@ class PseudoPosteriorMechanism(Method):
         cost_class="mcmc",
     )
     private: ClassVar[bool] = False
+    picked: ClassVar[bool] = True
     unprotected: ClassVar[str] = (
         "promises no differential privacy at the number of rows that there is"
     )
@@ -132,11 +145,14 @@ class PseudoPosteriorMechanism(Method):
     components: Annotated[int, Field(ge=1, le=100)] = 10
     burn_in: Annotated[int, Field(ge=0)] = 500
     thin: Annotated[int, Field(ge=1)] = 2
+    sampler: Sampler = "gibbs"
+    power: Power = "labels"
     draws: Annotated[int, Field(ge=1)] = 500
     transform: Literal["asinh", "log", "identity"] = "asinh"
     offset: Annotated[float, Field(allow_inf_nan=False)] | None = None
     unit: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     network: Names = ()
+    states: Literal["auto", "table", "logit"] = "auto"
     parents: Annotated[int, Field(ge=0)] = 2
     mode: Literal["strict", "paper"] = "strict"
 
@@ -192,9 +208,9 @@ class PseudoPosteriorMechanism(Method):
         )
         kinds = (
             f"Whether {one.column} is a spike, a code or another number is drawn given "
-            f"{', '.join(one.kinds.parents) or 'nothing'} alone (options parents and network)."
+            f"{', '.join(one.kinds.parents) or 'nothing'} alone (options states, parents, network)."
             for one in law.laws
-            if isinstance(one, NumberLaw) and one.kinds is not None
+            if isinstance(one, NumberLaw) and isinstance(one.kinds, StateTable)
         )
         return (
             "This is not differentially private at any number of rows: its proof is for the limit "
@@ -207,7 +223,8 @@ class PseudoPosteriorMechanism(Method):
         """Chains once for all sets, then records.
 
         A sweep takes a millisecond, and 2 ns for each record, component and feature; a
-        log-likelihood 20 ns for each component, and is read twice.
+        log-likelihood 20 ns for each component, and is read twice. What logits take `_of_logit`
+        says.
         """
         law, n = self._mechanism(schema).law, expected_rows(schema)
         mixed = self.model == "mixture"
@@ -217,6 +234,7 @@ class PseudoPosteriorMechanism(Method):
         numbers = [one for one in law.laws if isinstance(one, NumberLaw)]
         features = sum(1 + len(one.features.names) for one in numbers)
         chain = sweeps * (1e-3 * len(numbers) + 2e-9 * n * components * features)
+        chain += sum(_of_logit(one, n, self.draws) for one in _logits(law))
         chain += 4e-8 * self.draws * n * (components * len(numbers) + len(law.laws))
         chains = _CHAINS[self.weights] + (self.reweight is not None)
         memory = 8 * n * (2 * features + 4 * len(schema.names)) + 2**26
@@ -242,7 +260,13 @@ class PseudoPosteriorMechanism(Method):
 
     def _modelling(self) -> Modelling:
         prior = MixturePrior(components=self.components)
-        mixture = MixtureRegression(prior=prior, burn_in=self.burn_in, thin=self.thin)
+        mixture = MixtureRegression(
+            prior=prior,
+            burn_in=self.burn_in,
+            thin=self.thin,
+            sampler=self.sampler,
+            power=self.power,
+        )
         return Modelling(
             regression=NormalLinear() if self.model == "normal" else mixture,
             form=self.transform,
@@ -250,6 +274,7 @@ class PseudoPosteriorMechanism(Method):
             unit=self.unit,
             network=self.network,
             parents=self.parents,
+            states=self.states,
         )
 
     def _require(self, schema: Schema, given: tuple[str, ...]) -> None:
@@ -274,3 +299,15 @@ class PseudoPosteriorMechanism(Method):
                 raise MethodError(
                     f"The option {of} is for {where.get(of, 'transform=asinh')}; leave it out."
                 )
+
+
+def _logits(law: SequentialLaw) -> list[StateLogit]:
+    """Logits of states and of kinds."""
+    whole = (one.kinds if isinstance(one, NumberLaw) else one for one in law.laws)
+    return [one for one in whole if isinstance(one, StateLogit)]
+
+
+def _of_logit(law: StateLogit, n: float, draws: int) -> float:
+    """Seconds of a chain: 10 ns an evaluation of a record, 8 a state, 0.15 a coefficient."""
+    each = 1e-8 + 8e-9 * (law.size - 1) + 1.5e-10 * law.coefficients
+    return law.chains.evaluations(draws) * n * each

@@ -28,7 +28,7 @@ import numpy as np
 from numba import njit
 from scipy.special import expit, logit
 
-from understudy.models.multinomial_logit import LogitWidths, outcomes_of
+from understudy.models.multinomial_logit import LogitWidths
 from understudy.models.normal_regression import NormalWidths, linear_and_stddev, shares_between
 from understudy.models.parameters import Floats, Prior
 from understudy.models.state_shares import cuts, feature_row, logit_shares, shares_of_range
@@ -36,6 +36,7 @@ from understudy.schema import NUMERIC, Boolean, Categorical, Column
 from understudy.schema.drawn import Drawn
 from understudy.schema.features import Features, Integers, Parents, indicated, predicted
 from understudy.schema.number_kernels import Line, line_of, normal_quantiles, settled
+from understudy.schema.outcomes import outcomes_of
 
 _PLACE = NormalWidths(intercept=1.5, slope=1.0, log_sd_mean=-0.3, log_sd=0.6)
 _KIND = LogitWidths(intercept=1.5, slope=1.0)

@@ -91,6 +91,15 @@ class Law(Protocol):
         ...
 
 
+class StateLaw(Law, Protocol):
+    """The law of a column of states, or of the kinds of a numeric one."""
+
+    @property
+    def size(self) -> int:
+        """How many states or kinds there are."""
+        ...
+
+
 def slices(draws: int, records: int, *, chunk: int = CHUNK) -> Iterator[slice]:
     """How a matrix of S draws by n records is cut, alike in all laws.
 

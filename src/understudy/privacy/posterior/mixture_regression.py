@@ -43,7 +43,7 @@ from understudy.privacy.posterior.regression import Integers
 from understudy.privacy.randomness import Randomness
 from understudy.schema.number_kernels import normal_quantiles
 
-__all__ = ["MixtureRegression"]
+__all__ = ["MixtureRegression", "Sampler"]
 
 Sampler = Literal["gibbs", "nuts"]
 _Rows = tuple[Floats, Floats, Floats]

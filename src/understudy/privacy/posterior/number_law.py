@@ -1,11 +1,12 @@
 """The law of a numeric column: what kind of value a record has, then which number.
 
 1. *Kind*: an ordinary number, one of the spikes, or one of the codes of absence, by a table given
-   the states of a few parents (`state_table`). A column without spikes and codes has none.
+   the states of a few parents (`state_table`), or by a logit given the features of many, with
+   ordinary numbers as its reference (`state_logit`). Without spikes and codes there is none.
 2. *Number*, where it is ordinary: z = t(y) on the public scale of `response`, by a regression on
    the features of the parents (`schema.features`).
 
-    f(x) = P(kind | parents' states)·[density of t(y) given the parents, if ordinary].
+    f(x) = P(kind | parents)·[density of t(y) given the parents, if ordinary].
 
 Both parts have parameters of their own, independent a priori, so that the posterior is the product
 of theirs; a record of weight α has that weight in both. Numbers that come out are clipped to the
@@ -19,14 +20,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.privacy.posterior.law import Floats, Records, Theta, slices
+from understudy.privacy.posterior.law import Floats, Records, StateLaw, Theta, slices
 from understudy.privacy.posterior.regression import Integers, Regression
 from understudy.privacy.posterior.response import Form, Response
+from understudy.privacy.posterior.state_logit import COEFFICIENTS, StateLogit
 from understudy.privacy.posterior.state_table import LOGS, StateTable
 from understudy.privacy.randomness import Randomness
 from understudy.schema import NUMERIC, Column, Schema
@@ -34,10 +36,13 @@ from understudy.schema.drawn import Drawn
 from understudy.schema.features import Features, indicated
 from understudy.schema.number_kernels import Line, line_of, settled
 
-__all__ = ["NO_LABEL", "NumberLaw"]
+__all__ = ["NO_LABEL", "KindLaw", "NumberLaw"]
 
-KINDS: Final = "log_kinds"
-"""Name of the kinds' array of θ, shape (S, cells, kinds)."""
+KindLaw = Literal["table", "logit"]
+"""How the kind depends on its parents."""
+
+_OF_KINDS: Final = {LOGS: "log_kinds", COEFFICIENTS: "kind_coefficients"}
+"""Arrays of the kinds' θ → their names beside those of the regression."""
 NO_LABEL: Final = -1
 """Stands where a record has no component."""
 
@@ -52,7 +57,10 @@ class _Ordinary(NamedTuple):
 
 @dataclass(frozen=True)
 class NumberLaw:
-    """The law of a numeric column; θ is the regression's, and "log_kinds" where there are kinds.
+    """The law of a numeric column; θ is the regression's, and that of kinds where there are some.
+
+    The latter is "log_kinds", shape (S, cells, kinds), of a table, or "kind_coefficients", shape
+    (S, kinds - 1, 1 + features), of a logit.
 
     Attributes:
         column: its name.
@@ -60,7 +68,7 @@ class NumberLaw:
         features: of the parents of its numbers.
         response: the scale of its numbers.
         regression: of the numbers on that scale.
-        kinds: the table of kinds: 0 is an ordinary number, then spikes, then codes.
+        kinds: the law of kinds: 0 is an ordinary number, then spikes, then codes.
 
     Raises:
         MethodError: a column that is not numeric, or kinds that are not those of the column.
@@ -71,7 +79,7 @@ class NumberLaw:
     features: Features
     response: Response
     regression: Regression
-    kinds: StateTable | None = None
+    kinds: StateLaw | None = None
 
     def __post_init__(self) -> None:
         """Check what is public."""
@@ -81,7 +89,7 @@ class NumberLaw:
         if there != 1 + len(self._special) or (self.kinds is not None and there == 1):
             raise MethodError(
                 f"The column {self.column!r} has {len(self._special)} spikes and codes; its law "
-                "needs a table of one kind more, and none where it has none."
+                "needs one kind more, and no law of kinds where it has none."
             )
 
     @classmethod
@@ -96,6 +104,7 @@ class NumberLaw:
         offset: float | None = None,
         unit: float | None = None,
         kind_parents: tuple[str, ...] = (),
+        kind_law: KindLaw = "table",
         concentration: float = 0.5,
     ) -> NumberLaw:
         """The law of a column of a schema.
@@ -108,19 +117,23 @@ class NumberLaw:
             form: the scale of the number.
             offset: of that scale.
             unit: of that scale.
-            kind_parents: of the kind; their states make its table.
+            kind_parents: of the kind.
+            kind_law: of the kind: a table of their states, or a logit on their features.
             concentration: of the table's prior.
 
         Raises:
             MethodError: a column that is not numeric, bounds that the scale does not take, or too
-                large a table of kinds.
+                large a table or logit of kinds.
         """
         declared = schema.columns[column]
         response = Response.of(column, declared, form, offset=offset, unit=unit)
-        special, kinds = len(indicated(declared)), None
-        if special:
+        size = 1 + len(indicated(declared))
+        kinds: StateLaw | None = None
+        if size > 1 and kind_law == "logit":
+            kinds = StateLogit(column, size, Features.of(schema, kind_parents))
+        elif size > 1:
             sizes = {name: schema.columns[name].size for name in kind_parents}
-            kinds = StateTable(column, 1 + special, sizes, concentration)
+            kinds = StateTable(column, size, sizes, concentration)
         features = Features.of(schema, parents)
         return cls(column, declared, features, response, regression, kinds)
 
@@ -137,7 +150,7 @@ class NumberLaw:
         found: dict[str, Floats] = {}
         if self.kinds is not None:
             kinds = self.kinds.posterior(self._kinds(records), weights, source, draws=draws)
-            found[KINDS] = kinds[LOGS]
+            found.update({_OF_KINDS[name]: array for name, array in kinds.items()})
         at, z, design = self._ordinary(records)
         found.update(self.regression.draws(z, design, weights[at], source, draws=draws))
         return found
@@ -166,7 +179,7 @@ class NumberLaw:
         found += weights[at] * self.response.log_unit
         if self.kinds is None:
             return found
-        (whole,) = self.kinds.log_contributions({LOGS: draws[KINDS]}, kinds, weights)
+        (whole,) = self.kinds.log_contributions(_of_kinds(draws), kinds, weights)
         whole[:, at] += found
         return whole
 
@@ -211,7 +224,7 @@ class NumberLaw:
         z = self.regression.labelled(theta, design, given, uniforms[1:])
         states, numbers = settled(self._line, self.response.back(z))
         if self.kinds is not None:
-            kinds = self.kinds.draw({LOGS: theta[KINDS]}, drawn, uniforms).states
+            kinds = self.kinds.draw(_of_kinds(theta), drawn, uniforms).states
             states = np.where(kinds > 0, self._states_of_kinds[kinds], states)
             numbers = np.where(kinds > 0, np.nan, numbers)
         return Drawn(states, numbers)
@@ -247,3 +260,8 @@ class NumberLaw:
         at = np.flatnonzero(self._kinds_of_states[own.states] == 0)
         design = self.features.matrix(records, len(own.states))
         return _Ordinary(at, self.response.to(own.numbers[at]), design[at])
+
+
+def _of_kinds(theta: Theta) -> Theta:
+    """Arrays of the kinds' law, under its own names."""
+    return {name: theta[here] for name, here in _OF_KINDS.items() if here in theta}
