@@ -83,9 +83,10 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 }
 ALIKE = (
     *("mst", "aim", "pegs-reset", "pegs-diverse", "perturbed-imputation", "contingency-table"),
-    "multiple-imputation",
+    *("multiple-imputation", "censored-posterior"),
 )
-"""Their sets are made by the code of `marginals`, `pegs`, `laplace` or `perturbed-imputation`."""
+"""Their sets are made by the code of `marginals`, `pegs`, `laplace`, `perturbed-imputation` or
+`pmse`."""
 COMBINATIONS = (("0", "private"), ("0", "public"), ("0.000001", "private"))
 """δ and rows."""
 SETS = ("free", "split", "posterior")

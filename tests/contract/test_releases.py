@@ -67,8 +67,13 @@ def edges(some, nobody, stranger, impossible):
 
 
 @pytest.mark.parametrize("rows", ["no rows", "one row", "constant", "out of domain", "ordinary"])
-def test_any_rows_give_rows_of_the_schema(case, edges, forbidden, rows):
-    require_schema_kept(case, case.release(edges[rows]), forbidden, len(edges[rows]))
+def test_any_rows_give_rows_of_the_schema(one_set, edges, forbidden, rows):
+    require_schema_kept(one_set, one_set.release(edges[rows]), forbidden, len(edges[rows]))
+
+
+@pytest.mark.parametrize("rows", ["no rows", "out of domain", "ordinary"])
+def test_any_rows_give_several_sets_of_the_schema(several, edges, forbidden, rows):
+    require_schema_kept(several, several.release(edges[rows]), forbidden, len(edges[rows]))
 
 
 @pytest.mark.parametrize("epsilon", ["0.00001", "10000"])
