@@ -5,6 +5,7 @@ Every rule is also shown to catch a violation.
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,12 @@ def read_house() -> Sources:
 HOUSE = read_house()
 
 
+@cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a syntax tree; most rules read the same trees."""
+    return tuple(ast.walk(tree))
+
+
 def with_module(name: str, text: str) -> Sources:
     """The house with one more module."""
     return HOUSE | {name: ast.parse(text)}
@@ -67,7 +74,7 @@ def room(module: str) -> str:
 
 def imported(tree: ast.Module, modules: Sources) -> Iterator[str]:
     """Modules of the package that a module imports, within functions too."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from (one.name for one in node.names if one.name.split(".")[0] == "understudy")
         if isinstance(node, ast.ImportFrom):
@@ -133,7 +140,7 @@ def makers_of_released(modules: Sources) -> list[str]:
         module
         for module, tree in modules.items()
         if room(module) != "privacy"
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if is_call_of(node, "Released")
         or (isinstance(node, ast.alias) and node.name == "Released" and node.asname)
     ]
@@ -145,7 +152,7 @@ def exposers(modules: Sources) -> list[str]:
         module
         for module, tree in modules.items()
         if room(module) not in {"privacy", "evaluation"}
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Attribute)
         and (node.attr == "expose" or node.attr.startswith(("_secret_", "_Confidential__")))
     ]
@@ -153,7 +160,7 @@ def exposers(modules: Sources) -> list[str]:
 
 def all_imported(tree: ast.Module) -> Iterator[str]:
     """Dotted names of all imports, also of what is taken from a module."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from (one.name for one in node.names)
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -185,13 +192,13 @@ def other_randomness(modules: Sources) -> list[str]:
         seeded = module == "understudy.privacy.randomness"
         spared = {
             id(inner)
-            for node in ast.walk(tree)
+            for node in nodes(tree)
             if seeded and isinstance(node, ast.ClassDef) and node.name == "SeededRandomness"
-            for inner in ast.walk(node)
+            for inner in nodes(node)
         }
         found += [
             f"{module} uses .{node.attr}"
-            for node in ast.walk(tree)
+            for node in nodes(tree)
             if isinstance(node, ast.Attribute) and node.attr in {"random", "rvs"}
             if id(node) not in spared
         ]
@@ -204,7 +211,7 @@ def imports_in_disguise(modules: Sources) -> list[str]:
     return [
         module
         for module, tree in modules.items()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if any(is_call_of(node, name) for name in named)
     ]
 
@@ -214,7 +221,7 @@ def prints(modules: Sources) -> list[str]:
     return [
         module
         for module, tree in modules.items()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Name) and node.id in {"print", "pprint", "breakpoint"}
     ]
 

@@ -380,12 +380,14 @@ TABLES = [
     and "network" not in case.options
     and not case.configured.swept
 ]
+WITHOUT_COUNTS = {"choice", "posterior", "sweeps", "draws", "moments"}
 RESTORABLE = [case for case in PRIVATE if case.method in restorable()]
 SELECTIONS = {
     "case": CASES,
     "one_set": ONE_SET,
     "paid": PAID,
     "counting": TABLES,
+    "measuring": [case for case in CASES if case.forms - WITHOUT_COUNTS],
     "several": [case for case in CASES if case.sets > 1],
     "default": list({case.method: case for case in reversed(ONE_SET)}.values()),
     "private": PRIVATE,

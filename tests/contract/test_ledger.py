@@ -194,8 +194,17 @@ def metadata(release, chosen, rounds=False):
 
 
 @pytest.mark.parametrize(("base", "extra"), [(0, "inside"), (30, "inside"), (30, "outside")])
-def test_neighbouring_tables_have_the_same_ledger_and_metadata(case, some, stranger, base, extra):
-    one_more = some(1, seed=5) if extra == "inside" else stranger
+def test_neighbouring_tables_have_the_same_ledger_and_metadata(
+    one_set, some, stranger, base, extra
+):
+    require_same_metadata(one_set, some, base, some(1, seed=5) if extra == "inside" else stranger)
+
+
+def test_neighbouring_tables_have_the_same_ledger_and_metadata_in_several_sets(several, some):
+    require_same_metadata(several, some, 30, some(1, seed=5))
+
+
+def require_same_metadata(case, some, base, one_more):
     table, neighbour = some(base), some(base) + one_more
     if case.rows == "public":
         table = table + some(1, seed=6)

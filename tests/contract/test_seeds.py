@@ -27,14 +27,14 @@ def test_another_noise_seed_gives_another_release(one_set, some):
     assert content(one)[:2] != content(two)[:2]
 
 
-def test_without_a_noise_seed_two_runs_differ(case, some):
+def test_without_a_noise_seed_two_runs_differ(one_set, some):
     """A false alarm would need equal rows, or none in both runs and equal noise in all that was
     measured: probability below 1e-8 per case."""
-    one, two = (case.release(some(40), "3") for _ in range(2))
+    one, two = (one_set.release(some(40), "3") for _ in range(2))
     assert content(one)[:2] != content(two)[:2]
     assert one.manifest.secure
-    if case.configured.private:
-        assert one.guarantee.kind == ("pure" if case.delta == "0" else "approximate")
+    if one_set.configured.private:
+        assert one.guarantee.kind == ("pure" if one_set.delta == "0" else "approximate")
     assert one.manifest.sampling_seed is None
 
 

@@ -16,12 +16,12 @@ def measured(one, schema):
     return {row[:-1]: row[-1] for row in frame.iter_rows() if abs(row[-1]) > TOLERANCE}
 
 
-def test_tables_are_the_exact_tables(case, some, stranger, impossible):
+def test_tables_are_the_exact_tables(measuring, some, stranger, impossible):
     rows = some(40) + stranger + impossible + impossible
-    release = case.release(rows, case.huge())
+    release = measuring.release(rows, measuring.huge())
     assert release.manifest.n_rows == len(rows)
     for one in release.measurements:
-        exact = (rows.fitting if "nodes" in case.forms else rows).counts(one.columns)
+        exact = (rows.fitting if "nodes" in measuring.forms else rows).counts(one.columns)
         if one.kind not in {"table", "cells", "totals"} or one.bins:
             continue
         if one.kind == "totals":
