@@ -24,7 +24,7 @@
 * **Public**: schema, options, structural zeros, and the columns that are published as they stand.
 * **Guarantee**: `asymptotic`, which is **none at the number of rows that there is**; for
   `unweighted`, none. The bound is one of these rows and these draws, a record that changes moves
-  the weights of all others, and the published proof lets records fill the space of values
+  the weights of others, and the published proof lets records fill the space of values
   (`understudy.privacy.posterior.record_weights`, with an example). So the ledger's cost is
   infinite, and `allow_nonprivate` is needed. Bounds and weights are for the steward alone; they are
   printed when the release is made.

@@ -11,7 +11,7 @@ A synthetic set is made from one of the draws kept in step 5, taken at random, a
 one.
 
 **Guarantee: none at a finite number of records**, for the reasons in `record_weights`. That the
-bound is of these records and these draws, that one record moves the weights of all others, and that
+bound is of these records and these draws, that one record moves the weights of others, and that
 records say which draws are dropped, holds for each form of weights. As the number of records grows
 the claim of the source is ε = 2Δ_α a draw, for a model whose posterior contracts and records that
 fill the space of values.
