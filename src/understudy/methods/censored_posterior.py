@@ -63,9 +63,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, Names
+from understudy.methods.base import Facts
 from understudy.methods.effort import Effort, expected_rows
-from understudy.methods.generators import generator
+from understudy.methods.generating_method import GeneratingMethod
 from understudy.methods.parameter_search import ScoreOf, Search
 from understudy.methods.planned import PlannedTable
 from understudy.models import Model
@@ -74,7 +74,7 @@ from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.posterior.censored_likelihood import Censoring, Form, censored_title
 from understudy.privacy.posterior.column_likelihood import ColumnLikelihood
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import Schema
 
 Floats = NDArray[np.float64]
 
@@ -83,19 +83,11 @@ _ROOM = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class CensoredPosterior(Method):
-    """Configuration.
+class CensoredPosterior(GeneratingMethod):
+    """Configuration; that of generator and search is in `GeneratingMethod`.
 
     Attributes:
-        sets: "free": all sets from one θ; "split": a θ for each, at its share of the budget.
-        model: "regressions" or "normal".
-        network: what each column is drawn given, like "age, job<-age, income<-age&job".
-        parents: without a network, how many columns before it each is drawn given.
         search: "columns" or "walk".
-        candidates: G, of each round.
-        refinements: rounds after the first one.
-        shrink: by which factor the space narrows from round to round.
-        steps: of a walk.
         stride: of a walk's steps, in standard deviations of the prior.
         censoring: what a record contributes (`privacy.posterior.censored_likelihood`).
         width: W of each column; None: by the number of its states.
@@ -111,17 +103,8 @@ class CensoredPosterior(Method):
         cost_class="slow",
     )
 
-    picked: ClassVar[bool] = True
-
-    sets: Literal["free", "split"] = "free"
-    model: Literal["regressions", "normal"] = "regressions"
-    network: Names = ()
-    parents: Annotated[int, Field(ge=0)] = 1
     search: Literal["columns", "walk"] = "columns"
     candidates: Annotated[int, Field(ge=1, le=10**6)] = 16_384
-    refinements: Annotated[int, Field(ge=0)] = 0
-    shrink: Annotated[float, Field(gt=0, lt=1)] = 0.4
-    steps: Annotated[int, Field(ge=1)] = 2_000
     stride: Annotated[float, Field(gt=0)] = 0.2
     censoring: Form = "own-peak"
     width: Annotated[float, Field(ge=1e-6, le=1e6)] | None = None
@@ -142,15 +125,6 @@ class CensoredPosterior(Method):
         declared = self._generator(gate.schema)
         scoring = partial(self._score_of, declared)
         return GeneratedModel(declared, self._search.parameters(gate, declared, scoring, spend))
-
-    def modelled(self, schema: Schema) -> tuple[str, ...]:
-        """All numeric columns."""
-        return tuple(name for name, one in schema.columns.items() if isinstance(one, NUMERIC))
-
-    def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """How few candidates there are for the parameters."""
-        remark = self._search.remark(self._generator(schema))
-        return (remark,) if remark else ()
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """Log probabilities of the cells that can hold rows, at each candidate."""
@@ -182,17 +156,7 @@ class CensoredPosterior(Method):
 
     @property
     def _search(self) -> Search:
-        return Search(
-            by_column=True,
-            rounds=1 + self.refinements,
-            candidates=self.candidates,
-            shrink=self.shrink,
-            steps=self.steps if self.search == "walk" else None,
-            stride=self.stride,
-        )
-
-    def _generator(self, schema: Schema) -> SequentialGenerator:
-        return generator(schema, self.model, network=self.network, parents=self.parents)
+        return self._searching(by_column=True, stride=self.stride)
 
     def _require(self) -> None:
         """Refuse what cannot be done, from public facts alone."""

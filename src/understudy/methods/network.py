@@ -35,7 +35,24 @@ def declared(schema: Schema, entries: Sequence[str]) -> tuple[Edge, ...]:
         MethodError: entries that are no network over these columns, or a table too large.
     """
     edges = tuple(edge(schema, entry, "network") for entry in entries)
-    seen: set[str] = set()
+    require_order(schema, edges)
+    for column, parents in edges:
+        _require_cells(schema, (column, *parents))
+    return edges
+
+
+def require_order(schema: Schema, edges: Sequence[Edge], given: Sequence[str] = ()) -> None:
+    """Refuse edges that are no network over the columns that are not given.
+
+    Args:
+        schema: the columns.
+        edges: one for each column, parents before children.
+        given: columns that have none and may be parents of any.
+
+    Raises:
+        MethodError: a column twice or absent, a parent twice or not before.
+    """
+    seen = set(given)
     for column, parents in edges:
         if column in seen:
             raise MethodError(f"The option network has the column {column!r} twice.")
@@ -48,14 +65,12 @@ def declared(schema: Schema, entries: Sequence[str]) -> tuple[Edge, ...]:
         if len(set(parents)) < len(parents):
             raise MethodError(f"The option network names a parent of {column!r} twice.")
         seen.add(column)
-        _require_cells(schema, (column, *parents))
     absent = [name for name in schema.names if name not in seen]
     if absent:
         raise MethodError(
             f"The option network lacks the column {absent[0]!r}; without parents it is an entry "
             "of its name alone."
         )
-    return edges
 
 
 def edge(

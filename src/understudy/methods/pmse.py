@@ -53,19 +53,19 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, Names, known_rows
+from understudy.methods.base import Facts, known_rows
 from understudy.methods.effort import Effort, expected_rows
-from understudy.methods.generators import generator
+from understudy.methods.generating_method import GeneratingMethod
 from understudy.methods.parameter_search import Search
 from understudy.methods.planned import PlannedTable
 from understudy.methods.simulated_scoring import SimulatedScoring
 from understudy.models import Model
-from understudy.models.normal_regression import NormalWidths
+from understudy.models.normal_regression import NORMAL, NormalWidths
 from understudy.models.sequential import GeneratedModel, SequentialGenerator
 from understudy.models.simulated import even_numbers
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.schema import NUMERIC, Categorical, Schema
+from understudy.schema import Categorical, Schema
 from understudy.trees import (
     Greedy,
     Grid,
@@ -81,20 +81,11 @@ _BEST_SIZE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pmse(Method):
-    """Configuration.
+class Pmse(GeneratingMethod):
+    """Configuration; that of generator and search is in `GeneratingMethod`.
 
     Attributes:
-        sets: "free": all sets from one θ; "split": a θ for each, at its share of the budget.
-        model: "regressions" or "normal".
         flat: with model=normal, the paper's prior: N(0, 1000²) for all parameters, in half ranges.
-        network: what each column is drawn given, like "age, job<-age, income<-age&job".
-        parents: without a network, how many columns before it each is drawn given.
-        search: "columns", "together" or "walk".
-        candidates: G, of each round.
-        refinements: rounds after the first one.
-        shrink: by which factor the space narrows from round to round.
-        steps: of a walk.
         width: of a walk's steps, in standard deviations of the prior.
         trees: "depth-1", "depth-2", "depth-3" or "partitions"; greedy ones in paper mode.
         depth: of partitions (6 if None), or of greedy trees (no limit if None).
@@ -117,18 +108,7 @@ class Pmse(Method):
         cost_class="slow",
     )
 
-    picked: ClassVar[bool] = True
-
-    sets: Literal["free", "split"] = "free"
-    model: Literal["regressions", "normal"] = "regressions"
     flat: bool = False
-    network: Names = ()
-    parents: Annotated[int, Field(ge=0)] = 1
-    search: Literal["columns", "together", "walk"] = "columns"
-    candidates: Annotated[int, Field(ge=1, le=10**6)] = 2_048
-    refinements: Annotated[int, Field(ge=0)] = 0
-    shrink: Annotated[float, Field(gt=0, lt=1)] = 0.4
-    steps: Annotated[int, Field(ge=1)] = 2_000
     width: Annotated[float, Field(gt=0)] = 0.1
     trees: Literal["depth-1", "depth-2", "depth-3", "partitions"] = "depth-2"
     depth: Annotated[int, Field(ge=0, le=12)] | None = None
@@ -159,15 +139,6 @@ class Pmse(Method):
         )
         return GeneratedModel(declared, self._search.parameters(gate, declared, scoring, spend))
 
-    def modelled(self, schema: Schema) -> tuple[str, ...]:
-        """All numeric columns."""
-        return tuple(name for name, one in schema.columns.items() if isinstance(one, NUMERIC))
-
-    def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """How few candidates there are for the parameters."""
-        remark = self._search.remark(self._generator(schema))
-        return (remark,) if remark else ()
-
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """Simulated records, and pairs of columns counted in them."""
         records, _ = self._sizes(expected_rows(schema))
@@ -187,20 +158,10 @@ class Pmse(Method):
 
     @property
     def _search(self) -> Search:
-        return Search(
-            by_column=self.search == "columns",
-            rounds=1 + self.refinements,
-            candidates=self.candidates,
-            shrink=self.shrink,
-            steps=self.steps if self.search == "walk" else None,
-            stride=self.width,
-        )
+        return self._searching(by_column=self.search == "columns", stride=self.width)
 
-    def _generator(self, schema: Schema) -> SequentialGenerator:
-        widths = NormalWidths.flat() if self.flat else NormalWidths()
-        return generator(
-            schema, self.model, network=self.network, parents=self.parents, widths=widths
-        )
+    def _generator(self, schema: Schema, widths: NormalWidths = NORMAL) -> SequentialGenerator:
+        return super()._generator(schema, NormalWidths.flat() if self.flat else widths)
 
     def _trees(self, schema: Schema, names: tuple[str, ...]) -> TreeClass:
         """The class of trees over the states of some columns."""

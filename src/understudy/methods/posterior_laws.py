@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from understudy.errors import MethodError, suggestion
-from understudy.methods.network import edge
+from understudy.methods.network import edge, require_order
 from understudy.models.bayesian_network import Edge
 from understudy.privacy.posterior.law import Law
 from understudy.privacy.posterior.number_law import KindLaw, NumberLaw
@@ -138,26 +138,13 @@ def declared_edges(
         MethodError: a column that is kept, twice there or absent, or a parent that is not before.
     """
     edges = tuple(edge(schema, entry, "network", "job<-age & sex") for entry in network)
-    known = set(given)
-    for name, parents in edges:
+    for name, _ in edges:
         if name in given:
             raise MethodError(
                 f"The option network has a line for {name!r}, which is kept as it stands; name it "
                 "among the sensitive columns, or leave the line out."
             )
-        late = [one for one in parents if one not in known]
-        if name in known or late or len(set(parents)) < len(parents):
-            raise MethodError(
-                f"The option network must name {name!r} once, and its parents once each and before "
-                "it."
-            )
-        known.add(name)
-    absent = [name for name in schema.names if name not in known]
-    if absent:
-        raise MethodError(
-            f"The option network lacks the column {absent[0]!r}; without parents it is an entry of "
-            "its name alone."
-        )
+    require_order(schema, edges, given)
     return edges
 
 

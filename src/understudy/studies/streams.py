@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,11 @@ class Streams:
         """For privacy noise: the words that a release would take from its secure source."""
         words = self._sequence("randomness", *purpose).generate_state(4, np.uint32)
         return SeededRandomness(int.from_bytes(words.astype("<u4").tobytes(), "little"))
+
+    def repetitions(self, n: int) -> Iterator[Streams]:
+        """Streams of their own for each repetition of a chunk."""
+        for k in range(n):
+            yield Streams(int(self.generator("repetition", k).integers(2**63)))
 
     def _sequence(self, *purpose: object) -> np.random.SeedSequence:
         name = "\0".join(map(str, purpose)).encode()

@@ -81,8 +81,7 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
     table = case.find(scenario.table)
     found: list[Row] = []
     with single_threaded():
-        for k in range(repetitions):
-            own = Streams(int(Streams(seed).generator("repetition", k).integers(2**63)))
+        for own in Streams(seed).repetitions(repetitions):
             states = records_of(table, scenario.method, scenario.epsilon, own)
             intruder = attacked(table, states, own.generator("targets"))
             found.append({**measured(table, states), **intruder})

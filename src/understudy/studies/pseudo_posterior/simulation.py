@@ -102,8 +102,7 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
     table = case.find(scenario.table)
     found: list[Row] = []
     with single_threaded():
-        for k in range(repetitions):
-            own = Streams(int(Streams(seed).generator("repetition", k).integers(2**63)))
+        for own in Streams(seed).repetitions(repetitions):
             found += _repetition(table, scenario, own)
     return found
 
