@@ -147,11 +147,11 @@ class Guarantee:
 
 
 PSEUDO_POSTERIOR_CLAIM = (
-    "It was made from parameters drawn from a pseudo posterior, in which each record counts "
-    "with a weight of 1 at most. The weights, and the bound that is claimed of them, are those of these "
+    "It was made from parameters drawn from a pseudo posterior, in which each record counts with a "
+    "weight of 1 at most. The weights, and the bound that is claimed of them, are those of these "
     "very rows and of the parameters that happened to be drawn, and any other table may have a "
-    "larger one; one record that changes moves the weights of others; and the records say "
-    "which draws are dropped. "
+    "larger one; one record that changes moves the weights of others; and the records say which "
+    "draws are dropped. "
     "What is claimed for the method holds in the limit alone, as the number of records grows and "
     "they come to fill the space of values, which rare values never do: then the probability of a "
     "drawn parameter changes by a bounded factor"
