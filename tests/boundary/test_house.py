@@ -16,7 +16,7 @@ SOURCE = Path(understudy.__file__).parent
 ROOMS = [
     ["errors"],
     ["schema"],
-    ["engine", "trees"],
+    ["engine", "functions", "trees"],
     ["privacy"],
     ["models"],
     ["methods"],

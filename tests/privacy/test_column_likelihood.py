@@ -16,8 +16,8 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import MethodError
+from understudy.functions.parameters import Prior
 from understudy.methods.censored_posterior import CensoredPosterior
-from understudy.models.parameters import Prior
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.metropolis import CONVERGENCE, Walk

@@ -11,7 +11,7 @@ from scipy import stats
 
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.models.parameters import Prior
+from understudy.functions.parameters import Prior
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Internal

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from understudy.errors import MethodError, suggestion
+from understudy.functions.network import Edge
 from understudy.methods.aim import Aim
 from understudy.methods.base import Facts, Method
 from understudy.methods.censored_posterior import CensoredPosterior
@@ -40,7 +41,6 @@ from understudy.methods.smoothed_histogram import SmoothedHistogram
 from understudy.methods.steps import Steps
 from understudy.methods.universal_histogram import UniversalHistogram
 from understudy.models import Model
-from understudy.models.bayesian_network import Edge
 from understudy.models.blend import Blend
 from understudy.privacy.values import Noise, NoisyTable
 from understudy.schema import Schema

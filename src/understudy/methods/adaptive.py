@@ -26,6 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.functions.triangulation import Growth
 from understudy.methods.base import known_rows
 from understudy.methods.effort import Effort, expected_rows, rounds_effort
 from understudy.methods.noted import Noted
@@ -33,7 +34,6 @@ from understudy.methods.planned import PlannedTable
 from understudy.methods.workload import Workload
 from understudy.models.max_entropy import MaxEntropy
 from understudy.models.table_counts import table_counts
-from understudy.models.triangulation import Growth
 from understudy.privacy.budget import Accounting
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.gate import Gate

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from understudy.errors import MethodError, suggestion
+from understudy.functions.network import Edge
 from understudy.methods.network import edge, require_order
-from understudy.models.bayesian_network import Edge
 from understudy.privacy.posterior.law import Law
 from understudy.privacy.posterior.number_law import KindLaw, NumberLaw
 from understudy.privacy.posterior.regression import Regression

@@ -44,6 +44,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
+from understudy.functions.network import Edge
 from understudy.methods.base import Facts, Method, Names, known_rows, natural_law
 from understudy.methods.known_network import KnownNetwork
 from understudy.methods.network import (
@@ -61,7 +62,7 @@ from understudy.methods.network import (
 from understudy.methods.planned import PlannedTable, planned, planned_choice
 from understudy.methods.usefulness import useful_cells
 from understudy.models import Model
-from understudy.models.bayesian_network import BayesianNetwork, Edge
+from understudy.models.bayesian_network import BayesianNetwork
 from understudy.privacy.budget import Budget, exact, split
 from understudy.privacy.calibration import LawName
 from understudy.privacy.dependence import (

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.functions.generator import SequentialGenerator
+from understudy.functions.simulated import SimulatedColumn, SimulatedRecords
 from understudy.methods.parameter_search import ScoreOf
-from understudy.models.sequential import SequentialGenerator
-from understudy.models.simulated import SimulatedColumn, SimulatedRecords
 from understudy.privacy.noise import Mode
 from understudy.privacy.propensity_trees import PropensityTrees
 from understudy.schema.drawn import Drawn

@@ -18,9 +18,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from understudy.models.hierarchy import Floats
-
 Columns = tuple[int, ...]
+Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 
 
