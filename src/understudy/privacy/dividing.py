@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import MethodError
 from understudy.privacy import aic
-from understudy.privacy.door import CHOICE, Door, Pick
+from understudy.privacy.door import CHOICE, Door
 from understudy.privacy.empty_cells import columns_of
 from understudy.privacy.tables import MAX_CELLS
 from understudy.privacy.values import NO_NOISE, Choice, Released
@@ -53,7 +53,7 @@ class Dividing(Door):
         splits: list[Split] = []
         for node in range(nodes):
             columns = list(partition.open_columns(node))
-            splits.append(_winner([(j,) for j in columns], scores[node, columns], pick))
+            splits.append((columns[pick(scores[node, columns])],))
         return self._divided(partition, splits, entry)
 
     def divide_in_groups(self, partition: Partition, *, spend: Fraction) -> Released[Partition]:
@@ -80,7 +80,7 @@ class Dividing(Door):
             query, sensitivity=sensitivity, monotone=False, cells=len(groups), spend=spend
         )
         scores = aic.group_scores(self._scores(partition)[0], groups)
-        return self._divided(partition, [_winner(groups, scores, pick)], entry)
+        return self._divided(partition, [groups[pick(scores)]], entry)
 
     def _scores(self, partition: Partition) -> Floats:
         """AIC of each column in each last node, shape (nodes, columns); 0 where it is not open."""
@@ -100,13 +100,6 @@ class Dividing(Door):
         chosen = dict.fromkeys(self.schema.names[j] for split in splits for j in split)
         self._measured.append(Released(Choice(tuple(chosen)), NO_NOISE, CHOICE, entry))
         return Released(partition.divided(splits), NO_NOISE, CHOICE, entry)
-
-
-def _winner(splits: Sequence[Split], scores: Floats, pick: Pick) -> Split:
-    """The split that is picked; no rule forbids any."""
-    place = pick(scores)
-    assert place is not None
-    return splits[place]
 
 
 def choice_query(layer: int, *, groups: bool = False) -> str:

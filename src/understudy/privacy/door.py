@@ -43,11 +43,11 @@ _FROM_POSTERIOR = (
 
 
 class Pick(Protocol):
-    """Picks a place from scores: None if a public rule allows none."""
+    """Picks a place from scores, among those that a public mask leaves."""
 
     def __call__(
-        self, scores: NDArray[np.float64], feasible: Callable[[int], bool] | None = None
-    ) -> int | None:
+        self, scores: NDArray[np.float64], feasible: NDArray[np.bool_] | None = None
+    ) -> int:
         """The place of the winner."""
         ...
 
@@ -343,9 +343,7 @@ class Door:
             cells=cells,
         )
 
-        def pick(
-            scores: NDArray[np.float64], feasible: Callable[[int], bool] | None = None
-        ) -> int | None:
+        def pick(scores: NDArray[np.float64], feasible: NDArray[np.bool_] | None = None) -> int:
             return select(
                 scores,
                 epsilon=epsilon,

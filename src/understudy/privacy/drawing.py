@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
+from understudy.functions.triangulation import Columns, TreeLimit
 from understudy.privacy.budget import split
 from understudy.privacy.calibration import noise_of
 from understudy.privacy.dependence import Dependence
@@ -30,6 +31,7 @@ from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
 from understudy.privacy.model_distance import DistanceFromModel
 from understudy.privacy.scores import SCORES, Score
+from understudy.privacy.selection import first_within
 from understudy.privacy.urn import (
     Urn,
     describe_urn,
@@ -49,6 +51,8 @@ from understudy.privacy.values import (
 )
 
 C = TypeVar("C")
+Feasible = NDArray[np.bool_] | TreeLimit | None
+"""Which candidates of a public list may win (`understudy.privacy.selection`)."""
 
 
 class Drawing(Door):
@@ -127,7 +131,7 @@ class Drawing(Door):
         score: Score,
         *,
         spend: Fraction,
-        feasible: Callable[[C], bool] | None = None,
+        feasible: Feasible = None,
     ) -> Released[C]:
         """One candidate, by the exponential mechanism; only the winner leaves.
 
@@ -135,10 +139,12 @@ class Drawing(Door):
             candidates: public; as many as the score has values.
             score: one of the named scores.
             spend: cost.
-            feasible: a public rule; infeasible candidates are passed over inside the mechanism.
+            feasible: which candidates may win, public, shape (candidates,); or, of sets of columns,
+                those that a limit allows. All if None.
 
         Raises:
-            MethodError: no candidate, or none that is feasible (a public fact).
+            MethodError: no candidate, or none that is feasible (public, and before it is paid), or
+                a score that is not among the named ones.
             InsufficientBudgetError: more than is left.
         """
         if not isinstance(score, SCORES):
@@ -150,6 +156,7 @@ class Drawing(Door):
             raise MethodError("The score relies on what another schema makes public.")
         if not candidates:
             raise MethodError("There is no candidate to choose from.")
+        tables = self._require_feasible(candidates, feasible)
         monotone = score.monotone and self.neighbours == "add_remove"
         sensitivity = score.sensitivity(self.neighbours)
         query = f"one of {len(candidates)} candidates by {score.title}"
@@ -159,10 +166,10 @@ class Drawing(Door):
         values = self._values(score)
         if len(values) != len(candidates):
             raise MethodError("The score does not have one value per candidate.")
-        rule = None if feasible is None else lambda k: feasible(candidates[k])
-        winner = pick(values, rule)
-        if winner is None:
-            raise MethodError("No candidate is feasible; widen the public limit.")
+        if isinstance(feasible, TreeLimit):
+            winner = first_within(feasible, tables, lambda left: pick(values, left))
+        else:
+            winner = pick(values, feasible)
         return Released(candidates[winner], NO_NOISE, CHOICE, entry)
 
     def choose_columns(
@@ -171,7 +178,7 @@ class Drawing(Door):
         score: Score,
         *,
         spend: Fraction,
-        feasible: Callable[[tuple[str, ...]], bool] | None = None,
+        feasible: Feasible = None,
     ) -> Released[Choice]:
         """The same among sets of columns; the release says which one was chosen.
 
@@ -181,6 +188,22 @@ class Drawing(Door):
         choice = Released(Choice(winner.value), winner.noise, winner.mechanism, winner.entry)
         self._measured.append(choice)
         return choice
+
+    def _require_feasible(self, candidates: Sequence[C], feasible: Feasible) -> list[Columns]:
+        """Refuse a rule that leaves nothing; the columns of each candidate, where a limit asks."""
+        tables: list[Columns] = []
+        if isinstance(feasible, TreeLimit):
+            if feasible.sizes != self.schema.sizes:
+                raise MethodError("The limit is on trees over the columns of another schema.")
+            tables = [self._places(_columns(one)) for one in candidates]
+            left = any(feasible.allows(table) for table in tables)
+        else:
+            left = feasible is None or bool(feasible.any())
+            if feasible is not None and feasible.shape != (len(candidates),):
+                raise MethodError("A mask of feasible candidates needs a place for each of them.")
+        if not left:
+            raise MethodError("No candidate is feasible; widen the public limit.")
+        return tables
 
     def _values(self, score: Score) -> NDArray[np.float64]:
         """Exact scores; those of one table each are remembered from one choice to the next."""
@@ -256,3 +279,14 @@ class Drawing(Door):
         rows = self.n_rows
         margin = math.ceil(4 * rows.noise.stddev)
         return rows.value, margin if limit is None else min(margin, limit - rows.value)
+
+
+def _columns(candidate: object) -> tuple[str, ...]:
+    """A candidate that is a set of columns.
+
+    Raises:
+        MethodError: it is something else.
+    """
+    if not isinstance(candidate, tuple):
+        raise MethodError("A limit on trees is for candidates that are sets of columns.")
+    return candidate

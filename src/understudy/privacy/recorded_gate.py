@@ -34,6 +34,7 @@ from understudy.engine import Engine
 from understudy.privacy.budget import Budget
 from understudy.privacy.calibration import LawName
 from understudy.privacy.confiding import Confide
+from understudy.privacy.drawing import Feasible
 from understudy.privacy.gate import Gate
 from understudy.privacy.journal import Journal
 from understudy.privacy.noise import Bounds, Mode
@@ -132,7 +133,7 @@ class RecordedGate(Gate):
         score: Score,
         *,
         spend: Fraction,
-        feasible: Callable[[C], bool] | None = None,
+        feasible: Feasible = None,
     ) -> Released[C]:
         """As in `Gate`; a continued run takes the winner by its place among the candidates."""
         ask = super().choose
