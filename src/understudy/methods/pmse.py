@@ -73,7 +73,7 @@ from understudy.trees import (
     GridDepthThree,
     GridDepthTwo,
     Stumps,
-    TreeClass,
+    Trees,
     random_partitions,
 )
 
@@ -164,7 +164,7 @@ class Pmse(GeneratingMethod):
     def _generator(self, schema: Schema, widths: NormalWidths = NORMAL) -> SequentialGenerator:
         return super()._generator(schema, NormalWidths.flat() if self.flat else widths)
 
-    def _trees(self, schema: Schema, names: tuple[str, ...]) -> TreeClass:
+    def _trees(self, schema: Schema, names: tuple[str, ...]) -> Trees:
         """The class of trees over the states of some columns."""
         if self.mode == "paper":
             return Greedy(depth=self.depth, complexity=self.complexity, rule="stop")

@@ -66,7 +66,6 @@ from understudy.models.bayesian_network import BayesianNetwork
 from understudy.privacy.budget import Budget, exact, split
 from understudy.privacy.calibration import LawName
 from understudy.privacy.dependence import (
-    Dependence,
     DistanceFromDependence,
     DistanceFromIndependence,
     MutualInformation,
@@ -75,7 +74,9 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.values import Noise, NoisyTable
 from understudy.schema import Schema
 
-_SCORES: dict[str, type[Dependence]] = {
+_SCORES: dict[
+    str, type[DistanceFromDependence] | type[DistanceFromIndependence] | type[MutualInformation]
+] = {
     "auto": DistanceFromIndependence,
     "r": DistanceFromIndependence,
     "mi": MutualInformation,

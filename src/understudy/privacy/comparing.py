@@ -10,19 +10,24 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import MethodError
-from understudy.privacy.candidate_score import CandidateScore, Floats
+from understudy.privacy.admission import verb
+from understudy.privacy.candidate_score import CandidateScore
 from understudy.privacy.door import CHOICE, Door
 from understudy.privacy.internal import Internal
 from understudy.privacy.metropolis import CONVERGENCE, Walk, walk
 from understudy.privacy.selection import rate_of
 from understudy.privacy.values import NO_NOISE, ChosenParameters, Released
 
+Floats = NDArray[np.float64]
+
 
 class Comparing(Door):
     """Parameters, chosen by the exponential mechanism."""
 
+    @verb
     def choose_parameters(
         self, score: CandidateScore, names: Sequence[str], *, spend: Fraction
     ) -> Released[ChosenParameters]:
@@ -52,6 +57,7 @@ class Comparing(Door):
         winner = pick(score.evaluate(self._coded()))
         return self._publish(score, names, score.points[winner], entry)
 
+    @verb
     def walk_parameters(
         self, score: CandidateScore, names: Sequence[str], how: Walk, *, spend: Fraction
     ) -> Released[ChosenParameters]:

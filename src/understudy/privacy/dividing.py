@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import MethodError
 from understudy.privacy import aic
+from understudy.privacy.admission import verb
 from understudy.privacy.door import CHOICE, Door
 from understudy.privacy.empty_cells import columns_of
 from understudy.privacy.tables import MAX_CELLS
@@ -30,6 +31,7 @@ Floats = NDArray[np.float64]
 class Dividing(Door):
     """Trees of cells."""
 
+    @verb
     def divide(self, partition: Partition, *, spend: Fraction) -> Released[Partition]:
         """One layer more: each node is divided by the open column of smallest AIC, privately.
 
@@ -56,6 +58,7 @@ class Dividing(Door):
             splits.append((columns[pick(scores[node, columns])],))
         return self._divided(partition, splits, entry)
 
+    @verb
     def divide_in_groups(self, partition: Partition, *, spend: Fraction) -> Released[Partition]:
         """The first layer: a group of columns divides the root, all others are left to the leaves.
 

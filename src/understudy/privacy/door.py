@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from understudy.engine import Engine, ExactCells
 from understudy.engine.coding import Codes
 from understudy.errors import MethodError, NotPrivateError
+from understudy.privacy.admission import verb
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.confiding import Confide
@@ -158,6 +159,7 @@ class Door:
             raise MethodError("The number of rows is private and was not bought yet.")
         return self._rows[-1]
 
+    @verb
     def rebinned(self, bins: Bins) -> Self:
         """The same door, seen through other bins: it shares ledger, budget and measurements.
 
@@ -176,6 +178,7 @@ class Door:
             self._views[key]._bins = {**self._bins, **bins}
         return self._views[key]
 
+    @verb
     def grouped(self, groups: Groups) -> Self:
         """The same door, seen through coarser columns; for counts and choices.
 
@@ -207,10 +210,12 @@ class Door:
         view._secret_posteriors, view._open = {}, {}
         return view
 
+    @verb
     def random_order(self, n: int) -> tuple[int, ...]:
         """A uniformly random order of 0 … n - 1, independent of the rows: free, and public."""
         return tuple(self._secret_randomness.permutation(n).tolist())
 
+    @verb
     def require(self, spend: Fraction) -> None:
         """Refuse what the budget cannot pay, before the first of several steps is paid.
 
@@ -250,6 +255,11 @@ class Door:
         if not self._secret_randomness.secure:
             promise = promise.not_private("Its noise was drawn from a seed, so it can be removed.")
         return promise
+
+    @property
+    def _own(self) -> tuple[object, ...]:
+        """What arguments of verbs may hold beside plain values: schema, columns and domain."""
+        return self.schema, self.schema.domain, *self.schema.columns.values()
 
     def _stopped(self, stopping: bool) -> bool:
         self._stops.append(stopping)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import MethodError
 from understudy.functions.triangulation import Columns, TreeLimit
+from understudy.privacy.admission import verb
 from understudy.privacy.budget import split
 from understudy.privacy.calibration import noise_of
 from understudy.privacy.dependence import Dependence
@@ -30,7 +31,7 @@ from understudy.privacy.empty_cells import ROUNDING
 from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
 from understudy.privacy.model_distance import DistanceFromModel
-from understudy.privacy.scores import SCORES, Score
+from understudy.privacy.scores import Score
 from understudy.privacy.selection import first_within
 from understudy.privacy.urn import (
     Urn,
@@ -58,6 +59,7 @@ Feasible = NDArray[np.bool_] | TreeLimit | None
 class Drawing(Door):
     """Draws from mechanisms in which drawing is the mechanism."""
 
+    @verb
     def records(
         self, specification: LazyTable, *, n_rows: int, spend: Fraction
     ) -> Released[Records]:
@@ -89,6 +91,7 @@ class Drawing(Door):
         self._measured.append(Released(totals, noise_of(noise), "lazy noisy table", entry))
         return Released(drawn, noise_of(noise), "lazy noisy table", entry)
 
+    @verb
     def posterior(self, specification: Urn, *, n_rows: int, spend: Fraction) -> Released[Records]:
         """Synthetic records from a posterior predictive law that is itself the mechanism.
 
@@ -125,6 +128,7 @@ class Drawing(Door):
         self._measured.append(Released(urn, noise, "urn draws", entry))
         return Released(drawn, noise, "urn draws", entry)
 
+    @verb
     def choose(
         self,
         candidates: Sequence[C],
@@ -147,11 +151,12 @@ class Drawing(Door):
                 a score that is not among the named ones.
             InsufficientBudgetError: more than is left.
         """
-        if not isinstance(score, SCORES):
-            raise MethodError(
-                f"{type(score).__name__} is not among the named scores; a score sees "
-                "the rows and needs a proof in privacy/scores.py."
-            )
+        return self._chosen(candidates, score, spend=spend, feasible=feasible)
+
+    def _chosen(
+        self, candidates: Sequence[C], score: Score, *, spend: Fraction, feasible: Feasible
+    ) -> Released[C]:
+        """See `choose`; what is handed in was admitted."""
         if isinstance(score, Dependence | DistanceFromModel) and score.schema is not self.schema:
             raise MethodError("The score relies on what another schema makes public.")
         if not candidates:
@@ -172,6 +177,7 @@ class Drawing(Door):
             winner = pick(values, feasible)
         return Released(candidates[winner], NO_NOISE, CHOICE, entry)
 
+    @verb
     def choose_columns(
         self,
         candidates: Sequence[tuple[str, ...]],
@@ -184,7 +190,7 @@ class Drawing(Door):
 
         Args and errors are those of `choose`.
         """
-        winner = self.choose(candidates, score, spend=spend, feasible=feasible)
+        winner = self._chosen(candidates, score, spend=spend, feasible=feasible)
         choice = Released(Choice(winner.value), winner.noise, winner.mechanism, winner.entry)
         self._measured.append(choice)
         return choice
@@ -213,6 +219,7 @@ class Drawing(Door):
             return score.evaluate(self._secret_engine, self._secret_tables)
         return score.evaluate(self._secret_engine.count(score.queries()).expose())
 
+    @verb
     def draw(
         self,
         lines: Sequence[CumulativeDistribution],

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from understudy.privacy.admission import verb
 from understudy.privacy.budget import Accounting
 from understudy.privacy.door import Door
 from understudy.privacy.imputation import (
@@ -24,6 +25,7 @@ IMPUTATION = "perturbed imputation"
 class Imputing(Door):
     """Records from perturbed imputation."""
 
+    @verb
     def impute(
         self, specification: Imputation, *, n_rows: int, spend: Fraction
     ) -> Released[Records]:

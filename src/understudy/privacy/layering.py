@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.engine import ExactCells
 from understudy.errors import MethodError
+from understudy.privacy.admission import verb
 from understudy.privacy.budget import split
 from understudy.privacy.calibration import LawName, noise_of
 from understudy.privacy.door import Door, query_of
@@ -34,6 +35,7 @@ _LAYER = "noisy layer"
 class Layering(Door):
     """Layers of trees of cells."""
 
+    @verb
     def count_nodes(
         self,
         partition: Partition,
@@ -78,6 +80,7 @@ class Layering(Door):
         self._measured.extend(released)
         return released
 
+    @verb
     def count_leaves(
         self, partition: Partition, *, spend: Fraction, law: LawName
     ) -> Released[NoisyNodes]:
@@ -112,6 +115,7 @@ class Layering(Door):
         self._measured.append(released)
         return released
 
+    @verb
     def records_below(
         self, leaves: Released[NoisyNodes], weights: NDArray[np.float64], *, n_rows: int
     ) -> Released[Records]:

@@ -1,7 +1,7 @@
 """Scores that the exponential mechanism may use: named, with a proved sensitivity each.
 
 A score sees exact tables, so it lives here and not in a method. The gate accepts the classes of
-`SCORES` and nothing else.
+`Score` and nothing else (`understudy.privacy.admission`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from understudy.engine import ExactTable
 from understudy.privacy.budget import Neighbours
 from understudy.privacy.dependence import (
-    Dependence,
     DistanceFromDependence,
     DistanceFromIndependence,
     MutualInformation,
@@ -57,11 +56,11 @@ class CellCount:
         return tables[0].inside.reshape(-1).astype(np.float64)
 
 
-Score = DistanceFromModel | CellCount | Dependence
-SCORES = (
-    DistanceFromModel,
-    CellCount,
-    MutualInformation,
-    DistanceFromIndependence,
-    DistanceFromDependence,
+Score = (
+    CellCount
+    | DistanceFromDependence
+    | DistanceFromIndependence
+    | DistanceFromModel
+    | MutualInformation
 )
+"""All scores of tables; the list is closed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from understudy.errors import MethodError
+from understudy.privacy.admission import verb
 from understudy.privacy.chains import require_small, state_weight
 from understudy.privacy.diverse_rows import DiverseRows
 from understudy.privacy.door import Door, query_of
@@ -26,6 +27,7 @@ SYNTACTIC = "l-diversity is syntactic: not differential privacy"
 class Sweeping(Door):
     """Sweeps that pay for what they draw."""
 
+    @verb
     def sweep(
         self, specification: PerturbedSweeps | ResetBlocks, *, n_rows: int, spend: Fraction
     ) -> Released[Records]:
@@ -64,6 +66,7 @@ class Sweeping(Door):
         self._measured.append(Released(draws, noise, law, entry))
         return Released(records, noise, law, entry)
 
+    @verb
     def reveal_sweep(self, specification: DiverseRows, *, n_rows: int) -> Released[Records]:
         """Synthetic records from rows made ℓ-diverse: the release becomes not private.
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
+from understudy.privacy.admission import verb
 from understudy.privacy.door import AS_THEY_STAND, POSTERIOR, PSEUDO_POSTERIOR, Door
 from understudy.privacy.held_posterior import HeldPosterior
 from understudy.privacy.internal import Internal
@@ -49,6 +50,7 @@ class ParameterDraw:
 class Weighing(Door):
     """Parameters by the pseudo posterior mechanism."""
 
+    @verb
     def draw_posterior(
         self, mechanism: PseudoPosterior, *, mode: Mode = "strict"
     ) -> Released[ParameterDraw]:
@@ -86,6 +88,7 @@ class Weighing(Door):
         self._measured.append(Released(public, NO_NOISE, name, entry))
         return Released(ParameterDraw(theta, labels), NO_NOISE, name, entry)
 
+    @verb
     def open_records(self, columns: tuple[str, ...]) -> Released[Mapping[str, Drawn]]:
         """Some columns of all records as they stand, in the order of the rows; charged once.
 
