@@ -228,7 +228,7 @@ def test_choose_takes_named_scores_only():
     class Greedy:
         monotone = True
 
-    with pytest.raises(MethodError, match="named scores"):
+    with pytest.raises(MethodError, match="takes no Greedy as score"):
         gate()[0].choose("xyz", Greedy(), spend=Fraction(1))
 
 

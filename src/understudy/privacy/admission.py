@@ -48,7 +48,7 @@ from typing import (
 import numpy as np
 from pydantic import BaseModel
 
-from understudy.errors import MethodError
+from understudy.errors import MethodError, suggestion
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -121,7 +121,7 @@ def _ways(value: object, declared: Any, own: Sequence[object], name: str) -> Ite
     elif origin is Annotated:
         yield from _ways(value, inner[0], own, name)
     elif origin is Literal:
-        yield from (one for one in inner if type(value) is type(one) and value == one)
+        yield from _word(value, inner, name)
     elif declared is Any or isinstance(declared, TypeVar):
         yield from _plain(value)
     elif origin is np.ndarray:
@@ -131,9 +131,23 @@ def _ways(value: object, declared: Any, own: Sequence[object], name: str) -> Ite
     elif is_dataclass(origin or declared):
         yield from _made_anew(value, declared, own)
     elif issubclass(declared, BaseModel):
-        yield from (one for one in own if one is value and type(value) is declared)
+        yield from _own(value, declared, own)
     else:
         yield from _number(value, declared)
+
+
+def _word(value: object, words: tuple[Any, ...], name: str) -> Iterator[object]:
+    """One of some words; of another word it is said which are meant."""
+    yield from (one for one in words if type(value) is type(one) and value == one)
+    if type(value) is str and value not in words:
+        raise MethodError(f"There is no {name} {value!r}{suggestion(value, words)}.")
+
+
+def _own(value: object, declared: type, own: Sequence[object]) -> Iterator[object]:
+    """The gate's schema, or a column of it."""
+    yield from (one for one in own if one is value)
+    if type(value) is declared and all(one is not value for one in own):
+        raise MethodError("What was handed in relies on what another schema makes public.")
 
 
 def _number(value: object, declared: type) -> Iterator[object]:
@@ -215,26 +229,16 @@ def _plain(value: object) -> Iterator[object]:
 
 def _made_anew(value: Any, declared: Any, own: Sequence[object]) -> Iterator[object]:
     """A dataclass from its fields; or the gate's own."""
-    kind = get_origin(declared) or declared
+    kind: Any = get_origin(declared) or declared
+    of = dict(zip(getattr(kind, "__parameters__", ()), get_args(declared), strict=False))
+    hints = {name: of.get(one, one) for name, one in _declared(kind).items()}
     if type(value) is not kind:
         return
     if any(value is one for one in own):
         yield value
     else:
-        of = dict(zip(getattr(kind, "__parameters__", ()), get_args(declared), strict=False))
-        declared_of = _declared(kind)
-        yield kind(
-            **{
-                one.name: admitted(
-                    getattr(value, one.name),
-                    of.get(declared_of[one.name], declared_of[one.name]),
-                    own,
-                    one.name,
-                )
-                for one in fields(kind)
-                if one.init
-            }
-        )
+        named = [one.name for one in fields(kind) if one.init]
+        yield kind(**{one: admitted(getattr(value, one), hints[one], own, one) for one in named})
 
 
 @cache

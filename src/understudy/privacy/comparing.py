@@ -54,7 +54,7 @@ class Comparing(Door):
             stated=score.bound,
         )
         self._leave_in(leaks)
-        winner = pick(score.evaluate(self._coded()))
+        winner = pick(score.evaluate(self._secret_rows()))
         return self._publish(score, names, score.points[winner], entry)
 
     @verb
@@ -87,7 +87,7 @@ class Comparing(Door):
         )
         self._leave_in(leaks)
         self._suppose(CONVERGENCE)
-        against = score.against(self._coded())
+        against = score.against(self._secret_rows())
         rate = float(rate_of(epsilon, sensitivity, monotone=monotone))
         found = walk(how, lambda theta: rate * against.score(theta), self._secret_randomness)
         self._confide(Internal(found))

@@ -51,7 +51,7 @@ class Dividing(Door):
         pick, entry = self._pay_choice(
             query, sensitivity=aic.SENSITIVITY, monotone=monotone, cells=nodes, spend=spend
         )
-        scores = -self._scores(partition)
+        scores = -self._secret_aic(partition)
         splits: list[Split] = []
         for node in range(nodes):
             columns = list(partition.open_columns(node))
@@ -82,12 +82,12 @@ class Dividing(Door):
         pick, entry = self._pay_choice(
             query, sensitivity=sensitivity, monotone=False, cells=len(groups), spend=spend
         )
-        scores = aic.group_scores(self._scores(partition)[0], groups)
+        scores = aic.group_scores(self._secret_aic(partition)[0], groups)
         return self._divided(partition, [groups[pick(scores)]], entry)
 
-    def _scores(self, partition: Partition) -> Floats:
+    def _secret_aic(self, partition: Partition) -> Floats:
         """AIC of each column in each last node, shape (nodes, columns); 0 where it is not open."""
-        exact = self._all_cells()
+        exact = self._secret_cells()
         columns = columns_of(exact.codes, partition.domain)
         place, last = partition.locate(columns), partition.layers[-1]
         scores = np.zeros(last.states.shape)

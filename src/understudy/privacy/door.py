@@ -290,13 +290,13 @@ class Door:
             raise MethodError("The tree divides the cells of another schema.")
         return self._sparse_domain(self.schema.names)
 
-    def _coded(self) -> list[Codes]:
+    def _secret_rows(self) -> list[Codes]:
         """States of all rows, one array per column; read once."""
         if self._secret_coded is None:
             self._secret_coded = self._secret_engine.coded().expose()
         return self._secret_coded
 
-    def _all_cells(self) -> ExactCells:
+    def _secret_cells(self) -> ExactCells:
         """Occupied cells of the full table."""
         return self._secret_engine.occupied(tuple(range(len(self.schema.names)))).expose()
 

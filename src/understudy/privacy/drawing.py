@@ -168,7 +168,7 @@ class Drawing(Door):
         pick, entry = self._pay_choice(
             query, sensitivity=sensitivity, monotone=monotone, cells=1, spend=spend
         )
-        values = self._values(score)
+        values = self._secret_values(score)
         if len(values) != len(candidates):
             raise MethodError("The score does not have one value per candidate.")
         if isinstance(feasible, TreeLimit):
@@ -211,7 +211,7 @@ class Drawing(Door):
             raise MethodError("No candidate is feasible; widen the public limit.")
         return tables
 
-    def _values(self, score: Score) -> NDArray[np.float64]:
+    def _secret_values(self, score: Score) -> NDArray[np.float64]:
         """Exact scores; those of one table each are remembered from one choice to the next."""
         if isinstance(score, Dependence):
             return score.evaluate_new(self._secret_engine, self._secret_scores)

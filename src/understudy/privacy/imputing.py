@@ -56,7 +56,7 @@ class Imputing(Door):
             noise=describe_imputation(spend, steps),
             cells=steps,
         )
-        rows = [one.astype(np.int64) for one in known_rows(self._coded(), self.schema, names)]
+        rows = [one.astype(np.int64) for one in known_rows(self._secret_rows(), self.schema, names)]
         imputers = fit_imputers(rows, domain.sizes, specification, self._secret_randomness)
         drawn = imputed_records(
             imputers,

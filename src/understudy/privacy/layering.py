@@ -72,7 +72,7 @@ class Layering(Door):
             )
             for share, noise, tree in zip(shares, laws, trees, strict=True)
         ]
-        exact = self._all_cells()
+        exact = self._secret_cells()
         released: list[Released[NoisyTable | NoisyNodes]] = [
             Released(self._noisy_layer(tree, exact, noise), noise_of(noise), _LAYER, entry)
             for tree, noise, entry in zip(trees, laws, entries, strict=True)
@@ -107,7 +107,7 @@ class Layering(Door):
         entry = self._charge(spend, "lazy leaf layer", query_of(names), noise, domain.n_allowed + 1)
         self._under(ROUNDING)
         leaves, sums = noisy_leaves(
-            self._all_cells(), names, partition, noise, self._secret_randomness
+            self._secret_cells(), names, partition, noise, self._secret_randomness
         )
         self._secret_leaves[entry] = leaves
         sums = replace(sums, bins=self._bins_of(names))

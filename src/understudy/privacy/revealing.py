@@ -93,7 +93,7 @@ class Revealing(Door):
             None, "exact table", query_of(names), sensitivity="none", noise="", cells=0
         )
         self._used([names], [entry])
-        exact = self._all_cells()
+        exact = self._secret_cells()
         cells = NoisyCells(
             names, exact.codes, exact.counts, 1, float(exact.outside), self._bins_of(names)
         )

@@ -51,7 +51,7 @@ class RowSweeping(Sweeping):
         tables = [
             NoisyRows(exact, size, law)
             for exact, size in zip(
-                self._hashed_rows(one.sweep), one.sweep.domain.sizes, strict=True
+                self._secret_tables_of(one.sweep), one.sweep.domain.sizes, strict=True
             )
         ]
         records = lazy_sweeps(

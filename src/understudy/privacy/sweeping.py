@@ -60,7 +60,8 @@ class Sweeping(Door):
             noise=one.noise(spend, *relation),
             cells=n_cells(one.sweep),
         )
-        records = one.records(self._hashed_rows(one.sweep), prior, n_rows, self._secret_randomness)
+        rows = self._secret_tables_of(one.sweep)
+        records = one.records(rows, prior, n_rows, self._secret_randomness)
         noise = Noise(law, str(prior), 0.0)
         draws = self._draws(one.sweep, law, prior, one.block_of(n_rows))
         self._measured.append(Released(draws, noise, law, entry))
@@ -88,14 +89,14 @@ class Sweeping(Door):
             Released(ExactStatistics(names), noise, law, entry)
             for names, entry in zip(table_names(one.sweep), entries, strict=True)
         )
-        records = one.records(self._hashed_rows(one.sweep), n_rows, self._secret_randomness)
+        records = one.records(self._secret_tables_of(one.sweep), n_rows, self._secret_randomness)
         return Released(records, noise, law, entries[-1])
 
     def _draws(self, sweep: Sweep, law: str, prior: Fraction, block: int | None) -> SweepDraws:
         keys = dict(zip(sweep.names, sweep.keys, strict=True))
         return SweepDraws(sweep.names, keys, law, prior, block, self._bins_of(sweep.names))
 
-    def _hashed_rows(self, sweep: Sweep) -> list[HashedRows]:
+    def _secret_tables_of(self, sweep: Sweep) -> list[HashedRows]:
         """The hashed table of each column; charged before."""
         return [
             HashedRows.of(self._secret_engine.occupied(table).expose(), size)
