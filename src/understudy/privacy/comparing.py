@@ -90,7 +90,7 @@ class Comparing(Door):
         against = score.against(self._secret_rows())
         rate = float(rate_of(epsilon, sensitivity, monotone=monotone))
         found = walk(how, lambda theta: rate * against.score(theta), self._secret_randomness)
-        self._confide(Internal(found))
+        self._secret_confide(Internal(found))
         return self._publish(score, names, found.end, entry)
 
     def _admit(self, score: CandidateScore, names: Sequence[str]) -> tuple[str, ...]:

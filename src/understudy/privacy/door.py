@@ -81,7 +81,7 @@ class Door:
         self._allow_nonprivate = allow_nonprivate
         self._ledger = Ledger(budget)
         self._stop = stop
-        self._confide = confide
+        self._secret_confide = confide
         self._stops: list[bool] = []
         self._measured: list[Measured] = []
         self._conditions: list[str] = []

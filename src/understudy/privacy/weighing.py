@@ -144,7 +144,7 @@ class Weighing(Door):
         rows = np.flatnonzero(self._secret_numbers().known(names))
         records = self._secret_numbers().of(names, rows)
         fitted = mechanism.fit(records, self._secret_randomness)
-        self._confide(Internal(fitted))
+        self._secret_confide(Internal(fitted))
         return HeldPosterior.of(mechanism, fitted, rows)
 
     def _secret_labels(self, held: HeldPosterior, theta: Theta) -> Labels:
