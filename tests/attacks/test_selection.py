@@ -130,6 +130,15 @@ def test_a_mask_that_would_stop_the_draw_stops_it_before_it_is_paid(feasible):
     assert door.ledger == ()
 
 
+@pytest.mark.parametrize(("marginal", "n"), [((0,), LEVELS - 1), ((0, 1), LEVELS), ((2,), 2)])
+def test_a_list_that_the_score_does_not_fit_is_refused_before_it_is_paid(marginal, n):
+    """Claim: no error after a charge tells anything, as there is none to provoke here."""
+    door = gate()
+    with pytest.raises(MethodError, match="score"):
+        door.choose(range(n), CellCount(marginal), spend=Fraction(1))
+    assert door.ledger == ()
+
+
 def test_a_choice_with_a_mask_costs_what_it_says():
     """Claim: with a mask the realised loss between neighbouring tables stays within ε = 1.
 

@@ -25,7 +25,7 @@ import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, wraps
@@ -53,8 +53,8 @@ from understudy.errors import MethodError, suggestion
 P = ParamSpec("P")
 T = TypeVar("T")
 
-PLAIN: Final = (int, float, bool, str, type(None), Fraction, Decimal, date, datetime)
-"""Types that hold nothing but themselves."""
+PLAIN: Final = (int, float, bool, str, type(None), Fraction, Decimal, date)
+"""Types that hold nothing but themselves. (A time of day may hold a time zone of anybody's.)"""
 
 
 class Asked(Protocol):

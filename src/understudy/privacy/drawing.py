@@ -31,7 +31,7 @@ from understudy.privacy.empty_cells import ROUNDING
 from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
 from understudy.privacy.model_distance import DistanceFromModel
-from understudy.privacy.scores import Score
+from understudy.privacy.scores import Score, n_judged
 from understudy.privacy.selection import first_within
 from understudy.privacy.urn import (
     Urn,
@@ -161,6 +161,8 @@ class Drawing(Door):
             raise MethodError("The score relies on what another schema makes public.")
         if not candidates:
             raise MethodError("There is no candidate to choose from.")
+        if n_judged(score, self.schema) != len(candidates):
+            raise MethodError("The score does not have one value per candidate.")
         tables = self._require_feasible(candidates, feasible)
         monotone = score.monotone and self.neighbours == "add_remove"
         sensitivity = score.sensitivity(self.neighbours)
@@ -169,8 +171,6 @@ class Drawing(Door):
             query, sensitivity=sensitivity, monotone=monotone, cells=1, spend=spend
         )
         values = self._secret_values(score)
-        if len(values) != len(candidates):
-            raise MethodError("The score does not have one value per candidate.")
         if isinstance(feasible, TreeLimit):
             winner = first_within(feasible, tables, lambda left: pick(values, left))
         else:

@@ -6,6 +6,7 @@ A score sees exact tables, so it lives here and not in a method. The gate accept
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.engine import ExactTable
+from understudy.errors import MethodError
 from understudy.privacy.budget import Neighbours
 from understudy.privacy.dependence import (
     DistanceFromDependence,
@@ -22,6 +24,7 @@ from understudy.privacy.dependence import (
     MutualInformation,
 )
 from understudy.privacy.model_distance import DistanceFromModel
+from understudy.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -64,3 +67,16 @@ Score = (
     | MutualInformation
 )
 """All scores of tables; the list is closed."""
+
+
+def n_judged(score: Score, schema: Schema) -> int:
+    """How many candidates a score has a value for.
+
+    Raises:
+        MethodError: it counts a column that does not exist.
+    """
+    if not isinstance(score, CellCount):
+        return len(score.candidates)
+    if not set(score.marginal) <= set(range(len(schema.sizes))):
+        raise MethodError("The score counts a column that is not in the schema.")
+    return math.prod(schema.sizes[j] for j in score.marginal)
