@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from pydantic import BaseModel
 
+import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.functions.generator import regressions
@@ -518,3 +519,18 @@ def test_who_listens_hears_what_was_paid_and_nothing_else(tmp_path):
     gate.count(**calls(gate)["count"])
     assert [entry for entry, _ in heard] == list(gate.ledger)
     assert all(asked == [] for _, asked in heard), "told before the rows are asked"
+
+
+class OwnMethod:
+    """Not in the table of methods."""
+
+    setup = plan = fit = synthesize = keeping
+
+
+@pytest.mark.parametrize("method", [OwnMethod(), OwnMethod, ["laplace"], "own"])
+def test_a_release_is_made_by_a_method_of_the_table(method):
+    """Claim: nobody hands a method of his own to `synthesize`; methods are named."""
+    SEEN.clear()
+    with pytest.raises(MethodError, match="There is no method"):
+        us.synthesize(ROWS, Schema.loads(SCHEMA), epsilon=1, method=method)
+    assert SEEN == []

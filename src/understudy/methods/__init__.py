@@ -96,9 +96,9 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
     Raises:
         MethodError: unknown method, unknown option, or a value that does not fit.
     """
-    if name not in METHODS:
+    if type(name) is not str or name not in METHODS:
         raise MethodError(
-            f"There is no method {name!r}{suggestion(name, METHODS)}; "
+            f"There is no method {str(name)!r}{suggestion(str(name), METHODS)}; "
             f"available: auto, {', '.join(METHODS)}."
         )
     kind = METHODS[name]
