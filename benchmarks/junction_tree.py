@@ -20,12 +20,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from understudy.functions.triangulation import Columns, Growth
 from understudy.models.calibration import calibrate
 from understudy.models.junction_tree import JunctionTree
 from understudy.models.max_entropy import MaxEntropy, fitted
 from understudy.models.observation import Observation
 from understudy.models.tree_layout import TreeLayout
-from understudy.models.triangulation import Columns, Growth
 
 CENSUS = (16, 9, 16, 16, 7, 15, 6, 5, 2, 8, 6, 16, 10, 2)
 N_ROWS, SIGMA = 48_842, 60.0

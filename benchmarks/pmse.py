@@ -34,7 +34,8 @@ import understudy as us
 import yardstick
 from understudy.demo import demo_data, demo_schema
 from understudy.engine import Table as Rows
-from understudy.models.sequential import GeneratedModel, regressions
+from understudy.functions.generator import regressions
+from understudy.models.generated import GeneratedModel
 from understudy.release.rows import decode
 from understudy.schema import Schema
 from utility import Book

@@ -16,7 +16,7 @@ SOURCE = Path(understudy.__file__).parent
 ROOMS = [
     ["errors"],
     ["schema"],
-    ["engine", "trees"],
+    ["engine", "functions", "trees"],
     ["privacy"],
     ["models"],
     ["methods"],
@@ -158,6 +158,106 @@ def exposers(modules: Sources) -> list[str]:
     ]
 
 
+def exposers_by_name(modules: Sources) -> list[str]:
+    """The same by text, as `getattr` takes it; and the door of a verb behind its check of types."""
+    return [
+        f"{module} names {named}"
+        for module, tree in modules.items()
+        if room(module) not in {"privacy", "evaluation"}
+        for node in nodes(tree)
+        for named in [
+            node.attr if isinstance(node, ast.Attribute) else getattr(node, "value", None)
+        ]
+        if isinstance(named, str)
+        and isinstance(node, ast.Attribute | ast.Constant)
+        and (
+            named.startswith(("_secret_", "_Confidential__"))
+            or named == "__wrapped__"
+            or (named == "expose" and isinstance(node, ast.Constant))
+        )
+    ]
+
+
+def private_access(modules: Sources) -> list[str]:
+    """Private names of others, outside of the rooms whose parts know each other."""
+    return [
+        f"{module} uses .{node.attr}"
+        for module, tree in modules.items()
+        if room(module) not in {"privacy", "engine"}
+        for node in nodes(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr.startswith("_")
+        and not node.attr.startswith("__")
+        and node.attr not in NAMED_TUPLES
+        and not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"})
+        and not is_call_of(node.value, "super")
+    ]
+
+
+NAMED_TUPLES = {"_replace", "_asdict", "_make", "_fields"}
+"""Public in spite of their names."""
+
+
+def heirs(modules: Sources) -> list[str]:
+    """Classes that inherit from what sees rows, or stands in its place, in other rooms."""
+    closed = {"privacy", "functions", "trees", "engine"}
+    found = []
+    for module, tree in modules.items():
+        if room(module) in closed:
+            continue
+        taken = {
+            name
+            for node in nodes(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for one in node.names
+            for full in [one.name if isinstance(node, ast.Import) else f"{node.module}.{one.name}"]
+            if room(full) in closed
+            for name in [one.asname or one.name.split(".")[0]]
+        }
+        found += [
+            f"{module} inherits from {ast.unparse(base)}"
+            for node in nodes(tree)
+            if isinstance(node, ast.ClassDef)
+            for base in node.bases
+            for part in nodes(base)
+            if isinstance(part, ast.Name) and part.id in taken
+        ]
+    return found
+
+
+def unguarded_verbs(modules: Sources) -> list[str]:
+    """Public functions of the gate's parts that take arguments without a check of their types."""
+    parts = {"Door"}
+    classes = [
+        (module, node)
+        for module, tree in modules.items()
+        if room(module) == "privacy"
+        for node in nodes(tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+    while True:
+        more = {
+            node.name
+            for _, node in classes
+            for base in node.bases
+            if isinstance(base, ast.Name) and base.id in parts
+        }
+        if more <= parts:
+            break
+        parts |= more
+    return [
+        f"{module}: {function.name}"
+        for module, node in classes
+        if node.name in parts
+        for function in node.body
+        if isinstance(function, ast.FunctionDef)
+        and not function.name.startswith("_")
+        and function.name not in {"listen", "guarantee"}
+        and not {one.id for one in function.decorator_list if isinstance(one, ast.Name)}
+        & {"verb", "property"}
+    ]
+
+
 def all_imported(tree: ast.Module) -> Iterator[str]:
     """Dotted names of all imports, also of what is taken from a module."""
     for node in nodes(tree):
@@ -226,6 +326,8 @@ def prints(modules: Sources) -> list[str]:
     ]
 
 
+HEIR = "from understudy.privacy.{0} import {1}\nclass Mine({1}):\n    pass"
+
 PLANTED = {
     imports_from_below: [
         ("understudy.schema.x", "from understudy.privacy.budget import Budget"),
@@ -255,6 +357,35 @@ PLANTED = {
         ("understudy.pipeline", "rows.total().expose()"),
         ("understudy.engine.x", "f = value.expose"),
         ("understudy.methods.x", "gate._secret_engine.count([])"),
+    ],
+    exposers_by_name: [
+        ("understudy.methods.x", "getattr(gate, '_secret_engine')"),
+        ("understudy.methods.x", "getattr(value, 'expose')()"),
+        ("understudy.methods.x", "vars(gate)['_secret_rows']"),
+        ("understudy.studies.x", "Gate.sweep.__wrapped__(gate, mine, n_rows=1, spend=1)"),
+    ],
+    private_access: [
+        ("understudy.methods.x", "gate._coded()"),
+        ("understudy.methods.x", "gate._ledger.charge(1)"),
+        ("understudy.studies.x", "Gate._pay_choice(gate, 'q')"),
+        ("understudy.models.x", "class A:\n    def f(self):\n        self.gate._places(())"),
+    ],
+    heirs: [
+        ("understudy.methods.x", HEIR.format("perturbed_sweeps", "PerturbedSweeps")),
+        ("understudy.methods.x", HEIR.format("propensity_trees", "PropensityTrees")),
+        ("understudy.methods.x", HEIR.format("model_distance", "DistanceFromModel")),
+        ("understudy.methods.x", HEIR.format("posterior.sequence", "SequentialLaw")),
+        ("understudy.methods.x", HEIR.format("gate", "Gate")),
+        ("understudy.studies.x", "from understudy.trees import Stumps as S\nclass A(S): ..."),
+        ("understudy.studies.x", "from understudy import trees\nclass A(trees.Stumps): ..."),
+        ("understudy.cli.x", "import understudy.trees as t\nclass A(t.Stumps): ..."),
+    ],
+    unguarded_verbs: [
+        (
+            "understudy.privacy.x",
+            "class Leaking(Door):\n    def hand_over(self, specification): ...",
+        ),
+        ("understudy.privacy.x", "class Leaking(Counting):\n    def ask(self, x): ..."),
     ],
     picklers: [
         ("understudy.release.x", "import pickle"),

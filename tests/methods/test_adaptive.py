@@ -9,6 +9,7 @@ import pytest
 
 import understudy as us
 from understudy.engine import Table
+from understudy.functions.triangulation import Growth
 from understudy.methods import adaptive
 from understudy.methods.adaptive import Pace, mean_size, run_rounds
 from understudy.methods.aim import Aim
@@ -16,7 +17,6 @@ from understudy.methods.marginal_method import fit_of
 from understudy.methods.marginals import Marginals
 from understudy.methods.noted import Merged, Noted
 from understudy.methods.workload import Workload
-from understudy.models.triangulation import Growth
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.randomness import SeededRandomness

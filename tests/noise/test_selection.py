@@ -1,4 +1,4 @@
-"""The exponential mechanism: its law, its feasibility rule, and the ε that it really spends."""
+"""The exponential mechanism: its law, its feasible candidates, and the ε that it really spends."""
 
 import math
 from fractions import Fraction as F
@@ -8,9 +8,16 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from understudy.privacy import selection
+from understudy.functions.triangulation import TreeLimit
 from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.selection import lattice_gaps, select, selection_rate, zcdp_cost
+from understudy.privacy.selection import (
+    LATTICE_BITS,
+    first_within,
+    lattice_gaps,
+    select,
+    selection_rate,
+    zcdp_cost,
+)
 
 # A correct sampler fails one chi-square test with probability 1e-6; seeds are fixed.
 LEVEL = 1e-6
@@ -23,7 +30,7 @@ def probabilities(scores, *, epsilon, sensitivity, monotone, feasible=None):
     exponents = [float(-rate * int(gap)) for gap in lattice_gaps(scores, sensitivity)]
     weights = np.exp(exponents)
     if feasible is not None:
-        weights *= [feasible(i) for i in range(weights.size)]
+        weights *= feasible
     return weights / weights.sum()
 
 
@@ -32,12 +39,11 @@ def frequencies(n, source, scores, **options):
     return np.bincount(drawn, minlength=scores.size)
 
 
-def odd(index):
-    return index % 2 == 1
+ODD = np.arange(6) % 2 == 1
 
 
 @pytest.mark.parametrize("monotone", [False, True])
-@pytest.mark.parametrize("feasible", [None, odd], ids=["all", "odd only"])
+@pytest.mark.parametrize("feasible", [None, ODD], ids=["all", "odd only"])
 @pytest.mark.parametrize("epsilon", [F(1, 2), F(2)])
 def test_winners_follow_the_exponential_mechanism(monotone, feasible, epsilon):
     options = {"epsilon": epsilon, "sensitivity": F(3, 2), "monotone": monotone}
@@ -53,50 +59,91 @@ def test_winners_follow_the_exponential_mechanism(monotone, feasible, epsilon):
 
 @pytest.mark.parametrize("wrong", [F(7, 10), F(13, 10)])
 def test_the_same_test_rejects_another_epsilon(wrong):
-    options = {"sensitivity": F(1), "monotone": True, "feasible": lambda index: index < 4}
+    options = {"sensitivity": F(1), "monotone": True, "feasible": np.arange(6) < 4}
     seen = frequencies(6000, SeededRandomness(2), SCORES, epsilon=wrong, **options)
     expected = probabilities(SCORES, epsilon=F(1), **options)
     assert chisquare(seen[:4], 6000 * expected[:4]).pvalue < LEVEL
 
 
-def test_the_law_is_the_same_when_the_walk_is_cut_short(monkeypatch):
-    monkeypatch.setattr(selection, "LONGEST_WALK", 2)
-    scores = np.concatenate([np.full(6, 3.0), [0.0, 1.0, 2.0]])
-    options = {"epsilon": F(2), "sensitivity": F(1), "monotone": False}
-    options["feasible"] = lambda index: index >= 6
-    seen = frequencies(6000, SeededRandomness(3), scores, **options)
-    expected = probabilities(scores, **options)
-    assert seen[:6].sum() == 0
-    assert chisquare(seen[6:], 6000 * expected[6:]).pvalue > LEVEL
+def law_of_a_walk(weights, feasible):
+    """What a walk past infeasible candidates does, order by order: the slow form, exactly."""
+    found = [F(0)] * len(weights)
+
+    def walk(left, so_far):
+        total = sum(weights[i] for i in left)
+        for i in left:
+            chance = so_far * weights[i] / total
+            if feasible[i]:
+                found[i] += chance
+            else:
+                walk([j for j in left if j != i], chance)
+
+    walk(list(range(len(weights))), F(1))
+    return found
 
 
-def test_the_rule_is_asked_about_drawn_candidates_only_and_once_each():
-    asked = []
-
-    def feasible(index):
-        asked.append(index)
-        return index == 2
-
-    scores = np.array([100.0, 90.0, 80.0, -1000.0])
-    options = {"epsilon": F(100), "sensitivity": F(1), "monotone": True}
-    assert select(scores, feasible=feasible, source=SeededRandomness(4), **options) == 2
-    assert asked == [0, 1, 2]
+@pytest.mark.parametrize("feasible", list(product([False, True], repeat=5))[1:])
+def test_a_mask_has_the_very_law_of_a_walk_past_infeasible_candidates(feasible):
+    """In fractions, over all orders of five candidates, for each of the 31 feasible sets."""
+    weights = [F(1), F(1, 3), F(7, 2), F(1, 100), F(2)]
+    alone = sum(w for w, allowed in zip(weights, feasible, strict=True) if allowed)
+    masked = [w / alone if allowed else F(0) for w, allowed in zip(weights, feasible, strict=True)]
+    assert law_of_a_walk(weights, feasible) == masked
 
 
-@pytest.mark.parametrize("n", [0, 1, 5, 31, 32, 33, 100])
-def test_none_when_nothing_is_feasible(n):
+PAIRS = ((0, 1), (1, 2), (0, 2), (2,), (0, 1, 2))
+LIMIT = TreeLimit((2, 3, 4), ((0, 1), (1, 2)), 20.0)
+
+
+def test_a_limit_is_followed_by_a_walk_with_the_same_law():
+    """Every order in which `first_within` can draw, and with which probability it does."""
+    weights = [F(1), F(1, 3), F(7, 2), F(1, 100), F(2)]
+    found, paths = [F(0)] * 5, [((), F(1))]
+    while paths:
+        path, chance = paths.pop()
+        ahead = list(path)
+
+        def draw(left, ahead=ahead, path=path, chance=chance):
+            if ahead:
+                place = ahead.pop(0)
+                assert left[place]
+                return place
+            total = sum(weights[i] for i in np.flatnonzero(left))
+            paths.extend(((*path, i), chance * weights[i] / total) for i in np.flatnonzero(left))
+            raise StopIteration
+
+        try:
+            found[first_within(LIMIT, PAIRS, draw)] += chance
+        except StopIteration:
+            continue
+    allowed = [LIMIT.allows(one) for one in PAIRS]
+    assert allowed == [True, True, False, True, False]
+    assert found == law_of_a_walk(weights, allowed)
+
+
+def test_a_mask_of_all_draws_the_same_as_none():
+    """Seeded choices stay what they were wherever all candidates are feasible."""
     options = {"epsilon": F(1), "sensitivity": F(1), "monotone": False}
-    source = SeededRandomness(5)
-    assert select(np.zeros(n), feasible=lambda _: False, source=source, **options) is None
+    for seed in range(50):
+        plain = select(SCORES, feasible=None, source=SeededRandomness(seed), **options)
+        masked = np.ones(6, dtype=np.bool_)
+        assert select(SCORES, feasible=masked, source=SeededRandomness(seed), **options) == plain
 
 
-def test_many_candidates_and_a_walk_through_infeasible_ones():
+@pytest.mark.parametrize("feasible", [np.zeros(6, bool), np.ones(5, bool), np.ones((6, 1), bool)])
+def test_a_mask_that_leaves_nothing_or_does_not_fit_is_refused(feasible):
+    options = {"epsilon": F(1), "sensitivity": F(1), "monotone": False}
+    with pytest.raises(ValueError, match="expected"):
+        select(SCORES, feasible=feasible, source=SeededRandomness(5), **options)
+
+
+def test_many_candidates_of_which_the_best_are_infeasible():
     scores = np.random.default_rng(6).normal(size=100_000) * 50
-    best = set(np.argsort(-scores)[:5000].tolist())
+    feasible = np.ones(scores.size, dtype=np.bool_)
+    feasible[np.argsort(-scores)[:5000]] = False
     options = {"epsilon": F(8), "sensitivity": F(1), "monotone": True}
-    source = SeededRandomness(6)
-    winner = select(scores, feasible=lambda i: i not in best, source=source, **options)
-    assert winner not in best
+    winner = select(scores, feasible=feasible, source=SeededRandomness(6), **options)
+    assert feasible[winner]
     assert scores[winner] > np.sort(scores)[-5100]
 
 
@@ -130,7 +177,7 @@ def test_huge_scores_and_tiny_or_huge_epsilon_are_safe():
 
 @pytest.mark.parametrize("monotone", [False, True])
 def test_the_rate_never_exceeds_what_is_paid_for_and_fits_64_bits(monotone):
-    unit = (1 if monotone else 2) * (2**selection.LATTICE_BITS + 1)
+    unit = (1 if monotone else 2) * (2**LATTICE_BITS + 1)
     generator = np.random.default_rng(8)
     for exponent in range(-60, 61):
         epsilon = F(int(generator.integers(2**61, 2**62)), 2**61 - 1) * F(2) ** exponent
@@ -154,8 +201,8 @@ def test_rounded_scores_of_neighbours_differ_by_no_more_than_stated(sensitivity)
         first, second = (lattice_gaps(scores, sensitivity)[:-1] for scores in anchored)
         difference = first - second
         close = np.abs(base) < 2.0**20 * float(sensitivity)
-        assert np.all(np.abs(difference) <= 2**selection.LATTICE_BITS + 1)
-        assert np.all(np.abs(difference[close]) >= 2**selection.LATTICE_BITS - 1)
+        assert np.all(np.abs(difference) <= 2**LATTICE_BITS + 1)
+        assert np.all(np.abs(difference[close]) >= 2**LATTICE_BITS - 1)
         assert np.all(sign * difference >= 0)
 
 
@@ -181,7 +228,7 @@ def balance(counts):
     return np.array([0.7 * a - 0.7 * b for a, b in pairwise((*counts, counts[0]))])
 
 
-@pytest.mark.parametrize("feasible", [None, lambda i: i != 1], ids=["all", "rule"])
+@pytest.mark.parametrize("feasible", [None, np.array([True, False, True])], ids=["all", "mask"])
 @pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(3)])
 @pytest.mark.parametrize(("score", "monotone"), [(counting, True), (balance, False)])
 def test_realised_epsilon_and_rho_on_all_neighbours_of_a_small_domain(

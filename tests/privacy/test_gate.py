@@ -9,6 +9,7 @@ from scipy import stats
 
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
+from understudy.functions.triangulation import TreeLimit
 from understudy.privacy.budget import Budget
 from understudy.privacy.distribution import CumulativeDistribution
 from understudy.privacy.gate import Gate
@@ -188,18 +189,46 @@ def test_choose_has_the_probabilities_of_the_exponential_mechanism():
     assert stats.chisquare(observed, expected(0.1)).pvalue < 1e-4
 
 
-def test_choose_passes_over_infeasible_candidates_inside():
+def test_choose_passes_over_infeasible_candidates():
     door, _ = gate(epsilon=100)
-    chosen = door.choose("xyz", CellCount((0,)), spend=Fraction(100), feasible=lambda c: c != "x")
+    mask = np.array([False, True, True])
+    chosen = door.choose("xyz", CellCount((0,)), spend=Fraction(100), feasible=mask)
     assert chosen.value == "y"
     assert len(door.ledger) == 1
+
+
+@pytest.mark.parametrize(
+    "feasible", [np.zeros(3, bool), np.ones(2, bool), np.ones(3, int), [True, True, True]]
+)
+def test_a_rule_that_leaves_nothing_or_does_not_fit_is_refused_before_it_is_paid(feasible):
+    door, spy = gate()
+    with pytest.raises(MethodError):
+        door.choose("xyz", CellCount((0,)), spend=Fraction(1), feasible=feasible)
+    assert (door.ledger, spy.asked) == ((), [])
+
+
+def test_a_limit_on_trees_is_for_sets_of_columns_of_this_schema():
+    door, spy = gate()
+    names, estimates = (("a",), ("b",)), np.zeros(5)
+    score = DistanceFromModel(door.schema, names, estimates, (1, 1), np.zeros(2))
+    limit = TreeLimit(door.schema.sizes, (), 9.0)
+    with pytest.raises(MethodError, match="sets of columns"):
+        door.choose("xy", score, spend=Fraction(1), feasible=limit)
+    with pytest.raises(MethodError, match="another schema"):
+        door.choose_columns(names, score, spend=Fraction(1), feasible=TreeLimit((7,), (), 9.0))
+    wide = (("a", "b"),)
+    score = DistanceFromModel(door.schema, wide, np.zeros(6), (1,), np.zeros(1))
+    limit = TreeLimit(door.schema.sizes, (), 1.0)
+    with pytest.raises(MethodError, match="No candidate is feasible"):
+        door.choose_columns(wide, score, spend=Fraction(1), feasible=limit)
+    assert (door.ledger, spy.asked) == ((), [])
 
 
 def test_choose_takes_named_scores_only():
     class Greedy:
         monotone = True
 
-    with pytest.raises(MethodError, match="named scores"):
+    with pytest.raises(MethodError, match="takes no Greedy as score"):
         gate()[0].choose("xyz", Greedy(), spend=Fraction(1))
 
 
@@ -225,9 +254,8 @@ def test_a_choice_walks_past_what_a_public_rule_forbids():
     door, _ = gate(epsilon=100)
     names, estimates = (("a",), ("b",)), np.array([20.0, 12.0, 3.0, 0.0, 0.0])
     score = DistanceFromModel(door.schema, names, estimates, (1, 1), np.zeros(2))
-    choice = door.choose_columns(
-        names, score, spend=Fraction(9), feasible=lambda one: one != ("b",)
-    )
+    mask = np.array([True, False])
+    choice = door.choose_columns(names, score, spend=Fraction(9), feasible=mask)
     assert choice.value.columns == ("a",)
 
 

@@ -170,8 +170,10 @@ def test_a_view_in_other_bins_has_fits_of_its_own():
     of, told = schema(30), []
     gate = gate_of(people(30), of, confide=told.append)
     gate.draw_posterior(mechanism(of))
-    view = gate.rebinned({"age": [0, 50, 99]})
-    view.draw_posterior(mechanism(of))
+    view = gate.rebinned({"age": (0, 50, 99)})
+    with pytest.raises(MethodError, match="another schema"):
+        view.draw_posterior(mechanism(of))
+    view.draw_posterior(mechanism(view.schema))
     assert len(told) == 2
     assert len(gate.ledger) == 2
 

@@ -12,8 +12,8 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from understudy.functions.network import Edge
 from understudy.inference.networks import ancestors
-from understudy.models.bayesian_network import Edge
 from understudy.release import Measurement
 from understudy.schema import Schema
 

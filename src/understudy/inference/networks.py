@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from understudy.functions.network import Edge
 from understudy.methods import network
-from understudy.models.bayesian_network import Edge
 from understudy.release import Release
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from understudy.errors import MethodError, suggestion
+from understudy.functions.network import Edge
 from understudy.methods.aim import Aim
 from understudy.methods.base import Facts, Method
 from understudy.methods.censored_posterior import CensoredPosterior
@@ -40,7 +41,6 @@ from understudy.methods.smoothed_histogram import SmoothedHistogram
 from understudy.methods.steps import Steps
 from understudy.methods.universal_histogram import UniversalHistogram
 from understudy.models import Model
-from understudy.models.bayesian_network import Edge
 from understudy.models.blend import Blend
 from understudy.privacy.values import Noise, NoisyTable
 from understudy.schema import Schema
@@ -96,9 +96,9 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
     Raises:
         MethodError: unknown method, unknown option, or a value that does not fit.
     """
-    if name not in METHODS:
+    if type(name) is not str or name not in METHODS:
         raise MethodError(
-            f"There is no method {name!r}{suggestion(name, METHODS)}; "
+            f"There is no method {str(name)!r}{suggestion(str(name), METHODS)}; "
             f"available: auto, {', '.join(METHODS)}."
         )
     kind = METHODS[name]

@@ -6,8 +6,8 @@ tables so far. A round that changed the model by no more than noise makes the ne
 noise is halved. The last round takes all that is left.
 
 * **Public**: candidates, their weights, the largest model, costs.
-* The size limit is a rule on released facts (the columns measured so far), walked inside
-  `gate.choose_columns`; it grows with the share of the budget that is spent.
+* The size limit is a rule in released numbers (the columns measured so far, `TreeLimit`), followed
+  inside `gate.choose_columns`; it grows with the share of the budget that is spent.
 * Costs follow from released values and are refused beyond what is left: a privacy filter
   (`understudy.privacy.ledger`).
 * Estimates are exact inside the model's cliques, and counted in records drawn from the model
@@ -26,6 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.functions.triangulation import TreeLimit
 from understudy.methods.base import known_rows
 from understudy.methods.effort import Effort, expected_rows, rounds_effort
 from understudy.methods.noted import Noted
@@ -33,7 +34,6 @@ from understudy.methods.planned import PlannedTable
 from understudy.methods.workload import Workload
 from understudy.models.max_entropy import MaxEntropy
 from understudy.models.table_counts import table_counts
-from understudy.models.triangulation import Growth
 from understudy.privacy.budget import Accounting
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.gate import Gate
@@ -205,17 +205,13 @@ def _choose(
 ) -> tuple[str, ...]:
     """The candidate that the exponential mechanism picks among those that fit into the model."""
     place = {name: j for j, name in enumerate(gate.schema.names)}
-    cliques = [tuple(place[name] for name in one.table.columns) for one in noted]
-    growth = Growth(gate.schema.sizes, cliques)
+    cliques = tuple(tuple(place[name] for name in one.table.columns) for one in noted)
+    fits = TreeLimit(gate.schema.sizes, cliques, limit)
     cells = np.array([_cells(gate, one) for one in listed.candidates], dtype=np.float64)
     flat = np.concatenate(estimates, dtype=np.float32)
     score = DistanceFromModel(
         gate.schema, listed.candidates, flat, listed.weights, this.distance * cells
     )
-
-    def fits(columns: tuple[str, ...]) -> bool:
-        together = tuple(place[name] for name in columns)
-        return len(columns) == 1 or growth.cells_with(together) <= limit
 
     chosen = gate.choose_columns(listed.candidates, score, spend=this.choice, feasible=fits)
     return chosen.value.columns

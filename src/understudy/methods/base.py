@@ -16,10 +16,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator
 
 from understudy.errors import MethodError
+from understudy.functions.network import Edge
 from understudy.methods.effort import Effort, dense_effort
 from understudy.methods.planned import PlannedTable
 from understudy.models import Model
-from understudy.models.bayesian_network import Edge
 from understudy.privacy.budget import Accounting, Approximate, Budget
 from understudy.privacy.calibration import LawName
 from understudy.privacy.gate import Gate

@@ -63,13 +63,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from understudy.errors import MethodError
+from understudy.functions.generator import SequentialGenerator
 from understudy.methods.base import Facts
 from understudy.methods.effort import Effort, expected_rows
 from understudy.methods.generating_method import GeneratingMethod
 from understudy.methods.parameter_search import ScoreOf, Search
 from understudy.methods.planned import PlannedTable
 from understudy.models import Model
-from understudy.models.sequential import GeneratedModel, SequentialGenerator
+from understudy.models.generated import GeneratedModel
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.posterior.censored_likelihood import Censoring, Form, censored_title

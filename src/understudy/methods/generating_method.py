@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from understudy.functions.generator import SequentialGenerator
+from understudy.functions.normal_regression import NORMAL, NormalWidths
 from understudy.methods.base import Method, Names
 from understudy.methods.generators import generator
 from understudy.methods.parameter_search import Search
-from understudy.models.normal_regression import NORMAL, NormalWidths
-from understudy.models.sequential import SequentialGenerator
 from understudy.schema import NUMERIC, Schema
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from understudy.functions.generator import SequentialGenerator, normal_regressions, regressions
+from understudy.functions.normal_regression import NORMAL, NormalWidths
 from understudy.methods.network import declared
-from understudy.models.normal_regression import NORMAL, NormalWidths
-from understudy.models.sequential import SequentialGenerator, normal_regressions, regressions
 from understudy.schema import Schema
 
 Kind = Literal["regressions", "normal"]

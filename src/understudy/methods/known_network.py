@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from understudy.functions.network import Edge
 from understudy.methods.base import Method
 from understudy.methods.planned import PlannedTable, planned
 from understudy.models import Model
-from understudy.models.bayesian_network import BayesianNetwork, Edge
+from understudy.models.bayesian_network import BayesianNetwork
 from understudy.privacy.budget import Budget, split
 from understudy.privacy.calibration import LawName
 from understudy.privacy.gate import Gate

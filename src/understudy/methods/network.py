@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from understudy.errors import MethodError
-from understudy.models.bayesian_network import Edge
+from understudy.functions.network import Edge
 from understudy.privacy.tables import MAX_CELLS
 from understudy.schema import Schema
 

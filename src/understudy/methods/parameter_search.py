@@ -20,9 +20,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.functions.generator import SequentialGenerator
+from understudy.functions.parameters import Prior
 from understudy.methods.planned import PlannedTable, planned_choice
-from understudy.models.parameters import Prior
-from understudy.models.sequential import SequentialGenerator
 from understudy.privacy.budget import Budget, split
 from understudy.privacy.candidate_score import CandidateScore
 from understudy.privacy.comparing import candidates_query, walk_query

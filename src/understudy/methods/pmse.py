@@ -15,7 +15,7 @@
   published.
 * **Generators.** `regressions`: multinomial logits for categories, logistic-normal numbers and
   ordinals within their bounds. `normal`: the paper's normal regressions, numeric columns only.
-  Priors are proper and spread over the bounds (`models.sequential`). The paper's own, a thousand
+  Priors are proper and spread over the bounds (`functions.generator`). The paper's own, a thousand
   times as wide as the bounds (`flat`), has so little mass near any table that candidates miss it;
   at small ε or with many sets the exact target misses it too (study `pmse-table2`).
   `network` says which columns each is drawn given, parents first; by default the schema's order and
@@ -53,6 +53,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
+from understudy.functions.generator import SequentialGenerator
+from understudy.functions.normal_regression import NORMAL, NormalWidths
+from understudy.functions.simulated import even_numbers
 from understudy.methods.base import Facts, known_rows
 from understudy.methods.effort import Effort, expected_rows
 from understudy.methods.generating_method import GeneratingMethod
@@ -60,9 +63,7 @@ from understudy.methods.parameter_search import Search
 from understudy.methods.planned import PlannedTable
 from understudy.methods.simulated_scoring import SimulatedScoring
 from understudy.models import Model
-from understudy.models.normal_regression import NORMAL, NormalWidths
-from understudy.models.sequential import GeneratedModel, SequentialGenerator
-from understudy.models.simulated import even_numbers
+from understudy.models.generated import GeneratedModel
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.schema import Categorical, Schema
@@ -72,7 +73,7 @@ from understudy.trees import (
     GridDepthThree,
     GridDepthTwo,
     Stumps,
-    TreeClass,
+    Trees,
     random_partitions,
 )
 
@@ -163,7 +164,7 @@ class Pmse(GeneratingMethod):
     def _generator(self, schema: Schema, widths: NormalWidths = NORMAL) -> SequentialGenerator:
         return super()._generator(schema, NormalWidths.flat() if self.flat else widths)
 
-    def _trees(self, schema: Schema, names: tuple[str, ...]) -> TreeClass:
+    def _trees(self, schema: Schema, names: tuple[str, ...]) -> Trees:
         """The class of trees over the states of some columns."""
         if self.mode == "paper":
             return Greedy(depth=self.depth, complexity=self.complexity, rule="stop")

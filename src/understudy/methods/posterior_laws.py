@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from understudy.errors import MethodError, suggestion
+from understudy.functions.network import Edge
 from understudy.methods.network import edge, require_order
-from understudy.models.bayesian_network import Edge
-from understudy.privacy.posterior.law import Law
-from understudy.privacy.posterior.number_law import KindLaw, NumberLaw
-from understudy.privacy.posterior.regression import Regression
+from understudy.privacy.posterior.number_law import KindLaw, NumberLaw, NumberRegression
 from understudy.privacy.posterior.response import Form
-from understudy.privacy.posterior.sequence import SequentialLaw
+from understudy.privacy.posterior.sequence import AnyLaw, SequentialLaw
 from understudy.privacy.posterior.state_logit import StateLogit
 from understudy.privacy.posterior.state_table import LARGEST, StateTable
 from understudy.schema import NUMERIC, Schema
@@ -51,7 +49,7 @@ class Modelling:
         states: tables or logits for states and kinds; "auto" takes a logit where it is small.
     """
 
-    regression: Regression
+    regression: NumberRegression
     form: Form = "asinh"
     offset: float | None = None
     unit: float | None = None
@@ -67,7 +65,7 @@ class Modelling:
                 scale that does not fit a column.
         """
         said = dict(declared_edges(schema, given, self.network)) if self.network else {}
-        laws: list[Law] = []
+        laws: list[AnyLaw] = []
         known = list(given)
         for name in said or [one for one in schema.names if one not in given]:
             laws.append(self._law(schema, name, tuple(known), said.get(name)))
@@ -76,7 +74,7 @@ class Modelling:
 
     def _law(
         self, schema: Schema, name: str, known: tuple[str, ...], said: tuple[str, ...] | None
-    ) -> Law:
+    ) -> AnyLaw:
         """The law of one column, given what is said, or what suits of the columns before it."""
         column, foremost = schema.columns[name], known if said is None else said
         many = _described(schema, known) if said is None else said

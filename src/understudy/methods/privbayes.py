@@ -44,6 +44,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
+from understudy.functions.network import Edge
 from understudy.methods.base import Facts, Method, Names, known_rows, natural_law
 from understudy.methods.known_network import KnownNetwork
 from understudy.methods.network import (
@@ -61,11 +62,10 @@ from understudy.methods.network import (
 from understudy.methods.planned import PlannedTable, planned, planned_choice
 from understudy.methods.usefulness import useful_cells
 from understudy.models import Model
-from understudy.models.bayesian_network import BayesianNetwork, Edge
+from understudy.models.bayesian_network import BayesianNetwork
 from understudy.privacy.budget import Budget, exact, split
 from understudy.privacy.calibration import LawName
 from understudy.privacy.dependence import (
-    Dependence,
     DistanceFromDependence,
     DistanceFromIndependence,
     MutualInformation,
@@ -74,7 +74,9 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.values import Noise, NoisyTable
 from understudy.schema import Schema
 
-_SCORES: dict[str, type[Dependence]] = {
+_SCORES: dict[
+    str, type[DistanceFromDependence] | type[DistanceFromIndependence] | type[MutualInformation]
+] = {
     "auto": DistanceFromIndependence,
     "r": DistanceFromIndependence,
     "mi": MutualInformation,

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.functions.generator import SequentialGenerator
+from understudy.functions.simulated import SimulatedColumn, SimulatedRecords
 from understudy.methods.parameter_search import ScoreOf
-from understudy.models.sequential import SequentialGenerator
-from understudy.models.simulated import SimulatedColumn, SimulatedRecords
 from understudy.privacy.noise import Mode
 from understudy.privacy.propensity_trees import PropensityTrees
 from understudy.schema.drawn import Drawn
-from understudy.trees import TreeClass
+from understudy.trees import Trees
 
 Floats = NDArray[np.float64]
 Simulated = tuple[SimulatedColumn, ...] | tuple[SimulatedRecords, ...]
-TreesOf = Callable[[tuple[str, ...]], TreeClass]
+TreesOf = Callable[[tuple[str, ...]], Trees]
 """Columns → the class of trees that compares them."""
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from understudy.functions.network import Edge, require_network
 from understudy.models.conditioning import REDRAWS, conditioned
 from understudy.models.model import Sample
 from understudy.privacy.values import NoisyTable
@@ -30,8 +31,6 @@ from understudy.schema import Domain, Schema
 _CHUNK = 2**14
 """Records drawn at once, so that their states stay in the cache."""
 
-Edge = tuple[str, tuple[str, ...]]
-"""A column and its parents."""
 Floats = NDArray[np.float64]
 
 
@@ -224,22 +223,3 @@ def _draw_column(
             else:
                 low = middle + 1
         states[axes[-1, 0], i] = low
-
-
-def require_network(edges: Sequence[Edge], names: Sequence[str]) -> None:
-    """Refuse edges that are no network of these columns.
-
-    Args:
-        edges: each column with its parents.
-        names: of all columns.
-
-    Raises:
-        ValueError: a column that is absent, stands twice, or stands before one of its parents.
-    """
-    seen: set[str] = set()
-    for column, parents in edges:
-        if column in seen or not set(parents) <= seen or len(set(parents)) < len(parents):
-            raise ValueError("each column stands once in a network, after its parents")
-        seen.add(column)
-    if seen != set(names):
-        raise ValueError("a network has all columns of the schema")

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from understudy.functions.triangulation import Columns, Growth
 from understudy.models.hierarchy import Integers
 from understudy.models.tree_layout import TreeLayout
-from understudy.models.triangulation import Columns, Growth
 
 Box = Mapping[int, frozenset[int]]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from understudy.models.triangulation import Columns, triangulated
+from understudy.functions.triangulation import Columns, triangulated
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.functions.triangulation import Columns
 from understudy.models.calibration import FORBIDDEN, calibrate
 from understudy.models.descent import Problem, dot, minimised
 from understudy.models.exclusion import Box, enforceable, excluded
@@ -46,7 +47,6 @@ from understudy.models.redundancy import Redundancy
 from understudy.models.tree_layout import TreeLayout
 from understudy.models.tree_marginals import marginal
 from understudy.models.tree_sampling import drawn
-from understudy.models.triangulation import Columns
 
 MOST_CELLS = 2.0**20
 """Default size of the tree up to which rules get a clique of their own."""

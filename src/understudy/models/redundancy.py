@@ -23,10 +23,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from understudy.functions.triangulation import Columns
 from understudy.models.hierarchy import Floats, Integers
 from understudy.models.table_kernels import add, sum_up
 from understudy.models.tree_layout import TreeLayout
-from understudy.models.triangulation import Columns
 
 
 class Slots(NamedTuple):

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from understudy.functions.triangulation import Columns
 from understudy.models.hierarchy import Floats, Integers
 from understudy.models.junction_tree import JunctionTree
-from understudy.models.triangulation import Columns
 
 _RUN = 32  # cells that a run should have, so that overhead and the ends of vectors hardly count
 _AID = 8  # how many times larger than an aid the clique is

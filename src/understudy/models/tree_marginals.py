@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from understudy.functions.triangulation import Columns
 from understudy.models.hierarchy import Floats
 from understudy.models.junction_tree import JunctionTree
 from understudy.models.tree_layout import TreeLayout
-from understudy.models.triangulation import Columns
 
 Factor = tuple[Floats, Columns]
 """A table and the columns of its axes."""

@@ -1,86 +1,25 @@
-"""What the exponential mechanism over parameters asks of a score.
+"""Scores of candidate parameters: how well each of some public points suits the rows.
 
-A score says how well each of some public candidates suits the rows; larger is better. Everything
-but `evaluate` and `against` is public. How far one row moves it is proved where a score is defined.
+Larger is better. Every score has
+
+* `schema`, in whose states rows are, and `columns`, those of the rows that it looks at;
+* `points`, the candidates, shape (G, p);
+* `title` and `bound`, what candidates are judged by and the sensitivity, in the ledger's words;
+* `monotone` and `sensitivity(neighbours)`: whether an added row moves the scores of all candidates
+  one way, and the largest change of any of them between neighbouring tables, proved where the score
+  is defined;
+* `leaks(neighbours)`: what it leaves in, unpaid; an error if it has no bound for these neighbours;
+* `evaluate(coded)`: the score of each candidate, shape (G,), and `against(coded)`: the rows, to be
+  compared with any parameters, one `score(theta)` after the other. Both CONFIDENTIAL; `coded` holds
+  the states of all rows, one array per column of the schema.
+
+The list is closed, since these see rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
-from typing import Protocol
+from understudy.privacy.posterior.column_likelihood import ColumnLikelihood
+from understudy.privacy.propensity_trees import PropensityTrees
 
-import numpy as np
-from numpy.typing import NDArray
-
-from understudy.privacy.budget import Neighbours
-from understudy.privacy.known_rows import Codes
-from understudy.schema import Schema
-
-Floats = NDArray[np.float64]
-
-
-class Comparison(Protocol):
-    """Rows, prepared for any parameters. CONFIDENTIAL."""
-
-    def score(self, theta: Floats) -> float:
-        """The score of parameters, shape (p,)."""
-        ...
-
-
-class CandidateScore(Protocol):
-    """A score of candidate parameters."""
-
-    @property
-    def schema(self) -> Schema:
-        """In whose states rows are."""
-        ...
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns of the rows that it looks at."""
-        ...
-
-    @property
-    def points(self) -> Floats:
-        """Candidates, shape (G, p)."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """What candidates are judged by, in the words of the ledger."""
-        ...
-
-    @property
-    def bound(self) -> str:
-        """The sensitivity in words."""
-        ...
-
-    @property
-    def monotone(self) -> bool:
-        """Whether an added row moves the scores of all candidates one way."""
-        ...
-
-    def sensitivity(self, neighbours: Neighbours) -> Fraction:
-        """Largest change of any candidate's score between neighbouring tables."""
-        ...
-
-    def leaks(self, neighbours: Neighbours) -> tuple[str, ...]:
-        """What the score leaves in, unpaid.
-
-        Raises:
-            MethodError: it has no bound for these neighbours.
-        """
-        ...
-
-    def evaluate(self, coded: Sequence[Codes]) -> Floats:
-        """Score of each candidate, shape (G,). CONFIDENTIAL.
-
-        Args:
-            coded: states of all rows, one array per column of the schema.
-        """
-        ...
-
-    def against(self, coded: Sequence[Codes]) -> Comparison:
-        """The rows, to be compared with any parameters. CONFIDENTIAL."""
-        ...
+CandidateScore = ColumnLikelihood | PropensityTrees
+"""A score of candidate parameters."""

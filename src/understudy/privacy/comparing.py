@@ -10,19 +10,24 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import MethodError
-from understudy.privacy.candidate_score import CandidateScore, Floats
+from understudy.privacy.admission import verb
+from understudy.privacy.candidate_score import CandidateScore
 from understudy.privacy.door import CHOICE, Door
 from understudy.privacy.internal import Internal
 from understudy.privacy.metropolis import CONVERGENCE, Walk, walk
 from understudy.privacy.selection import rate_of
 from understudy.privacy.values import NO_NOISE, ChosenParameters, Released
 
+Floats = NDArray[np.float64]
+
 
 class Comparing(Door):
     """Parameters, chosen by the exponential mechanism."""
 
+    @verb
     def choose_parameters(
         self, score: CandidateScore, names: Sequence[str], *, spend: Fraction
     ) -> Released[ChosenParameters]:
@@ -49,10 +54,10 @@ class Comparing(Door):
             stated=score.bound,
         )
         self._leave_in(leaks)
-        winner = pick(score.evaluate(self._coded()))
-        assert winner is not None, "no rule excludes a candidate"
+        winner = pick(score.evaluate(self._secret_rows()))
         return self._publish(score, names, score.points[winner], entry)
 
+    @verb
     def walk_parameters(
         self, score: CandidateScore, names: Sequence[str], how: Walk, *, spend: Fraction
     ) -> Released[ChosenParameters]:
@@ -82,10 +87,10 @@ class Comparing(Door):
         )
         self._leave_in(leaks)
         self._suppose(CONVERGENCE)
-        against = score.against(self._coded())
+        against = score.against(self._secret_rows())
         rate = float(rate_of(epsilon, sensitivity, monotone=monotone))
         found = walk(how, lambda theta: rate * against.score(theta), self._secret_randomness)
-        self._confide(Internal(found))
+        self._secret_confide(Internal(found))
         return self._publish(score, names, found.end, entry)
 
     def _admit(self, score: CandidateScore, names: Sequence[str]) -> tuple[str, ...]:

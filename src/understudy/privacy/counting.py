@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from understudy.errors import MethodError
+from understudy.privacy.admission import verb
 from understudy.privacy.budget import split
 from understudy.privacy.calibration import LawName, noise_of
 from understudy.privacy.door import Door, query_of, require_dense
@@ -23,6 +24,7 @@ from understudy.privacy.values import NoisyCells, NoisySuccesses, NoisyTable, Re
 class Counting(Door):
     """Counts of records."""
 
+    @verb
     def count_rows(self, *, spend: Fraction) -> Released[int]:
         """Number of rows: declared if the schema makes it public, else bought.
 
@@ -42,6 +44,7 @@ class Counting(Door):
         self._rows.append(Released(max(0, min(noisy, limit)), noise_of(law), "noisy count", entry))
         return self._rows[-1]
 
+    @verb
     def count(
         self,
         marginals: Sequence[tuple[str, ...]],
@@ -102,6 +105,7 @@ class Counting(Door):
         self._measured.extend(released)
         return released
 
+    @verb
     def count_successes(
         self,
         column: str,
@@ -144,6 +148,7 @@ class Counting(Door):
         self._measured.append(released)
         return released
 
+    @verb
     def count_above(
         self, columns: tuple[str, ...], threshold: int, *, spend: Fraction, law: LawName
     ) -> Released[NoisyCells]:

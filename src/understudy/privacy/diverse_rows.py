@@ -34,6 +34,7 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.errors import MethodError
 from understudy.privacy.chains import FINEST, UNIFORM, Chains, chain_records
 from understudy.privacy.hashed_rows import HashedRows
 from understudy.privacy.randomness import Randomness
@@ -65,6 +66,15 @@ class DiverseRows:
     diversity: float
     sensitive: tuple[int, ...]
     sweeps: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that the proof does not cover.
+
+        Raises:
+            MethodError: no sweep.
+        """
+        if self.sweeps < 1:
+            raise MethodError("Each column of a record is drawn in one sweep at least.")
 
     def records(self, rows: Sequence[HashedRows], n_rows: int, randomness: Randomness) -> Records:
         """Draw them."""

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from understudy.errors import MethodError
 from understudy.privacy import aic
-from understudy.privacy.door import CHOICE, Door, Pick
+from understudy.privacy.admission import verb
+from understudy.privacy.door import CHOICE, Door
 from understudy.privacy.empty_cells import columns_of
 from understudy.privacy.tables import MAX_CELLS
 from understudy.privacy.values import NO_NOISE, Choice, Released
@@ -30,6 +31,7 @@ Floats = NDArray[np.float64]
 class Dividing(Door):
     """Trees of cells."""
 
+    @verb
     def divide(self, partition: Partition, *, spend: Fraction) -> Released[Partition]:
         """One layer more: each node is divided by the open column of smallest AIC, privately.
 
@@ -49,13 +51,14 @@ class Dividing(Door):
         pick, entry = self._pay_choice(
             query, sensitivity=aic.SENSITIVITY, monotone=monotone, cells=nodes, spend=spend
         )
-        scores = -self._scores(partition)
+        scores = -self._secret_aic(partition)
         splits: list[Split] = []
         for node in range(nodes):
             columns = list(partition.open_columns(node))
-            splits.append(_winner([(j,) for j in columns], scores[node, columns], pick))
+            splits.append((columns[pick(scores[node, columns])],))
         return self._divided(partition, splits, entry)
 
+    @verb
     def divide_in_groups(self, partition: Partition, *, spend: Fraction) -> Released[Partition]:
         """The first layer: a group of columns divides the root, all others are left to the leaves.
 
@@ -79,12 +82,12 @@ class Dividing(Door):
         pick, entry = self._pay_choice(
             query, sensitivity=sensitivity, monotone=False, cells=len(groups), spend=spend
         )
-        scores = aic.group_scores(self._scores(partition)[0], groups)
-        return self._divided(partition, [_winner(groups, scores, pick)], entry)
+        scores = aic.group_scores(self._secret_aic(partition)[0], groups)
+        return self._divided(partition, [groups[pick(scores)]], entry)
 
-    def _scores(self, partition: Partition) -> Floats:
+    def _secret_aic(self, partition: Partition) -> Floats:
         """AIC of each column in each last node, shape (nodes, columns); 0 where it is not open."""
-        exact = self._all_cells()
+        exact = self._secret_cells()
         columns = columns_of(exact.codes, partition.domain)
         place, last = partition.locate(columns), partition.layers[-1]
         scores = np.zeros(last.states.shape)
@@ -100,13 +103,6 @@ class Dividing(Door):
         chosen = dict.fromkeys(self.schema.names[j] for split in splits for j in split)
         self._measured.append(Released(Choice(tuple(chosen)), NO_NOISE, CHOICE, entry))
         return Released(partition.divided(splits), NO_NOISE, CHOICE, entry)
-
-
-def _winner(splits: Sequence[Split], scores: Floats, pick: Pick) -> Split:
-    """The split that is picked; no rule forbids any."""
-    place = pick(scores)
-    assert place is not None
-    return splits[place]
 
 
 def choice_query(layer: int, *, groups: bool = False) -> str:

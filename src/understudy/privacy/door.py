@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from understudy.engine import Engine, ExactCells
 from understudy.engine.coding import Codes
 from understudy.errors import MethodError, NotPrivateError
+from understudy.privacy.admission import verb
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.confiding import Confide
@@ -43,11 +44,11 @@ _FROM_POSTERIOR = (
 
 
 class Pick(Protocol):
-    """Picks a place from scores: None if a public rule allows none."""
+    """Picks a place from scores, among those that a public mask leaves."""
 
     def __call__(
-        self, scores: NDArray[np.float64], feasible: Callable[[int], bool] | None = None
-    ) -> int | None:
+        self, scores: NDArray[np.float64], feasible: NDArray[np.bool_] | None = None
+    ) -> int:
         """The place of the winner."""
         ...
 
@@ -80,7 +81,7 @@ class Door:
         self._allow_nonprivate = allow_nonprivate
         self._ledger = Ledger(budget)
         self._stop = stop
-        self._confide = confide
+        self._secret_confide = confide
         self._stops: list[bool] = []
         self._measured: list[Measured] = []
         self._conditions: list[str] = []
@@ -158,6 +159,7 @@ class Door:
             raise MethodError("The number of rows is private and was not bought yet.")
         return self._rows[-1]
 
+    @verb
     def rebinned(self, bins: Bins) -> Self:
         """The same door, seen through other bins: it shares ledger, budget and measurements.
 
@@ -176,6 +178,7 @@ class Door:
             self._views[key]._bins = {**self._bins, **bins}
         return self._views[key]
 
+    @verb
     def grouped(self, groups: Groups) -> Self:
         """The same door, seen through coarser columns; for counts and choices.
 
@@ -207,10 +210,12 @@ class Door:
         view._secret_posteriors, view._open = {}, {}
         return view
 
+    @verb
     def random_order(self, n: int) -> tuple[int, ...]:
         """A uniformly random order of 0 … n - 1, independent of the rows: free, and public."""
         return tuple(self._secret_randomness.permutation(n).tolist())
 
+    @verb
     def require(self, spend: Fraction) -> None:
         """Refuse what the budget cannot pay, before the first of several steps is paid.
 
@@ -251,6 +256,11 @@ class Door:
             promise = promise.not_private("Its noise was drawn from a seed, so it can be removed.")
         return promise
 
+    @property
+    def _own(self) -> tuple[object, ...]:
+        """What arguments of verbs may hold beside plain values: schema, columns and domain."""
+        return self.schema, self.schema.domain, *self.schema.columns.values()
+
     def _stopped(self, stopping: bool) -> bool:
         self._stops.append(stopping)
         return stopping
@@ -280,13 +290,13 @@ class Door:
             raise MethodError("The tree divides the cells of another schema.")
         return self._sparse_domain(self.schema.names)
 
-    def _coded(self) -> list[Codes]:
+    def _secret_rows(self) -> list[Codes]:
         """States of all rows, one array per column; read once."""
         if self._secret_coded is None:
             self._secret_coded = self._secret_engine.coded().expose()
         return self._secret_coded
 
-    def _all_cells(self) -> ExactCells:
+    def _secret_cells(self) -> ExactCells:
         """Occupied cells of the full table."""
         return self._secret_engine.occupied(tuple(range(len(self.schema.names)))).expose()
 
@@ -343,9 +353,7 @@ class Door:
             cells=cells,
         )
 
-        def pick(
-            scores: NDArray[np.float64], feasible: Callable[[int], bool] | None = None
-        ) -> int | None:
+        def pick(scores: NDArray[np.float64], feasible: NDArray[np.bool_] | None = None) -> int:
             return select(
                 scores,
                 epsilon=epsilon,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
+from understudy.functions.triangulation import Columns, TreeLimit
+from understudy.privacy.admission import verb
 from understudy.privacy.budget import split
 from understudy.privacy.calibration import noise_of
 from understudy.privacy.dependence import Dependence
@@ -29,7 +31,8 @@ from understudy.privacy.empty_cells import ROUNDING
 from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.lazy import LazyTable, lazy_records, require_tokens_fit
 from understudy.privacy.model_distance import DistanceFromModel
-from understudy.privacy.scores import SCORES, Score
+from understudy.privacy.scores import Score, n_judged
+from understudy.privacy.selection import first_within
 from understudy.privacy.urn import (
     Urn,
     describe_urn,
@@ -49,11 +52,14 @@ from understudy.privacy.values import (
 )
 
 C = TypeVar("C")
+Feasible = NDArray[np.bool_] | TreeLimit | None
+"""Which candidates of a public list may win (`understudy.privacy.selection`)."""
 
 
 class Drawing(Door):
     """Draws from mechanisms in which drawing is the mechanism."""
 
+    @verb
     def records(
         self, specification: LazyTable, *, n_rows: int, spend: Fraction
     ) -> Released[Records]:
@@ -85,6 +91,7 @@ class Drawing(Door):
         self._measured.append(Released(totals, noise_of(noise), "lazy noisy table", entry))
         return Released(drawn, noise_of(noise), "lazy noisy table", entry)
 
+    @verb
     def posterior(self, specification: Urn, *, n_rows: int, spend: Fraction) -> Released[Records]:
         """Synthetic records from a posterior predictive law that is itself the mechanism.
 
@@ -121,13 +128,14 @@ class Drawing(Door):
         self._measured.append(Released(urn, noise, "urn draws", entry))
         return Released(drawn, noise, "urn draws", entry)
 
+    @verb
     def choose(
         self,
         candidates: Sequence[C],
         score: Score,
         *,
         spend: Fraction,
-        feasible: Callable[[C], bool] | None = None,
+        feasible: Feasible = None,
     ) -> Released[C]:
         """One candidate, by the exponential mechanism; only the winner leaves.
 
@@ -135,54 +143,75 @@ class Drawing(Door):
             candidates: public; as many as the score has values.
             score: one of the named scores.
             spend: cost.
-            feasible: a public rule; infeasible candidates are passed over inside the mechanism.
+            feasible: which candidates may win, public, shape (candidates,); or, of sets of columns,
+                those that a limit allows. All if None.
 
         Raises:
-            MethodError: no candidate, or none that is feasible (a public fact).
+            MethodError: no candidate, or none that is feasible (public, and before it is paid), or
+                a score that is not among the named ones.
             InsufficientBudgetError: more than is left.
         """
-        if not isinstance(score, SCORES):
-            raise MethodError(
-                f"{type(score).__name__} is not among the named scores; a score sees "
-                "the rows and needs a proof in privacy/scores.py."
-            )
+        return self._chosen(candidates, score, spend=spend, feasible=feasible)
+
+    def _chosen(
+        self, candidates: Sequence[C], score: Score, *, spend: Fraction, feasible: Feasible
+    ) -> Released[C]:
+        """See `choose`; what is handed in was admitted."""
         if isinstance(score, Dependence | DistanceFromModel) and score.schema is not self.schema:
             raise MethodError("The score relies on what another schema makes public.")
         if not candidates:
             raise MethodError("There is no candidate to choose from.")
+        if n_judged(score, self.schema) != len(candidates):
+            raise MethodError("The score does not have one value per candidate.")
+        tables = self._require_feasible(candidates, feasible)
         monotone = score.monotone and self.neighbours == "add_remove"
         sensitivity = score.sensitivity(self.neighbours)
         query = f"one of {len(candidates)} candidates by {score.title}"
         pick, entry = self._pay_choice(
             query, sensitivity=sensitivity, monotone=monotone, cells=1, spend=spend
         )
-        values = self._values(score)
-        if len(values) != len(candidates):
-            raise MethodError("The score does not have one value per candidate.")
-        rule = None if feasible is None else lambda k: feasible(candidates[k])
-        winner = pick(values, rule)
-        if winner is None:
-            raise MethodError("No candidate is feasible; widen the public limit.")
+        values = self._secret_values(score)
+        if isinstance(feasible, TreeLimit):
+            winner = first_within(feasible, tables, lambda left: pick(values, left))
+        else:
+            winner = pick(values, feasible)
         return Released(candidates[winner], NO_NOISE, CHOICE, entry)
 
+    @verb
     def choose_columns(
         self,
         candidates: Sequence[tuple[str, ...]],
         score: Score,
         *,
         spend: Fraction,
-        feasible: Callable[[tuple[str, ...]], bool] | None = None,
+        feasible: Feasible = None,
     ) -> Released[Choice]:
         """The same among sets of columns; the release says which one was chosen.
 
         Args and errors are those of `choose`.
         """
-        winner = self.choose(candidates, score, spend=spend, feasible=feasible)
+        winner = self._chosen(candidates, score, spend=spend, feasible=feasible)
         choice = Released(Choice(winner.value), winner.noise, winner.mechanism, winner.entry)
         self._measured.append(choice)
         return choice
 
-    def _values(self, score: Score) -> NDArray[np.float64]:
+    def _require_feasible(self, candidates: Sequence[C], feasible: Feasible) -> list[Columns]:
+        """Refuse a rule that leaves nothing; the columns of each candidate, where a limit asks."""
+        tables: list[Columns] = []
+        if isinstance(feasible, TreeLimit):
+            if feasible.sizes != self.schema.sizes:
+                raise MethodError("The limit is on trees over the columns of another schema.")
+            tables = [self._places(_columns(one)) for one in candidates]
+            left = any(feasible.allows(table) for table in tables)
+        else:
+            left = feasible is None or bool(feasible.any())
+            if feasible is not None and feasible.shape != (len(candidates),):
+                raise MethodError("A mask of feasible candidates needs a place for each of them.")
+        if not left:
+            raise MethodError("No candidate is feasible; widen the public limit.")
+        return tables
+
+    def _secret_values(self, score: Score) -> NDArray[np.float64]:
         """Exact scores; those of one table each are remembered from one choice to the next."""
         if isinstance(score, Dependence):
             return score.evaluate_new(self._secret_engine, self._secret_scores)
@@ -190,6 +219,7 @@ class Drawing(Door):
             return score.evaluate(self._secret_engine, self._secret_tables)
         return score.evaluate(self._secret_engine.count(score.queries()).expose())
 
+    @verb
     def draw(
         self,
         lines: Sequence[CumulativeDistribution],
@@ -256,3 +286,14 @@ class Drawing(Door):
         rows = self.n_rows
         margin = math.ceil(4 * rows.noise.stddev)
         return rows.value, margin if limit is None else min(margin, limit - rows.value)
+
+
+def _columns(candidate: object) -> tuple[str, ...]:
+    """A candidate that is a set of columns.
+
+    Raises:
+        MethodError: it is something else.
+    """
+    if not isinstance(candidate, tuple):
+        raise MethodError("A limit on trees is for candidates that are sets of columns.")
+    return candidate

@@ -1,8 +1,9 @@
 """The gate: the one door between rows and everything else.
 
-A method holds a gate and nothing more. Each verb checks what is public, charges the ledger, and
-only then computes; what it gives out is `Released`. A request that the budget cannot pay is refused
-before anything is computed.
+A method holds a gate and nothing more. Each verb takes what it knows by name, and nothing else
+(`understudy.privacy.admission`); it checks what is public, charges the ledger, and only then
+computes; what it gives out is `Released`. A request that the budget cannot pay is refused before
+anything is computed.
 """
 
 from __future__ import annotations

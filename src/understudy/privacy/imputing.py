@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from understudy.privacy.admission import verb
 from understudy.privacy.budget import Accounting
 from understudy.privacy.door import Door
 from understudy.privacy.imputation import (
@@ -24,6 +25,7 @@ IMPUTATION = "perturbed imputation"
 class Imputing(Door):
     """Records from perturbed imputation."""
 
+    @verb
     def impute(
         self, specification: Imputation, *, n_rows: int, spend: Fraction
     ) -> Released[Records]:
@@ -54,7 +56,7 @@ class Imputing(Door):
             noise=describe_imputation(spend, steps),
             cells=steps,
         )
-        rows = [one.astype(np.int64) for one in known_rows(self._coded(), self.schema, names)]
+        rows = [one.astype(np.int64) for one in known_rows(self._secret_rows(), self.schema, names)]
         imputers = fit_imputers(rows, domain.sizes, specification, self._secret_randomness)
         drawn = imputed_records(
             imputers,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.engine import ExactCells
 from understudy.errors import MethodError
+from understudy.privacy.admission import verb
 from understudy.privacy.budget import split
 from understudy.privacy.calibration import LawName, noise_of
 from understudy.privacy.door import Door, query_of
@@ -34,6 +35,7 @@ _LAYER = "noisy layer"
 class Layering(Door):
     """Layers of trees of cells."""
 
+    @verb
     def count_nodes(
         self,
         partition: Partition,
@@ -70,7 +72,7 @@ class Layering(Door):
             )
             for share, noise, tree in zip(shares, laws, trees, strict=True)
         ]
-        exact = self._all_cells()
+        exact = self._secret_cells()
         released: list[Released[NoisyTable | NoisyNodes]] = [
             Released(self._noisy_layer(tree, exact, noise), noise_of(noise), _LAYER, entry)
             for tree, noise, entry in zip(trees, laws, entries, strict=True)
@@ -78,6 +80,7 @@ class Layering(Door):
         self._measured.extend(released)
         return released
 
+    @verb
     def count_leaves(
         self, partition: Partition, *, spend: Fraction, law: LawName
     ) -> Released[NoisyNodes]:
@@ -104,7 +107,7 @@ class Layering(Door):
         entry = self._charge(spend, "lazy leaf layer", query_of(names), noise, domain.n_allowed + 1)
         self._under(ROUNDING)
         leaves, sums = noisy_leaves(
-            self._all_cells(), names, partition, noise, self._secret_randomness
+            self._secret_cells(), names, partition, noise, self._secret_randomness
         )
         self._secret_leaves[entry] = leaves
         sums = replace(sums, bins=self._bins_of(names))
@@ -112,6 +115,7 @@ class Layering(Door):
         self._measured.append(released)
         return released
 
+    @verb
     def records_below(
         self, leaves: Released[NoisyNodes], weights: NDArray[np.float64], *, n_rows: int
     ) -> Released[Records]:

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.errors import MethodError
+from understudy.functions.parameters import Prior
 from understudy.privacy.randomness import Randomness
 
 Floats = NDArray[np.float64]
@@ -34,14 +34,6 @@ CONVERGENCE = (
     "that the walk approaches, as far as it has come near it."
 )
 """The condition of the guarantee."""
-
-
-class Density(Protocol):
-    """A proper prior density."""
-
-    def log_density(self, theta: Floats) -> float | Floats:
-        """Its logarithm, up to a constant."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +50,7 @@ class Walk:
         MethodError: no step, or widths that are not positive.
     """
 
-    prior: Density
+    prior: Prior
     start: Floats
     widths: Floats
     steps: int

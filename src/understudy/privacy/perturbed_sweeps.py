@@ -55,7 +55,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from understudy.errors import BudgetError
+from understudy.errors import BudgetError, MethodError
 from understudy.privacy.budget import Accounting, Neighbours, pure_within
 from understudy.privacy.chains import Chains, chain_records, even_weights
 from understudy.privacy.hashed_rows import HashedRows
@@ -80,6 +80,15 @@ class PerturbedSweeps:
 
     sweep: Sweep
     sweeps: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that the proof does not cover.
+
+        Raises:
+            MethodError: no sweep.
+        """
+        if self.sweeps < 1:
+            raise MethodError("Each column of a record is drawn in one sweep at least.")
 
     def n_steps(self, n_rows: int) -> int:
         """Steps that so many records take."""

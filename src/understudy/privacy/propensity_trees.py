@@ -41,17 +41,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
+from understudy.functions.simulated import SimulatedColumn, SimulatedRecords
 from understudy.privacy.budget import Neighbours
 from understudy.privacy.known_rows import Codes, known_rows
 from understudy.privacy.noise import Mode
 from understudy.schema import Schema
-from understudy.trees import Prepared, PreparedCounts, TreeClass, sensitivity
+from understudy.trees import Prepared, PreparedCounts, Trees, sensitivity
 
 Floats = NDArray[np.float64]
 
@@ -61,29 +62,6 @@ GREEDY = (
     "it, so one row can change the choice by more than ε says."
 )
 """What paper mode leaves in."""
-
-
-class Simulator(Protocol):
-    """Public sets of records, as a deterministic function of parameters.
-
-    Attributes:
-        columns: names of the columns that the sets have.
-        n_records: records in each set.
-    """
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns that the sets have."""
-        ...
-
-    @property
-    def n_records(self) -> int:
-        """Records in each set."""
-        ...
-
-    def codes(self, theta: Floats) -> tuple[Codes, ...]:
-        """States of the records, one array of shape (n_records,) for each of the columns."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +81,9 @@ class PropensityTrees:
     """
 
     schema: Schema
-    simulators: tuple[Simulator, ...]
+    simulators: tuple[SimulatedColumn | SimulatedRecords, ...]
     points: Floats
-    trees: TreeClass
+    trees: Trees
     copies: int = 1
     mode: Mode = "strict"
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
+from understudy.privacy.admission import verb
 from understudy.privacy.budget import split
 from understudy.privacy.calibration import LawName, noise_of
 from understudy.privacy.door import Door
@@ -28,6 +29,7 @@ _MECHANISM = "noisy ranges"
 class Ranging(Door):
     """Trees of ranges."""
 
+    @verb
     def count_ranges(
         self,
         column: str,

@@ -31,9 +31,11 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from understudy.engine import Engine
+from understudy.privacy.admission import verb
 from understudy.privacy.budget import Budget
 from understudy.privacy.calibration import LawName
 from understudy.privacy.confiding import Confide
+from understudy.privacy.drawing import Feasible
 from understudy.privacy.gate import Gate
 from understudy.privacy.journal import Journal
 from understudy.privacy.noise import Bounds, Mode
@@ -86,15 +88,18 @@ class RecordedGate(Gate):
         """Whether to end now; in a continued run, as it was where this one comes by again."""
         return self._stopped(self._recording.look(self._stop))
 
+    @verb
     def require(self, spend: Fraction) -> None:
         """As in `Gate`, lost charges not counted."""
         self._ledger.require(spend * self._recording.factor)
 
+    @verb
     def random_order(self, n: int) -> tuple[int, ...]:
         """As in `Gate`; the same one in a continued run."""
         ask = super().random_order
         return self._answered("random_order", {"n": n}, None, lambda _: ask(n), _nothing)
 
+    @verb
     def count_rows(self, *, spend: Fraction) -> Released[int]:
         """As in `Gate`."""
         ask = super().count_rows
@@ -105,6 +110,7 @@ class RecordedGate(Gate):
             "count_rows", asked, spend, lambda cost: ask(spend=cost), self._rows.append
         )
 
+    @verb
     def count(
         self,
         marginals: Sequence[tuple[str, ...]],
@@ -126,16 +132,11 @@ class RecordedGate(Gate):
             self._measured.extend,
         )
 
-    def choose(
-        self,
-        candidates: Sequence[C],
-        score: Score,
-        *,
-        spend: Fraction,
-        feasible: Callable[[C], bool] | None = None,
+    def _chosen(
+        self, candidates: Sequence[C], score: Score, *, spend: Fraction, feasible: Feasible
     ) -> Released[C]:
         """As in `Gate`; a continued run takes the winner by its place among the candidates."""
-        ask = super().choose
+        ask = super()._chosen
         asked = {"candidates": list(candidates), "score": score.title, "spend": spend}
 
         def place(cost: Fraction) -> Released[int]:

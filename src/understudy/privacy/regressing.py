@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from understudy.privacy.admission import verb
 from understudy.privacy.door import Door
 from understudy.privacy.noise import require_pure
 from understudy.privacy.normal_equations import exact_statistics
@@ -21,6 +22,7 @@ from understudy.privacy.values import Released
 class Regressing(Door):
     """Linear regressions."""
 
+    @verb
     def regress(self, specification: Regression, *, spend: Fraction) -> Released[NoisyRegression]:
         """Noisy normal equations, from which coefficients follow at no further cost.
 

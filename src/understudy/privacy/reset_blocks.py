@@ -66,6 +66,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from understudy.errors import MethodError
 from understudy.privacy.budget import Accounting, Neighbours, pure_within
 from understudy.privacy.chains import Chains, chain_records, even_weights
 from understudy.privacy.hashed_rows import HashedRows
@@ -91,6 +92,15 @@ class ResetBlocks:
 
     sweep: Sweep
     block: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that the proof does not cover.
+
+        Raises:
+            MethodError: a block of fewer than no records.
+        """
+        if self.block < 0:
+            raise MethodError("A block has a record at least; 0 puts all records in one block.")
 
     def block_of(self, n_rows: int) -> int:
         """Records of a block, of so many in all."""

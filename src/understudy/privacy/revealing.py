@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from understudy.privacy.admission import verb
 from understudy.privacy.deviations import UNPAID, standard_deviation
 from understudy.privacy.door import Door, query_of
 from understudy.privacy.moments import exact_moment
@@ -23,6 +24,7 @@ from understudy.privacy.values import (
 class Revealing(Door):
     """Exact statistics."""
 
+    @verb
     def reveal(self, marginals: Sequence[tuple[str, ...]]) -> list[Released[NoisyTable]]:
         """Exact tables, for classical baselines: the release becomes not private.
 
@@ -49,6 +51,7 @@ class Revealing(Door):
             for names, table, entry in zip(marginals, exact, entries, strict=True)
         ]
 
+    @verb
     def reveal_moments(
         self, of: Sequence[str], by: Sequence[str] = ()
     ) -> list[Released[NoisyMoment]]:
@@ -75,6 +78,7 @@ class Revealing(Door):
             for one, entry in zip(wanted, entries, strict=True)
         ]
 
+    @verb
     def reveal_cells(self) -> Released[NoisyCells]:
         """The exact full table, by its occupied cells: the release becomes not private.
 
@@ -89,12 +93,13 @@ class Revealing(Door):
             None, "exact table", query_of(names), sensitivity="none", noise="", cells=0
         )
         self._used([names], [entry])
-        exact = self._all_cells()
+        exact = self._secret_cells()
         cells = NoisyCells(
             names, exact.codes, exact.counts, 1, float(exact.outside), self._bins_of(names)
         )
         return Released(cells, NO_NOISE, "exact table", entry)
 
+    @verb
     def deviations(
         self, names: Sequence[str], *, mode: Literal["paper"]
     ) -> dict[str, Released[float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from understudy.errors import MethodError
+from understudy.privacy.admission import verb
 from understudy.privacy.calibration import describe, noise_of, sensitivity_text
 from understudy.privacy.laws import LatticeLaplace
 from understudy.privacy.lazy_rows import LazyRows, NoisyRows, lazy_sweeps
@@ -15,6 +16,7 @@ from understudy.privacy.values import Records, Released, SweepDraws
 class RowSweeping(Sweeping):
     """Sweeps through tables that are paid for once."""
 
+    @verb
     def sweep_noisy(
         self, specification: LazyRows, *, n_rows: int, spend: Fraction
     ) -> Released[Records]:
@@ -49,7 +51,7 @@ class RowSweeping(Sweeping):
         tables = [
             NoisyRows(exact, size, law)
             for exact, size in zip(
-                self._hashed_rows(one.sweep), one.sweep.domain.sizes, strict=True
+                self._secret_tables_of(one.sweep), one.sweep.domain.sizes, strict=True
             )
         ]
         records = lazy_sweeps(

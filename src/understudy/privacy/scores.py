@@ -1,11 +1,12 @@
 """Scores that the exponential mechanism may use: named, with a proved sensitivity each.
 
 A score sees exact tables, so it lives here and not in a method. The gate accepts the classes of
-`SCORES` and nothing else.
+`Score` and nothing else (`understudy.privacy.admission`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.engine import ExactTable
+from understudy.errors import MethodError
 from understudy.privacy.budget import Neighbours
 from understudy.privacy.dependence import (
-    Dependence,
     DistanceFromDependence,
     DistanceFromIndependence,
     MutualInformation,
 )
 from understudy.privacy.model_distance import DistanceFromModel
+from understudy.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,24 @@ class CellCount:
         return tables[0].inside.reshape(-1).astype(np.float64)
 
 
-Score = DistanceFromModel | CellCount | Dependence
-SCORES = (
-    DistanceFromModel,
-    CellCount,
-    MutualInformation,
-    DistanceFromIndependence,
-    DistanceFromDependence,
+Score = (
+    CellCount
+    | DistanceFromDependence
+    | DistanceFromIndependence
+    | DistanceFromModel
+    | MutualInformation
 )
+"""All scores of tables; the list is closed."""
+
+
+def n_judged(score: Score, schema: Schema) -> int:
+    """How many candidates a score has a value for.
+
+    Raises:
+        MethodError: it counts a column that does not exist.
+    """
+    if not isinstance(score, CellCount):
+        return len(score.candidates)
+    if not set(score.marginal) <= set(range(len(schema.sizes))):
+        raise MethodError("The score counts a column that is not in the schema.")
+    return math.prod(schema.sizes[j] for j in score.marginal)

@@ -18,17 +18,25 @@ Bernoulli(exp(-γᵢ)), made of integers (`understudy.privacy.rejection`). The a
 P(i) ∝ exp(-γᵢ), and as the best candidate is always accepted, the expected number of proposals is
 at most the number of candidates.
 
-**Feasibility is walked inside.** A drawn candidate that a *public* rule excludes is removed and the
-draw repeated among the rest. Write wᵢ = exp(-γᵢ), and suppose the infeasible candidates x₁, …, xₗ
-came first. Given those draws, the next one is i with probability wᵢ/(W - w(x₁) - … - w(xₗ)); given
-further that it is feasible, with probability wᵢ/W(F), W(F) the weight of the feasible set, whatever
-came before. So the winner has P(i) = wᵢ/W(F): the exponential mechanism on the feasible set. (The
-order so produced is the one of Plackett and Luce, the one Gumbel-max gives.) After
-`LONGEST_WALK` removals the rule is applied to all that remain, which by the same argument changes
-nothing but the time. Only the winner leaves; the walk does not.
+**Feasibility** is public, and settled before anything is paid or drawn; no code of a caller runs
+while candidates are drawn, for it would see draws that nobody paid for. F, the feasible candidates,
+is stated in one of two ways.
+
+*A mask over the whole list.* The draw is made among F alone: the exponential mechanism on a shorter
+public list, with the same sensitivity and the same proof, P(i) = wᵢ/W(F) for wᵢ = exp(-γᵢ) and W(F)
+the weight of F. (γ counts from the best score of all candidates or of the feasible ones: a factor
+common to all wᵢ.)
+
+*A `TreeLimit`*, where lists are too long to ask it of each candidate: numbers alone, of which this
+package makes the rule. A drawn candidate that is not in F is removed and the draw repeated among
+the rest (`first_within`). Suppose the candidates x₁, …, xₗ, none of F, came first. Given those
+draws the next one is i with probability wᵢ/(W - w(x₁) - … - w(xₗ)); given further that it is in F,
+with probability wᵢ/W(F), whatever came before. So the winner has P(i) = wᵢ/W(F), the law of a mask.
+(The order so produced is the one of Plackett and Luce, the one Gumbel-max gives.) Only the winner
+leaves; how many were removed does not.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil
 from typing import Final
@@ -37,6 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import BudgetError
+from understudy.functions.triangulation import Columns, TreeLimit
 from understudy.privacy import gaussian_dp
 from understudy.privacy.budget import Accounting, pure_within
 from understudy.privacy.randomness import Randomness
@@ -44,6 +53,7 @@ from understudy.privacy.rejection import compiled, exp_trial, word_below
 
 __all__ = [
     "LATTICE_BITS",
+    "first_within",
     "gdp_cost",
     "lattice_gaps",
     "rate_of",
@@ -55,9 +65,6 @@ __all__ = [
 
 LATTICE_BITS: Final = 20
 """Score steps per sensitivity, as a power of two. Public."""
-
-LONGEST_WALK: Final = 32
-"""Infeasible candidates removed one by one before the rule is applied to all that remain."""
 
 _LARGEST_SCORE: Final = 2.0**50
 # Gaps are at most 2**51 steps, so that gap * numerator stays below 2**62.
@@ -202,9 +209,9 @@ def select(
     epsilon: Fraction,
     sensitivity: Fraction,
     monotone: bool,
-    feasible: Callable[[int], bool] | None,
+    feasible: NDArray[np.bool_] | None,
     source: Randomness,
-) -> int | None:
+) -> int:
     """Choose one candidate by the exponential mechanism, exactly.
 
     Args:
@@ -214,32 +221,42 @@ def select(
         sensitivity: Largest change Δ of any score between neighbours.
         monotone: Whether one added record moves all scores the same way. Then the exponent is
             εu/Δ instead of εu/(2Δ); sound for add/remove neighbours only.
-        feasible: Public rule, a function of the index alone, or None for no rule. It must not
-            depend on the rows.
+        feasible: Which candidates there are to choose from, public, shape ``(n,)``; None for all.
         source: Where the words come from.
 
     Returns:
-        The winner's index, or None if there is no feasible candidate.
+        The winner's index.
 
     Raises:
-        ValueError: If scores are not a finite vector, or a parameter is not positive. No message
-            shows a score.
+        ValueError: If scores are not a finite vector, no candidate is feasible, or a parameter is
+            not positive. No message shows a score.
     """
     scores = np.asarray(scores, dtype=np.float64)
-    if scores.ndim != 1:
-        raise ValueError("select: expected a one-dimensional array of scores")
+    if scores.ndim != 1 or (feasible is not None and feasible.shape != scores.shape):
+        raise ValueError("select: expected a one-dimensional array of scores, and a mask of it")
+    alive = np.arange(scores.size) if feasible is None else np.flatnonzero(feasible)
+    if not alive.size:
+        raise ValueError("select: expected a feasible candidate")
     rate = selection_rate(epsilon, monotone=monotone)
-    gaps = lattice_gaps(scores, sensitivity)
-    alive = np.arange(gaps.size)
-    walked = 0
-    while alive.size:
-        place = _draw(gaps[alive], rate, source)
-        winner = int(alive[place])
-        if feasible is None or feasible(winner):
-            return winner
-        alive = np.delete(alive, place)
-        walked += 1
-        if walked == LONGEST_WALK:
-            alive = alive[[bool(feasible(int(index))) for index in alive]]
-            feasible = None
-    return None
+    return int(alive[_draw(lattice_gaps(scores, sensitivity)[alive], rate, source)])
+
+
+def first_within(
+    limit: TreeLimit, tables: Sequence[Columns], draw: Callable[[NDArray[np.bool_]], int]
+) -> int:
+    """Draw candidates, each once at most, until one keeps to a limit; see the head of this file.
+
+    Args:
+        limit: on junction trees.
+        tables: columns of each candidate, n of them; one at least keeps to the limit.
+        draw: one of the candidates of a mask, shape ``(n,)``, by the exponential mechanism.
+
+    Returns:
+        The place of the first that keeps to the limit.
+    """
+    left = np.ones(len(tables), dtype=np.bool_)
+    place = draw(left)
+    while not limit.allows(tables[place]):
+        left[place] = False
+        place = draw(left)
+    return place

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from understudy.privacy.admission import verb
 from understudy.privacy.door import Door
 from understudy.privacy.moments import Calibration, noisy_moment, planned_moments
 from understudy.privacy.moments import conceded as conceded_moments
@@ -16,6 +17,7 @@ from understudy.privacy.values import NoisyMoment, Released
 class Summing(Door):
     """Sums of numbers and scatters."""
 
+    @verb
     def moments(
         self,
         of: Sequence[str],

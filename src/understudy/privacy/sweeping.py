@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from understudy.errors import MethodError
+from understudy.privacy.admission import verb
 from understudy.privacy.chains import require_small, state_weight
 from understudy.privacy.diverse_rows import DiverseRows
 from understudy.privacy.door import Door, query_of
@@ -26,6 +27,7 @@ SYNTACTIC = "l-diversity is syntactic: not differential privacy"
 class Sweeping(Door):
     """Sweeps that pay for what they draw."""
 
+    @verb
     def sweep(
         self, specification: PerturbedSweeps | ResetBlocks, *, n_rows: int, spend: Fraction
     ) -> Released[Records]:
@@ -58,12 +60,14 @@ class Sweeping(Door):
             noise=one.noise(spend, *relation),
             cells=n_cells(one.sweep),
         )
-        records = one.records(self._hashed_rows(one.sweep), prior, n_rows, self._secret_randomness)
+        rows = self._secret_tables_of(one.sweep)
+        records = one.records(rows, prior, n_rows, self._secret_randomness)
         noise = Noise(law, str(prior), 0.0)
         draws = self._draws(one.sweep, law, prior, one.block_of(n_rows))
         self._measured.append(Released(draws, noise, law, entry))
         return Released(records, noise, law, entry)
 
+    @verb
     def reveal_sweep(self, specification: DiverseRows, *, n_rows: int) -> Released[Records]:
         """Synthetic records from rows made ℓ-diverse: the release becomes not private.
 
@@ -85,14 +89,14 @@ class Sweeping(Door):
             Released(ExactStatistics(names), noise, law, entry)
             for names, entry in zip(table_names(one.sweep), entries, strict=True)
         )
-        records = one.records(self._hashed_rows(one.sweep), n_rows, self._secret_randomness)
+        records = one.records(self._secret_tables_of(one.sweep), n_rows, self._secret_randomness)
         return Released(records, noise, law, entries[-1])
 
     def _draws(self, sweep: Sweep, law: str, prior: Fraction, block: int | None) -> SweepDraws:
         keys = dict(zip(sweep.names, sweep.keys, strict=True))
         return SweepDraws(sweep.names, keys, law, prior, block, self._bins_of(sweep.names))
 
-    def _hashed_rows(self, sweep: Sweep) -> list[HashedRows]:
+    def _secret_tables_of(self, sweep: Sweep) -> list[HashedRows]:
         """The hashed table of each column; charged before."""
         return [
             HashedRows.of(self._secret_engine.occupied(table).expose(), size)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
+from understudy.privacy.admission import verb
 from understudy.privacy.door import AS_THEY_STAND, POSTERIOR, PSEUDO_POSTERIOR, Door
 from understudy.privacy.held_posterior import HeldPosterior
 from understudy.privacy.internal import Internal
@@ -49,6 +50,7 @@ class ParameterDraw:
 class Weighing(Door):
     """Parameters by the pseudo posterior mechanism."""
 
+    @verb
     def draw_posterior(
         self, mechanism: PseudoPosterior, *, mode: Mode = "strict"
     ) -> Released[ParameterDraw]:
@@ -75,17 +77,18 @@ class Weighing(Door):
             None, name, posterior_query(mechanism), sensitivity=_UNLIMITED, noise="", cells=0
         )
         if key not in self._secret_posteriors:
-            self._secret_posteriors[key] = self._fitted(mechanism)
+            self._secret_posteriors[key] = self._secret_fit(mechanism)
         held = self._secret_posteriors[key]
         theta, labels = next(held.turns), None
         if mode == "paper":
-            labels = self._labels(held, theta)
+            labels = self._secret_labels(held, theta)
             self._printed.append(held.fitted.after.bound)
         keys = {one.column: one.parents for one in law.laws}
         public = PosteriorDraws(keys, law.given, mechanism.weighting.form)
         self._measured.append(Released(public, NO_NOISE, name, entry))
         return Released(ParameterDraw(theta, labels), NO_NOISE, name, entry)
 
+    @verb
     def open_records(self, columns: tuple[str, ...]) -> Released[Mapping[str, Drawn]]:
         """Some columns of all records as they stand, in the order of the rows; charged once.
 
@@ -116,7 +119,7 @@ class Weighing(Door):
                 "they are taken as public, and nothing protects them."
             )
             self._measured.append(Released(KeptColumns(columns), NO_NOISE, AS_THEY_STAND, entry))
-            found = self._open_rows(columns)
+            found = self._secret_open_rows(columns)
             self._open[columns] = Released(found, NO_NOISE, AS_THEY_STAND, entry)
         return self._open[columns]
 
@@ -130,23 +133,23 @@ class Weighing(Door):
             )
         self._drawn_from.append(key)
 
-    def _numbered(self) -> NumberedRows:
+    def _secret_numbers(self) -> NumberedRows:
         """All rows with their numbers; read once."""
         if self._secret_numbered is None:
             self._secret_numbered = NumberedRows.read(self._secret_engine)
         return self._secret_numbered
 
-    def _fitted(self, mechanism: PseudoPosterior) -> HeldPosterior:
+    def _secret_fit(self, mechanism: PseudoPosterior) -> HeldPosterior:
         names = (*mechanism.law.given, *mechanism.law.columns)
-        rows = np.flatnonzero(self._numbered().known(names))
-        records = self._numbered().of(names, rows)
+        rows = np.flatnonzero(self._secret_numbers().known(names))
+        records = self._secret_numbers().of(names, rows)
         fitted = mechanism.fit(records, self._secret_randomness)
-        self._confide(Internal(fitted))
+        self._secret_confide(Internal(fitted))
         return HeldPosterior.of(mechanism, fitted, rows)
 
-    def _labels(self, held: HeldPosterior, theta: Theta) -> Labels:
+    def _secret_labels(self, held: HeldPosterior, theta: Theta) -> Labels:
         """Components of all rows, `NO_LABEL` for those that were left out of the fit."""
-        law, rows, all_rows = held.mechanism.law, held.rows, self._numbered()
+        law, rows, all_rows = held.mechanism.law, held.rows, self._secret_numbers()
         records = all_rows.of((*law.given, *law.columns), rows)
         source, shape = self._secret_randomness, (len(law.laws), len(rows))
         own = law.labels(theta, records, source.uniforms(shape[0] * shape[1]).reshape(shape))
@@ -155,9 +158,9 @@ class Weighing(Door):
             found[name][rows] = labels
         return found
 
-    def _open_rows(self, columns: tuple[str, ...]) -> Mapping[str, Drawn]:
-        rows, source = self._numbered(), self._secret_randomness
-        fitting = self._fitting(columns)
+    def _secret_open_rows(self, columns: tuple[str, ...]) -> Mapping[str, Drawn]:
+        rows, source = self._secret_numbers(), self._secret_randomness
+        fitting = self._secret_fitting(columns)
         if not len(fitting):
             return self._uniform(columns, rows.size)
         at = np.arange(rows.size)
@@ -166,9 +169,9 @@ class Weighing(Door):
         at[others] = fitting[source.below(len(fitting), int(others.sum()))]
         return rows.of(columns, at)
 
-    def _fitting(self, columns: tuple[str, ...]) -> NDArray[np.int64]:
+    def _secret_fitting(self, columns: tuple[str, ...]) -> NDArray[np.int64]:
         """Numbers of the rows whose columns fit the schema, and can be completed."""
-        rows, places = self._numbered(), self._places(columns)
+        rows, places = self._secret_numbers(), self._places(columns)
         known = np.flatnonzero(rows.known(columns))
         states = [rows.drawn[name].taken(known).states for name in columns]
         groups = completions(self.schema.domain, places, states)

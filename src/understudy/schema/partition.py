@@ -46,7 +46,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class _Step:
+class Step:
     """What leads from a layer to the next.
 
     Attributes:
@@ -98,15 +98,15 @@ class Partition:
         width = len(self.domain.sizes)
         root = np.full((1, width), FREE, dtype=np.int64)
         first = Layer(root, np.zeros(1, dtype=np.int64), (self.domain.n_allowed,))
-        return (first, *(one.layer for one in self._steps))
+        return (first, *(one.layer for one in self.steps))
 
     @cached_property
-    def _steps(self) -> tuple[_Step, ...]:
+    def steps(self) -> tuple[Step, ...]:
         """What leads from each layer to the next."""
         if not self.splits:
             return ()
         above = self.above
-        return (*above._steps, self._below(above.layers[-1], self.splits[-1]))
+        return (*above.steps, self._below(above.layers[-1], self.splits[-1]))
 
     @cached_property
     def above(self) -> Partition:
@@ -150,7 +150,7 @@ class Partition:
             Shape (n,).
         """
         place = np.zeros(len(columns[0]), dtype=np.int64)
-        for step, splits in zip(self._steps, self.splits, strict=True):
+        for step, splits in zip(self.steps, self.splits, strict=True):
             combination = self._combination(place, splits, columns)
             place = step.nodes[step.starts[place] + combination]
         return place
@@ -168,7 +168,7 @@ class Partition:
                 result[rows] = result[rows] * self.domain.sizes[j] + columns[j][rows]
         return result
 
-    def _below(self, layer: Layer, splits: tuple[Split, ...]) -> _Step:
+    def _below(self, layer: Layer, splits: tuple[Split, ...]) -> Step:
         """What leads from a layer to the next."""
         widths = [math.prod(self.domain.sizes[j] for j in split) for split in splits]
         parents = np.repeat(np.arange(len(layer), dtype=np.int64), widths)
@@ -182,7 +182,7 @@ class Partition:
         kept = np.array([size > 0 for size in sizes], dtype=np.bool_)
         numbers = np.where(kept, np.cumsum(kept) - 1, -1)
         below = Layer(states[kept], parents[kept], tuple(size for size in sizes if size))
-        return _Step(below, starts[:-1], numbers)
+        return Step(below, starts[:-1], numbers)
 
     def _cells_within(self, states: Integers) -> list[int]:
         """Allowed cells in each node: those of the columns in rules, times the others' states."""

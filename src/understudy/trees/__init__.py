@@ -33,6 +33,9 @@ from understudy.trees.tree_class import (
     TreeClass,
 )
 
+Trees = DepthTwo | FixedGrid | Greedy | GridDepthThree | GridDepthTwo | Partitions | Stumps
+"""All classes of trees; the list is closed, since they see rows."""
+
 __all__ = [
     "CountedTreeClass",
     "DepthTwo",
@@ -47,6 +50,7 @@ __all__ = [
     "PreparedRows",
     "Stumps",
     "TreeClass",
+    "Trees",
     "coded",
     "pmse",
     "random_partitions",

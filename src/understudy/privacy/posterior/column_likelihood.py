@@ -8,7 +8,7 @@ the score and W the width: the posterior, of the censored likelihood, to the pow
 What the proof asks for holds for these reasons.
 
 * A record contributes a function of its own states: the law is asked for one combination of the
-  parents' states at a time (`StateLaw`), so there is nothing else that its answer could depend on.
+  parents' states at a time (`ColumnLaw`), so there is nothing else that its answer could depend on.
 * A row without a state in one of the columns, or in an impossible combination of them, is left out:
   that is decided row by row, so neighbours stay neighbours or become equal.
 * Contributions are whole numbers of steps. Equal rows are counted, and a count times a contribution
@@ -25,12 +25,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
+from understudy.functions.column_law import ColumnLaw
 from understudy.privacy.budget import Neighbours
 from understudy.privacy.known_rows import Codes, known_rows
 from understudy.privacy.posterior.censored_likelihood import (
@@ -44,33 +45,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class StateLaw(Protocol):
-    """Public probabilities of a column's states, given those of its parents."""
-
-    @property
-    def column(self) -> str:
-        """Name of the column."""
-        ...
-
-    @property
-    def parents(self) -> tuple[str, ...]:
-        """Names of the columns that it is given."""
-        ...
-
-    def log_shares(self, points: Floats, given: Integers, states: Integers) -> Floats:
-        """Logarithms of P(state | given; θ), each the same number whatever else is asked for.
-
-        Args:
-            points: θ, shape (G, p).
-            given: one state of each parent, shape (parents,).
-            states: of the column, shape (k,).
-
-        Returns:
-            Shape (k, G).
-        """
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Cells:
     """Densities of records that are states of the parents, then of the column.
@@ -82,7 +56,7 @@ class Cells:
         points: candidates, shape (G, p).
     """
 
-    law: StateLaw
+    law: ColumnLaw
     points: Floats
 
     def log_densities(self, records: Floats) -> Floats:
@@ -109,7 +83,7 @@ class ColumnLikelihood:
     """
 
     schema: Schema
-    law: StateLaw
+    law: ColumnLaw
     points: Floats
     censoring: Censoring
 

@@ -25,8 +25,10 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.privacy.posterior.law import Floats, Records, StateLaw, Theta, slices
-from understudy.privacy.posterior.regression import Integers, Regression
+from understudy.privacy.posterior.law import Floats, Records, Theta, slices
+from understudy.privacy.posterior.mixture_regression import MixtureRegression
+from understudy.privacy.posterior.normal_linear import NormalLinear
+from understudy.privacy.posterior.regression import Integers
 from understudy.privacy.posterior.response import Form, Response
 from understudy.privacy.posterior.state_logit import COEFFICIENTS, StateLogit
 from understudy.privacy.posterior.state_table import LOGS, StateTable
@@ -36,9 +38,11 @@ from understudy.schema.drawn import Drawn
 from understudy.schema.features import Features, indicated
 from understudy.schema.number_kernels import Line, line_of, settled
 
-__all__ = ["NO_LABEL", "KindLaw", "NumberLaw"]
+__all__ = ["NO_LABEL", "KindLaw", "NumberLaw", "NumberRegression"]
 
 KindLaw = Literal["table", "logit"]
+NumberRegression = MixtureRegression | NormalLinear
+"""Regressions of numbers (`Regression`); the list is closed, since they see rows."""
 """How the kind depends on its parents."""
 
 _OF_KINDS: Final = {LOGS: "log_kinds", COEFFICIENTS: "kind_coefficients"}
@@ -78,8 +82,8 @@ class NumberLaw:
     declared: Column
     features: Features
     response: Response
-    regression: Regression
-    kinds: StateLaw | None = None
+    regression: NumberRegression
+    kinds: StateLogit | StateTable | None = None
 
     def __post_init__(self) -> None:
         """Check what is public."""
@@ -98,7 +102,7 @@ class NumberLaw:
         schema: Schema,
         column: str,
         parents: tuple[str, ...],
-        regression: Regression,
+        regression: NumberRegression,
         *,
         form: Form = "asinh",
         offset: float | None = None,
@@ -128,7 +132,7 @@ class NumberLaw:
         declared = schema.columns[column]
         response = Response.of(column, declared, form, offset=offset, unit=unit)
         size = 1 + len(indicated(declared))
-        kinds: StateLaw | None = None
+        kinds: StateLogit | StateTable | None = None
         if size > 1 and kind_law == "logit":
             kinds = StateLogit(column, size, Features.of(schema, kind_parents))
         elif size > 1:

@@ -17,13 +17,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.privacy.posterior.law import Floats, Law, Records, Theta
+from understudy.privacy.posterior.law import Floats, Records, Theta
 from understudy.privacy.posterior.number_law import NumberLaw
 from understudy.privacy.posterior.regression import Integers
+from understudy.privacy.posterior.state_logit import StateLogit
+from understudy.privacy.posterior.state_table import StateTable
 from understudy.privacy.randomness import Randomness
 from understudy.schema.drawn import Drawn
 
-__all__ = ["SequentialLaw"]
+__all__ = ["AnyLaw", "SequentialLaw"]
+
+AnyLaw = NumberLaw | StateLogit | StateTable
+"""Laws of columns (`Law`); the list is closed, since they see rows."""
 
 Labels = Mapping[str, Integers]
 """Column → component of each record in the law of its number."""
@@ -41,7 +46,7 @@ class SequentialLaw:
         ValueError: no law, two of one column, or parents that are neither given nor before.
     """
 
-    laws: tuple[Law, ...]
+    laws: tuple[AnyLaw, ...]
     given: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -127,7 +132,7 @@ class SequentialLaw:
             if isinstance(law, NumberLaw)
         }
 
-    def part(self, theta: Theta, law: Law) -> Theta:
+    def part(self, theta: Theta, law: AnyLaw) -> Theta:
         """Arrays of one column's law, under its own names."""
         split = {name.rpartition(": "): array for name, array in theta.items()}
         return {name: array for (column, _, name), array in split.items() if column == law.column}

@@ -16,8 +16,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.parameters import Prior
-from understudy.models.sequential import SequentialGenerator, normal_regressions
+from understudy.functions.generator import SequentialGenerator, normal_regressions
+from understudy.functions.parameters import Prior
 from understudy.schema import Schema
 from understudy.studies.pmse.population import N_ROWS, Floats, Parameters, Regressions
 from understudy.trees import (

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from understudy.models.parameters import Prior
+from understudy.functions.parameters import Prior
 from understudy.privacy.selection import rate_of
 from understudy.studies.pmse.candidates import (
     DEPTH_2,

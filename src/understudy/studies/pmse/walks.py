@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.models.parameters import Prior
+from understudy.functions.parameters import Prior
 from understudy.privacy.metropolis import Walk, walk
 from understudy.privacy.randomness import Randomness
 from understudy.studies.pmse.candidates import PRIOR, simulated, theta_of

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm, qmc
 
 from understudy.errors import MethodError
-from understudy.models.parameters import Prior
+from understudy.functions.parameters import Prior
 
 
 def prior(p, mean=0.0, stddev=1.0):

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.parameters import Floats, Prior, even_points
-from understudy.models.sequential import SequentialGenerator
+from understudy.functions.generator import SequentialGenerator
+from understudy.functions.parameters import Floats, Prior, even_points
 from understudy.schema.drawn import Drawn
 
 Codes = tuple[NDArray[np.int64], ...]

@@ -8,9 +8,9 @@ from scipy.special import logit
 from scipy.stats import chi2, norm
 
 from understudy.errors import MethodError
-from understudy.models.logistic_normal import LogisticNormal
-from understudy.models.multinomial_logit import MultinomialLogit
-from understudy.models.normal_regression import NormalRegression, NormalWidths
+from understudy.functions.logistic_normal import LogisticNormal
+from understudy.functions.multinomial_logit import MultinomialLogit
+from understudy.functions.normal_regression import NormalRegression, NormalWidths
 from understudy.models.numbers import NumberLine
 from understudy.schema import NUMERIC, Categorical, Continuous, Ordinal, Schema
 from understudy.schema.drawn import Drawn

@@ -21,8 +21,8 @@ from math import sqrt
 
 import numpy as np
 
-from understudy.models.parameters import Floats, Prior
-from understudy.models.state_shares import feature_row, logit_shares
+from understudy.functions.parameters import Floats, Prior
+from understudy.functions.state_shares import feature_row, logit_shares
 from understudy.schema import Column
 from understudy.schema.drawn import Drawn
 from understudy.schema.features import Features, Integers

@@ -1,8 +1,7 @@
 """Generators that draw one column after the other, each given columns drawn before it.
 
 G(θ, ω) is a record-wise function: records in impossible combinations may come out, for the laws of
-columns know no rules. `GeneratedModel.sample` draws such records again, and in the end uniformly
-over the allowed cells (`conditioning`).
+columns know no rules. `models.generated.GeneratedModel` draws such records again.
 
 Source: Snoke & Slavković (2018), "pMSE mechanism: differentially private synthetic data with
 maximal distributional similarity", for sequential normal regressions; Raghunathan, Lepkowski, Van
@@ -12,28 +11,25 @@ Hoewyk & Solenberger (2001) for sequential regressions of mixed types.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Literal
 
-import numpy as np
-
 from understudy.errors import MethodError
-from understudy.models.bayesian_network import Edge, require_network
-from understudy.models.column_law import ColumnLaw
-from understudy.models.conditioning import REDRAWS, conditioned, put
-from understudy.models.logistic_normal import LOGISTIC_NORMAL, LogisticNormal, LogisticNormalWidths
-from understudy.models.model import Sample
-from understudy.models.multinomial_logit import LOGIT, LogitWidths, MultinomialLogit
-from understudy.models.normal_regression import NORMAL, NormalRegression, NormalWidths
-from understudy.models.parameters import Floats, Prior
+from understudy.functions.column_law import ColumnLaw
+from understudy.functions.logistic_normal import (
+    LOGISTIC_NORMAL,
+    LogisticNormal,
+    LogisticNormalWidths,
+)
+from understudy.functions.multinomial_logit import LOGIT, LogitWidths, MultinomialLogit
+from understudy.functions.network import Edge, require_network
+from understudy.functions.normal_regression import NORMAL, NormalRegression, NormalWidths
+from understudy.functions.parameters import Floats, Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
 from understudy.schema.drawn import Drawn
 from understudy.schema.features import Features
-
-_CHUNK = 2**16
-"""Records drawn at once, to bound memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,50 +75,6 @@ class SequentialGenerator:
         for law, part, own in zip(self.laws, self.parts, uniforms, strict=True):
             drawn[law.column] = law.draw(theta[part], drawn, own)
         return drawn
-
-
-@dataclass(frozen=True, eq=False)
-class GeneratedModel:
-    """A generator at chosen parameters: a model of the whole table.
-
-    Attributes:
-        generator: G.
-        theta: shape (p,); released, or drawn from the prior.
-        redraws: how often impossible records are drawn again.
-
-    Raises:
-        ValueError: a number of parameters that is not the generator's.
-    """
-
-    generator: SequentialGenerator
-    theta: Floats
-    redraws: int = field(default=REDRAWS, kw_only=True)
-
-    def __post_init__(self) -> None:
-        if self.theta.shape != self.generator.prior.means.shape:
-            raise ValueError(f"the generator has {len(self.generator.prior.names)} parameters")
-
-    def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
-        """Draw independent records."""
-        domain = self.generator.schema.domain
-        sample = self._draw(n_rows, rng)
-        return conditioned(sample, domain, lambda n: self._draw(n, rng), rng, redraws=self.redraws)
-
-    def _draw(self, n_rows: int, rng: np.random.Generator) -> Sample:
-        """Records, rules left aside."""
-        schema = self.generator.schema
-        numeric = [name for name, one in schema.columns.items() if isinstance(one, NUMERIC)]
-        sample = Sample(
-            [np.empty(n_rows, dtype=np.int64) for _ in schema.names],
-            {name: np.empty(n_rows) for name in numeric},
-        )
-        for start in range(0, n_rows, _CHUNK):
-            rows = np.arange(start, min(start + _CHUNK, n_rows))
-            uniforms = rng.random((len(schema.names), 2, len(rows)))
-            drawn = self.generator.records(self.theta, uniforms)
-            numbers = {name: _numbers(drawn[name]) for name in numeric}
-            put(sample, rows, Sample([drawn[name].states for name in schema.names], numbers))
-        return sample
 
 
 def regressions(
@@ -190,8 +142,3 @@ def normal_regressions(
 def _is_short(column: Column) -> bool:
     """Whether an ordinal column has no more than an intercept could say."""
     return isinstance(column, Ordinal) and column.n_ordinary <= 2
-
-
-def _numbers(drawn: Drawn) -> Floats:
-    assert drawn.numbers is not None
-    return drawn.numbers

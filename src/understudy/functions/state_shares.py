@@ -16,7 +16,7 @@ from math import erfc, sqrt
 import numpy as np
 from numba import njit
 
-from understudy.models.parameters import Floats
+from understudy.functions.parameters import Floats
 from understudy.schema import NUMERIC, Column
 from understudy.schema.drawn import Drawn
 from understudy.schema.features import Features, Integers

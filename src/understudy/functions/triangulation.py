@@ -11,6 +11,8 @@ Source: Koller & Friedman (2009), Probabilistic Graphical Models, Â§9.4.3.2; KjÃ
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
@@ -18,9 +20,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from understudy.models.hierarchy import Floats
-
 Columns = tuple[int, ...]
+Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 
 
@@ -62,6 +63,36 @@ class Growth:
         """The maximal cliques of the tree, columns ascending."""
         bags = _best(self._linked, self._sizes)[1]
         return tuple(sorted(tuple(np.flatnonzero(bag).tolist()) for bag in bags))
+
+
+@dataclass(frozen=True)
+class TreeLimit:
+    """Which marginals a junction tree may cover as well: those that leave it small enough.
+
+    It is a rule in numbers, which a choice among marginals follows inside (`privacy.selection`).
+
+    Attributes:
+        sizes: number of states of each column.
+        cliques: columns of each marginal that the tree covers already.
+        most_cells: of the tree with one marginal more. Single columns are always allowed.
+
+    Example:
+        >>> limit = TreeLimit((2, 3, 4), ((0, 1), (1, 2)), 20.0)
+        >>> limit.allows((0, 1)), limit.allows((0, 2)), TreeLimit((9,), (), 1.0).allows((0,))
+        (True, False, True)
+    """
+
+    sizes: tuple[int, ...]
+    cliques: tuple[Columns, ...]
+    most_cells: float
+
+    def allows(self, columns: Columns) -> bool:
+        """Whether the tree may cover these columns."""
+        return len(columns) == 1 or self._growth.cells_with(columns) <= self.most_cells
+
+    @cached_property
+    def _growth(self) -> Growth:
+        return Growth(self.sizes, self.cliques)
 
 
 def triangulated(sizes: Sequence[int], cliques: Iterable[Columns]) -> tuple[Columns, ...]:

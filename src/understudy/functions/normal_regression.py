@@ -28,9 +28,9 @@ from math import log
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.models.multinomial_logit import shared
-from understudy.models.parameters import Floats, Prior
-from understudy.models.state_shares import cuts, feature_row, normal_shares, shares_of_range
+from understudy.functions.multinomial_logit import shared
+from understudy.functions.parameters import Floats, Prior
+from understudy.functions.state_shares import cuts, feature_row, normal_shares, shares_of_range
 from understudy.schema import NUMERIC, Column
 from understudy.schema.drawn import Drawn
 from understudy.schema.features import Features, Integers, Linear, predicted

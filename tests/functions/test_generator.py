@@ -11,17 +11,13 @@ from scipy.stats import chisquare, qmc
 
 from understudy.engine.coding import Coder
 from understudy.errors import MethodError
-from understudy.models import sequential
-from understudy.models.logistic_normal import LogisticNormal
-from understudy.models.multinomial_logit import MultinomialLogit
-from understudy.models.normal_regression import NormalRegression
-from understudy.models.sequential import (
-    GeneratedModel,
-    SequentialGenerator,
-    normal_regressions,
-    regressions,
-)
-from understudy.models.simulated import SimulatedColumn, SimulatedRecords, even_numbers
+from understudy.functions.generator import SequentialGenerator, normal_regressions, regressions
+from understudy.functions.logistic_normal import LogisticNormal
+from understudy.functions.multinomial_logit import MultinomialLogit
+from understudy.functions.normal_regression import NormalRegression
+from understudy.functions.simulated import SimulatedColumn, SimulatedRecords, even_numbers
+from understudy.models import generated
+from understudy.models.generated import GeneratedModel
 from understudy.release.rows import decode
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.features import indicated
@@ -214,7 +210,7 @@ def test_records_that_never_become_possible_are_uniform_over_the_allowed_cells()
 def test_long_samples_are_drawn_in_pieces_and_seeds_repeat_them(monkeypatch):
     generator = all_kinds()
     model = GeneratedModel(generator, generator.prior.means)
-    monkeypatch.setattr(sequential, "_CHUNK", 64)
+    monkeypatch.setattr(generated, "_CHUNK", 64)
     one, two = (model.sample(1000, np.random.default_rng(5)) for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(one.states, two.states, strict=True))
     counts = np.bincount(one.states[0][64:], minlength=4)

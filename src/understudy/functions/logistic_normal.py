@@ -28,10 +28,10 @@ import numpy as np
 from numba import njit
 from scipy.special import expit, logit
 
-from understudy.models.multinomial_logit import LogitWidths
-from understudy.models.normal_regression import NormalWidths, linear_and_stddev, shares_between
-from understudy.models.parameters import Floats, Prior
-from understudy.models.state_shares import cuts, feature_row, logit_shares, shares_of_range
+from understudy.functions.multinomial_logit import LogitWidths
+from understudy.functions.normal_regression import NormalWidths, linear_and_stddev, shares_between
+from understudy.functions.parameters import Floats, Prior
+from understudy.functions.state_shares import cuts, feature_row, logit_shares, shares_of_range
 from understudy.schema import NUMERIC, Boolean, Categorical, Column
 from understudy.schema.drawn import Drawn
 from understudy.schema.features import Features, Integers, Parents, indicated, predicted

@@ -1,0 +1,247 @@
+"""What a verb of the gate takes: values of the very types that it declares, to the last field.
+
+A verb lets its arguments near rows, or asks them about draws that nobody paid for. An object whose
+code stands outside of this package could keep what it sees there. So nothing with foreign code gets
+past a verb: what arrives is compared with the annotation of the parameter by `type(x) is`, never by
+`isinstance`, and never by what it can do.
+
+* Numbers, text, tuples, lists and dictionaries are of the exact built-in types: a subclass may lie
+  about its size, order or hash. Arrays are `np.ndarray` itself and hold numbers, not objects.
+* A frozen dataclass is one that the annotation names, field by field, each by its own annotation. A
+  union is a closed list; there is no protocol, and no callable.
+* A schema, its columns and its domain are the gate's own.
+
+What the verb then works with is a copy made by the class's constructor from the fields alone: so
+everything that the class checks is checked again, and nothing that was put beside the fields (a
+cached value, a method of one instance) comes along. Arrays are not copied; nothing foreign runs
+between this check and their use, but for other threads.
+
+All of this is public, and done before anything is paid for.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, wraps
+from itertools import chain
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    Final,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+from pydantic import BaseModel
+
+from understudy.errors import MethodError, suggestion
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PLAIN: Final = (int, float, bool, str, type(None), Fraction, Decimal, date)
+"""Types that hold nothing but themselves. (A time of day may hold a time zone of anybody's.)"""
+
+
+class Asked(Protocol):
+    """Who has verbs."""
+
+    @property
+    def _own(self) -> tuple[object, ...]:
+        """Public objects of the gate itself, which arguments may hold."""
+        ...
+
+
+D = TypeVar("D", bound=Asked)
+
+
+def verb(ask: Callable[Concatenate[D, P], T]) -> Callable[Concatenate[D, P], T]:
+    """A verb of the gate, whose arguments are admitted before anything else is done."""
+    signature = inspect.signature(ask)
+
+    @wraps(ask)
+    def asked(self: D, /, *args: P.args, **named: P.kwargs) -> T:
+        given = signature.bind(self, *args, **named).arguments
+        _, *names = given
+        for name in names:
+            given[name] = admitted(given[name], _declared(ask)[name], self._own, name)
+        bound = inspect.BoundArguments(signature, given)
+        return ask(*bound.args, **bound.kwargs)
+
+    return asked
+
+
+def admitted(value: object, declared: Any, own: Sequence[object] = (), name: str = "value") -> Any:
+    """A value as it is declared, made of nothing else.
+
+    Args:
+        value: as it was handed in.
+        declared: the annotation: a type, or a closed union of types.
+        own: objects that are taken as they are.
+        name: of the parameter or field, for the message.
+
+    Returns:
+        The value; a dataclass or container is made anew.
+
+    Raises:
+        MethodError: it is of another type.
+    """
+    found = next(_ways(value, declared, own, name), _NOTHING)
+    if found is _NOTHING:
+        raise MethodError(
+            f"The gate takes no {type(value).__name__} as {name}: it lets near the rows what it "
+            "knows by name, and nothing else."
+        )
+    return found
+
+
+_NOTHING: Final = object()
+
+
+def _ways(value: object, declared: Any, own: Sequence[object], name: str) -> Iterator[object]:
+    """The value as it is declared; nothing if it is of another type."""
+    origin, inner = get_origin(declared), get_args(declared)
+    if origin in (Union, types.UnionType):
+        for one in inner:
+            yield from _ways(value, one, own, name)
+    elif origin is Annotated:
+        yield from _ways(value, inner[0], own, name)
+    elif origin is Literal:
+        yield from _word(value, inner, name)
+    elif declared is Any or isinstance(declared, TypeVar):
+        yield from _plain(value)
+    elif origin is np.ndarray:
+        yield from _array(value, inner[1])
+    elif origin is not None and not is_dataclass(origin):
+        yield from _container(value, origin, inner, own, name)
+    elif is_dataclass(origin or declared):
+        yield from _made_anew(value, declared, own)
+    elif issubclass(declared, BaseModel):
+        yield from _own(value, declared, own)
+    else:
+        yield from _number(value, declared)
+
+
+def _word(value: object, words: tuple[Any, ...], name: str) -> Iterator[object]:
+    """One of some words; of another word it is said which are meant."""
+    yield from (one for one in words if type(value) is type(one) and value == one)
+    if type(value) is str and value not in words:
+        raise MethodError(f"There is no {name} {value!r}{suggestion(value, words)}.")
+
+
+def _own(value: object, declared: type, own: Sequence[object]) -> Iterator[object]:
+    """The gate's schema, or a column of it."""
+    yield from (one for one in own if one is value)
+    if type(value) is declared and all(one is not value for one in own):
+        raise MethodError("What was handed in relies on what another schema makes public.")
+
+
+def _number(value: object, declared: type) -> Iterator[object]:
+    """Plain values; NumPy's own scalars as the numbers that they are."""
+    wide = (float, int) if declared is float else (declared,)
+    if isinstance(value, np.integer | np.floating) and type(value).__module__ == "numpy":
+        value = value.item()
+    if type(value) in wide and declared in PLAIN and _is_whole(value):
+        yield value
+
+
+def _is_whole(value: object) -> bool:
+    """Whether a fraction is made of integers; everything else is."""
+    return type(value) is not Fraction or {type(value.numerator), type(value.denominator)} == {int}
+
+
+def _array(value: object, dtype: Any) -> Iterator[object]:
+    """Arrays of the numbers that are declared."""
+    if type(value) is np.ndarray and value.dtype.kind in _kinds(get_args(dtype)[0]):
+        yield value
+
+
+def _kinds(scalar: Any) -> str:
+    """Kinds of numbers: whole ones will do where real ones are declared, but not the reverse."""
+    if scalar is Any:
+        return "biuf"
+    kind = get_origin(scalar) or scalar
+    return "b" if kind is np.bool_ else "iu" if issubclass(kind, np.integer) else "iuf"
+
+
+def _container(
+    value: Any, origin: Any, inner: tuple[Any, ...], own: Sequence[object], name: str
+) -> Iterator[object]:
+    """Containers of the exact built-in types, with what is in them."""
+    kind = type(value)
+    if origin in (dict, Mapping) and kind is dict:
+        key, item = inner
+        yield {
+            admitted(k, key, own, name): admitted(one, item, own, name) for k, one in value.items()
+        }
+    elif origin is tuple and kind is tuple and inner[1:] != (Ellipsis,):
+        if len(value) == len(inner):
+            pairs = zip(value, inner, strict=True)
+            yield tuple(admitted(one, its, own, name) for one, its in pairs)
+    elif kind in _KINDS.get(origin, ()):
+        made = kind if kind in (list, frozenset) else tuple
+        if _holds(value, inner[0]):
+            yield made(value)
+        else:
+            yield made(admitted(one, inner[0], own, name) for one in value)
+
+
+def _holds(values: Sequence[Any], declared: Any) -> bool:
+    """Whether values are text, whole numbers, or tuples of them: a fast answer for long lists."""
+    if declared in (int, str):
+        return set(map(type, values)) <= {declared}
+    if get_origin(declared) is tuple and get_args(declared)[1:] == (Ellipsis,):
+        inside = list(chain.from_iterable(values)) if set(map(type, values)) <= {tuple} else None
+        return inside is not None and _holds(inside, get_args(declared)[0])
+    return False
+
+
+_KINDS: Final[dict[Any, tuple[type, ...]]] = {
+    tuple: (tuple,),
+    list: (list,),
+    frozenset: (frozenset,),
+    Sequence: (tuple, list, range, str),
+}
+
+
+def _plain(value: object) -> Iterator[object]:
+    """Values without a declared type: plain ones, and tuples of them."""
+    if type(value) is tuple:
+        yield tuple(admitted(one, Any) for one in value)
+    else:
+        for kind in PLAIN:
+            yield from _number(value, kind)
+
+
+def _made_anew(value: Any, declared: Any, own: Sequence[object]) -> Iterator[object]:
+    """A dataclass from its fields; or the gate's own."""
+    kind: Any = get_origin(declared) or declared
+    of = dict(zip(getattr(kind, "__parameters__", ()), get_args(declared), strict=False))
+    hints = {name: of.get(one, one) for name, one in _declared(kind).items()}
+    if type(value) is not kind:
+        return
+    if any(value is one for one in own):
+        yield value
+    else:
+        named = [one.name for one in fields(kind) if one.init]
+        yield kind(**{one: admitted(getattr(value, one), hints[one], own, one) for one in named})
+
+
+@cache
+def _declared(whose: Any) -> dict[str, Any]:
+    """Annotations of a dataclass's fields, or of a function's parameters."""
+    return get_type_hints(whose, include_extras=True)

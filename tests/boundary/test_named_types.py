@@ -1,0 +1,238 @@
+"""What is let near rows is on a closed list: the lists are closed, and five foreigners stay out.
+
+`tests/attacks/test_gate.py` has the attacks on every verb, parameter and field; here stand the five
+objects that once got in, each written as a method would write it.
+"""
+
+import dataclasses
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+import polars as pl
+import pytest
+from pydantic import BaseModel
+
+from understudy.engine import Table
+from understudy.errors import MethodError
+from understudy.functions.generator import regressions
+from understudy.functions.parameters import Prior
+from understudy.functions.simulated import SimulatedRecords, even_numbers
+from understudy.privacy.admission import PLAIN, verb
+from understudy.privacy.budget import Budget
+from understudy.privacy.dependence import DistanceFromIndependence
+from understudy.privacy.gate import Gate
+from understudy.privacy.imputation import Imputation
+from understudy.privacy.metropolis import Walk
+from understudy.privacy.posterior.pseudo_posterior import PseudoPosterior
+from understudy.privacy.posterior.sequence import SequentialLaw
+from understudy.privacy.propensity_trees import PropensityTrees
+from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.recorded_gate import RecordedGate
+from understudy.schema import Schema, Sweep
+from understudy.trees import Stumps
+
+SCHEMA = Schema.loads(
+    '[columns.a]\nkind = "boolean"\nsource = "codebook"\nreviewed = true\n'
+    '[columns.b]\nkind = "boolean"\nsource = "codebook"\nreviewed = true\n'
+)
+ROWS = pl.DataFrame({"a": [True, False, True], "b": [True, True, False]})
+KEPT = []
+
+
+def keep(*seen):
+    KEPT.append(seen)
+    raise AssertionError("foreign code was run")
+
+
+def gate():
+    return Gate(Table(ROWS, SCHEMA), Budget.of(9), SeededRandomness(1), allow_nonprivate=True)
+
+
+# --- five foreigners ------------------------------------------------------------------------------
+
+
+class OwnPrice:
+    """A sweep with a price and draws of its own."""
+
+    law, query = "perturbed sweeps", "records after 1 sweep of a × b"
+    sweep, sweeps = Sweep.of(SCHEMA, {}), 1
+
+    def step_epsilon(self, *_):
+        return Fraction(1)
+
+    block_of = sensitivity = noise = records = keep
+
+
+class OwnScore:
+    """All that a score of parameters has, and ears."""
+
+    schema, columns, points = SCHEMA, ("a", "b"), np.zeros((2, 1))
+    title = bound = "the smallest SSE"
+    monotone = True
+
+    def sensitivity(self, _):
+        return Fraction(1)
+
+    def leaks(self, _):
+        return ()
+
+    evaluate = against = keep
+
+
+class OwnTrees(Stumps):
+    """A genuine class of trees but for one function."""
+
+    prepare = keep
+
+
+class OwnDependence(DistanceFromIndependence):
+    """A genuine score of tables but for one function."""
+
+    score = evaluate = evaluate_new = keep
+
+
+class OwnLaw:
+    """All that a law of a column has, and ears."""
+
+    column, parents = "a", ()
+
+    posterior = log_likelihoods = log_contributions = draw = keep
+
+
+class OwnImputation(Imputation):
+    """A genuine specification but for what it answers."""
+
+    def __getattribute__(self, name):
+        keep(name)
+
+
+def own_trees():
+    generator = regressions(SCHEMA, [("a", ()), ("b", ("a",))])
+    simulated = SimulatedRecords(generator, even_numbers(1, 2, 4, 1)[0])
+    return PropensityTrees(SCHEMA, (simulated,), generator.prior.points(2), OwnTrees())
+
+
+PRIOR = Prior(("p",), np.zeros(1), np.ones(1))
+WALK = Walk(PRIOR, PRIOR.means, PRIOR.stddevs, 2)
+PAIRS = (("a", "b"),)
+ONE = Fraction(1)
+FOREIGNERS = {
+    "a sweep with its own price and draws": lambda g: g.sweep(OwnPrice(), n_rows=2, spend=ONE),
+    "a score of candidates": lambda g: g.choose_parameters(OwnScore(), ["p"], spend=ONE),
+    "a score of a walk": lambda g: g.walk_parameters(OwnScore(), ["p"], WALK, spend=ONE),
+    "trees within a genuine score": lambda g: g.choose_parameters(
+        own_trees(), [f"p{k}" for k in range(3)], spend=ONE
+    ),
+    "the heir of a genuine score": lambda g: g.choose_columns(
+        PAIRS, OwnDependence(SCHEMA, PAIRS), spend=ONE
+    ),
+    "a law within a genuine mechanism": lambda g: g.draw_posterior(
+        PseudoPosterior(SequentialLaw((OwnLaw(),)), draws=2)
+    ),
+    "the heir of a genuine imputation": lambda g: g.impute(OwnImputation(), n_rows=1, spend=ONE),
+}
+
+
+@pytest.mark.parametrize("ask", FOREIGNERS.values(), ids=FOREIGNERS)
+def test_foreigners_stay_out(ask):
+    door = gate()
+    KEPT.clear()
+    with pytest.raises(MethodError, match="The gate takes no Own"):
+        ask(door)
+    assert (KEPT, door.ledger, door.measured) == ([], (), ())
+
+
+# --- the lists are closed -------------------------------------------------------------------------
+
+ROOMS = tuple(f"understudy.{room}." for room in ("functions", "privacy", "schema", "trees"))
+CONTAINERS = (tuple, list, dict, frozenset, Mapping, Sequence)
+
+
+def open_parts(declared, seen=frozenset()):
+    """What in an annotation is no closed list of types of this package's inner rooms."""
+    origin, inner = get_origin(declared), get_args(declared)
+    kind = origin or declared
+    if dataclasses.is_dataclass(kind):
+        if not kind.__module__.startswith(ROOMS):
+            return [f"{kind.__name__} of {kind.__module__}"]
+        if kind in seen:
+            return []
+        hints = get_type_hints(kind, include_extras=True)
+        parts = [hints[one.name] for one in dataclasses.fields(kind)]
+        return [found for part in [*parts, *inner] for found in open_parts(part, seen | {kind})]
+    if origin is Literal or declared in (Ellipsis, Any) or isinstance(declared, TypeVar):
+        return []
+    if origin is Annotated:
+        return open_parts(inner[0], seen)
+    if origin is np.ndarray:
+        return []
+    if origin in CONTAINERS or origin in (Union, types.UnionType):
+        return [found for part in inner for found in open_parts(part, seen)]
+    if declared in PLAIN or (inspect.isclass(declared) and issubclass(declared, BaseModel)):
+        return []
+    return [str(declared)]
+
+
+def open_verbs(kind):
+    return [
+        f"{name}: {found}"
+        for name, function in inspect.getmembers(kind, inspect.isfunction)
+        if hasattr(function, "__wrapped__") and not name.startswith("_")
+        for parameter, declared in get_type_hints(function.__wrapped__, include_extras=True).items()
+        if parameter != "return"
+        for found in open_parts(declared)
+    ]
+
+
+@pytest.mark.parametrize("kind", [Gate, RecordedGate])
+def test_all_that_a_verb_may_take_is_on_a_closed_list(kind):
+    """Plain types, arrays, and dataclasses of the inner rooms, whose fields are such: no protocol,
+    no callable, no bare object, down to the last field."""
+    assert open_verbs(kind) == []
+
+
+class Ducks(Protocol):
+    def look(self): ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Foreign:
+    x: int
+
+
+Foreign.__module__ = "understudy.methods.x"
+
+
+class Open:
+    """Verbs as they must not be."""
+
+    @verb
+    def takes_a_duck(self, one: Ducks) -> None: ...
+
+    @verb
+    def takes_a_function(self, one: Sequence[Callable[[int], bool]]) -> None: ...
+
+    @verb
+    def takes_anything(self, one: dict[str, object]) -> None: ...
+
+    @verb
+    def takes_what_a_method_defines(self, one: Foreign | None) -> None: ...
+
+
+def test_an_open_list_is_noticed():
+    named = {found.split(":")[0] for found in open_verbs(Open)}
+    assert named == {name for name in vars(Open) if name.startswith("takes")}
