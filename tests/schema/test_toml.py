@@ -52,7 +52,8 @@ def absence(draw):
         "unit": draw(texts),
         "source": draw(texts),
         "reviewed": draw(st.booleans()),
-        "drafted": draw(st.sampled_from(["", "0123456789abcdef"])),
+        "confirmed": draw(st.dictionaries(st.sampled_from(["missing", "out_of_domain"]), texts)),
+        "drafted": draw(st.dictionaries(texts, texts, max_size=2)),
     }
 
 
@@ -137,8 +138,8 @@ def test_round_trip_is_exact(schema):
     assert types_of(again.model_dump()) == types_of(schema.model_dump())
     assert again.names == schema.names
     assert again.dumps() == text
-    assert [column.fingerprint() for column in again.columns.values()] == [
-        column.fingerprint() for column in schema.columns.values()
+    assert [column.fingerprints() for column in again.columns.values()] == [
+        column.fingerprints() for column in schema.columns.values()
     ]
 
 
@@ -151,7 +152,8 @@ def test_whatever_is_written_fits_the_json_schema(schema):
 def test_columns_keep_their_order_and_entries_get_a_fixed_one():
     text = """
 [columns.b]
-drafted = "x"
+drafted = { lower = "x" }
+confirmed = { upper = "law" }
 reviewed = true
 source = "law"
 missing = [""]
@@ -166,7 +168,8 @@ kind = "categorical"
     written = tomllib.loads(Schema.loads(text).dumps())
     assert list(written) == ["format", "rows", "unit", "columns"]
     assert list(written["columns"]) == ["b", "a"]
-    entries = ["kind", "lower", "upper", "bins", "missing", "source", "reviewed", "drafted"]
+    entries = ["kind", "lower", "upper", "bins", "missing"]
+    entries += ["source", "reviewed", "confirmed", "drafted"]
     assert list(written["columns"]["b"]) == entries
     assert written["columns"]["a"] == {"kind": "categorical", "levels": ["z", "y"]}
 

@@ -162,7 +162,7 @@ def synthesize(
                 confide(one)
         release = Release(
             tables=tuple(tables),
-            schema=binned.schema.released(),
+            schema=binned.schema,
             manifest=_manifest(request, gate, n_rows, seed, randomness),
             measurements=_measurements(binned),
             frame=frame or rows.frame_kind,

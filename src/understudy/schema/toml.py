@@ -1,10 +1,10 @@
-"""Schemas as TOML text: one sentence per fault, entries in a fixed order, exact round trip."""
+"""Schemas as TOML text: all faults at once, entries in a fixed order, exact round trip."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import tomli_w
 from pydantic import BaseModel, ValidationError
@@ -18,8 +18,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 _COLUMN_ORDER = (
     *("kind", "levels", "lower", "upper", "bins", "spikes", "decimals"),
     *("not_applicable", "missing", "out_of_domain"),
-    *("description", "unit", "source", "reviewed", "drafted"),
+    *("description", "unit", "source", "reviewed", "confirmed", "drafted"),
 )
+_IN_ONE_LINE = ("confirmed", "drafted")
 _RULE_ORDER = ("where", "source", "reviewed")
 
 
@@ -43,11 +44,37 @@ def loads(text: str, model: type[_Model]) -> _Model:
 
 def dumps(content: Mapping[str, Any]) -> str:
     """A schema's content as TOML text; columns keep their order, entries get a fixed one."""
-    head = {key: value for key, value in content.items() if key not in {"columns", "forbidden"}}
-    columns = {name: _ordered(entry, _COLUMN_ORDER) for name, entry in content["columns"].items()}
-    rules = [_ordered(rule, _RULE_ORDER) for rule in content.get("forbidden", ())]
-    return tomli_w.dumps({**head, "columns": columns, **({"forbidden": rules} if rules else {})})
+    whole = {key: _compact(value) for key, value in content.items()}
+    whole |= {"columns": {n: _ordered(one, _COLUMN_ORDER) for n, one in content["columns"].items()}}
+    if rules := [_ordered(rule, _RULE_ORDER) for rule in content.get("forbidden", ())]:
+        whole |= {"forbidden": rules}
+    last = ("columns", "forbidden")
+    return tomli_w.dumps({key: whole[key] for key in sorted(whole, key=lambda key: key in last)})
 
 
 def _ordered(entry: Mapping[str, Any], order: tuple[str, ...]) -> dict[str, Any]:
-    return {key: entry[key] for key in order if key in entry}
+    return _compact({key: entry[key] for key in order if key in entry})
+
+
+def _compact(value: Any) -> Any:
+    """A table whose `confirmed` and `drafted` take a line each, and no table of their own."""
+    if not isinstance(value, Mapping):
+        return value
+    return {k: _InOneLine.of(v) if k in _IN_ONE_LINE and v else v for k, v in value.items()}
+
+
+class _InOneLine(int):
+    """A table as it stands in one line. The writer takes it for a number, and writes its text."""
+
+    _text: str
+
+    @classmethod
+    def of(cls, table: Mapping[str, str]) -> Self:
+        """The table, whose values are texts."""
+        entries = (tomli_w.dumps({key: value}).strip() for key, value in table.items())
+        made = cls()
+        made._text = f"{{ {', '.join(entries)} }}"
+        return made
+
+    def __str__(self) -> str:
+        return self._text
