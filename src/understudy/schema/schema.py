@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -85,27 +85,32 @@ class Schema(BaseModel):
     forbidden: tuple[Rule, ...] = ()
 
     @model_validator(mode="after")
-    def _rows_fit(self) -> Schema:
+    def _holds_together(self) -> Self:
+        if faults := (*self._faults_of_rows(), *self._faults_of_rules()):
+            raise ValueError("\n".join(faults))
+        return self
+
+    def _faults_of_rows(self) -> Iterator[str]:
         if self.rows == "public" and self.n_rows is None:
-            raise ValueError('rows = "public" needs n_rows, the public number of rows')
+            yield 'rows = "public" needs n_rows, the public number of rows'
         if self.rows == "private" and self.n_rows is not None:
-            raise ValueError(
+            yield (
                 'n_rows is for rows = "public"; with private rows the number is '
                 "bought from the budget (row_limit may bound it)"
             )
         if self.rows == "public" and self.row_limit is not None:
-            raise ValueError('row_limit is for rows = "private"; rows = "public" has n_rows')
-        return self
+            yield 'row_limit is for rows = "private"; rows = "public" has n_rows'
 
-    @model_validator(mode="after")
-    def _rules_fit(self) -> Schema:
+    def _faults_of_rules(self) -> Iterator[str]:
+        faults = [fault for rule in self.forbidden for fault in rule.faults(self.columns)]
+        yield from faults
+        if faults:
+            return
         try:
-            n_allowed = self.domain.n_allowed
-        except SchemaError as error:
-            raise ValueError(str(error)) from error
-        if n_allowed == 0:
-            raise ValueError("the forbidden combinations leave no record possible; remove some")
-        return self
+            if self.domain.n_allowed == 0:
+                yield "the forbidden combinations leave no record possible; remove some"
+        except SchemaError as error:  # too many combinations to count
+            yield str(error)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
