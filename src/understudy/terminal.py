@@ -151,7 +151,9 @@ def drafted(path: Path) -> None:
     _out.print(
         f"Draft written to {escape(str(path))}. It is [bold]CONFIDENTIAL[/bold]: its levels and "
         "bounds were read from the rows. Replace each by what is publicly known, name the source, "
-        "and set reviewed = true.",
+        "and set reviewed = true. What a codebook confirms as it stands is said entry by entry, as "
+        'confirmed = { levels = "codebook, page 12" }; whatever else is left as '
+        "drafted makes the guarantee conditional.",
     )
 
 
