@@ -50,6 +50,7 @@ def release(
         options={"sensitive": case.INCOME, "weights": form, **options},
         allow_nonprivate=True,
         confide=told.append,
+        confide_misfits=False,
     )
     fitted = told[0].value
     assert isinstance(fitted, FittedPosterior)

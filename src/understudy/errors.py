@@ -10,6 +10,18 @@ import difflib
 from collections.abc import Iterable
 
 
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The nearest known word, whatever its case; None if none is near.
+
+    Example:
+        >>> nearest("uper", ["lower", "upper"]), nearest("AGE", ["age"]), nearest("x", ["age"])
+        ('upper', 'age', None)
+    """
+    by_case = {one.casefold(): one for one in known}
+    close = difflib.get_close_matches(word.casefold(), by_case, n=1)
+    return by_case[close[0]] if close else None
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """The nearest known word, as it stands behind one that is not known; "" if none is near.
 
@@ -17,8 +29,8 @@ def suggestion(word: str, known: Iterable[str]) -> str:
         >>> suggestion("laplase", ["laplace", "mst"]), suggestion("x", ["laplace", "mst"])
         (" (did you mean 'laplace'?)", '')
     """
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    close = nearest(word, known)
+    return "" if close is None else f" (did you mean {close!r}?)"
 
 
 class UnderstudyError(Exception):

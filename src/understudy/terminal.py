@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -91,11 +92,36 @@ def released(release: Release, folder: Path) -> None:
     )
 
 
+def to_be_checked(data: Path, schema: Path) -> None:
+    """How to see whether the data fit, which no release says."""
+    command = shlex.join(["understudy", "schema", "check", str(data), str(schema)])
+    _out.print(
+        f"Whether the data fit the schema is confidential, so no release says it; look by: "
+        f"{escape(command)}",
+        soft_wrap=True,
+    )
+
+
 def confided(told: Internal[Confided]) -> None:
     """What the steward alone may know; on the error stream, so that no output holds it."""
+    from understudy.privacy.misfits import Misfits
+
     found = told.value
-    said = _walked(found) if isinstance(found, Travelled) else _weighed(found)
-    Console(stderr=True, highlight=False).print(f"INTERNAL, not for release: {said}")
+    if isinstance(found, Misfits):
+        said = _misfitted(found.columns, no_rows=found.no_rows)
+    else:
+        said = _walked(found) if isinstance(found, Travelled) else _weighed(found)
+    Console(stderr=True, highlight=False).print(f"INTERNAL, not for release: {escape(said)}")
+
+
+def _misfitted(columns: Iterable[tuple[str, str]], *, no_rows: bool) -> str:
+    """What hardly fits, column by column."""
+    said = [f"column {name!r}: {words}" for name, words in columns]
+    said += ["the data have no rows"] * no_rows
+    return (
+        f"{'; '.join(said)}. `understudy schema check` says why. Making the release anew because "
+        "of this is not covered by ε."
+    )
 
 
 def _walked(travelled: Travelled) -> str:
@@ -125,7 +151,9 @@ def drafted(path: Path) -> None:
     _out.print(
         f"Draft written to {escape(str(path))}. It is [bold]CONFIDENTIAL[/bold]: its levels and "
         "bounds were read from the rows. Replace each by what is publicly known, name the source, "
-        "and set reviewed = true.",
+        "and set reviewed = true. What a codebook confirms as it stands is said entry by entry, as "
+        'confirmed = { levels = "codebook, page 12" }; whatever else is left as '
+        "drafted makes the guarantee conditional.",
     )
 
 

@@ -103,11 +103,28 @@ def test_from_a_draft_to_a_release(run, place):
     assert (made.code, made.err) == (0, "")
     assert "Release written to release/" in made.out
     assert str((place / "release" / "report.html").resolve()) in made.out.replace("\n", "")
-    assert "unchanged from a draft" in " ".join(made.out.split())
+    told = " ".join(made.out.split())
+    assert "unchanged from a draft" in told
+    assert "Conditional differential privacy with nominal ε = 1" in told
+    assert "understudy schema check clean.csv drafted.toml" in told
 
     shown = run("show", "release")
     assert shown.code == 0
     assert "ε = 1" in shown.out
+    assert "Conditional" in shown.out
+
+
+def test_all_faults_of_a_schema_are_told_at_once(run, place):
+    spoilt = SCHEMA.replace("upper", "uper").replace("categorical", "categoric")
+    (place / "people.toml").write_text(spoilt, encoding="utf-8")
+    refused = run(*ask())
+    assert refused.code == 2
+    _, *lines = refused.err.strip().split("\n")
+    assert lines == [
+        "  column 'city', kind: there is no kind 'categoric' (did you mean 'categorical'?).",
+        "  column 'age', uper: there is no such entry (did you mean 'upper'?).",
+    ]
+    assert not (place / "release").exists()
 
 
 @pytest.mark.parametrize("data", ["people.csv", "people.parquet"])

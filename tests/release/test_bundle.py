@@ -144,7 +144,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, monkeypatch):
 
 def test_fingerprints_of_the_draft_do_not_leave(tmp_path):
     column = SCHEMA.columns["n"]
-    drafted = column.model_copy(update={"drafted": column.fingerprint()})
+    drafted = column.model_copy(update={"drafted": column.fingerprints()})
     schema = SCHEMA.model_copy(update={"columns": {**SCHEMA.columns, "n": drafted}})
     made = us.synthesize(DATA, schema, epsilon=1)
     made.save(tmp_path / "r")

@@ -1,4 +1,4 @@
-"""Columns: how states are numbered, which codes are told apart, what a draft leaves behind."""
+"""Columns: how states are numbered, which codes are told apart."""
 
 import datetime
 
@@ -124,18 +124,6 @@ def test_codes_outside_the_bounds_are_fine():
     assert date(missing=(-9, 18300, "2020-13-45", DAY(9999, 12, 31))).n_ordinary == 20
 
 
-def test_fingerprint_covers_what_can_be_read_from_rows_and_nothing_else():
-    column = integer(missing=("",))
-    same = integer(missing=("",), source="law", reviewed=True, description="age", unit="years")
-    assert column.fingerprint() == same.fingerprint()
-    others = [integer(upper=8, missing=("",)), integer(), integer(bins=3, missing=("",))]
-    assert len({column.fingerprint(), *(other.fingerprint() for other in others)}) == 4
-    drafted = column.model_copy(update={"drafted": column.fingerprint()})
-    assert drafted.unchanged_from_draft
-    assert not column.unchanged_from_draft
-    assert not drafted.model_copy(update={"upper": 8}).unchanged_from_draft
-
-
 def test_a_changed_copy_of_a_schema_is_a_schema_of_its_own():
     schema = Schema(columns={"a": integer(), "b": Boolean(kind="boolean")})
     assert schema.domain.n_cells == 20  # computed once, must not be taken over by the copy
@@ -143,12 +131,3 @@ def test_a_changed_copy_of_a_schema_is_a_schema_of_its_own():
     assert smaller.domain.n_cells == 5
     with pytest.raises(ValidationError, match="needs n_rows"):
         schema.model_copy(update={"rows": "public"})
-
-
-def test_release_drops_fingerprints_and_review_is_required():
-    column = integer(reviewed=True, source="law")
-    drafted = column.model_copy(update={"drafted": column.fingerprint()})
-    schema = Schema(columns={"a": drafted})
-    schema.require_reviewed()
-    assert schema.released().columns["a"].drafted == ""
-    assert schema.released().columns["a"].source == "law"

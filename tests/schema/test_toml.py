@@ -1,4 +1,4 @@
-"""Schemas as text: exact round trip, order of entries, one sentence per fault, JSON Schema."""
+"""Schemas as text: exact round trip, order of entries, a sentence per fault, JSON Schema."""
 
 import datetime
 import json
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -52,7 +53,8 @@ def absence(draw):
         "unit": draw(texts),
         "source": draw(texts),
         "reviewed": draw(st.booleans()),
-        "drafted": draw(st.sampled_from(["", "0123456789abcdef"])),
+        "confirmed": draw(st.dictionaries(st.sampled_from(["missing", "out_of_domain"]), texts)),
+        "drafted": draw(st.dictionaries(texts, texts, max_size=2)),
     }
 
 
@@ -137,8 +139,8 @@ def test_round_trip_is_exact(schema):
     assert types_of(again.model_dump()) == types_of(schema.model_dump())
     assert again.names == schema.names
     assert again.dumps() == text
-    assert [column.fingerprint() for column in again.columns.values()] == [
-        column.fingerprint() for column in schema.columns.values()
+    assert [column.fingerprints() for column in again.columns.values()] == [
+        column.fingerprints() for column in schema.columns.values()
     ]
 
 
@@ -151,7 +153,8 @@ def test_whatever_is_written_fits_the_json_schema(schema):
 def test_columns_keep_their_order_and_entries_get_a_fixed_one():
     text = """
 [columns.b]
-drafted = "x"
+drafted = { lower = "x" }
+confirmed = { upper = "law" }
 reviewed = true
 source = "law"
 missing = [""]
@@ -166,7 +169,8 @@ kind = "categorical"
     written = tomllib.loads(Schema.loads(text).dumps())
     assert list(written) == ["format", "rows", "unit", "columns"]
     assert list(written["columns"]) == ["b", "a"]
-    entries = ["kind", "lower", "upper", "bins", "missing", "source", "reviewed", "drafted"]
+    entries = ["kind", "lower", "upper", "bins", "missing"]
+    entries += ["source", "reviewed", "confirmed", "drafted"]
     assert list(written["columns"]["b"]) == entries
     assert written["columns"]["a"] == {"kind": "categorical", "levels": ["z", "y"]}
 
@@ -261,10 +265,179 @@ def test_every_fault_is_one_sentence_without_jargon(text, phrase):
         assert jargon not in message
 
 
-def test_further_faults_are_counted_once_each():
-    text = column("integer", 'lower = "x"\nupper = "y"\nbins = "z"')
-    with pytest.raises(SchemaError, match=r"\(2 more faults after this one\)\.$"):
+def faults_of(text):
+    """The lines of a refusal of several faults, without its heading."""
+    with pytest.raises(SchemaError) as caught:
         Schema.loads(text)
+    heading, *lines = str(caught.value).split("\n")
+    assert heading == f"The schema does not hold together, {len(lines)} faults:"
+    assert all(line.startswith("  ") and line.endswith((".", "?")) for line in lines)
+    return [line.strip() for line in lines]
+
+
+def test_further_faults_are_told_once_each():
+    text = column("integer", 'lower = "x"\nupper = "y"\nbins = "z"')
+    assert faults_of(text) == [
+        "column 'a', lower: must be a whole number.",
+        "column 'a', upper: must be a whole number.",
+        "column 'a', bins: must be a whole number of bins, or the list of edges from lower to "
+        "upper.",
+    ]
+
+
+MANY = """
+titel = "People"
+rows = "privat"
+[unit]
+row_per_unit = 1
+[columns.age]
+kind = "integer"
+lower = 0
+uper = 99
+missing = 3
+[columns.sex]
+kind = "categoric"
+levels = ["f", "f"]
+[columns.income]
+kind = "continuous"
+lower = 9
+upper = 3
+spikes = "0"
+[columns.job]
+kind = "ordinal"
+levels = ["none", "some"]
+[columns.born]
+kind = "date"
+lower = 2000-01-01
+upper = 2000-01-05
+bins = "x"
+spikes = [0]
+[[forbidden]]
+where = { agee = 3, job = "nne" }
+[[forbidden]]
+were = { job = "none" }
+[[forbidden]]
+where = { job = { lower = 1, uppr = 3 } }
+[[forbidden]]
+where = { sex = "x", job = "some" }
+"""
+
+
+def test_all_faults_are_told_together_in_the_order_of_the_file():
+    """Misspelt words are one fault each; what hangs on a fault is not blamed for it."""
+    found = faults_of(MANY)
+    assert found == [
+        "titel: there is no such entry (did you mean 'title'?).",
+        'rows: must be "private" or "public" (did you mean \'private\'?).',
+        "unit, row_per_unit: there is no such entry (did you mean 'rows_per_unit'?).",
+        "column 'age', uper: there is no such entry (did you mean 'upper'?).",
+        "column 'age', missing: must be a list of values (each text, a number, a date, true or "
+        "false).",
+        "column 'sex', kind: there is no kind 'categoric' (did you mean 'categorical'?).",
+        "column 'sex': 'f' stands twice among the levels and codes (3, 3.0 and '3' are one level); "
+        "keep one of them.",
+        "column 'income', spikes: must be a list of numbers (whole ones if the column is).",
+        "column 'income': lower must be below upper; were the two exchanged?",
+        "column 'born', spikes: a column of kind date has no such entry; take it out, or correct "
+        "the kind.",
+        "column 'born', bins: must be a whole number of bins, or the list of edges from lower to "
+        "upper.",
+        "forbidden combination 2, were: there is no such entry (did you mean 'where'?).",
+        "forbidden combination 3, where: 'job', uppr: there is no such entry (did you mean "
+        "'upper'?).",
+        "forbidden combination 'agee = 3 and job = nne' names the column 'agee', which the schema "
+        "does not have (did you mean 'age'?); correct the name or remove the rule.",
+        "forbidden combination 'agee = 3 and job = nne' names the value 'nne' of 'job', which is "
+        "neither among its levels nor among its codes (did you mean 'none'?); add it or correct "
+        "it.",
+        "forbidden combination 'job = 1 to 3' gives a range for 'job', which has levels; list the "
+        "levels.",
+    ]
+
+
+NEAR = [
+    (column("integer", "lower = 0\nuper = 3"), "column 'a', uper", "upper"),
+    (column("integer", "LOWER = 0\nupper = 3"), "column 'a', LOWER", "lower"),
+    (column("integer", "lower = 0\nupper = 3\nmising = [9]"), "column 'a', mising", "missing"),
+    (column("categoric", 'levels = ["x"]'), "column 'a', kind", "categorical"),
+    ('[columns.a]\nkinds = "boolean"', "column 'a', kinds", "kind"),
+    ('[colums.a]\nkind = "boolean"', "colums", "columns"),
+    ('rows = "privat"\n' + column("boolean"), "rows", "private"),
+    ("[unit]\nrows_per_units = 1\n" + column("boolean"), "unit, rows_per_units", "rows_per_unit"),
+    ("[[forbiden]]\nwhere = { a = true }\n" + column("boolean"), "forbiden", "forbidden"),
+]
+
+
+@pytest.mark.parametrize(("text", "where", "meant"), NEAR, ids=[where for _, where, _ in NEAR])
+def test_a_misspelt_word_is_one_fault_and_names_the_nearest(text, where, meant):
+    with pytest.raises(SchemaError) as caught:
+        Schema.loads(text)
+    message = str(caught.value)
+    assert message.startswith(f"The schema does not hold together: {where}: ")
+    assert f"(did you mean {meant!r}?)" in message
+    assert "required" not in message
+    assert "\n" not in message
+
+
+def test_an_entry_of_another_kind_is_not_called_misspelt():
+    with pytest.raises(SchemaError, match=r"'a', decimals: a column of kind integer has no such"):
+        Schema.loads(column("integer", "lower = 0\nupper = 3\ndecimals = 1"))
+
+
+def test_an_entry_that_is_there_is_not_what_is_meant():
+    text = column("integer", "lower = 0\nupper = 3\nuppr = 4")
+    with pytest.raises(SchemaError, match=r"'a', uppr: there is no such entry; check the spelling"):
+        Schema.loads(text)
+
+
+def test_very_many_faults_are_cut_short():
+    text = "".join(f'[columns.c{k}]\nkind = "integer"\nlower = 0\n' for k in range(25))
+    with pytest.raises(SchemaError) as caught:
+        Schema.loads(text)
+    heading, *lines = str(caught.value).split("\n")
+    assert heading.endswith("25 faults:")
+    assert len(lines) == 21
+    assert lines[-1] == "  … and 5 more."
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("x =", "line 1, column 4"),
+        ('title = "a"\n[columns.a]\nkind = integer\n', "line 3, column 8"),
+        ('[columns.a]\nkind = "integer\n', "line 2, column 16"),
+        ("[columns.a]\n[columns.a]\n", "line 2, column 11"),
+        ("levels = [\n1,\n", "line 2, column 3"),
+    ],
+)
+def test_faults_of_syntax_name_line_and_column(text, where):
+    with pytest.raises(SchemaError, match=f"^The schema is not valid TOML at {where}: .*"):
+        Schema.loads(text)
+
+
+def test_a_number_without_end_is_a_fault_like_any_other():
+    with pytest.raises(SchemaError, match="too long"):
+        Schema.loads(f"n_rows = {'1' * 5_000}")
+
+
+@settings(reproducible, max_examples=80)
+@given(schemas(), st.data())
+def test_a_spoilt_schema_is_refused_with_its_fault_and_without_a_crash(schema, data):
+    """Any entry replaced by something else, anywhere: either it is a schema, or it is told."""
+    content = tomllib.loads(schema.dumps())
+    places = [(content, key) for key in content]
+    places += [(content["columns"], name) for name in content["columns"]]
+    places += [(one, key) for one in content["columns"].values() for key in one]
+    places += [(rule, key) for rule in content.get("forbidden", ()) for key in rule]
+    for table, key in data.draw(st.lists(st.sampled_from(places), min_size=1, max_size=3)):
+        spoilt = data.draw(st.sampled_from([3, "x", [], {}, True, {"lower": 1}, [3], -0.5]))
+        table[data.draw(st.sampled_from([key, f"{key}s", key[:-1]]))] = spoilt
+        if data.draw(st.booleans()):
+            table.pop(key, None)
+    try:
+        Schema.loads(tomli_w.dumps(content))
+    except SchemaError as error:
+        assert str(error).startswith("The schema does not hold together")  # noqa: PT017
 
 
 def as_json(text):

@@ -140,6 +140,7 @@ def synthesize(
         "rows_share": rows_share,
     }
     place = _checkpoint(out, planning.request_of(loaded, **request), resume=resume)
+    confided: list[Any] = []  # told when no bar is drawn any more
     with _keeping(place), terminal.progress(quiet=quiet or as_json) as tell:
         release = pipeline.synthesize(
             data,
@@ -151,7 +152,9 @@ def synthesize(
             checkpoint=place,
             keep_checkpoint=True,
             progress=tell,
-            confide=None if quiet or as_json else terminal.confided,
+            confide=None if quiet or as_json else confided.append,
+            # For the eyes of whoever sits there: no file, no pipe and no log has it.
+            confide_misfits=sys.stderr.isatty(),
         )
         tell("Writing the release", 0, 1)
         release.save(out, csv=csv)
@@ -162,6 +165,9 @@ def synthesize(
         print_json({"release": str(out), "guarantee": release.guarantee.to_json()})
     elif not quiet:
         terminal.released(release, out)
+        terminal.to_be_checked(data, schema)
+    for one in confided:
+        terminal.confided(one)
 
 
 @app.command()

@@ -125,8 +125,8 @@ def _text(title: str, columns: dict[str, Column]) -> str:
 
 
 def _entries(column: Column) -> dict[str, Any]:
-    content = column.model_copy(update={"drafted": column.fingerprint()}).model_dump()
-    told = {key: value for key, value in content.items() if value not in ((), "", None)}
+    content = column.model_copy(update={"drafted": column.fingerprints()}).model_dump()
+    told = {key: value for key, value in content.items() if value not in ((), {}, "", None)}
     return {**told, "source": ""}
 
 

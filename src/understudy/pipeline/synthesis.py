@@ -27,6 +27,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Internal
 from understudy.privacy.journal import open_journal
 from understudy.privacy.journal import remove as remove_checkpoint
+from understudy.privacy.misfits import misfits
 from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.recorded_gate import gate_of
 from understudy.privacy.values import Released
@@ -61,6 +62,7 @@ def synthesize(
     keep_checkpoint: bool = False,
     progress: Progress | None = None,
     confide: Confide | None = None,
+    confide_misfits: bool = True,
 ) -> Release:
     """Turn a confidential table into a release.
 
@@ -86,9 +88,11 @@ def synthesize(
         keep_checkpoint: leave it when the release is made, for callers that save the release first.
         progress: called with a stage, and how much of how much is done. What stands behind a comma
             changes while the stage lasts: "Measuring with noise, 43 % of ε spent".
-        confide: told, when the release is made, how each walk of a method by Markov chain went, and
-            how records were weighted. That depends on the rows: for the steward, never to be
-            published.
+        confide: told, when the release is made, how each walk of a method by Markov chain went, how
+            records were weighted, and in coarse words which columns hardly fit the schema. That
+            depends on the rows: for the steward, never to be published, and no reason to make the
+            release anew that ε would cover.
+        confide_misfits: whether that is told of columns, too.
 
     Returns:
         The release: synthetic tables, noisy measurements, guarantee and ledger. The first Ctrl-C
@@ -131,6 +135,8 @@ def synthesize(
     tell("Reading and coding rows", 0, 1)
     rows = engines.Table(data, schema)
     tell("Reading and coding rows", 1, 1)
+    # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
+    confided: list[Internal[Confided]] = [*misfits(rows)] if confide and confide_misfits else []
     randomness = _randomness(insecure_noise_seed)
     drawn_with = f"{seed}, {insecure_noise_seed}"
     identity = {**request.identity, "seeds": drawn_with, "permissions": str(allow_nonprivate)}
@@ -138,7 +144,6 @@ def synthesize(
         open_journal(place, identity, _entropy(seed, insecure_noise_seed)) as (journal, entropy),
         ending_rounds(request.method, tell) as stop,
     ):
-        confided: list[Internal[Confided]] = []
         gate = gate_of(
             rows,
             request.budget,
@@ -162,7 +167,7 @@ def synthesize(
                 confide(one)
         release = Release(
             tables=tuple(tables),
-            schema=binned.schema.released(),
+            schema=binned.schema,
             manifest=_manifest(request, gate, n_rows, seed, randomness),
             measurements=_measurements(binned),
             frame=frame or rows.frame_kind,

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from understudy.privacy.internal import Internal
 from understudy.privacy.metropolis import Travelled
+from understudy.privacy.misfits import Misfits
 from understudy.privacy.posterior.pseudo_posterior import FittedPosterior
 
-Confided = Travelled | FittedPosterior
-"""How a walk went, or how records were weighted and what became of it."""
+Confided = Travelled | FittedPosterior | Misfits
+"""How a walk went, how records were weighted and what became of it, or what hardly fits."""
 Confide = Callable[[Internal[Confided]], None]
 """Takes what the steward alone may know."""

@@ -100,8 +100,10 @@ class Door:
         self._open: dict[tuple[str, ...], Released[Mapping[str, Drawn]]] = {}
         self._drawn_from: list[str] = []
         self._printed: list[float] = []
+        self._declared = engine.schema
         self.budget = budget
-        self.schema: Schema = engine.schema
+        # Fingerprints of a draft tell what was read from the rows: they stay in front of the gate.
+        self.schema: Schema = engine.schema.released()
         self.neighbours: Neighbours = engine.schema.neighbours
 
     def __repr__(self) -> str:
@@ -231,16 +233,16 @@ class Door:
         accounting = self.budget.accounting
         kind: Kind = "pure" if accounting == "pure" else "approximate"
         promise = Guarantee(
-            kind="conditional" if self._leaks or self._unproved else kind,
+            kind="conditional" if self._unproved else kind,  # leaks make it so by themselves
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
             rho=self.budget.amount if accounting == "zcdp" else None,
             mu=self.budget.mu,
             neighbours=self.neighbours,
-            public_inputs=public_inputs(self.schema),
+            public_inputs=public_inputs(self._declared),
             conditions=(*self._conditions, *self._unproved),
             leaks=(
-                *drafted_leaks(self.schema),
+                *drafted_leaks(self._declared),
                 *self._leaks,
                 *printed_bounds(self._printed, self.neighbours),
             ),

@@ -58,6 +58,11 @@ class Guarantee:
     conditions: tuple[str, ...] = ()
     leaks: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """No proof covers what left the rows unpaid: with a leak of any kind ε is conditional."""
+        if self.leaks and self.kind in ("pure", "approximate", "zcdp"):
+            object.__setattr__(self, "kind", "conditional")
+
     @property
     def statement(self) -> str:
         """The promise in plain words."""
@@ -101,7 +106,7 @@ class Guarantee:
 
     @property
     def is_nominal(self) -> bool:
-        """Whether ε is that of a published form whose proof does not cover what it leaves in."""
+        """Whether the proof behind ε does not cover what was left in, unpaid."""
         return self.kind == "conditional" and bool(self.leaks)
 
     def not_private(self, reason: str) -> Guarantee:
@@ -172,7 +177,11 @@ UNCHANGED = "unchanged from the draft that was read from the data"
 
 
 def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
-    """Everything that a schema declares as public, with its sources and doubts."""
+    """Everything that a schema declares as public, with its sources and doubts.
+
+    What has no source is doubtful, and no leak: that nobody named one does not say that the rows
+    were read. What stands as drafted is known to have been read from them (`drafted_leaks`).
+    """
     found = []
     if schema.rows == "public":
         found.append(PublicInput(f"number of rows, {schema.n_rows}", "declared in the schema"))
@@ -180,8 +189,9 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
         found.append(PublicInput(f"upper limit of rows, {schema.row_limit}", "declared"))
     for name, column in schema.columns.items():
         what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
-        doubts = [NO_SOURCE] * (not column.source) + [UNCHANGED] * column.unchanged_from_draft
-        found.append(PublicInput(f"{what} of {name}", column.source, "; ".join(doubts)))
+        doubts = [NO_SOURCE] * column.is_unsourced
+        doubts += [f"{', '.join(left)} {UNCHANGED}"] if (left := column.left_as_drafted) else []
+        found.append(PublicInput(f"{what} of {name}", column.sources, "; ".join(doubts)))
     for rule in schema.forbidden:
         note = "" if rule.source else NO_SOURCE
         found.append(PublicInput(f"impossible: {rule.text}", rule.source, note))
@@ -189,11 +199,13 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
 
 
 def drafted_leaks(schema: Schema) -> tuple[str, ...]:
-    """Levels and bounds that stand as they were read from the rows."""
-    names = [name for name, column in schema.columns.items() if column.unchanged_from_draft]
-    if not names:
+    """Levels, bounds, bins and codes that stand as they were read from the rows."""
+    left = ((name, part.left_as_drafted) for name, part in schema.vouched)
+    entries = [f"{name} ({', '.join(keys)})" for name, keys in left if keys]
+    if not entries:
         return ()
     return (
-        f"Levels or bounds of {', '.join(names)} are unchanged from a draft that was read from the "
-        "rows; the guarantee holds only if a reviewer knew them from elsewhere.",
+        f"Entries of {', '.join(entries)} are unchanged from a draft that was read from the rows, "
+        "and no codebook is named that confirms them; the guarantee holds only if a reviewer knew "
+        "them from elsewhere.",
     )

@@ -47,11 +47,12 @@ class Release:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what was computed from the rows without noise."""
+        """Refuse what was computed from the rows without noise, and drop a draft's fingerprints."""
         if any(isinstance(part, Internal) for part in (*self.tables, *self.measurements)):
             raise ReleaseError(
                 "A release cannot hold internal figures: they compare with confidential rows."
             )
+        object.__setattr__(self, "schema", self.schema.released())
 
     @property
     def guarantee(self) -> Guarantee:
@@ -81,7 +82,7 @@ class Release:
     def _fill(self, folder: Path, *, csv: bool) -> None:
         pages = self.pages(self) if self.pages else {}
         texts = {
-            "schema.toml": self.schema.released().dumps(),
+            "schema.toml": self.schema.dumps(),
             "README.md": readme(
                 self.manifest, self.schema, self.measurements, csv=csv, report=bool(pages)
             ),

@@ -138,8 +138,8 @@ _NO_EPSILON = {
     ),
 }
 _NOMINAL = (
-    "The method was run as published, and its proof does not cover what is left in, listed above. "
-    "The ε is nominal: what follows would hold without that, and must not be read as a promise."
+    "The proof behind this release does not cover what is left in, listed above. The ε is nominal: "
+    "what follows would hold without that, and must not be read as a promise."
 )
 
 

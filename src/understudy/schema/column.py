@@ -13,6 +13,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from understudy.schema.declaration import Declaration
 from understudy.schema.levels import Boolean, Categorical, Ordinal
 from understudy.schema.numeric import Continuous, Date, Integer
 
@@ -20,3 +21,12 @@ Column = Annotated[
     Categorical | Ordinal | Boolean | Integer | Continuous | Date, Field(discriminator="kind")
 ]
 NUMERIC = (Integer, Continuous, Date)
+KINDS: dict[str, type[Declaration]] = {
+    "categorical": Categorical,
+    "ordinal": Ordinal,
+    "boolean": Boolean,
+    "integer": Integer,
+    "continuous": Continuous,
+    "date": Date,
+}
+"""What a column of each kind declares."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, WithJsonSchema
+from pydantic import AfterValidator, WithJsonSchema
 
+from understudy.schema.review import Reviewed
 from understudy.schema.values import Code, duplicated, text_of
 
 
@@ -25,7 +24,7 @@ Value = Annotated[
 ]
 
 
-class Declaration(BaseModel):
+class Declaration(Reviewed):
     """What every kind of column declares.
 
     Attributes:
@@ -36,22 +35,15 @@ class Declaration(BaseModel):
         not_applicable: codes that say *the question does not arise*; each a state of its own.
         out_of_domain: code under which values outside the domain are counted **and released**.
             Without it they are counted and never sampled.
-        source: where levels or bounds come from: a codebook, a law, a judgement; never the rows.
-        reviewed: somebody has confirmed that levels, bounds and bins are public knowledge.
-        drafted: fingerprint that `schema draft` leaves, so that an entry taken over unchanged from
-            the data is recognised. It never leaves with a release.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    readable: ClassVar[tuple[str, ...]] = ("missing", "not_applicable", "out_of_domain")
 
     description: str = ""
     unit: str = ""
     missing: tuple[Value, ...] = ()
     not_applicable: tuple[Value, ...] = ()
     out_of_domain: Value | None = None
-    source: str = ""
-    reviewed: bool = False
-    drafted: str = ""
 
     @property
     def codes(self) -> tuple[Code, ...]:
@@ -77,16 +69,10 @@ class Declaration(BaseModel):
     def _ordinary_labels(self) -> tuple[str, ...]:
         raise NotImplementedError
 
-    def fingerprint(self) -> str:
-        """Digest of what could have been read from the data: levels, bounds, bins, codes."""
-        skip = {"description", "unit", "source", "reviewed", "drafted"}
-        content = self.model_dump(mode="json", exclude=skip)
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
-
-    @property
-    def unchanged_from_draft(self) -> bool:
-        """Whether levels, bounds and bins still are what `schema draft` read from the data."""
-        return bool(self.drafted) and self.drafted == self.fingerprint()
+    def _readings(self, key: str) -> list[tuple[str, Any]]:
+        # One name for all: a bound that became a level, or a level that became a code of absence,
+        # still is the value that was read.
+        return [("value", value) for _, value in super()._readings(key)]
 
 
 def refuse_repeated_code(codes: tuple[Code, ...]) -> None:

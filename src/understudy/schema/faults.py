@@ -1,8 +1,9 @@
-"""What is wrong with a schema, in one sentence for the person who wrote it."""
+"""What is wrong with an entry of a schema, in words for the person who wrote it."""
 
 from __future__ import annotations
 
-from pydantic import ValidationError
+from collections.abc import Iterator
+
 from pydantic_core import ErrorDetails
 
 _VALUE = "text, a number, a date, true or false"
@@ -19,7 +20,8 @@ _EXPECTED = {
     "description": _TEXT,
     "unit": _TEXT,
     "source": _TEXT,
-    "drafted": _TEXT,
+    "confirmed": "a table of entries, each with the place that confirms it",
+    "drafted": "a table of fingerprints, as `schema draft` writes it",
     "reviewed": "true or false",
     "levels": f"a list of values (each {_VALUE})",
     "missing": f"a list of values (each {_VALUE})",
@@ -46,14 +48,10 @@ _WORDING = {
 Loc = tuple[int | str, ...]
 
 
-def sentence(error: ValidationError) -> str:
-    """The first fault of a schema and how many others there are."""
-    details = error.errors(include_url=False)
-    others = len({_place(one["loc"]) for one in details}) - 1
-    tail = f" ({others} more fault{'s' if others > 1 else ''} after this one)" if others else ""
-    first = details[0]
-    wording = f"{_place(first['loc'])}{_reworded(first)}".rstrip(".")
-    return full_stop(f"The schema does not hold together: {wording}{tail}")
+def worded(fault: ErrorDetails) -> Iterator[str]:
+    """A fault in words, with its place; several where one check found several."""
+    for wording in _reworded(fault).splitlines():
+        yield f"{place(fault['loc'])}{wording}"
 
 
 def full_stop(text: str) -> str:
@@ -61,7 +59,7 @@ def full_stop(text: str) -> str:
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
-def _place(loc: Loc) -> str:
+def place(loc: Loc) -> str:
     """Where in the schema, in words, as the beginning of a sentence."""
     if not loc:
         return ""
@@ -84,6 +82,8 @@ def _reworded(fault: ErrorDetails) -> str:
     # Inside `where`, pydantic tries a range first and complains of what that would need.
     if kind in _WORDING and not (kind == "missing" and "where" in loc[2:-1]):
         return _WORDING[kind]
+    if kind == "literal_error" and str(loc[-1]) not in _EXPECTED:
+        return f"must be {context['expected']}"
     return f"must be {_expected(loc)}"
 
 

@@ -64,9 +64,15 @@ def grouped_column(name: str, column: Column, groups: Sequence[int]) -> Categori
         while duplicated((*levels, text)) is not None:
             text += "′"
         levels.append(text)
-    return Categorical(
-        kind="categorical", levels=tuple(levels), source="groups of states", reviewed=True
+    coarse = Categorical(
+        kind="categorical",
+        levels=tuple(levels),
+        source="; ".join(("groups of states", *filter(None, [column.sources]))),
+        reviewed=column.reviewed,
     )
+    # A group of what stands as drafted stands as drafted: its text says which values it holds.
+    drafted = coarse.fingerprints() if column.left_as_drafted else {}
+    return coarse.model_copy(update={"drafted": drafted})
 
 
 def _text(labels: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -16,6 +16,8 @@ class _Levels(Declaration):
     Attributes:
         levels: the values, each a state of its own; 3, 3.0 and "3" are one level.
     """
+
+    readable: ClassVar[tuple[str, ...]] = ("levels", *Declaration.readable)
 
     levels: tuple[Value, ...] = Field(min_length=1)
 

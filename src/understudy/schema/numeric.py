@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -31,6 +31,8 @@ class _Numeric(Declaration):
         spikes: values that many records share exactly (a zero of a semicontinuous variable); each
             has a state of its own.
     """
+
+    readable: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", *Declaration.readable)
 
     @model_validator(mode="after")
     def _codes_apart(self) -> _Numeric:
@@ -67,6 +69,29 @@ class _Numeric(Declaration):
     def _ordinary_labels(self) -> tuple[str, ...]:
         return tuple(interval.label for interval in self.intervals)
 
+    def _readings(self, key: str) -> list[tuple[str, Any]]:
+        value = getattr(self, key, None)
+        if key == "bins" and isinstance(value, tuple):
+            # The outer edges are the bounds, which answer for themselves.
+            return [("value", edge) for edge in value[1:-1]]
+        if key == "bins":  # a number of bins is no value; the usual one is the same for all rows
+            return [(key, value)] if value not in (None, DEFAULT_BINS) else []
+        return super()._readings(key)
+
+    @property
+    def left_as_drafted(self) -> tuple[str, ...]:
+        """Entries in which a value still is one that the draft read, and nothing confirms it.
+
+        A number of bins that follows from the bounds says nothing beyond them.
+        """
+        follows = getattr(self, "bins", None) == self._usual_bins
+        return tuple(k for k in super().left_as_drafted if not (k == "bins" and follows))
+
+    @property
+    def _usual_bins(self) -> int:
+        """The number of bins that a draft takes, given the bounds alone."""
+        return DEFAULT_BINS
+
     def model_post_init(self, _context: Any, /) -> None:
         """Lay the intervals once, so that bad edges are found when the schema is read."""
         assert self.intervals
@@ -74,6 +99,8 @@ class _Numeric(Declaration):
 
 class Integer(_Numeric):
     """Whole numbers from `lower` to `upper`, both included."""
+
+    readable: ClassVar[tuple[str, ...]] = ("spikes", *_Numeric.readable)
 
     kind: Literal["integer"]
     lower: int
@@ -101,8 +128,10 @@ class Integer(_Numeric):
         return integer_intervals(self.lower, self.upper, self._bins(), self.spikes, str)
 
     def _bins(self) -> int | tuple[int, ...]:
-        if self.bins is not None:
-            return self.bins
+        return self._usual_bins if self.bins is None else self.bins
+
+    @property
+    def _usual_bins(self) -> int:
         n_values = self.upper - self.lower + 1
         return n_values if n_values <= ONE_BIN_EACH else DEFAULT_BINS
 
@@ -113,6 +142,8 @@ class Continuous(_Numeric):
     Attributes:
         decimals: number of decimals that released values are rounded to.
     """
+
+    readable: ClassVar[tuple[str, ...]] = ("spikes", "decimals", *_Numeric.readable)
 
     kind: Literal["continuous"]
     lower: float = Field(allow_inf_nan=False)
@@ -130,6 +161,11 @@ class Continuous(_Numeric):
     def intervals(self) -> tuple[Interval, ...]:
         """Half-open bins (the last one closed), and spikes."""
         return real_intervals(self.lower, self.upper, self.bins, self.spikes)
+
+    def _readings(self, key: str) -> list[tuple[str, Any]]:
+        if key == "decimals":  # no value either
+            return [] if self.decimals is None else [(key, self.decimals)]
+        return super()._readings(key)
 
 
 class Date(_Numeric):
@@ -150,6 +186,11 @@ class Date(_Numeric):
         """Bins of days."""
         bins = self.bins if isinstance(self.bins, int) else tuple(_day(edge) for edge in self.bins)
         return integer_intervals(_day(self.lower), _day(self.upper), bins, (), _iso)
+
+    @property
+    def _usual_bins(self) -> int:
+        low, high = self.bounds
+        return min(DEFAULT_BINS, int(high - low) + 1)
 
     def position(self, value: Code) -> float | None:
         """Days since 1970-01-01 of a date, also of one written as text; else None."""

@@ -3,18 +3,25 @@
 A draft reads levels, bounds and bins off the rows, and each such value is a leak until somebody
 knew it from elsewhere. So a draft leaves a fingerprint of every single value: the lower bound, the
 upper bound, each level, each edge. A changed number of bins then excuses no bound that is still the
-sample's maximum, and a level that was added excuses none of the others. What a codebook confirms
-is said entry by entry, in `confirmed`.
+sample's maximum, a level that was added excuses none of the others, and a bound that became a level
+or a code still is the value that was read. What a codebook confirms is said entry by entry, in
+`confirmed`.
+
+Names, order and kind of the columns have no fingerprint: they belong to the question that was
+asked, nearly always stand as drafted, and are vouched for by `reviewed`. So is that an entry is
+absent (no spikes, no codes).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+
+from understudy.errors import suggestion
+from understudy.schema.values import number_of, text_of
 
 _DIGITS = 12
 
@@ -31,7 +38,8 @@ class Reviewed(BaseModel):
             separated by spaces. They never leave with a release.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A fault must not print what was read from the rows, nor its fingerprints.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     readable: ClassVar[tuple[str, ...]] = ()
     """Entries that a draft can read from the rows."""
@@ -41,31 +49,78 @@ class Reviewed(BaseModel):
     confirmed: dict[str, str] = {}
     drafted: dict[str, str] = {}
 
+    @field_validator("drafted", mode="before")
+    @classmethod
+    def _value_by_value(cls, drafted: Any) -> Any:
+        if isinstance(drafted, str):
+            raise ValueError(
+                "this is the mark of an older draft, which cannot tell what was changed from what "
+                "was not; draft the schema anew, and carry the review over"
+            )
+        return drafted
+
+    @model_validator(mode="after")
+    def _confirms_entries(self) -> Self:
+        unknown = [key for key in self.confirmed if key not in self.readable]
+        if unknown:
+            raise ValueError(
+                "\n".join(
+                    f"`confirmed` names {key!r}, which is no entry that could be confirmed here"
+                    f"{suggestion(key, self.readable)}; they are {', '.join(self.readable)}"
+                    for key in unknown
+                )
+            )
+        return self
+
     def fingerprints(self) -> dict[str, str]:
         """What a draft leaves as `drafted`: entry → fingerprints of its values."""
-        content = self.model_dump(mode="json", include=set(self.readable))
-        return {key: " ".join(prints) for key in self.readable if (prints := _prints(content, key))}
+        return {key: " ".join(prints) for key in self.readable if (prints := self._prints(key))}
 
     @property
     def left_as_drafted(self) -> tuple[str, ...]:
-        """Entries in which a value still is what the draft read, and nothing confirms it."""
-        now = self.model_dump(mode="json", include=set(self.readable))
+        """Entries in which a value still is one that the draft read, and nothing confirms it."""
+        read = set(" ".join(self.drafted.values()).split())
+        if not read:
+            return ()
         return tuple(
             key
             for key in self.readable
-            if not self.confirmed.get(key, "").strip()
-            and set(_prints(now, key)) & set(self.drafted.get(key, "").split())
+            if not self._confirmation(key) and read.intersection(self._prints(key))
         )
 
+    @property
+    def sources(self) -> str:
+        """The source, and what confirms single entries, in one text; "" if nobody said."""
+        places = ((key, self._confirmation(key)) for key in self.readable)
+        said = (f"{key} confirmed by {place}" for key, place in places if place)
+        return "; ".join(filter(None, (self.source.strip(), *said)))
 
-def _prints(content: Mapping[str, Any], key: str) -> list[str]:
-    """A fingerprint of each value of an entry; none where it is not given."""
-    value = content.get(key)
-    values = value if isinstance(value, list) else [value]
-    return [_print(key, one) for one in values if one is not None]
+    @property
+    def is_unsourced(self) -> bool:
+        """Whether nobody said where some of its entries come from."""
+        given = [key for key in self.readable if self._readings(key)]
+        return not self.source.strip() and not (given and all(map(self._confirmation, given)))
+
+    def without_fingerprints(self) -> Self:
+        """The same as it may leave with a release."""
+        return self.model_copy(update={"drafted": {}}) if self.drafted else self
+
+    def _confirmation(self, key: str) -> str:
+        return self.confirmed.get(key, "").strip()
+
+    def _readings(self, key: str) -> list[tuple[str, Any]]:
+        """The values of an entry, each with the name that it is recognised under."""
+        value = getattr(self, key, None)
+        values = value if isinstance(value, tuple) else (value,)
+        return [(key, one) for one in values if one is not None]
+
+    def _prints(self, key: str) -> list[str]:
+        """A fingerprint of each value of an entry; none where it is not given."""
+        return [_print(name, value) for name, value in self._readings(key)]
 
 
-def _print(key: str, value: Any) -> str:
-    # 3 and 3.0 are one value: a bound written the other way is still the same bound.
-    plain = int(value) if isinstance(value, float) and value.is_integer() else value
-    return hashlib.sha256(json.dumps([key, plain]).encode()).hexdigest()[:_DIGITS]
+def _print(name: str, value: Any) -> str:
+    # A value written in another way is the same value: 3, 3.0 and "03", a date and its text.
+    number = number_of(value)
+    plain = text_of(value).strip() if number is None else text_of(number)
+    return hashlib.sha256(json.dumps([name, plain]).encode()).hexdigest()[:_DIGITS]

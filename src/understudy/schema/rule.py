@@ -12,16 +12,20 @@ Values of numeric columns are given as a range over whole bins, `{ lower = 0, up
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from understudy.errors import SchemaError
+from understudy.errors import SchemaError, suggestion
 from understudy.schema.column import NUMERIC, Column
 from understudy.schema.declaration import Value
 from understudy.schema.intervals import Interval
 from understudy.schema.numeric import Continuous, Date, Integer
 from understudy.schema.values import Code, same_value, text_of
+
+_SUBJECT = "A forbidden combination "
+_LONGEST = 80  # of a rule's text in a message
 
 
 class Range(BaseModel):
@@ -70,11 +74,20 @@ class Rule(BaseModel):
         """
         return {name: self._states_of(name, columns) for name in self.where}
 
+    def faults(self, columns: dict[str, Column]) -> Iterator[str]:
+        """What in the rule does not fit the columns, one sentence for each of its columns."""
+        text = self.text if len(self.text) <= _LONGEST else f"{self.text[:_LONGEST]}…"
+        for name in self.where:
+            try:
+                self._states_of(name, columns)
+            except SchemaError as error:
+                yield f"forbidden combination {text!r} {str(error).removeprefix(_SUBJECT)}"
+
     def _states_of(self, name: str, columns: dict[str, Column]) -> frozenset[int]:
         if name not in columns:
             raise SchemaError(
-                f"A forbidden combination names the column {name!r}, which the "
-                "schema does not have; correct the name or remove the rule."
+                f"A forbidden combination names the column {name!r}, which the schema does not "
+                f"have{suggestion(name, columns)}; correct the name or remove the rule."
             )
         column, selector = columns[name], self.where[name]
         if isinstance(selector, Range):
@@ -110,7 +123,8 @@ def _state_of(name: str, column: Column, value: Code) -> int:
             return k
     raise SchemaError(
         f"A forbidden combination names the value {text_of(value)!r} of {name!r}, which is neither "
-        "among its levels nor among its codes; add it or correct it."
+        f"among its levels nor among its codes{suggestion(text_of(value), column.labels)}; add it "
+        "or correct it."
     )
 
 

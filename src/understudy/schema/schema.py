@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -17,6 +17,7 @@ from understudy.schema.grouping import Groups, grouped_column, grouped_rules
 from understudy.schema.json_schema import json_schema
 from understudy.schema.levels import Boolean, Categorical, Ordinal
 from understudy.schema.numeric import Continuous, Date, Integer
+from understudy.schema.review import Reviewed
 from understudy.schema.rule import Range, Rule
 
 
@@ -71,7 +72,8 @@ class Schema(BaseModel):
         (('sex',), 2, 'add_remove')
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A fault of a draft must not print what was read from the rows.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     format: Literal[1] = 1
     title: str = ""
@@ -83,27 +85,32 @@ class Schema(BaseModel):
     forbidden: tuple[Rule, ...] = ()
 
     @model_validator(mode="after")
-    def _rows_fit(self) -> Schema:
+    def _holds_together(self) -> Self:
+        if faults := (*self._faults_of_rows(), *self._faults_of_rules()):
+            raise ValueError("\n".join(faults))
+        return self
+
+    def _faults_of_rows(self) -> Iterator[str]:
         if self.rows == "public" and self.n_rows is None:
-            raise ValueError('rows = "public" needs n_rows, the public number of rows')
+            yield 'rows = "public" needs n_rows, the public number of rows'
         if self.rows == "private" and self.n_rows is not None:
-            raise ValueError(
+            yield (
                 'n_rows is for rows = "public"; with private rows the number is '
                 "bought from the budget (row_limit may bound it)"
             )
         if self.rows == "public" and self.row_limit is not None:
-            raise ValueError('row_limit is for rows = "private"; rows = "public" has n_rows')
-        return self
+            yield 'row_limit is for rows = "private"; rows = "public" has n_rows'
 
-    @model_validator(mode="after")
-    def _rules_fit(self) -> Schema:
+    def _faults_of_rules(self) -> Iterator[str]:
+        faults = [fault for rule in self.forbidden for fault in rule.faults(self.columns)]
+        yield from faults
+        if faults:
+            return
         try:
-            n_allowed = self.domain.n_allowed
-        except SchemaError as error:
-            raise ValueError(str(error)) from error
-        if n_allowed == 0:
-            raise ValueError("the forbidden combinations leave no record possible; remove some")
-        return self
+            if self.domain.n_allowed == 0:
+                yield "the forbidden combinations leave no record possible; remove some"
+        except SchemaError as error:  # too many combinations to count
+            yield str(error)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -141,6 +148,13 @@ class Schema(BaseModel):
         """Which tables count as neighbours: those that differ by one record in this way."""
         return "replace" if self.rows == "public" else "add_remove"
 
+    @property
+    def vouched(self) -> tuple[tuple[str, Reviewed], ...]:
+        """Everything whose entries a draft could have read from the rows, with its name."""
+        fields = ((name, getattr(self, name)) for name in type(self).model_fields)
+        parts = [(f"[{name}]", part) for name, part in fields if isinstance(part, Reviewed)]
+        return (*parts, *self.columns.items())
+
     def require_reviewed(self) -> None:
         """Refuse a schema that still holds entries nobody has confirmed.
 
@@ -159,8 +173,12 @@ class Schema(BaseModel):
 
     def released(self) -> Schema:
         """The schema as it leaves with a release: without the fingerprints of the draft."""
-        columns = {n: c.model_copy(update={"drafted": ""}) for n, c in self.columns.items()}
-        return self.model_copy(update={"columns": columns})
+        if not any(part.drafted for _, part in self.vouched):
+            return self
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        parts = {n: p.without_fingerprints() for n, p in fields.items() if isinstance(p, Reviewed)}
+        columns = {name: column.without_fingerprints() for name, column in self.columns.items()}
+        return self.model_copy(update={**parts, "columns": columns})
 
     def with_bins(self, bins: Mapping[str, int | tuple[Any, ...]]) -> Schema:
         """The same table in other bins; spikes and codes keep states of their own.

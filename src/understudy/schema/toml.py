@@ -1,16 +1,17 @@
-"""Schemas as TOML text: one sentence per fault, entries in a fixed order, exact round trip."""
+"""Schemas as TOML text: all faults at once, entries in a fixed order, exact round trip."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import tomli_w
 from pydantic import BaseModel, ValidationError
 
 from understudy.errors import SchemaError
-from understudy.schema.faults import full_stop, sentence
+from understudy.schema.diagnosis import all_faults
+from understudy.schema.faults import full_stop
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -18,8 +19,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 _COLUMN_ORDER = (
     *("kind", "levels", "lower", "upper", "bins", "spikes", "decimals"),
     *("not_applicable", "missing", "out_of_domain"),
-    *("description", "unit", "source", "reviewed", "drafted"),
+    *("description", "unit", "source", "reviewed", "confirmed", "drafted"),
 )
+_IN_ONE_LINE = ("confirmed", "drafted")
 _RULE_ORDER = ("where", "source", "reviewed")
 
 
@@ -27,27 +29,63 @@ def loads(text: str, model: type[_Model]) -> _Model:
     """Read TOML text into a pydantic model.
 
     Raises:
-        SchemaError: not TOML, or not a schema; names the entry and the fix.
+        SchemaError: not TOML, or not a schema; names every entry that is wrong, and the fix.
     """
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SchemaError(full_stop(f"The schema is not valid TOML: {error}")) from None
+        raise SchemaError(_no_toml(str(error), text)) from None
     except RecursionError:
         raise SchemaError("The schema is not valid TOML: it is nested too deeply.") from None
+    except ValueError:  # of the language, which reads no number of thousands of digits
+        raise SchemaError("The schema is not valid TOML: a number in it is too long.") from None
     try:
         return model.model_validate(content)
-    except ValidationError as error:
-        raise SchemaError(sentence(error)) from None
+    except ValidationError:
+        raise SchemaError(all_faults(content, model)) from None
+
+
+def _no_toml(reason: str, text: str) -> str:
+    """What the reader of TOML says, with line and column first."""
+    what, _, place = reason.removesuffix(")").rpartition(" (at ")
+    if place == "end of document":
+        lines = text.splitlines() or [""]
+        place = f"line {len(lines)}, column {len(lines[-1]) + 1}"
+    hint = "; text stands in quotes, and true and false in lower case" * (what == "Invalid value")
+    return full_stop(f"The schema is not valid TOML at {place}: {what}{hint}")
 
 
 def dumps(content: Mapping[str, Any]) -> str:
     """A schema's content as TOML text; columns keep their order, entries get a fixed one."""
-    head = {key: value for key, value in content.items() if key not in {"columns", "forbidden"}}
-    columns = {name: _ordered(entry, _COLUMN_ORDER) for name, entry in content["columns"].items()}
-    rules = [_ordered(rule, _RULE_ORDER) for rule in content.get("forbidden", ())]
-    return tomli_w.dumps({**head, "columns": columns, **({"forbidden": rules} if rules else {})})
+    whole = {k: _compact(v) if isinstance(v, Mapping) else v for k, v in content.items()}
+    whole |= {"columns": {n: _ordered(one, _COLUMN_ORDER) for n, one in content["columns"].items()}}
+    if rules := [_ordered(rule, _RULE_ORDER) for rule in content.get("forbidden", ())]:
+        whole |= {"forbidden": rules}
+    last = ("columns", "forbidden")
+    return tomli_w.dumps({key: whole[key] for key in sorted(whole, key=lambda key: key in last)})
 
 
 def _ordered(entry: Mapping[str, Any], order: tuple[str, ...]) -> dict[str, Any]:
-    return {key: entry[key] for key in order if key in entry}
+    return _compact({key: entry[key] for key in order if key in entry})
+
+
+def _compact(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A table whose `confirmed` and `drafted` take a line each, and no table of their own."""
+    return {k: _InOneLine.of(v) if k in _IN_ONE_LINE and v else v for k, v in entry.items()}
+
+
+class _InOneLine(int):
+    """A table as it stands in one line. The writer takes it for a number, and writes its text."""
+
+    _text: str
+
+    @classmethod
+    def of(cls, table: Mapping[str, str]) -> Self:
+        """The table, whose values are texts."""
+        entries = (tomli_w.dumps({key: value}).strip() for key, value in table.items())
+        made = cls()
+        made._text = f"{{ {', '.join(entries)} }}"
+        return made
+
+    def __str__(self) -> str:
+        return self._text

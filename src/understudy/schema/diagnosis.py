@@ -1,0 +1,119 @@
+"""Everything that is wrong with a schema, in one go.
+
+Checks of a whole column, and of the whole schema, come after those of single entries. So whatever
+is wrong is told, put right or left out, and the rest is read again, until nothing new is found.
+What hangs on a thing that is wrong is left out with it: it could only be blamed for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from understudy.schema.column import KINDS
+from understudy.schema.faults import full_stop, place, worded
+from understudy.schema.spelling import Loc, spelled
+
+_MOST = 20
+_PASSES = 5  # words, entries, columns, rows, rules: each can hide the next
+_NUMBERS_OF_ROWS = ("rows", "n_rows", "row_limit")
+_SOUND = {"kind": "boolean"}
+"""Stands for a column that cannot be read; rules about it are left out too."""
+
+
+def all_faults(content: Mapping[str, Any], model: type[BaseModel]) -> str:
+    """What is wrong with the content of a schema: a sentence, or a line for each fault.
+
+    Args:
+        content: as it was read from TOML; not a schema.
+        model: of the whole schema.
+    """
+    found: dict[str, Loc] = {}  # line → its place; without repetitions
+
+    def tell(loc: Loc, told: str) -> None:
+        found.setdefault(f"{place(loc)}{told}", loc)
+
+    rest = spelled(content, model, tell)
+    for _ in range(_PASSES):
+        try:
+            model.model_validate(rest)
+        except ValidationError as error:
+            details = error.errors(include_url=False)
+        else:
+            break
+        for one in _first_of_each(details):
+            found |= {line: one["loc"] for line in worded(one) if line not in found}
+        rest = _without(rest, details)
+    names = list(rest["columns"]) if isinstance(rest.get("columns"), Mapping) else []
+    return _text(sorted(found, key=lambda line: _order(found[line], names)))
+
+
+def _first_of_each(details: Sequence[ErrorDetails]) -> Iterator[ErrorDetails]:
+    """One fault an entry: whatever an entry could have been instead is a fault to pydantic."""
+    seen = set()
+    for one in details:
+        if (where := place(one["loc"])) not in seen:
+            yield one
+        seen.add(where)
+
+
+def _order(loc: Loc, names: Sequence[str]) -> tuple[int, int]:
+    """Entries of the whole first, then columns, rules, and what is about several of them."""
+    if not loc:
+        return 3, 0
+    if loc[0] == "columns" and len(loc) > 1 and loc[1] in names:
+        return 1, names.index(str(loc[1]))
+    if loc[0] == "forbidden":
+        return 2, int(loc[1]) if len(loc) > 1 else 0
+    return 0, 0
+
+
+def _text(faults: Sequence[str]) -> str:
+    if len(faults) == 1:
+        return full_stop(f"The schema does not hold together: {faults[0].rstrip('.')}")
+    shown = [f"  {full_stop(one.rstrip('.'))}" for one in faults[:_MOST]]
+    more = [f"  … and {len(faults) - _MOST} more."] if len(faults) > _MOST else []
+    return "\n".join((f"The schema does not hold together, {len(faults)} faults:", *shown, *more))
+
+
+def _without(content: dict[str, Any], details: Sequence[ErrorDetails]) -> dict[str, Any]:
+    """The content without what was found wrong, and without what hangs on that."""
+    rest, touched, rules = dict(content), set[str](), set[int]()
+    if isinstance(rest.get("columns"), Mapping):
+        rest["columns"] = dict(rest["columns"])
+    for one in details:
+        loc = one["loc"]
+        if loc[:1] == ("columns",) and len(loc) > 1:
+            touched.add(str(loc[1]))
+            rest["columns"][loc[1]] = _mended(rest["columns"][loc[1]], one)
+        elif loc[:1] == ("forbidden",) and len(loc) > 1:
+            rules.add(int(loc[1]))
+        elif loc:
+            for key in _NUMBERS_OF_ROWS if loc[0] in _NUMBERS_OF_ROWS else loc[:1]:
+                rest.pop(str(key), None)
+    if isinstance(rest.get("forbidden"), list):
+        rest["forbidden"] = [
+            rule
+            for k, rule in enumerate(rest["forbidden"])
+            if k not in rules and touched.isdisjoint(rule.get("where", ()))
+        ]
+    return rest
+
+
+def _mended(column: Any, fault: ErrorDetails) -> Any:
+    """The column without an entry that is wrong, or a sound one where it cannot be without."""
+    loc = fault["loc"]
+    if column is _SOUND:
+        return column
+    if len(loc) < 4 or not isinstance(column, Mapping) or loc[2] not in KINDS:
+        return _SOUND
+    entry = str(loc[3])
+    field = KINDS[str(loc[2])].model_fields[entry]
+    if field.is_required():
+        return _SOUND
+    if entry == "bins":  # the usual ones may not fit the bounds; a single bin does
+        return {**column, "bins": 1}
+    return {key: value for key, value in column.items() if key != entry}
