@@ -28,6 +28,11 @@ def require_new(path: Path) -> None:
         raise ReleaseError(
             f"The output {str(path)!r} already exists; choose another folder, or remove it first."
         )
+    if (within := release_around(path)) is not None:
+        raise ReleaseError(
+            f"The output {str(path)!r} lies in the release {str(within)!r}, which is published as "
+            "it is; choose another place."
+        )
     parent = path.absolute().parent
     while not parent.exists():
         parent = parent.parent
@@ -37,6 +42,33 @@ def require_new(path: Path) -> None:
             f"The output {str(path)!r} cannot be written below {str(parent)!r}: {reason}; choose "
             "another place."
         )
+
+
+def release_around(path: Path) -> Path | None:
+    """The nearest folder above a path that is a release, if one is.
+
+    Both the folders that the path names and those that it leads to by links count.
+
+    Args:
+        path: of a file or folder, there or not.
+
+    Raises:
+        OSError: a folder that cannot be looked into.
+    """
+    above = dict.fromkeys((*Path(os.path.abspath(path)).parents, *path.resolve().parents))
+    return next((folder for folder in above if _is_release(folder)), None)
+
+
+def _is_release(folder: Path) -> bool:
+    """Whether a folder holds the manifest of a release; others call files by that name as well."""
+    manifest = folder / MANIFEST
+    if not manifest.is_file():
+        return False
+    try:
+        content = parse(manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return (folder / "synthetic").is_dir()
+    return isinstance(content, dict) and {"format", "files", "guarantee"} <= content.keys()
 
 
 def _is_taken(path: Path) -> bool:
