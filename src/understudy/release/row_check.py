@@ -1,22 +1,24 @@
-"""Whether the synthetic rows of a folder are rows of its schema."""
+"""Whether the synthetic rows of a folder are rows of its schema.
+
+All questions are asked of a table at once, as expressions that Polars evaluates in its own threads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from itertools import groupby
+from operator import and_, or_
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from understudy.release.rows import dtype_of
 from understudy.release.shape import Fault, named
 from understudy.schema import NUMERIC, Column, Continuous, Schema
-from understudy.schema.values import number_of, text_of
+from understudy.schema.values import Code, number_of, text_of
 
 _SLACK = 1e-9
 """Share of its range by which a number may pass a bound: rounding to decimals."""
-
-_Flags = NDArray[np.bool_]
 
 
 def require_rows(table: pl.DataFrame, schema: Schema, n_rows: int, kept: Schema) -> None:
@@ -36,121 +38,114 @@ def require_rows(table: pl.DataFrame, schema: Schema, n_rows: int, kept: Schema)
     if table.height != n_rows:
         raise Fault("a synthetic table has another number of rows than its manifest")
     for name, column in schema.columns.items():
-        series = table.get_column(name)
-        if series.dtype != dtype_of(column):
+        if table.schema[name] != dtype_of(column):
             raise Fault(f"the column {named(name)} has another type than its schema says")
-        if series.null_count() and "" not in (*column.codes, *getattr(column, "levels", ())):
+        if table.get_column(name).null_count() and not _has_empty(column):
             raise Fault(f"the column {named(name)} has empty cells")
-        fits = _numbers_fit if isinstance(column, NUMERIC) else _levels_fit
-        if not fits(series.drop_nulls(), column):
+    allowed = {name: _allowed(name, column) for name, column in schema.columns.items()}
+    found = table.select(one.all().alias(name) for name, one in allowed.items())
+    for name in allowed:
+        if not found.item(0, name):
             raise Fault(f"the column {named(name)} has values that its schema does not allow")
-    _require_possible(table, kept)
+    # A row that is impossible wherever rounding may have moved it from.
+    rules = [
+        reduce(and_, (_surely_in(name, kept.columns[name], states) for name, states in one.items()))
+        for one in (rule.states(kept.columns) for rule in kept.forbidden)
+    ]
+    if rules and table.select(reduce(or_, rules).any()).item():
+        raise Fault("a synthetic table has rows that its schema declares impossible")
 
 
-def _levels_fit(series: pl.Series, column: Column) -> bool:
-    """Whether all values are levels or codes; of an enumeration the type has said so."""
-    if series.dtype == pl.Enum:
-        return True
-    known = [value for value in (*column.levels, *column.codes) if value != ""]  # type: ignore[union-attr]
-    if series.dtype == pl.Boolean:
-        return set(series.unique()) <= set(known)
-    allowed = {number_of(value) for value in known}
-    return {float(value) for value in series.unique()} <= allowed
+def _has_empty(column: Column) -> bool:
+    return "" in (*column.codes, *getattr(column, "levels", ()))
 
 
-def _numbers_fit(series: pl.Series, column: Column) -> bool:
-    """Whether all values lie within the bounds, or are codes."""
-    numbers = _on_the_line(series, column)
-    low, high = column.bounds  # type: ignore[union-attr]
-    slack = _SLACK * max(high - low, abs(low), abs(high)) if column.kind == "continuous" else 0.0
-    inside = (numbers >= low - slack) & (numbers <= high + slack)
-    if inside.all():
-        return True
-    left = series.filter(pl.Series(~inside)).unique()
-    if left.dtype == pl.String:
-        return set(left) <= {text_of(code) for code in column.codes}
-    if left.dtype == pl.Date:
-        return False
-    return {float(value) for value in left} <= {number_of(code) for code in column.codes}
+def _allowed(name: str, column: Column) -> pl.Expr:
+    """Whether a value is one of the column's; null for an empty cell."""
+    dtype, values = dtype_of(column), pl.col(name)
+    if isinstance(column, NUMERIC):
+        low, high = column.bounds
+        slack = _slack(column)
+        inside = _number(name, column).is_between(low - slack, high + slack)
+        if dtype == pl.String:
+            texts = [text_of(code) for code in column.codes if code != ""]
+            return inside.fill_null(value=False) | values.is_in(texts)
+        return inside if dtype == pl.Date else inside | values.is_in(_numbers(column.codes))
+    if dtype == pl.Enum:  # its type has said so
+        return pl.lit(value=True)
+    if dtype == pl.Boolean:
+        return values.is_in([one for one in (*column.levels, *column.codes) if one != ""])
+    return values.cast(pl.Float64).is_in(_numbers((*column.levels, *column.codes)))
 
 
-def _on_the_line(series: pl.Series, column: Column) -> NDArray[np.float64]:
-    """Numbers of a column without nulls (dates: days since 1970-01-01); NaN for texts."""
-    if column.kind == "date" and series.dtype == pl.String:
-        series = series.str.to_date("%Y-%m-%d", strict=False)
-    if series.dtype == pl.Date:
-        series = series.cast(pl.Int32)
-    return series.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-
-
-def _require_possible(table: pl.DataFrame, schema: Schema) -> None:
-    """Refuse rows that a rule forbids wherever rounding may have moved them from."""
-    for rule in schema.forbidden:
-        inside = np.ones(table.height, dtype=np.bool_)
-        for name, states in rule.states(schema.columns).items():
-            inside &= _surely_in(table.get_column(name), schema.columns[name], states)
-        if inside.any():
-            raise Fault("a synthetic table has rows that its schema declares impossible")
-
-
-def _surely_in(series: pl.Series, column: Column, states: frozenset[int]) -> _Flags:
-    """Which values have one of the states; numbers, wherever in their last digit they lie."""
+def _surely_in(name: str, column: Column, states: frozenset[int]) -> pl.Expr:
+    """Whether a value has one of the states; a number, wherever in its last digit it lies."""
+    values, dtype = pl.col(name), dtype_of(column)
     if not isinstance(column, NUMERIC):
-        return _named_in(series, column, states)
-    absent = [code for k, code in enumerate(column.codes, column.n_ordinary) if k in states]
-    coded = series.is_null().to_numpy() & ("" in absent)
-    filled = series.is_not_null().to_numpy()
-    numbers = np.full(series.len(), np.nan)
-    numbers[filled] = _on_the_line(series.drop_nulls(), column)
-    low, high = column.bounds
-    ordinary = (numbers >= low) & (numbers <= high)
-    if series.dtype == pl.String:
-        texts = [text_of(code) for code in absent if code != ""]
-        coded |= series.is_in(texts).fill_null(value=False).to_numpy()
+        return _is_one_of(values, dtype, [(*column.levels, *column.codes)[k] for k in states])
+    number = _number(name, column)
+    found = pl.lit(value=False)
+    for low, high in _runs(column, states):
+        found |= number.is_between(low, high)
+    spikes = {one.low: k in states for k, one in enumerate(column.intervals) if one.spike}
+    found &= ~number.is_in([low for low, inside in spikes.items() if not inside])
+    if not isinstance(column, Continuous):
+        found |= number.is_in([low for low, inside in spikes.items() if inside])
+    codes = [code for k, code in enumerate(column.codes, column.n_ordinary) if k in states]
+    return found.fill_null(value=False) | _is_one_of(values, dtype, codes)
+
+
+def _is_one_of(values: pl.Expr, dtype: pl.DataType, wanted: list[Code]) -> pl.Expr:
+    """Whether a value is one of these levels or codes; the empty one is a null."""
+    named_ones = [one for one in wanted if one != ""]
+    if isinstance(dtype, pl.Enum):
+        places = {text: k for k, text in enumerate(dtype.categories)}
+        found = values.to_physical().is_in([places[text_of(one)] for one in named_ones])
+    elif dtype == pl.String:
+        found = values.is_in([text_of(one) for one in named_ones])
+    elif dtype == pl.Boolean:
+        found = values.is_in([bool(one) for one in named_ones])
+    elif dtype == pl.Date:
+        found = pl.lit(value=False)
     else:
-        coded |= np.isin(numbers, [n for code in absent if (n := number_of(code)) is not None])
-    width = _width(column)
-    places = (np.clip(numbers[ordinary] + off, low, high) for off in (-width, 0.0, width))
-    found = np.zeros(series.len(), dtype=np.bool_)
-    found[ordinary] = np.logical_and.reduce([_in_bins(one, column, states) for one in places])
-    return found | (coded & ~ordinary)
+        found = values.cast(pl.Float64).is_in(_numbers(named_ones))
+    found = found.fill_null(value=False)
+    return found | values.is_null() if len(named_ones) < len(wanted) else found
 
 
-def _named_in(series: pl.Series, column: Column, states: frozenset[int]) -> _Flags:
-    values = (*column.levels, *column.codes)  # type: ignore[union-attr]
-    wanted = [values[k] for k in states]
-    found = series.is_null() & ("" in wanted)
-    if series.dtype == pl.Enum:
-        texts = [text_of(value) for value in wanted if value != ""]
-        found |= series.cast(pl.String).is_in(texts).fill_null(value=False)
-    elif series.dtype == pl.Boolean:
-        found |= series.is_in([bool(value) for value in wanted if value != ""]).fill_null(
-            value=False
-        )
-    else:
-        numbers = [n for value in wanted if (n := number_of(value)) is not None]
-        found |= series.cast(pl.Float64).is_in(numbers).fill_null(value=False)
-    return found.to_numpy()
+def _number(name: str, column: Column) -> pl.Expr:
+    """Numbers of a column (dates: days since 1970-01-01); null for what is none."""
+    values, dtype = pl.col(name), dtype_of(column)
+    if column.kind == "date":
+        days = values.str.to_date("%Y-%m-%d", strict=False) if dtype == pl.String else values
+        return days.cast(pl.Int32)
+    return values.cast(pl.Float64, strict=False) if dtype == pl.String else values
 
 
-def _width(column: Column) -> float:
-    """How far rounding moves a number at most; whole numbers and days stay."""
+def _numbers(values: Iterable[Code]) -> list[float]:
+    return [number for one in values if (number := number_of(one)) is not None]
+
+
+def _slack(column: Column) -> float:
     if not isinstance(column, Continuous):
         return 0.0
-    low, high = column.bounds
-    grid = 0.0 if column.decimals is None else 0.5 * 10.0**-column.decimals
-    return grid + _SLACK * max(high - low, abs(low), abs(high))
+    return _SLACK * max(column.upper - column.lower, abs(column.lower), abs(column.upper))
 
 
-def _in_bins(numbers: NDArray[np.float64], column: Column, states: frozenset[int]) -> _Flags:
-    """Which numbers lie in a bin, or on a spike, of these states."""
+def _runs(column: Column, states: frozenset[int]) -> Iterator[tuple[float, float]]:
+    """Ranges of numbers that lie in bins of these states even when they were rounded."""
     assert isinstance(column, NUMERIC)
-    intervals = column.intervals
-    bins: Sequence[int] = [k for k, one in enumerate(intervals) if not one.spike]
-    member = np.array([k in states for k in bins])
-    lows = np.array([intervals[k].low for k in bins])
-    found = member[np.maximum(np.searchsorted(lows, numbers, side="right") - 1, 0)]
-    for k, one in enumerate(intervals):
-        if one.spike:
-            found[numbers == one.low] = k in states
-    return found
+    bins = [(k in states, one) for k, one in enumerate(column.intervals) if not one.spike]
+    margin = 0.0
+    if isinstance(column, Continuous):
+        margin = (0.5 * 10.0**-column.decimals if column.decimals is not None else 0.0) + _slack(
+            column
+        )
+    for inside, run in groupby(bins, key=lambda pair: pair[0]):
+        together = [one for _, one in run]
+        if inside:
+            first, last = together[0], together[-1]
+            # Rounding stops at the bounds, give or take the slack that is let pass there.
+            low = first.low + margin if first is not bins[0][1] else first.low - _slack(column)
+            high = last.high - margin if last is not bins[-1][1] else last.high + _slack(column)
+            yield low, high
