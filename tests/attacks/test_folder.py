@@ -23,6 +23,7 @@ from understudy.cli.output import internal_place, print_json, write_text
 from understudy.errors import MethodError, ReleaseError, UnderstudyError
 from understudy.privacy.randomness import SeededRandomness
 from understudy.release.folder import digest
+from understudy.release.formulas import without_formulas
 from understudy.release.measurement import Measurement
 
 SCHEMA = us.Schema.loads("""
@@ -541,6 +542,11 @@ def test_a_spreadsheet_runs_no_level(tmp_path):
     for one in (guarded, raw):
         table = us.Release.load(one, frame="polars").tables[0]
         assert table.equals(release.tables[0])
+
+
+def test_an_apostrophe_makes_no_two_columns_one():
+    table = pl.DataFrame({"=x": [1], "'=x": [2], "''=x": [3]})
+    assert without_formulas(table).columns == ["'''=x", "'=x", "''=x"]
 
 
 def test_numbers_and_plain_texts_get_no_apostrophe(tmp_path):

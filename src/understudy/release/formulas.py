@@ -33,8 +33,14 @@ def without_formulas(table: pl.DataFrame) -> pl.DataFrame:
         quoted = {text: f"'{text}" for text in _distinct(one) if _acts(text)}
         if quoted:
             changed.append(one.cast(pl.String).replace(quoted).alias(one.name))
-    renamed = {name: f"'{name}" for name in table.columns if _acts(name)}
+    renamed = {name: _plain(name, table.columns) for name in table.columns if _acts(name)}
     return table.with_columns(changed).rename(renamed)
+
+
+def _plain(name: str, taken: list[str]) -> str:
+    """The name behind as many apostrophes as it takes to be no other column's."""
+    found = f"'{name}"
+    return found if found not in taken else _plain(found, taken)
 
 
 def _texts(table: pl.DataFrame) -> list[pl.Series]:
