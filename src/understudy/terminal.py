@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich import markup
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     Progress,
@@ -28,6 +28,7 @@ from understudy import pipeline
 from understudy.evaluation.results import Evaluation, Score
 from understudy.methods import Facts, PlannedTable
 from understudy.planning import Plan
+from understudy.printable import line
 from understudy.privacy.budget import SIGNS, decimal_up
 from understudy.privacy.confiding import Confided
 from understudy.privacy.internal import Internal
@@ -42,6 +43,11 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20
 _out = Console(highlight=False)
+
+
+def escape(text: str) -> str:
+    """A text as it is, on one line: no markup, and nothing that the terminal would obey."""
+    return markup.escape(line(text))
 
 
 @contextmanager
@@ -76,8 +82,8 @@ def released(release: Release, folder: Path) -> None:
     _out.print(
         f"\n[bold]Release written to {escape(str(folder))}/[/bold]: {manifest.sets} synthetic "
         f"{'sets' if manifest.sets > 1 else 'set'} of {manifest.n_rows:,} rows and "
-        f"{len(release.schema.names)} columns, by the method {manifest.method}"
-        f"{f' (chosen because {manifest.reason})' if manifest.reason else ''}."
+        f"{len(release.schema.names)} columns, by the method {escape(manifest.method)}"
+        f"{f' (chosen because {escape(manifest.reason)})' if manifest.reason else ''}."
     )
     if manifest.ended_early:
         _out.print(
@@ -159,8 +165,8 @@ def drafted(path: Path) -> None:
 
 def checked(lines: list[str], *, ok: bool) -> None:
     """The findings of a check, one line each."""
-    for line in lines:
-        _out.print(escape(line), soft_wrap=True)
+    for one in lines:
+        _out.print(escape(one), soft_wrap=True)
     if ok:
         _out.print("Every column fits the schema.")
 
@@ -282,7 +288,7 @@ def analyzed(analysis: Analysis) -> None:
     table = Table(box=None, pad_edge=False)  # names of quantities need the room
     for heading in ("", *analysis.headings):
         table.add_column(
-            heading,
+            escape(heading),
             justify="right" if heading else "left",
             overflow="fold",
             no_wrap=bool(heading),
@@ -290,8 +296,8 @@ def analyzed(analysis: Analysis) -> None:
     for row in analysis.rows():
         table.add_row(*map(escape, row))
     _out.print(table)
-    for line in (analysis.legend, *analysis.notes):
-        _out.print(escape(line), soft_wrap=True)
+    for one in (analysis.legend, *analysis.notes):
+        _out.print(escape(one), soft_wrap=True)
 
 
 def evaluated(found: Evaluation, page: Path | None) -> None:
@@ -299,7 +305,7 @@ def evaluated(found: Evaluation, page: Path | None) -> None:
     _out.print(
         "[bold red]INTERNAL: compares with confidential data, not for release.[/bold red]\n"
         f"{found.sets} {'sets' if found.sets > 1 else 'set'} of {found.n_synthetic:,} rows by the "
-        f"method {found.method}, beside {found.n_original:,} original rows.",
+        f"method {escape(found.method)}, beside {found.n_original:,} original rows.",
         soft_wrap=True,
     )
     table = Table(box=None, pad_edge=False)
@@ -340,7 +346,7 @@ def release(loaded: Release) -> None:
     _out.print(f"[bold]{escape(loaded.schema.title or 'Synthetic data release')}[/bold]")
     _out.print(
         f"{_sets(manifest.sets, manifest.sets_kind)} of {manifest.n_rows:,} rows × "
-        f"{len(loaded.schema.names)} columns; method {manifest.method}; number of rows "
+        f"{len(loaded.schema.names)} columns; method {escape(manifest.method)}; number of rows "
         f"{escape(manifest.rows_obtained)}"
     )
     _out.print(f"\n{escape(promise.statement)}\n")
@@ -351,7 +357,8 @@ def release(loaded: Release) -> None:
         unit = next(name for name in SIGNS if name in entry)
         cost = f"{SIGNS[unit]} = {entry[unit] or '∞'}"
         ledger.add_row(
-            str(entry["number"]), entry["mechanism"], escape(entry["query"]), cost, entry["noise"]
+            *(str(entry["number"]), escape(entry["mechanism"]), escape(entry["query"])),
+            *(cost, escape(entry["noise"])),
         )
     _out.print(ledger)
     if len(manifest.ledger) > _MOST_ROWS:

@@ -14,7 +14,7 @@ import understudy
 
 SOURCE = Path(understudy.__file__).parent
 ROOMS = [
-    ["errors"],
+    ["errors", "printable"],
     ["schema"],
     ["engine", "functions", "trees"],
     ["privacy"],

@@ -101,6 +101,11 @@ def test_any_release_can_be_saved_and_read_again(default, edges, tmp_path, rows,
         }
 
 
+def test_every_kind_of_release_fits_itself(case, some, tmp_path):
+    """What loading refuses of a folder that was altered, no method's own release has."""
+    us.Release.load(case.release(some(40)).save(tmp_path / "out", csv=True))
+
+
 TINY = '[columns.x]\nkind = "boolean"\nsource = "codebook"\nreviewed = true'
 
 

@@ -94,7 +94,8 @@ def test_json_for_machines(run):
 
 def test_quiet_says_nothing(run):
     assert run("people.csv", "release", "--quiet", "--out", "page.html") == (0, "", "")
-    assert Path("page.html").is_file()
+    assert Path("page.internal.html").is_file()
+    assert not Path("page.html").exists()
 
 
 def test_the_release_is_left_as_it_was(run, made):
@@ -109,7 +110,7 @@ def without_age():
 
 
 def a_taken_name():
-    Path("taken.html").touch()
+    Path("taken.internal.html").touch()
     return ["people.csv", "release", "--out", "taken.html"]
 
 

@@ -82,7 +82,7 @@ def test_figures_in_the_terminal_and_a_page(run):
         "Internal page: ",
     ):
         assert words in out
-    page = Path("risk.html").read_text(encoding="utf-8")
+    page = Path("risk.internal.html").read_text(encoding="utf-8")
     assert "not for release" in page
     assert "Disclosure risk" in page
 
@@ -107,7 +107,7 @@ def test_an_evaluation_shows_the_same_figures(run):
     code, out, _ = run("evaluate", *GIVEN, "--keys", "age", "--secrets", "member", "-o", "all.html")
     assert code == 0
     assert "The intruder knows age, and wants to know member." in out
-    assert "Disclosure risk" in Path("all.html").read_text(encoding="utf-8")
+    assert "Disclosure risk" in Path("all.internal.html").read_text(encoding="utf-8")
 
 
 MISTAKES = {

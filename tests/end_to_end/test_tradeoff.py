@@ -42,7 +42,8 @@ def test_confidential_rows_give_a_stamped_page_and_table(understudy, place):
     assert shown.startswith("INTERNAL: compares with confidential data, not for release.")
     assert "leak outside ε" in shown
     assert shown.count("independent") == 2
-    text = out.read_text(encoding="utf-8")
+    assert not out.exists()
+    text = (place / "map.internal.html").read_text(encoding="utf-8")
     assert "<strong>Internal</strong>" in text
     assert SECRET not in shown + text
 

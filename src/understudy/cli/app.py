@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from understudy.errors import UnderstudyError
+from understudy.printable import shown
 
 app = typer.Typer(
     help="Synthetic microdata you can publish and do statistics on.",
@@ -40,5 +41,7 @@ def main() -> None:
 
 
 def _fail(sentence: str) -> NoReturn:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"Error: {sentence}", markup=False)
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        f"Error: {shown(sentence)}", markup=False
+    )
     sys.exit(2)

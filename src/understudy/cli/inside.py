@@ -10,7 +10,7 @@ import typer
 from understudy import pipeline, terminal
 from understudy.cli.app import app
 from understudy.cli.options import Json, Quiet, listed
-from understudy.cli.output import print_json, require_internal_place, write_text
+from understudy.cli.output import internal_place, print_json, write_text
 from understudy.cli.risk_table import attacked, risk_table
 from understudy.release import Release
 from understudy.report import internal_page, risk_page
@@ -22,6 +22,15 @@ Keys = Annotated[
     list[str] | None,
     typer.Option(help="Columns that an intruder knows, as age,sex; all but the secrets if none."),
 ]
+Page = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        help="Where the internal page (HTML) goes; its name gets .internal before its ending if "
+        "it does not say so.",
+    ),
+]
 Secrets = Annotated[
     list[str] | None, typer.Option(help="Columns that an intruder wants to know, as income.")
 ]
@@ -31,9 +40,7 @@ Secrets = Annotated[
 def evaluate(
     data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
     release: Annotated[Path, typer.Argument(help="Folder of a release.")],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Where the internal page (HTML) goes.")
-    ] = None,
+    out: Page = None,
     by: Annotated[str | None, typer.Option(help="Column whose groups are scored.")] = None,
     target: Annotated[str | None, typer.Option(help="Column that is predicted.")] = None,
     formula: Annotated[
@@ -48,9 +55,8 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Compare a release with the original rows. INTERNAL: the result is not for release."""
+    place = None if out is None else internal_place(out)
     loaded = Release.load(release)
-    if out is not None:
-        require_internal_place(out, release)
     with terminal.progress(quiet=quiet or as_json) as tell:
         found = pipeline.evaluate(
             data,
@@ -64,12 +70,12 @@ def evaluate(
             seed=seed,
             progress=tell,
         ).value
-    if out is not None:
-        write_text(out, internal_page(found))
+    if place is not None:
+        write_text(place, internal_page(found))
     if as_json:
         print_json(found.to_json())
     elif not quiet:
-        terminal.evaluated(found, out)
+        terminal.evaluated(found, place)
         if found.risks is not None:
             risk_table(found.risks)
 
@@ -78,9 +84,7 @@ def evaluate(
 def risk(
     data: Annotated[Path, typer.Argument(help="The rows that the release was made from.")],
     release: Annotated[Path, typer.Argument(help="Folder of a release.")],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Where the internal page (HTML) goes.")
-    ] = None,
+    out: Page = None,
     control: Control = None,
     keys: Keys = None,
     secrets: Secrets = None,
@@ -90,9 +94,8 @@ def risk(
     quiet: Quiet = False,
 ) -> None:
     """Attack a release: what does it disclose? INTERNAL: the result is not for release."""
+    place = None if out is None else internal_place(out)
     loaded = Release.load(release)
-    if out is not None:
-        require_internal_place(out, release)
     with terminal.progress(quiet=quiet or as_json) as tell:
         found = pipeline.risk(
             data,
@@ -104,9 +107,9 @@ def risk(
             seed=seed,
             progress=tell,
         ).value
-    if out is not None:
-        write_text(out, risk_page(found))
+    if place is not None:
+        write_text(place, risk_page(found))
     if as_json:
         print_json(found.to_json())
     elif not quiet:
-        attacked(found, out)
+        attacked(found, place)

@@ -117,7 +117,17 @@ def synthesize(
             help="Permit methods without a guarantee; their release is stamped not private.",
         ),
     ] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Write CSV beside Parquet.")] = False,
+    csv: Annotated[
+        bool,
+        typer.Option(
+            "--csv",
+            help="Write CSV beside Parquet; an apostrophe stands before texts that a spreadsheet "
+            "would run as a formula.",
+        ),
+    ] = False,
+    csv_raw: Annotated[
+        bool, typer.Option("--csv-raw", help="Write CSV with all texts as they are.")
+    ] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a run that was interrupted.")
     ] = False,
@@ -157,7 +167,7 @@ def synthesize(
             confide_misfits=sys.stderr.isatty(),
         )
         tell("Writing the release", 0, 1)
-        release.save(out, csv=csv)
+        release.save(out, csv=csv, csv_raw=csv_raw)
         tell("Writing the release", 1, 1)
     if place is not None:
         checkpoints.remove(place)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from understudy.evaluation.risk.results import Risk, Risks
 from understudy.report.text import distance, figure
+from understudy.terminal import escape
 
 _out = Console(highlight=False)
 _MOST_NAMES = 8

@@ -10,7 +10,7 @@ import typer
 from understudy import terminal
 from understudy.cli.app import app
 from understudy.cli.options import Delta, Json, Quiet, listed, method_options
-from understudy.cli.output import print_json, require_internal_place, write_text
+from understudy.cli.output import internal_place, print_json, require_new_file, write_text
 from understudy.demo import demo_data, demo_schema
 from understudy.errors import MethodError
 from understudy.privacy.internal import Internal
@@ -54,7 +54,13 @@ def tradeoff(
         bool, typer.Option("--public", help="The rows are public or simulated.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Where the page (HTML) goes.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            help="Where the page (HTML) goes; an internal one gets .internal before its ending if "
+            "its name does not say so.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Everything random follows from it.", min=0)] = 0,
     jobs: Annotated[
@@ -75,8 +81,12 @@ def tradeoff(
 
     if (data is None) != (schema is None):
         raise MethodError("A map of your own rows needs both DATA and --schema.")
-    if out is not None:
-        require_internal_place(out)
+    public = public or data is None
+    place = out
+    if out is not None and public:
+        require_new_file(out)
+    elif out is not None:
+        place = internal_place(out)
     declared = demo_schema() if schema is None else Schema.load(schema)
     asked: dict[str, Any] = {
         "methods": _parts(methods),
@@ -96,18 +106,18 @@ def tradeoff(
         made = tradeoffs.tradeoff(
             demo_data() if data is None else data,
             declared,
-            public=public or data is None,  # type: ignore[call-overload]  # known when it is run
+            public=public,  # type: ignore[call-overload]  # known when it is run
             workers=jobs or processors(),
             progress=tell,
             **asked,
         )
     found = made.value if isinstance(made, Internal) else made
-    if out is not None:
-        write_text(out, page(found))
+    if place is not None:
+        write_text(place, page(found))
     if as_json:
         print_json(found.to_json())
     elif not quiet:
-        drawn(found, out)
+        drawn(found, place)
 
 
 def _parts(text: str) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from understudy.evaluation.losses import LOSSES
 from understudy.report.text import figure
+from understudy.terminal import escape
 from understudy.tradeoffs.results import LEAK, PUBLIC, Interval, Tradeoff
 from understudy.tradeoffs.risks import RISKS
 

@@ -11,7 +11,6 @@ from understudy.privacy.admission import verb
 from understudy.privacy.budget import split
 from understudy.privacy.calibration import LawName, noise_of
 from understudy.privacy.door import Door, query_of, require_dense
-from understudy.privacy.empty_cells import ROUNDING
 from understudy.privacy.filtered import noisy_cells
 from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.noise import Bounds, Law, Mode, conceded, count_law, recorded, require_pure
@@ -173,7 +172,6 @@ class Counting(Door):
         entry = self._charge(
             spend, "filtered noisy table", query_of(columns), noise, domain.n_allowed + 1
         )
-        self._under(ROUNDING)
         exact = self._secret_engine.occupied(self._places(columns)).expose()
         cells = noisy_cells(
             exact, columns, domain, noise, threshold=threshold, randomness=self._secret_randomness

@@ -343,17 +343,18 @@ class Door:
         Returns:
             What picks a place from scores, and the number of the ledger entry.
         """
-        self._ledger.require(spend)
-        rest = self._ledger.remaining - spend
-        epsilon = selection_epsilon(spend, self.budget.accounting, rest=rest)
-        entry = self._ledger.charge(
-            spend,
-            CHOICE,
-            query,
-            sensitivity=f"score: {stated or sensitivity}{', monotone' * monotone}",
-            noise="",
-            cells=cells,
-        )
+        with self._ledger.alone():  # nobody else may spend of the rest before this is paid
+            self._ledger.require(spend)
+            rest = self._ledger.remaining - spend
+            epsilon = selection_epsilon(spend, self.budget.accounting, rest=rest)
+            entry = self._ledger.charge(
+                spend,
+                CHOICE,
+                query,
+                sensitivity=f"score: {stated or sensitivity}{', monotone' * monotone}",
+                noise="",
+                cells=cells,
+            )
 
         def pick(scores: NDArray[np.float64], feasible: NDArray[np.bool_] | None = None) -> int:
             return select(

@@ -4,9 +4,10 @@ A sanitizer adds noise to all K cells, though only J of them hold records. The K
 exchangeable, so a few aggregates and a uniform choice of places stand for all of them (Bowen & Liu
 2020, §3.1.1, made exact for large K; Cormode et al. 2012 for the filtered form).
 
-**Arithmetic.** The noise of occupied cells, token draws and urns are exact integer draws. How many
-empty cells turn positive (binomial), their total (negative binomial) and their places (conditional
-inversion) are exact in real arithmetic and evaluated in double precision, which `ROUNDING` says in
+**Arithmetic.** The noise of occupied cells, token draws, urns and the places of empty cells are
+exact integer draws; so is the number of cells that reach a threshold (`trials`). In the lazy forms
+the number of positive empty cells (binomial) and their total (negative binomial), of the order of
+all cells, are exact in real arithmetic and evaluated in double precision, which `ROUNDING` says in
 the guarantee.
 """
 
@@ -20,8 +21,8 @@ from understudy.privacy.randomness import Randomness
 from understudy.schema import Domain
 
 ROUNDING = (
-    "The number, the total and the places of noisy empty cells are drawn in double precision, so "
-    "their probabilities hold up to rounding errors."
+    "The number and the total of noisy empty cells are drawn in double precision, so their "
+    "probabilities hold up to rounding errors."
 )
 _ENUMERATE = 2**20
 _FEW = 2**12
@@ -32,9 +33,11 @@ def fresh_cells(
 ) -> NDArray[np.int64]:
     """Distinct cells, uniform without replacement over the allowed cells that hold no record.
 
+    Exactly so: a uniform whole number stands for a cell, however rules divide the cells.
+
     Args:
         n: how many; at most the number of allowed empty cells.
-        domain: sizes and structural zeros.
+        domain: sizes and structural zeros; at most 2⁶² allowed cells.
         occupied: codes of the occupied cells, ascending.
         randomness: source of the draw.
 
@@ -49,7 +52,8 @@ def fresh_cells(
     found = np.zeros(0, dtype=np.int64)
     while len(found) < n:
         wanted = n - len(found)
-        columns = domain.draw(wanted + wanted // 8 + 8, randomness.uniforms)
+        tried = wanted + wanted // 8 + 8
+        columns = domain.cells(randomness.below(domain.n_allowed, tried))
         drawn = encode([column.astype(np.uint32) for column in columns], domain.sizes)
         drawn = drawn[~is_among(occupied, drawn)]
         both = np.concatenate([found, drawn])

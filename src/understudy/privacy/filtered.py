@@ -5,6 +5,9 @@ does not depend on the rows is post-processing, so the survivors have the guaran
 table. Empty cells are not visited one by one: the number of survivors among them is binomial, each
 exceeds the threshold by a geometric amount (the law is memoryless), and their places are uniform
 (Cormode, Procopiuc, Srivastava & Tran 2012, "Differentially private summaries for sparse data").
+
+Each of these draws is exact (`trials`, `rejection`, `empty_cells`), so the law is that of the dense
+table to the last bit: a cell that can survive when it is occupied can survive when it is empty.
 """
 
 from __future__ import annotations
@@ -16,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.engine import ExactCells
-from understudy.privacy.aggregates import Uniforms, binomial
 from understudy.privacy.empty_cells import fresh_cells
 from understudy.privacy.laws import DiscreteLaplace, LatticeLaplace
 from understudy.privacy.randomness import Randomness
+from understudy.privacy.trials import successes, survival
 from understudy.privacy.values import NoisyCells
 from understudy.schema import Domain
 
@@ -31,12 +34,6 @@ def threshold_for(n_cells: int, scale: Fraction, spurious: float) -> int:
     """
     odds = math.log(max(1, n_cells)) - math.log(2 * spurious)
     return max(1, math.ceil(float(scale) * odds))
-
-
-def survival_probability(law: DiscreteLaplace, threshold: int) -> float:
-    """P(noise ≥ threshold) for a whole threshold ≥ 1: q^t / (1 + q), q = e^(−1/scale)."""
-    rate = float(1 / law.scale)
-    return math.exp(-rate * threshold) / (1 + math.exp(-rate))
 
 
 def noisy_cells(
@@ -63,7 +60,7 @@ def noisy_cells(
     noisy = exact.counts * int(1 / step) + units.sample(len(exact.counts), randomness)
     kept = noisy >= least
     n_empty = domain.n_allowed - len(exact.codes)
-    spurious = binomial(n_empty, survival_probability(units, least), Uniforms(randomness))
+    spurious = successes(n_empty, survival(units.scale, least), randomness)
     codes = np.concatenate(
         [exact.codes[kept], fresh_cells(spurious, domain, exact.codes, randomness)]
     )

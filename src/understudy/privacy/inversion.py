@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from understudy.privacy.randomness import Randomness
 from understudy.privacy.rejection import compiled
 
-__all__ = ["InversionTable", "build_table", "draw", "table_cells"]
+__all__ = ["InversionTable", "build_table", "draw", "exp_bracket", "table_cells"]
 
 LARGEST_TABLE: Final = 2**17
 """Most cells a table may have: a discrete Laplace of scale 2,600, a Gaussian of stddev 13,000."""
@@ -88,7 +88,7 @@ def table_cells(linear: Fraction, quadratic: Fraction) -> float:
     return 1.0 + 2.0 * reach / (slope + math.sqrt(slope**2 + 2.0 * reach * curve))
 
 
-def _exp_bracket(exponent: Fraction, precision: int) -> tuple[int, int]:
+def exp_bracket(exponent: Fraction, precision: int) -> tuple[int, int]:
     """Return integers low ≤ 2^precision·exp(-exponent) ≤ high."""
     if exponent == 0:
         return 1 << precision, 1 << precision
@@ -116,8 +116,8 @@ def _cells(linear: Fraction, quadratic: Fraction, bits: int) -> _Cells:
     """
     precision = bits + _GUARD_BITS
     one = 1 << precision
-    ratio_low, ratio_high = _exp_bracket(linear, precision)
-    decay_low, decay_high = _exp_bracket(quadratic, precision)
+    ratio_low, ratio_high = exp_bracket(linear, precision)
+    decay_low, decay_high = exp_bracket(quadratic, precision)
     weight_low = weight_high = 2 * one
     sum_low = sum_high = one
     low, high = [one], [one]

@@ -128,7 +128,9 @@ class Layering(Door):
 
         Raises:
             MethodError: leaves whose records were drawn already.
+            BudgetError: in a forked child, which would draw them a second time.
         """
+        self._ledger.require_home()
         kept = self._secret_leaves.pop(leaves.entry, None)
         if kept is None:
             raise MethodError("Records can be drawn once from leaves that were counted here.")

@@ -181,7 +181,7 @@ def lazy_records(
         outside=outside,
     )
     if not tokens.total:
-        return Records(tuple(domain.draw(n_rows, randomness.uniforms))), totals
+        return Records(tuple(domain.cells(randomness.below(domain.n_allowed, n_rows)))), totals
     codes = tokens.draw(
         n_rows, lambda n: fresh_cells(n, domain, exact.codes, randomness), randomness
     )

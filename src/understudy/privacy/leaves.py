@@ -141,7 +141,7 @@ def _below(leaves: Leaves, node: int, n_rows: int, randomness: Randomness) -> In
         return encode([one.astype(np.uint32) for one in states], domain.sizes)
 
     if not tokens.total:
-        return full(own.draw(n_rows, randomness.uniforms), n_rows)
+        return full(own.cells(randomness.below(own.n_allowed, n_rows)), n_rows)
     if not len(free):
         return full((), n_rows)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
 from understudy.privacy.budget import (
     UNITS,
     Accounting,
@@ -16,6 +18,7 @@ from understudy.privacy.budget import (
     decimal_up,
     sequential,
 )
+from understudy.privacy.process import this_process
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,11 @@ class Ledger:
     holds under fully adaptive composition (Rogers, Roth, Ullman & Vadhan 2016 for pure ε; Feldman &
     Zrnic 2021 for zCDP; Smith & Thakurta 2022 for Gaussian DP, with a proof in `gaussian_dp`).
 
+    A filter is a filter only if no request is checked against a sum that another one is about to
+    change: the check, the guards, the entry and those who are told of it are one step (`alone`),
+    whichever thread or view of a gate asks. The process that made a ledger is the only one that may
+    spend it, since a forked child holds a copy.
+
     Args:
         budget: all that may be spent.
     """
@@ -76,6 +84,32 @@ class Ledger:
         self._entries: list[Entry] = []
         self._guards: list[Callable[[], None]] = []
         self._listeners: list[Callable[[Entry], None]] = []
+        self._home = this_process()
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While this is open, no other thread pays; for costs that follow from what is left.
+
+        Raises:
+            BudgetError: in a forked child.
+        """
+        # First the process: a child may have got the lock closed by a thread that it has not.
+        self.require_home()
+        with self._lock:
+            yield
+
+    def require_home(self) -> None:
+        """Refuse a forked child, which would spend again what its parent spends.
+
+        Raises:
+            BudgetError: in a forked child.
+        """
+        if self._home != this_process():
+            raise BudgetError(
+                "This budget belongs to the process that opened it, and a forked child would spend "
+                "it a second time; open another there, or start new processes instead of forks."
+            )
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -85,9 +119,7 @@ class Ledger:
     @property
     def remaining(self) -> Fraction:
         """What is left, in the budget's unit (infinite steps not counted)."""
-        return self.budget.amount - sequential(
-            entry.spent or Fraction(0) for entry in self._entries
-        )
+        return self.budget.amount - sequential(entry.spent or Fraction(0) for entry in self.entries)
 
     def guard(self, check: Callable[[], None]) -> None:
         """Have a check made before every new step; its error refuses the step.
@@ -112,24 +144,28 @@ class Ledger:
             InsufficientBudgetError: more than is left.
             ValueError: another number is due.
         """
-        if entry.number != len(self._entries) + 1 or entry.accounting != self.budget.accounting:
-            raise ValueError("The entries of a ledger are restored in their order.")
-        if entry.spent:
-            self.require(entry.spent)
-        self._append(entry)
+        with self.alone():
+            if entry.number != len(self._entries) + 1 or entry.accounting != self.budget.accounting:
+                raise ValueError("The entries of a ledger are restored in their order.")
+            if entry.spent:
+                self.require(entry.spent)
+            self._append(entry)
 
     def require(self, amount: Fraction) -> None:
-        """Refuse an amount that cannot be paid.
+        """Refuse an amount that cannot be paid; what another thread pays meanwhile, `charge` sees.
 
         Raises:
             MethodError: not positive.
             InsufficientBudgetError: more than is left.
+            BudgetError: in a forked child.
         """
         if amount <= 0:
             raise MethodError("A step must cost more than nothing.")
-        if amount > self.remaining:
+        with self.alone():
+            remaining = self.remaining
+        if amount > remaining:
             raise InsufficientBudgetError(
-                decimal_up(amount), decimal_down(self.remaining), self.budget.unit
+                decimal_up(amount), decimal_down(remaining), self.budget.unit
             )
 
     def charge(
@@ -148,13 +184,15 @@ class Ledger:
             The number of the entry.
 
         Raises:
-            InsufficientBudgetError: more than is left.
+            InsufficientBudgetError: more than is left; nothing was written.
+            BudgetError: in a forked child.
         """
-        if amount is not None:
-            self.require(amount)
-        return self._write(
-            mechanism, query, spent=amount, sensitivity=sensitivity, noise=noise, cells=cells
-        )
+        with self.alone():
+            if amount is not None:
+                self.require(amount)
+            return self._write(
+                mechanism, query, spent=amount, sensitivity=sensitivity, noise=noise, cells=cells
+            )
 
     def leave_in(self, mechanism: str, query: str, *, cells: int) -> int:
         """Write down what a published form of a method reads off the rows without paying.
@@ -162,14 +200,15 @@ class Ledger:
         Returns:
             The number of the entry.
         """
-        return self._write(
-            mechanism,
-            query,
-            spent=Fraction(0),
-            sensitivity="not bounded",
-            noise="none: unpaid",
-            cells=cells,
-        )
+        with self.alone():
+            return self._write(
+                mechanism,
+                query,
+                spent=Fraction(0),
+                sensitivity="not bounded",
+                noise="none: unpaid",
+                cells=cells,
+            )
 
     def _write(self, mechanism: str, query: str, **rest: Any) -> int:
         for check in self._guards:

@@ -15,6 +15,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
+from understudy.privacy.process import this_process
+
 __all__ = ["Randomness", "SecureRandomness", "SeededRandomness"]
 
 LARGEST_BOUND: Final = 2**62
@@ -91,7 +93,7 @@ class _KeyStream:
     __slots__ = ("_buffer", "_bytes_left", "_encryptor", "_lock", "_position", "owner")
 
     def __init__(self) -> None:
-        self.owner = os.getpid()
+        self.owner = this_process()
         self._lock = threading.Lock()
         self._buffer = np.zeros(_BUFFER_WORDS, dtype=np.uint64)
         self._position = _BUFFER_WORDS
@@ -134,9 +136,9 @@ class _KeyStream:
 class SecureRandomness(Randomness):
     """Unpredictable words: AES-256 in counter mode, key and nonce from ``os.urandom``.
 
-    Safe to share between threads. In a forked child the stream starts again from fresh entropy,
-    so parent and child never draw the same noise. It cannot be copied or pickled, because a copy
-    would repeat the noise, and it never shows its key.
+    Safe to share between threads. In a forked child (`process.this_process`) the stream starts
+    again from fresh entropy, so parent and child never draw the same noise. It cannot be copied or
+    pickled, because a copy would repeat the noise, and it never shows its key.
 
     Sources:
         NIST SP 800-38A (2001), counter mode; Garfinkel & Leclerc (2020), "Randomness Concerns
@@ -154,7 +156,7 @@ class SecureRandomness(Randomness):
         # A whole stream is swapped at once: threads of a forked child that race here use two
         # streams with two keys, never one stream with two locks.
         stream = self._stream
-        if stream.owner != os.getpid():
+        if stream.owner != this_process():
             stream = self._stream = _KeyStream()
         return stream.words(n)
 

@@ -86,7 +86,8 @@ class RecordedGate(Gate):
     @property
     def stopping(self) -> bool:
         """Whether to end now; in a continued run, as it was where this one comes by again."""
-        return self._stopped(self._recording.look(self._stop))
+        with self._recording.turn():
+            return self._stopped(self._recording.look(self._stop))
 
     @verb
     def require(self, spend: Fraction) -> None:
@@ -164,23 +165,24 @@ class RecordedGate(Gate):
             ask: gets a new answer at this cost, and keeps what the verb keeps of it.
             keep: does that with an old one.
         """
-        if spend is not None:
-            self.require(spend)  # what is refused leaves no trace, so it is refused again
-        recording, digest = self._recording, _digest({**asked, **self._seen_through()})
-        call = recording.next(verb, digest)
-        if call is not None and call.answer is not None:
-            for condition in call.answer["conditions"]:
-                self._under(condition)
-            for leak in call.answer["leaks"]:
-                self._concede(leak)
-            found: T = unpack(call.answer["value"])
-            keep(found)
+        with self._recording.turn():
+            if spend is not None:
+                self.require(spend)  # what is refused leaves no trace, so it is refused again
+            recording, digest = self._recording, _digest({**asked, **self._seen_through()})
+            call = recording.next(verb, digest)
+            if call is not None and call.answer is not None:
+                for condition in call.answer["conditions"]:
+                    self._under(condition)
+                for leak in call.answer["leaks"]:
+                    self._concede(leak)
+                found: T = unpack(call.answer["value"])
+                keep(found)
+                return found
+            with recording.asking(verb, digest):
+                found = ask((spend or Fraction(0)) * recording.factor)
+            promise = {"conditions": list(self._conditions), "leaks": list(self._leaks)}
+            recording.answer(verb, digest, found, free=spend is None, **promise)
             return found
-        with recording.asking(verb, digest):
-            found = ask((spend or Fraction(0)) * recording.factor)
-        promise = {"conditions": list(self._conditions), "leaks": list(self._leaks)}
-        recording.answer(verb, digest, found, free=spend is None, **promise)
-        return found
 
     def _seen_through(self) -> dict[str, Any]:
         """Which view of the gate this is."""

@@ -5,6 +5,7 @@ The rules and their proof: `understudy.privacy.recorded_gate`.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -70,8 +71,16 @@ class Recording:
         self._number = 0
         self._open: Call | None = None
         self.factor = Fraction(1)
+        self._lock = threading.RLock()
         ledger.guard(self._require_asking)
         ledger.listen(self._write_down)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """One question at a time: a journal is read back in the order of the questions."""
+        self._ledger.require_home()  # before the lock, which a forked child may have got closed
+        with self._lock:
+            yield
 
     def next(self, verb: str, asked: str) -> Call | None:
         """What earlier runs wrote about this question; its entries stand in the ledger then.

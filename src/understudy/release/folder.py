@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import ReleaseError
+from understudy.release.json_text import parse
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -27,6 +28,11 @@ def require_new(path: Path) -> None:
         raise ReleaseError(
             f"The output {str(path)!r} already exists; choose another folder, or remove it first."
         )
+    if (within := release_around(path)) is not None:
+        raise ReleaseError(
+            f"The output {str(path)!r} lies in the release {str(within)!r}, which is published as "
+            "it is; choose another place."
+        )
     parent = path.absolute().parent
     while not parent.exists():
         parent = parent.parent
@@ -36,6 +42,33 @@ def require_new(path: Path) -> None:
             f"The output {str(path)!r} cannot be written below {str(parent)!r}: {reason}; choose "
             "another place."
         )
+
+
+def release_around(path: Path) -> Path | None:
+    """The nearest folder above a path that is a release, if one is.
+
+    Both the folders that the path names and those that it leads to by links count.
+
+    Args:
+        path: of a file or folder, there or not.
+
+    Raises:
+        OSError: a folder that cannot be looked into.
+    """
+    above = dict.fromkeys((*Path(os.path.abspath(path)).parents, *path.resolve().parents))
+    return next((folder for folder in above if _is_release(folder)), None)
+
+
+def _is_release(folder: Path) -> bool:
+    """Whether a folder holds the manifest of a release; others call files by that name as well."""
+    manifest = folder / MANIFEST
+    if not manifest.is_file():
+        return False
+    try:
+        content = parse(manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return (folder / "synthetic").is_dir()
+    return isinstance(content, dict) and {"format", "files", "guarantee"} <= content.keys()
 
 
 def _is_taken(path: Path) -> bool:
@@ -92,13 +125,20 @@ def digest(file: Path) -> str:
 
 
 def open_checked(path: Path) -> dict[str, Any]:
-    """The manifest of a folder, after checking its version and every checksum.
+    """The manifest of a folder, after checking its version, its files and every checksum.
+
+    Nothing but what the manifest lists may lie in the folder, and nothing there may lead out of it;
+    hidden files of a file manager are left aside and never read.
+
+    Returns:
+        Its content, `files` included: the names of all files.
 
     Raises:
         ReleaseError: not a release, another format version, or a file that was changed.
     """
     content = _manifest(path)
-    _check_files(path, content.pop("files"))
+    _check_files(path, content["files"])
+    content["files"] = list(content["files"])
     del content["format"]
     return content
 
@@ -115,31 +155,65 @@ def remove(path: Path) -> None:
 
 def _manifest(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        version = content["format"]
-        assert isinstance(content["files"], dict)
-    except (OSError, ValueError, KeyError, TypeError, AssertionError):
-        raise ReleaseError(
-            f"{str(path)!r} is not a release: it has no readable {MANIFEST}."
-        ) from None
+        content = parse((path / MANIFEST).read_text(encoding="utf-8"))
+        version, files = content["format"], content["files"]
+        if not isinstance(files, dict) or not all(isinstance(one, str) for one in files.values()):
+            raise TypeError
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        why = str(error) if type(error) is ValueError else f"it has no readable {MANIFEST}"
+        raise ReleaseError(f"{str(path)!r} is not a release: {why}.") from None
+    if type(version) is not int:
+        raise ReleaseError(f"{str(path)!r} is not a release: its format is not a number.")
     if version != FORMAT:
         raise ReleaseError(
-            f"The release {str(path)!r} has format {version}; this version of "
+            f"The release {str(path)!r} has format {str(version)[:20]}; this version of "
             f"Understudy reads format {FORMAT}. Install a version that fits."
         )
     return dict(content)
 
 
 def _check_files(path: Path, files: dict[str, str]) -> None:
+    """Every listed file, and no other, lies in the folder as it was published."""
+    there = _files_below(path)
     for name, expected in files.items():
-        file = path / name
-        if not file.resolve().is_relative_to(path.resolve()) or not file.is_file():
+        if name not in there:
             raise ReleaseError(
-                f"The release {str(path)!r} lacks its file {name!r}; ask its "
-                "publisher for a new copy."
+                f"The release {str(path)!r} lacks its file {name[:100]!r}; ask its publisher for a "
+                "new copy."
             )
-        if digest(file) != expected:
+        if digest(path / name) != expected:
             raise ReleaseError(
                 f"The file {name!r} of the release {str(path)!r} was changed after "
                 "it was published; ask its publisher for a new copy."
             )
+    if more := sorted(there - set(files)):
+        raise ReleaseError(
+            f"The release {str(path)!r} holds the file {more[0][:100]!r}, which its publisher did "
+            "not list; move it elsewhere."
+        )
+
+
+def _files_below(path: Path) -> set[str]:
+    """Names of the regular files of a folder, its manifest and hidden ones left aside.
+
+    Raises:
+        ReleaseError: a link, or something that is neither file nor folder.
+    """
+    found: set[str] = set()
+    ahead = [path]
+    while ahead:
+        with os.scandir(ahead.pop()) as entries:
+            for entry in entries:
+                place = Path(entry.path)
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    ahead.append(place)
+                elif entry.is_file(follow_symlinks=False):
+                    found.add(place.relative_to(path).as_posix())
+                else:
+                    raise ReleaseError(
+                        f"The release {str(path)!r} holds {entry.name[:100]!r}, which is not a "
+                        "file of its own but leads elsewhere; ask its publisher for a new copy."
+                    )
+    return found - {MANIFEST}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.errors import ReleaseError
 from understudy.privacy.values import Bins, Groups, Noise, NoisyTable, Published, Released
 from understudy.release.content import Kind, content_of
+from understudy.release.shape import NAME
 from understudy.schema import Schema
 
 ANY = "(any)"
-_WITHOUT_CELLS = (
+WITHOUT_CELLS = (
     *("totals", "successes", "scatter", "draws", "sweeps", "choice"),
     *("parameters", "posterior", "kept", "exact"),
 )
@@ -85,6 +87,18 @@ class Measurement:
     bins: Bins = field(default_factory=dict)
     groups: Groups = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Refuse a name that would be a path: it becomes the name of a file.
+
+        Raises:
+            ReleaseError: anything but letters, digits, "-" and "_".
+        """
+        if self.name and not NAME.fullmatch(self.name):
+            raise ReleaseError(
+                f"A measurement cannot be called {self.name[:60]!r}, since its file is named so; "
+                "take letters, digits, hyphens and underscores."
+            )
+
     @classmethod
     def from_released(cls, released: Released[Published], name: str, schema: Schema) -> Measurement:
         """The measurement in a released value.
@@ -97,7 +111,7 @@ class Measurement:
         content, noise = content_of(released.value, schema), released.noise
         own = schema.columns
         return cls(
-            name="" if content.kind in _WITHOUT_CELLS else name,
+            name="" if content.kind in WITHOUT_CELLS else name,
             kind=content.kind,
             columns=content.columns,
             codes=content.codes,
@@ -178,8 +192,7 @@ class Measurement:
     ) -> Measurement:
         """Read back what `to_json` and `frame` wrote."""
         columns = tuple(data["columns"])
-        bins = {n: b if isinstance(b, int) else tuple(b) for n, b in data["bins"].items()}
-        groups = {name: tuple(one) for name, one in data.get("groups", {}).items()}
+        bins, groups = _bins_in(data), _groups_in(data)
         binned = _coarse(schema, bins, groups)
         axes = _axes(data["kind"], columns, tuple(data["of"]))
         codes, counts = _cells_of(cells, data["kind"], axes, binned)
@@ -200,6 +213,26 @@ class Measurement:
             bins=bins,
             groups=groups,
         )
+
+
+def stored_columns(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, list[str]], str]:
+    """Columns of a stored table with the labels of their states, and the name of its last one.
+
+    Args:
+        data: what `Measurement.to_json` gives.
+        schema: the public schema of the release.
+    """
+    kind, binned = data["kind"], _coarse(schema, _bins_in(data), _groups_in(data))
+    names = _axes(kind, tuple(data["columns"]), tuple(data["of"]))
+    return dict(zip(names, _labels(kind, names, binned), strict=True)), _count_name(kind, names)
+
+
+def _bins_in(data: Mapping[str, Any]) -> Bins:
+    return {n: b if isinstance(b, int) else tuple(b) for n, b in data["bins"].items()}
+
+
+def _groups_in(data: Mapping[str, Any]) -> Groups:
+    return {name: tuple(one) for name, one in data.get("groups", {}).items()}
 
 
 def _coarse(schema: Schema, bins: Bins, groups: Groups) -> Schema:

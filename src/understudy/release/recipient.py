@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from understudy.methods import modelled, posterior_rule, swept
+from understudy.printable import line
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.schema import Schema
@@ -55,6 +56,7 @@ def readme(
     *,
     csv: bool,
     report: bool,
+    guarded: bool = False,
 ) -> str:
     """The README of a release folder, in Markdown.
 
@@ -64,6 +66,7 @@ def readme(
         measurements: the noisy tables that are released.
         csv: whether the synthetic tables are also written as CSV.
         report: whether the folder has a `report.html`.
+        guarded: whether texts in the CSV got an apostrophe (`formulas`).
     """
     guarantee = manifest.guarantee
     text = (
@@ -74,6 +77,7 @@ def readme(
             schema=schema,
             guarantee=guarantee,
             csv=csv,
+            guarded=guarded,
             private=guarantee.epsilon is not None and manifest.secure,
             kept=kept_columns(measurements),
             has_page=report,
@@ -109,7 +113,7 @@ def _markdown(value: Any) -> Any:
     """Text that Markdown shows as it is: one line, no markup, no table separators."""
     if not isinstance(value, str):
         return value
-    text = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", value).split())
+    text = " ".join(line(value).split())
     text = text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…"
     return _SPECIAL.sub(r"\\\1", text)
 

@@ -6,21 +6,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
-from understudy.errors import ReleaseError, SchemaError
+from understudy.errors import ReleaseError
 from understudy.privacy.guarantee import Guarantee
 from understudy.privacy.internal import Internal
 from understudy.release.folder import open_checked, publish
+from understudy.release.formulas import has_formulas, without_formulas
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
+from understudy.release.reading import MALFORMED, PAGES, read_parts
 from understudy.release.recipient import readme
 from understudy.release.rows import FrameKind, to_frame
+from understudy.release.shape import Fault
 from understudy.schema import Schema
 
-_PAGES = ("report.html",)
+_Csv = Literal["raw", "guarded"] | None
 
 
 @dataclass(frozen=True)
@@ -64,29 +67,38 @@ class Release:
         """The synthetic tables as data frames of the kind that came in."""
         return tuple(to_frame(table, self.schema, self.frame) for table in self.tables)
 
-    def save(self, path: str | Path, *, csv: bool = False) -> Path:
+    def save(self, path: str | Path, *, csv: bool = False, csv_raw: bool = False) -> Path:
         """Write the release to a new folder, whole or not at all.
 
         Args:
             path: folder that does not exist yet (or is empty).
-            csv: write the synthetic tables as CSV beside Parquet.
+            csv: write the synthetic tables as CSV beside Parquet; texts that a spreadsheet would
+                take for a formula get an apostrophe (`formulas`).
+            csv_raw: write CSV, and its texts as they are.
 
         Raises:
             ReleaseError: the folder exists and is not empty, or cannot be written.
         """
         measurements = [measurement.to_json() for measurement in self.measurements]
         content = {**self.manifest.to_json(), "measurements": measurements}
-        publish(Path(path), lambda folder: self._fill(folder, csv=csv), content)
+        how: _Csv = "raw" if csv_raw else "guarded" if csv else None
+        publish(Path(path), lambda folder: self._fill(folder, csv=how), content)
         return Path(path)
 
-    def _fill(self, folder: Path, *, csv: bool) -> None:
+    def _fill(self, folder: Path, *, csv: _Csv) -> None:
         pages = self.pages(self) if self.pages else {}
+        altered = csv == "guarded" and any(map(has_formulas, self.tables))
         texts = {
             "schema.toml": self.schema.dumps(),
             "README.md": readme(
-                self.manifest, self.schema, self.measurements, csv=csv, report=bool(pages)
+                self.manifest,
+                self.schema,
+                self.measurements,
+                csv=csv is not None,
+                guarded=altered,
+                report=bool(pages),
             ),
-            **pages,
+            **{name: pages[name] for name in PAGES if name in pages},
         }
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
@@ -94,44 +106,51 @@ class Release:
         for k, table in enumerate(self.tables, start=1):
             table.write_parquet(folder / "synthetic" / f"set-{k}.parquet")
             if csv:
-                table.write_csv(folder / "synthetic" / f"set-{k}.csv")
-        (folder / "noisy").mkdir()
+                written = without_formulas(table) if altered else table
+                written.write_csv(folder / "synthetic" / f"set-{k}.csv")
+        self._fill_noisy(folder / "noisy")
+
+    def _fill_noisy(self, folder: Path) -> None:
+        folder.mkdir()
         for measurement in self.measurements:
             if measurement.name:
-                cells = measurement.frame(self.schema)
-                cells.write_parquet(folder / "noisy" / f"{measurement.name}.parquet")
+                file = folder / f"{measurement.name}.parquet"
+                if file.exists():
+                    raise ReleaseError(
+                        f"Two measurements are called {measurement.name!r}; name each differently."
+                    )
+                measurement.frame(self.schema).write_parquet(file)
 
     @classmethod
     def load(cls, path: str | Path, *, frame: FrameKind = "pandas") -> Release:
-        """Read a release folder, after checking its version and checksums.
+        """Read a release folder, after checking that it is one.
+
+        Version and checksums are checked first; then whether manifest, schema, rows, measurements,
+        ledger and guarantee fit each other, since checksums can be made anew (`row_check`,
+        `cell_check`, `ledger_check`). Nothing is read that the manifest does not list.
 
         Raises:
-            ReleaseError: not a release, another format version, or a file that was changed.
+            ReleaseError: not a release, another format version, a file that was changed, or a
+                folder that contradicts itself.
         """
         folder = Path(path)
-        content = open_checked(folder)
         try:
-            return cls._read(folder, content, frame)
-        except (SchemaError, KeyError, TypeError, pl.exceptions.PolarsError, OSError):
+            parts = read_parts(folder, open_checked(folder))
+        except Fault as fault:
+            raise ReleaseError(
+                f"The release {str(path)!r} does not fit itself, although its checksums fit: "
+                f"{fault}; ask its publisher for a new copy."
+            ) from None
+        except MALFORMED:
             raise ReleaseError(
                 f"The release {str(path)!r} is incomplete or malformed, although its checksums "
                 "fit; ask its publisher for a new copy."
             ) from None
-
-    @classmethod
-    def _read(cls, folder: Path, content: dict[str, Any], frame: FrameKind) -> Release:
-        schema = Schema.load(folder / "schema.toml")
-        measurements = tuple(
-            Measurement.from_json(data, _cells(folder, data["name"]), schema)
-            for data in content.pop("measurements")
+        return cls(
+            parts.tables,
+            parts.schema,
+            parts.manifest,
+            parts.measurements,
+            frame,
+            pages=lambda _: parts.pages,
         )
-        manifest = Manifest.from_json(content)
-        sets = range(1, manifest.sets + 1)
-        tables = tuple(pl.read_parquet(folder / "synthetic" / f"set-{k}.parquet") for k in sets)
-        found = [name for name in _PAGES if (folder / name).exists()]
-        pages = {name: (folder / name).read_text(encoding="utf-8") for name in found}
-        return cls(tables, schema, manifest, measurements, frame, pages=lambda _: pages)
-
-
-def _cells(folder: Path, name: str) -> pl.DataFrame | None:
-    return pl.read_parquet(folder / "noisy" / f"{name}.parquet") if name else None

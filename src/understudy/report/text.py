@@ -9,13 +9,11 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from understudy.printable import shown
+
 _LONGEST = 20_000
 _LABEL = 20  # most letters of a label in a chart
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Controls, marks that turn the direction of text around, and halves of surrogate pairs.
-_CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 _LAWS = {
     "discrete_laplace": "discrete Laplace (geometric)",
     "lattice_laplace": "Laplace",
@@ -32,7 +30,7 @@ def clean(value: Any) -> Any:
     """Texts without control characters, and none so long that it fills the page."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", value)
+    text = shown(value)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 

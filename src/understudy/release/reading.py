@@ -1,0 +1,120 @@
+"""Reading a release folder: each part for itself, and then whether the parts fit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from understudy.errors import SchemaError
+from understudy.release.cell_check import require_cells, require_named, require_stored
+from understudy.release.ledger_check import require_promise
+from understudy.release.manifest import Manifest
+from understudy.release.measurement import Measurement
+from understudy.release.row_check import require_rows
+from understudy.release.shape import Fault, named, require_shape
+from understudy.schema import Schema
+
+PAGES: Final = ("report.html",)
+MALFORMED: Final = (
+    *(SchemaError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError),
+    *(OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException),
+)
+"""What reading a part may end in that was not written by this software."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a folder holds.
+
+    Attributes:
+        tables: synthetic tables.
+        schema: the public schema.
+        manifest: how the release was made.
+        measurements: released noisy tables.
+        pages: file name → text.
+    """
+
+    tables: tuple[pl.DataFrame, ...]
+    schema: Schema
+    manifest: Manifest
+    measurements: tuple[Measurement, ...]
+    pages: Mapping[str, str]
+
+
+def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
+    """Read a folder whose files and checksums fit, and see that its parts fit each other.
+
+    Args:
+        folder: of the release.
+        content: of its manifest; `files` lists its files.
+
+    Raises:
+        Fault: parts that contradict each other, or an entry of the wrong kind.
+        Exception: one of `MALFORMED`, for a part that cannot be read.
+    """
+    files = content.pop("files")
+    require_shape(content)
+    entries = content.pop("measurements")
+    _require_files(files, content["sets"], entries)
+    schema = Schema.load(folder / "schema.toml")
+    manifest = Manifest.from_json(content)
+    require_promise(manifest, [one["ledger_entry"] for one in entries], schema)
+    measurements = tuple(_measurement(folder, data, schema) for data in entries)
+    tables = _tables(folder, schema, manifest, measurements)
+    pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
+    return Parts(tables, schema, manifest, measurements, pages)
+
+
+def _require_files(files: list[str], sets: int, entries: list[dict[str, Any]]) -> None:
+    """Refuse files that no release has, and the lack of one that it must have."""
+    names = [one["name"] for one in entries if one["name"]]
+    if len(set(names)) < len(names):
+        raise Fault("two measurements have one name")
+    synthetic = [f"synthetic/set-{k}" for k in range(1, sets + 1)]
+    needed = {
+        *("schema.toml", "README.md"),
+        *(f"{name}.parquet" for name in synthetic),
+        *(f"noisy/{name}.parquet" for name in names),
+    }
+    possible = needed | {*PAGES, *(f"{name}.csv" for name in synthetic)}
+    if lacking := sorted(needed - set(files)):
+        raise Fault(f"its manifest does not list {named(lacking[0])}")
+    if more := sorted(set(files) - possible):
+        raise Fault(f"its manifest lists {named(more[0])}, which is no part of a release")
+
+
+def _measurement(folder: Path, data: dict[str, Any], schema: Schema) -> Measurement:
+    require_named(data, schema)
+    file = folder / "noisy" / f"{data['name']}.parquet"
+    cells = pl.read_parquet(file, hive_partitioning=False) if data["name"] else None
+    require_stored(cells, data, schema)
+    found = Measurement.from_json(data, cells, schema)
+    require_cells(found, schema)
+    return found
+
+
+def _tables(
+    folder: Path, schema: Schema, manifest: Manifest, measurements: tuple[Measurement, ...]
+) -> tuple[pl.DataFrame, ...]:
+    kept = _kept_by_all(schema, measurements)
+    found = []
+    for k in range(1, manifest.sets + 1):
+        file = folder / "synthetic" / f"set-{k}.parquet"
+        table = pl.read_parquet(file, hive_partitioning=False)
+        require_rows(table, schema, manifest.n_rows, kept)
+        found.append(table)
+    return tuple(found)
+
+
+def _kept_by_all(schema: Schema, measurements: tuple[Measurement, ...]) -> Schema:
+    """The schema with those rules that hold whole bins and groups of every measurement."""
+    rules = schema.forbidden
+    for one in measurements:
+        if one.bins or one.groups:
+            left = [set(rule.where) for rule in one.binned(schema).forbidden]
+            rules = tuple(rule for rule in rules if set(rule.where) in left)
+    return schema.model_copy(update={"forbidden": rules})

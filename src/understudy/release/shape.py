@@ -1,0 +1,144 @@
+"""The shape of a manifest: which entries there are, of which types, within which limits.
+
+A manifest is read from a folder that anybody may have written. Whatever fits this shape can be
+worked with without looking again; what it means is compared with the schema and the files in
+`row_check`, `cell_check` and `ledger_check`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from understudy.privacy.budget import UNITS
+from understudy.privacy.guarantee import Kind as Promise
+from understudy.release.content import Kind
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+"""Names of measurements, which become names of files."""
+
+_Decimal = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?$", max_length=800)]
+_Fraction = Annotated[str, Field(pattern=r"^[0-9]+(/0*[1-9][0-9]*)?$", max_length=4000)]
+_Scale = Annotated[
+    str,
+    Field(pattern=r"^[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e[+-]?[0-9]{1,3})?)$", max_length=4000),
+]
+_Number = Annotated[int | FiniteFloat, Field(ge=-(2.0**127), le=2.0**127)]
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Neighbours = Literal["add_remove", "replace"]
+_Unit = Literal["epsilon", "rho", "half_mu_squared"]
+
+
+class Fault(Exception):
+    """What does not fit in a release folder, in words that follow "it does not fit: "."""
+
+
+class _Plain(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _PublicInput(_Plain):
+    what: str
+    source: str
+    note: str
+
+
+class _Guarantee(_Plain):
+    kind: Promise
+    epsilon: _Decimal | None
+    delta: _Decimal
+    rho: _Decimal | None
+    mu: _Decimal | None = None
+    neighbours: _Neighbours
+    statement: str
+    public_inputs: list[_PublicInput]
+    conditions: list[str]
+    leaks: list[str]
+
+
+class _Budget(_Plain):
+    epsilon: _Decimal
+    delta: _Decimal
+    unit: _Unit
+    amount: _Decimal
+
+
+class _Entry(_Plain):
+    number: int
+    mechanism: str
+    query: str
+    sensitivity: str
+    noise: str
+    cells: Annotated[int, Field(ge=0)]
+    epsilon: _Decimal | None = None
+    epsilon_exact: _Fraction | None = None
+    rho: _Decimal | None = None
+    rho_exact: _Fraction | None = None
+    half_mu_squared: _Decimal | None = None
+    half_mu_squared_exact: _Fraction | None = None
+
+
+class _Measurement(_Plain):
+    name: Annotated[str, Field(pattern=rf"^(?:{NAME.pattern})?$")]
+    kind: Kind
+    columns: list[str]
+    cells: _Count
+    outside: _Number
+    law: str
+    scale: _Scale
+    stddev: Annotated[FiniteFloat | int, Field(ge=0)]
+    threshold: _Number | None
+    ledger_entry: _Count
+    totals: dict[str, _Number | bool] | None
+    of: list[str]
+    bins: dict[str, int | list[_Number | str]]
+    groups: dict[str, list[_Count]] = {}
+
+
+class _Manifest(_Plain):
+    method: str
+    options: dict[str, Any]
+    reason: str
+    sets: Annotated[int, Field(ge=1, le=10**6)]
+    sets_kind: Literal["free", "split", "posterior"]
+    n_rows: _Count
+    rows_obtained: str
+    guarantee: _Guarantee
+    budget: _Budget
+    ledger: list[_Entry]
+    secure: bool
+    sampling_seed: Annotated[int, Field(ge=0)] | None
+    software: dict[str, str]
+    ended_early: bool = False
+    rows_share: _Fraction | None = None
+    measurements: list[_Measurement]
+
+
+def require_shape(content: dict[str, Any]) -> None:
+    """Refuse a manifest with an entry too many, too few or of another kind.
+
+    Args:
+        content: of the manifest, without its format and files.
+
+    Raises:
+        Fault: names the first such entry.
+    """
+    try:
+        _Manifest.model_validate(content)
+    except ValidationError as error:
+        place = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
+        raise Fault(f"the entry {named(place)} of its manifest") from None
+    for entry in content["ledger"]:
+        units = [unit for unit in get_args(_Unit) if unit in entry and f"{unit}_exact" in entry]
+        if (
+            len(units) != 1
+            or sum(key.removesuffix("_exact") in UNITS.values() for key in entry) != 2
+        ):
+            raise Fault("the entry 'ledger' of its manifest")
+
+
+def named(text: str) -> str:
+    """A text of a folder as a sentence may hold it: short, and without what a terminal obeys."""
+    return repr(text if len(text) <= 60 else text[:60] + "…")

@@ -1,0 +1,240 @@
+"""Attacks on the budget: threads that spend at once, forks that spend again, words that repeat."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from fractions import Fraction
+from itertools import pairwise
+
+import polars as pl
+import pytest
+
+from understudy.engine import Table
+from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.privacy.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.scores import CellCount
+from understudy.privacy.selection import selection_epsilon
+from understudy.schema import Partition, Schema
+
+THREADS = 8
+SCHEMA = Schema.loads(
+    """
+row_limit = 50
+[columns.a]
+kind = "numeric"
+lower = 0
+upper = 8
+bins = 8
+source = "codebook"
+reviewed = true
+[columns.b]
+kind = "boolean"
+reviewed = true
+""".replace('"numeric"', '"continuous"')
+)
+ROWS = pl.DataFrame({"a": [1.5, 2.5, 7.0] * 10, "b": [True, False] * 15})
+WORDS = {"sensitivity": "1", "noise": "", "cells": 1}
+
+
+def at_once(act, n=THREADS):
+    """Run an act in threads that start together; overdrafts are what they should meet."""
+    start = threading.Barrier(n)
+
+    def one(k):
+        start.wait()
+        with suppress(InsufficientBudgetError):
+            act(k)
+
+    threads = [threading.Thread(target=one, args=(k,)) for k in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.fixture
+def hasty():
+    """Threads take turns as often as the interpreter can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def spent(entries):
+    return sum((entry.spent for entry in entries), Fraction(0))
+
+
+def test_threads_between_check_and_entry_spend_a_budget_once():
+    """Claim attacked: the sum of the ledger never exceeds the stated budget.
+
+    A guard is asked between the check and the entry; this one waits, so that all threads are past
+    the check before the first entry stands, if the two are not one step.
+    """
+    ledger = Ledger(Budget.of(1))
+    ledger.guard(lambda: time.sleep(0.01))
+    at_once(lambda _: ledger.charge(Fraction(1), "noisy count", "all", **WORDS))
+    assert spent(ledger.entries) == 1
+    assert len(ledger.entries) == 1, "a refused request left an entry"
+
+
+def test_a_thousand_ledgers_under_hasty_threads(hasty):
+    """Claim attacked: the same without help, as many small requests as there are threads."""
+    for _ in range(1000):
+        ledger = Ledger(Budget.of(1))
+        at_once(lambda _, led=ledger: led.charge(Fraction(2, 5), "count", "a", **WORDS), n=4)
+        assert [entry.number for entry in ledger.entries] == [1, 2]
+        assert spent(ledger.entries) == Fraction(4, 5)
+
+
+def test_listeners_hear_of_entries_in_their_order(hasty):
+    """Claim attacked: each charge reaches the journal before the next, under its own number."""
+    ledger, heard = Ledger(Budget.of(100)), []
+    ledger.listen(lambda entry: (time.sleep(0), heard.append(entry.number)))
+    at_once(lambda _: [ledger.charge(Fraction(1, 10), "count", "a", **WORDS) for _ in range(50)])
+    assert heard == list(range(1, 50 * THREADS + 1))
+
+
+def gate(budget):
+    return Gate(Table(ROWS, SCHEMA), budget, SeededRandomness(1))
+
+
+def test_views_of_a_gate_spend_one_budget():
+    """Claim attacked: rebinned and grouped gates have no budget of their own."""
+    door = gate(Budget.of(1))
+    door._ledger.guard(lambda: time.sleep(0.01))
+    views = [door, door.rebinned({"a": 4}), door.rebinned({"a": 2}), door.grouped({"b": (0, 0)})]
+    at_once(lambda k: views[k].count([("a",)], spend=Fraction(2, 3), law="geometric"), n=4)
+    assert spent(door.ledger) == Fraction(2, 3)
+
+
+def test_choices_that_count_on_the_rest_do_not_count_on_the_same_rest():
+    """Claim attacked: in Gaussian DP a choice is cheap because of what is left *after* it.
+
+    Two choices of one price at once: the later one must count with the smaller rest. The ε of each
+    is seen where it is used, in order of the entries.
+    """
+    budget = Budget.of(1, "1e-6", "gdp")
+    door, spend, used = gate(budget), budget.amount / 4, []
+    door._ledger.guard(lambda: time.sleep(0.01))
+    at_once(
+        lambda _: used.append(
+            door._pay_choice("one", sensitivity=Fraction(1), monotone=True, cells=1, spend=spend)
+        ),
+        n=3,
+    )
+    rests = [budget.amount - spend * k for k in (1, 2, 3)]
+    expected = [selection_epsilon(spend, "gdp", rest=rest) for rest in rests]
+    assert all(earlier > later for earlier, later in pairwise(expected))
+    by_entry = sorted(used, key=lambda pair: pair[1])
+    assert [cell(pick, "epsilon") for pick, _ in by_entry] == expected
+
+
+def cell(function, name):
+    """What a closure holds under a name."""
+    return dict(zip(function.__code__.co_freevars, function.__closure__, strict=True))[
+        name
+    ].cell_contents
+
+
+def test_leaves_that_were_paid_once_give_records_once():
+    """Claim attacked: threads that race for the records of one payment get them once."""
+    door, counted, wins = gate(Budget.of(1)), [], []
+    partition = Partition(SCHEMA.domain).divided([(0,)])
+    leaves = door.count_leaves(partition, spend=Fraction(1), law="geometric")
+
+    def draw(k):
+        counted.append(k)
+        with suppress(MethodError):
+            wins.append(door.records_below(leaves, leaves.value.summed * 1.0, n_rows=3))
+
+    at_once(draw)
+    assert (len(counted), len(wins)) == (THREADS, 1)
+
+
+FORK = """
+import os, sys
+namespace = {namespace}
+if namespace:
+    os.getpid = lambda: 1    # a child in a new PID namespace has its parent's number
+from fractions import Fraction
+import polars as pl
+from understudy.engine import Table
+from understudy.errors import UnderstudyError
+from understudy.privacy.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.randomness import SecureRandomness
+from understudy.schema import Partition, Schema
+
+schema = Schema.loads(
+    'row_limit = 9\\n[columns.a]\\nkind = "boolean"\\nreviewed = true\\n'
+    '[columns.b]\\nkind = "boolean"\\nreviewed = true')
+source = SecureRandomness()
+door = Gate(Table(pl.DataFrame({{"a": [True], "b": [True]}}), schema), Budget.of(1), source)
+tree = Partition(schema.domain).divided([(0,)])
+leaves = door.count_leaves(tree, spend=Fraction(1, 2), law="geometric")
+source.words(10)
+door._ledger._lock.acquire()  # as a thread may have, which the child has not
+
+def attempt(act):
+    try:
+        act()
+    except UnderstudyError as error:
+        return str(error)
+    return "done"
+
+def words(n=50):
+    return source.words(n).tobytes()
+
+reader, writer = os.pipe()
+if os.fork() == 0:
+    found = [
+        attempt(lambda: door.count([("b",)], spend=Fraction(1, 4), law="geometric")),
+        attempt(lambda: door.rebinned({{}}).count_rows(spend=Fraction(1, 4))),
+        attempt(lambda: door.records_below(leaves, leaves.value.summed * 1.0, n_rows=1)),
+        str(len(door.ledger)),
+        words().hex(),
+    ]
+    os.write(writer, "\\n".join(found).encode())
+    os._exit(0)
+os.wait()
+*told, number, drawn = os.read(reader, 10**5).decode().split("\\n")
+assert all("belongs to the process that opened it" in one for one in told), told
+assert number == "1", number
+own = words().hex()
+both = [{{text[i:i + 16] for i in range(0, 800, 16)}} for text in (drawn, own)]
+assert not both[0] & both[1], "the child repeats the noise"
+door.count([("b",)], spend=Fraction(1, 4), law="geometric")
+door.records_below(leaves, leaves.value.summed * 1.0, n_rows=1)
+print("held")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("namespace", [False, True])
+def test_a_forked_child_neither_spends_the_budget_nor_repeats_the_noise(namespace):
+    """Claim attacked: one budget is spent once and one stream of noise is used once.
+
+    Also where numbers of processes repeat, and where a lock was held when the process forked.
+    """
+    script = FORK.format(namespace=namespace)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout.strip() == "held", done.stderr
+
+
+def test_a_choice_by_a_view_is_paid_by_the_whole():
+    """Claim attacked: a verb of several steps that is refused midway has paid what it has paid."""
+    door = gate(Budget.of(1))
+    door.count([("b",)], spend=Fraction(1, 2), law="geometric")
+    view = door.rebinned({"a": 2})
+    with pytest.raises(InsufficientBudgetError):
+        view.choose(range(3), CellCount((1,)), spend=Fraction(2, 3))
+    assert spent(view.ledger) == spent(door.ledger) == Fraction(1, 2)
