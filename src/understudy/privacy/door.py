@@ -16,7 +16,13 @@ from understudy.errors import MethodError, NotPrivateError
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.confiding import Confide
-from understudy.privacy.guarantee import Guarantee, Kind, drafted_leaks, public_inputs
+from understudy.privacy.guarantee import (
+    Guarantee,
+    Kind,
+    drafted_leaks,
+    file_conditions,
+    public_inputs,
+)
 from understudy.privacy.held_posterior import HeldPosterior, printed_bounds
 from understudy.privacy.laws import NoiseLaw
 from understudy.privacy.leaves import Leaves
@@ -225,15 +231,17 @@ class Door:
         """What may be promised about everything given out so far: the stated budget."""
         accounting = self.budget.accounting
         kind: Kind = "pure" if accounting == "pure" else "approximate"
+        unproved = (*self._unproved, *file_conditions(self.schema))
+        unpaid_form = self.schema.file.left_as_drafted
         promise = Guarantee(
-            kind="conditional" if self._leaks or self._unproved else kind,
+            kind="conditional" if self._leaks or unproved or unpaid_form else kind,
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
             rho=self.budget.amount if accounting == "zcdp" else None,
             mu=self.budget.mu,
             neighbours=self.neighbours,
             public_inputs=public_inputs(self.schema),
-            conditions=(*self._conditions, *self._unproved),
+            conditions=(*self._conditions, *unproved),
             leaks=(
                 *drafted_leaks(self.schema),
                 *self._leaks,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from understudy.privacy.budget import Neighbours, decimal_up, exact
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.file_format import RECORD_LINES
 
 Kind = Literal["pure", "approximate", "zcdp", "asymptotic", "conditional", "none"]
 
@@ -182,6 +183,11 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
         what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
         doubts = [NO_SOURCE] * (not column.source) + [UNCHANGED] * column.unchanged_from_draft
         found.append(PublicInput(f"{what} of {name}", column.source, "; ".join(doubts)))
+    if schema.file.told:
+        doubts = [NO_SOURCE] * (not schema.file.source)
+        doubts += [UNCHANGED] * bool(schema.file.left_as_drafted)
+        what = f"how a text file is written: {schema.file.told}"
+        found.append(PublicInput(what, schema.file.source, "; ".join(doubts)))
     for rule in schema.forbidden:
         note = "" if rule.source else NO_SOURCE
         found.append(PublicInput(f"impossible: {rule.text}", rule.source, note))
@@ -189,11 +195,29 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
 
 
 def drafted_leaks(schema: Schema) -> tuple[str, ...]:
-    """Levels and bounds that stand as they were read from the rows."""
+    """What stands in a schema as it was read from the rows."""
+    leaks = []
     names = [name for name, column in schema.columns.items() if column.unchanged_from_draft]
-    if not names:
+    if names:
+        leaks.append(
+            f"Levels or bounds of {', '.join(names)} are unchanged from a draft that was read from "
+            "the rows; the guarantee holds only if a reviewer knew them from elsewhere."
+        )
+    if schema.file.left_as_drafted:
+        leaks.append(
+            f"How a text file is written ({', '.join(schema.file.left_as_drafted)}) is unchanged "
+            "from a draft that was read from the rows, where a single record can decide it; the "
+            "guarantee holds only if a reviewer knew it from elsewhere."
+        )
+    return tuple(leaks)
+
+
+def file_conditions(schema: Schema) -> tuple[str, ...]:
+    """What reading a text file as the schema declares it takes for granted of the rows."""
+    if not schema.file.multiline:
         return ()
     return (
-        f"Levels or bounds of {', '.join(names)} are unchanged from a draft that was read from the "
-        "rows; the guarantee holds only if a reviewer knew them from elsewhere.",
+        "No quote in the text file stands where it should not: line breaks inside quotes were read "
+        f"as part of a cell, so that one record with a stray quote can hide up to "
+        f"{RECORD_LINES - 1} lines that follow it.",
     )

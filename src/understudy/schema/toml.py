@@ -20,6 +20,10 @@ _COLUMN_ORDER = (
     *("not_applicable", "missing", "out_of_domain"),
     *("description", "unit", "source", "reviewed", "drafted"),
 )
+_FILE_ORDER = (
+    *("encoding", "separator", "quote", "decimal", "multiline"),
+    *("source", "reviewed", "confirmed", "drafted"),
+)
 _RULE_ORDER = ("where", "source", "reviewed")
 
 
@@ -44,6 +48,8 @@ def loads(text: str, model: type[_Model]) -> _Model:
 def dumps(content: Mapping[str, Any]) -> str:
     """A schema's content as TOML text; columns keep their order, entries get a fixed one."""
     head = {key: value for key, value in content.items() if key not in {"columns", "forbidden"}}
+    if "file" in head:
+        head["file"] = _ordered(head["file"], _FILE_ORDER)
     columns = {name: _ordered(entry, _COLUMN_ORDER) for name, entry in content["columns"].items()}
     rules = [_ordered(rule, _RULE_ORDER) for rule in content.get("forbidden", ())]
     return tomli_w.dumps({**head, "columns": columns, **({"forbidden": rules} if rules else {})})
