@@ -22,10 +22,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from counting import PeakMemory
 from rich.console import Console
 from rich.table import Table
 
+from counting import PeakMemory
 from understudy.engine.frames import BATCH_ROWS, open_rows
 from understudy.schema import Schema
 from understudy.schema.file_format import FileFormat

@@ -56,7 +56,7 @@ class Delimited:
     """
 
     path: Path
-    form: FileFormat = FileFormat()
+    form: FileFormat
     numbers: Collection[str] = ()
     columns: tuple[str, ...] = field(init=False)
 
@@ -72,7 +72,7 @@ class Delimited:
             DataError: as for the class.
         """
         if schema is None:
-            return cls(path)
+            return cls(path, FileFormat())
         numbers = [name for name, column in schema.columns.items() if _holds_numbers(column)]
         return cls(path, schema.file, numbers)
 

@@ -29,9 +29,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.engine.cell_kernels import NULL, Bytes, gather_cells, split_records
 from understudy.schema.file_format import LINE_BYTES, RECORD_LINES, FileFormat
 
 MALFORMED: Final = "\0"
@@ -43,11 +43,6 @@ LONG: Final = b"\0long"
 _UNDECODED: Final = "\0undecoded"
 _ESCAPED = re.compile("[\udc80-\udcff]")
 _CELLS_AT_ONCE = 2**22
-_NUL, _LF, _CR = 0, 10, 13
-_BAD, _CUT = -1, -2
-_NULL = -1
-
-Bytes = NDArray[np.uint8]
 
 
 def decoded(data: bytes, encoding: str) -> bytes:
@@ -122,146 +117,28 @@ class Splitter:
         """As many records as may be held at once; None if there is none that is all there."""
         n_wanted = len(self._names)
         room = min(n_lines, max(1, _CELLS_AT_ONCE // max(1, n_wanted)))
-        starts = np.empty((n_wanted, room), dtype=np.int32)
-        lengths, doubled = np.empty_like(starts), np.empty_like(starts, dtype=np.bool_)
+        shape = (n_wanted, room)
+        places = (np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape, np.bool_))
         begins, malformed = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.bool_)
-        n, after = _split(
-            *(data, at, self._separator, self._quote, self._most_lines, final, self._slots),
-            *(begins, malformed, starts, lengths, doubled),
-        )
+        marks = (self._separator, self._quote, self._most_lines, final)
+        n, after = split_records(data, at, marks, self._slots, (begins, malformed, places))
         if not n:
             return None
         malformed = malformed[:n]
         columns = {}
         for k, name in enumerate(self._names):
-            cells = _column(data, starts[k, :n], lengths[k, :n], doubled[k, :n], self._quote)
+            starts, lengths, doubled = (part[k, :n] for part in places)
+            bounds, copied = gather_cells(data, starts, lengths, doubled, self._quote)
+            cells = _texts(bounds, copied, lengths != NULL)
             columns[name] = cells.set(pl.Series(malformed), MALFORMED) if malformed.any() else cells
         return Batch(pl.DataFrame(columns), malformed, begins[:n], after)
 
 
-def _column(
-    data: Bytes,
-    starts: NDArray[np.int32],
-    lengths: NDArray[np.int32],
-    doubled: NDArray[np.bool_],
-    quote: int,
-) -> pl.Series:
-    """The cells of one column out of a text; arrays of shape (n,)."""
-    offsets = np.zeros(len(starts) + 1, dtype=np.int64)
-    out = np.empty(int(np.maximum(lengths, 0).sum()), dtype=np.uint8)
-    _gather(data, starts, lengths, doubled, quote, offsets, out)
-    given = np.packbits(lengths != _NULL, bitorder="little")
-    buffers = [pa.py_buffer(part) for part in (given, offsets, out)]
-    cells = pa.LargeStringArray.from_buffers(len(starts), buffers[1], buffers[2], buffers[0])
-    return pl.Series(cells)
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
-def _split(  # type: ignore[no-untyped-def]
-    data,
-    at,
-    separator,
-    quote,
-    most_lines,
-    final,
-    slots,
-    begins,
-    malformed,
-    starts,
-    lengths,
-    doubled,
-):
-    """Fill the places of cells, record by record; how many, and where the next record begins."""
-    n = 0
-    while at < len(data) and n < len(begins):
-        after = _record(
-            data, at, separator, quote, most_lines, final, slots, n, starts, lengths, doubled
-        )
-        if after == _CUT:
-            break
-        malformed[n] = after == _BAD
-        begins[n] = at
-        if after == _BAD:
-            lengths[:, n] = 0
-            while at < len(data) and data[at] != _LF:
-                at += 1
-            after = at + 1
-        at = after
-        n += 1
-    return n, at
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _record(  # type: ignore[no-untyped-def]
-    data, at, separator, quote, most_lines, final, slots, n, starts, lengths, doubled
-):
-    """The cells of one record: where the next begins, or that it is malformed or not all there."""
-    cell = 0
-    lines = 1
-    while True:
-        quoted = at < len(data) and data[at] == quote
-        twice = False
-        if quoted:
-            at += 1
-            start = at
-            while True:
-                if at >= len(data):
-                    return _BAD if final else _CUT
-                if data[at] == quote:
-                    if at + 1 >= len(data) or data[at + 1] != quote:
-                        break
-                    twice = True
-                    at += 1
-                elif data[at] == _NUL:
-                    return _BAD
-                elif data[at] == _LF:
-                    if lines == most_lines:
-                        return _BAD
-                    lines += 1
-                at += 1
-            end = at
-            at += 1
-        else:
-            start = at
-            while at < len(data) and data[at] != separator and data[at] != _LF:
-                if data[at] == quote or data[at] == _NUL:
-                    return _BAD
-                at += 1
-            end = at
-        last = at >= len(data) or data[at] != separator
-        if last and not quoted and end > start and data[end - 1] == _CR:
-            end -= 1
-        if cell == len(slots):
-            return _BAD
-        slot = slots[cell]
-        if slot >= 0:
-            starts[slot, n] = start
-            lengths[slot, n] = end - start if quoted or end > start else _NULL
-            doubled[slot, n] = twice
-        cell += 1
-        at += 1
-        if last:
-            break
-    at -= 1  # where a line break must be
-    if at < len(data) and data[at] == _CR and (at + 1 >= len(data) or data[at + 1] == _LF):
-        at += 1
-    if cell < len(slots) or (at < len(data) and data[at] != _LF):
-        return _BAD
-    return at + 1
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _gather(data, starts, lengths, doubled, quote, offsets, out):  # type: ignore[no-untyped-def]
-    """Copy cells one behind the other; of doubled quotes, one is left."""
-    place = 0
-    for k in range(len(starts)):
-        at = starts[k]
-        end = at + max(lengths[k], 0)
-        while at < end:
-            out[place] = data[at]
-            place += 1
-            at += 2 if doubled[k] and data[at] == quote else 1
-        offsets[k + 1] = place
+def _texts(bounds: NDArray[np.int64], copied: Bytes, given: NDArray[np.bool_]) -> pl.Series:
+    """Texts that stand one behind the other, null where none is given."""
+    valid = np.packbits(given, bitorder="little")
+    buffers = [pa.py_buffer(part) for part in (bounds, copied, valid)]
+    return pl.Series(pa.LargeStringArray.from_buffers(len(given), *buffers))
 
 
 def cells_of(line: str, separator: str, form: FileFormat) -> list[str] | str:
