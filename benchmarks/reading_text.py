@@ -3,13 +3,13 @@
     python benchmarks/reading_text.py [--rows 1000000] [--repeats 3]
 
 Tables of ten columns (five codes, three whole numbers, two real numbers), from a fixed seed, are
-written plain, with every cell in quotes, in windows-1252 with a city that is not ASCII, with a
-malformed line in every hundred, and packed. Polars reads them with `infer_schema=False` in batches,
-where it can read them at all: it stops at the malformed lines, and knows no windows-1252. What is
-timed is reading all cells as text, by this package (`open_rows`) and by Polars. Each time is the best
-of the repeats, after a short file has been read, which compiles; peak memory is the growth of the
-resident set meanwhile, from /proc, NaN where there is none. The rows that both read are compared,
-and the exit code is 1 if any differ.
+written plain, with every cell in quotes, in windows-1252, with a malformed line in every hundred,
+and packed. Polars reads them with `infer_schema=False` in batches, where it can read them at all:
+it stops at the malformed lines, and knows no windows-1252. What is timed is reading all cells as
+text, by this package (`open_rows`) and by Polars. Each time is the best of the repeats, after a
+short file has been read, which compiles; peak memory is the growth of the resident set meanwhile,
+from /proc, NaN where there is none. The rows that both read are compared, and the exit code is 1 if
+any differ.
 """
 
 import argparse

@@ -80,7 +80,7 @@ def _record(text: Bytes, at: int, marks: Marks, slots: NDArray[np.int64], cells:
             end = _plain_end(text, start, marks)
             at = end
         if end < 0:
-            return end
+            return end  # type: ignore[no-any-return]
         last = at >= len(text) or text[at] != separator
         if last and not quoted and end > start and text[end - 1] == _CR:
             end -= 1

@@ -28,6 +28,7 @@ from understudy.schema.values import is_number
 BLOCK_BYTES: Final = 2**22
 
 _ENDINGS = (".csv", ".tsv", ".txt")
+_GZIP_MARK = b"\x1f\x8b"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FAULTS = (OSError, EOFError, zlib.error)
@@ -236,9 +237,10 @@ class Delimited:
             raise self._broken() from None
 
     def _opened(self) -> IO[bytes]:
-        opener = gzip.open if self.path.name.lower().endswith(".gz") else open
         try:
-            return cast("IO[bytes]", opener(self.path, "rb"))
+            with self.path.open("rb") as stream:
+                packed = stream.read(len(_GZIP_MARK)) == _GZIP_MARK
+            return cast("IO[bytes]", (gzip.open if packed else open)(self.path, "rb"))
         except OSError:
             raise self._broken() from None
 
