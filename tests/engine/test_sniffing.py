@@ -52,7 +52,7 @@ def test_what_is_found(case, packed, tmp_path):
     ("body", "encoding"),
     [
         (b"\xf6,1\n", "windows-1252"),
-        (b"\xf6\x81,1\n", "latin-1"),
+        (b"\xf6\x81,1\n", "windows-1252"),
         ("\u00f6,1\n".encode() * 3 + b"\xf6,1\n", "utf-8"),
         ("\u00f6,1\n".encode() + b"\xf6,1\n" * 3, "windows-1252"),
         (b"x,1\n" * 2_000_000 + b"\xf6,1\n", "windows-1252"),
@@ -70,6 +70,9 @@ def test_a_file_without_a_header_or_in_utf_16_is_refused(tmp_path):
             sniffed(tmp_path / "a.csv")
         with pytest.raises(DataError, match=phrase):
             draft(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_bytes(b"\x81,b\n1,2\n")
+    with pytest.raises(DataError, match="header holds bytes that are not windows-1252"):
+        draft(tmp_path / "a.csv")
     with pytest.raises(DataError, match="does not exist"):
         draft(tmp_path / "nowhere.csv")
 

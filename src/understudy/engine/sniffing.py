@@ -22,7 +22,6 @@ _SEPARATORS: Final = (",", ";", "\t", "|")
 _LINES = 2000
 _ESCAPED = re.compile("[\udc80-\udcff]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_NOT_WINDOWS = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D])
 _NUMBER = {mark: re.compile(rf"\s*[+-]?\d+{re.escape(mark)}\d+\s*", re.ASCII) for mark in ".,"}
 
 
@@ -46,28 +45,27 @@ def sniffed(path: Path) -> FileFormat:
 
 
 def _lines(file: Delimited, encoding: Encoding) -> list[str]:
-    """The header and the first lines behind it."""
+    """The header, and the first lines behind it that are text at all."""
     raw = (line for piece in file.pieces() for line in piece.split(b"\n")[:-1])
     texts = (decoded(line.removesuffix(b"\r"), encoding).decode() for line in raw)
-    header, *rest = islice(texts, _LINES + 1)
-    return [header.removeprefix("\ufeff"), *rest]
+    header = next(texts).removeprefix("\ufeff")
+    return [header, *islice((text for text in texts if "\0" not in text), _LINES)]
 
 
 def _encoding(file: Delimited) -> Encoding:
-    """UTF-8, unless more of the characters that are not ASCII cannot be read so than can."""
+    """UTF-8, unless more of the characters that are not ASCII cannot be read so than can.
+
+    The alternative is windows-1252, of which Latin-1 is a part, but for control characters.
+    """
     unread = read = 0
-    windows = True
     for piece in file.pieces():
         if piece.isascii():
             continue
-        windows = windows and len(piece.translate(None, _NOT_WINDOWS)) == len(piece)
         text = piece.decode("utf-8", "surrogateescape")
         escaped = len(_ESCAPED.findall(text))
         unread += escaped
         read += len(_NOT_ASCII.findall(text)) - escaped
-    if unread <= read:
-        return "utf-8"
-    return "windows-1252" if windows else "latin-1"
+    return "utf-8" if unread <= read else "windows-1252"
 
 
 @dataclass(frozen=True)
