@@ -109,7 +109,10 @@ PARTS = [
     b"\xc3",
     b"\xa9",
 ]
-BODIES = st.lists(st.sampled_from([*PARTS, b"\x81", b"\n", b"\n", b"\n", b'","', b"\xe2\x80\xa8"]))
+WHOLE = [b'"a\nb",c\n', b'1,"\n\n"\n', b'"a\r\nb","""\n"\r\n', b"1,2\n", b"'1\n';2\n", b'1,"2']
+BODIES = st.lists(st.sampled_from(WHOLE), max_size=6) | st.lists(
+    st.sampled_from([*PARTS, b"\x81", b"\n", b"\n", b"\n", b'","', b"\xe2\x80\xa8"])
+)
 
 
 @reproducible
