@@ -255,7 +255,6 @@ def fill_folder():
 PARQUET = {"data": "people.parquet"}
 DAY = pl.Series(["2020-01-01"]).str.to_date()
 NOTHING = lambda: None  # noqa: E731
-RUGGED = f"city,age\nAa,3\nBb,4,{SECRET}\n"
 REVERSED = SCHEMA.replace("lower = 0", "lower = 100")
 # What is wrong → how to get there, the arguments, and what the sentence must name.
 FAULTS = {
@@ -285,11 +284,20 @@ FAULTS = {
     "data of no known kind": (write_text("people.xls", "x"), ask(data="people.xls"), [".csv"]),
     "folder without data": (lambda: Path("parts").mkdir(), ask(data="parts"), ["Parquet"]),
     "data empty": (write_text("people.csv", ""), ask(), ["people.csv", "empty"]),
-    "rows too long": (write_text("people.csv", RUGGED), ask(), ["people.csv", "unequal length"]),
-    "not UTF-8": (
-        lambda: Path("people.csv").write_bytes(b"city,age\n\xff\xfe,3\n"),
+    "a header with an open quote": (
+        write_text("people.csv", 'city,"age\nAa,3\n'),
         ask(),
-        ["people.csv", "UTF-8"],
+        ["people.csv", "header", "quote"],
+    ),
+    "a header that is not UTF-8": (
+        lambda: Path("people.csv").write_bytes(b"city,age\xff\nAa,3\n"),
+        ask(),
+        ["people.csv", "header", "utf-8", "[file]"],
+    ),
+    "UTF-16": (
+        lambda: Path("people.csv").write_bytes("city,age\nAa,3\n".encode("utf-16")),
+        ask(),
+        ["people.csv", "UTF-16"],
     ),
     "Parquet cut off": (cut("people.parquet"), ask(**PARQUET), ["people.parquet", "truncated"]),
     "two columns of one name": (
@@ -386,6 +394,21 @@ FAULTS = {
         ["'stairs'", "available"],
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "line", [f"Aa,3,{SECRET}", f'Aa,"{SECRET}', f"{SECRET}\xe9,3"], ids=["long", "quote", "latin"]
+)
+def test_a_malformed_line_stops_no_release_and_is_told_by_schema_check(run, place, line):
+    Path("people.csv").write_bytes(f"city,age\nAa,3\n{line}\n".encode("latin-1"))
+    made = run(*ask())
+    assert made.code == 0
+    assert SECRET not in made.out + made.err
+    checked = run("schema", "check", "people.csv", "people.toml")
+    assert checked.code == 2
+    said = " ".join((checked.out + checked.err).split())
+    assert "line 3 h" in said
+    assert SECRET not in said
 
 
 @pytest.mark.parametrize(("arrange", "arguments", "words"), FAULTS.values(), ids=FAULTS)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from understudy.engine.check import CheckReport, Finding, check
 from understudy.errors import DataError
 from understudy.schema import Schema
+from understudy.schema.file_format import FileFormat
 
 SCHEMA = Schema.loads("""
 [columns.sex]
@@ -150,9 +151,44 @@ def test_files_and_empty_tables(tmp_path):
 
 
 def test_a_table_that_cannot_be_read_is_an_error(tmp_path):
-    (tmp_path / "a.csv").write_text("sex,age\nf,1\nf,1,2\n")
-    with pytest.raises(DataError, match="unequal length"):
+    (tmp_path / "a.csv").write_text('sex,"age\nf,1\n')
+    with pytest.raises(DataError, match="header has a quote that is not closed"):
         check(tmp_path / "a.csv", SCHEMA)
+
+
+def test_lines_of_a_text_file_that_make_no_record_are_named_with_their_cause(tmp_path):
+    path = tmp_path / "a.csv"
+    data().write_csv(path)
+    good = path.read_bytes()
+    secret = b"Aurelia"
+    bad = [
+        *(b"f,1," + secret, b"", b'"' + secret + b",1,2,1970-02-03,true", secret + b"\xe9,1,2,3,4"),
+        *(b'f,1"' + secret + b",1,1970-02-03,true", b'f,"1"' + secret + b",1,2,3", b"\0,,,,"),
+    ]
+    path.write_bytes(good + b"\n".join(bad) + b"\n")
+    report = check(path, SCHEMA)
+    assert [(one.column, one.count) for one in report.findings] == [(None, 7)]
+    line = report.lines()[0]
+    for told in (
+        "line 5 has 3 cells where the header has 5",
+        "line 6 is blank",
+        "line 7 has a quote that is not closed in it",
+        "line 8 holds bytes that are not utf-8 text",
+        "line 9 has a quote inside a cell that does not begin with one",
+        "each of which will be counted as one record out of domain",
+    ):
+        assert told in line
+    assert "line 10" not in line
+    assert secret.decode() not in line
+
+
+def test_numbers_of_lines_count_lines_where_records_have_several(tmp_path):
+    schema = SCHEMA.model_copy(update={"file": FileFormat(multiline=True)})
+    rows = 'f,1,"1\n\n",1970-02-03,true\n' * 2 + "f\n" + 'f,1,"1\n'
+    (tmp_path / "a.csv").write_text(f"{','.join(SCHEMA.names)}\n{rows}")
+    (line,) = [one for one in check(tmp_path / "a.csv", schema).lines() if "The file" in one]
+    assert "line 8 has 1 cell where" in line
+    assert "line 9 has a quote that is not closed" in line
 
 
 def test_an_unreadable_column_is_a_finding():

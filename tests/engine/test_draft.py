@@ -1,6 +1,7 @@
 """Drafting: what becomes what, from every kind of input; nothing crashes; never usable as it is."""
 
 import datetime
+import itertools
 import math
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from understudy.engine.check import check
 from understudy.engine.draft import draft
+from understudy.engine.round_edges import round_edges
 from understudy.errors import DataError, SchemaError
 from understudy.schema import Schema
 
@@ -88,12 +90,12 @@ CASES = {
         {"kind": "date", "lower": DAY(2020, 1, 1), "upper": DAY(2020, 1, 5), "bins": 5}
         | {"missing": ("",)},
     ),
-    "moments": (
-        [datetime.datetime(2020, 1, 1, 23), datetime.datetime(2021, 1, 1)],
+    "midnights": (
+        [datetime.datetime(2020, 1, 1), datetime.datetime(2021, 1, 1)],
         {"kind": "date", "lower": DAY(2020, 1, 1), "upper": DAY(2021, 1, 1), "bins": 20},
     ),
     "days as text": (
-        ["2020-01-01", "2020-03-01T10:00", "NA"],
+        ["2020-01-01", "2020-03-01T00:00", "NA"],
         {"kind": "date", "lower": DAY(2020, 1, 1), "upper": DAY(2020, 3, 1), "bins": 20}
         | {"missing": ("NA",)},
     ),
@@ -144,8 +146,93 @@ def test_a_value_that_many_rows_share_is_a_spike():
 
 
 def test_spikes_that_fill_a_bin_are_left_out():
-    values = [0] * 40 + [1] * 40 + [50] * 20  # 51 values in 20 bins: the first holds 0 and 1
+    # 51 values in 20 bins: the first holds 0 and 1
+    values = [0] * 40 + [1] * 40 + list(range(10, 51, 2)) * 5
     assert facts(drafted(values)) == {"kind": "integer", "lower": 0, "upper": 50, "bins": 20}
+
+
+CODES = {
+    "two codes": ([1, 2] * 5, (1, 2)),
+    "flags": (["0", "1"] * 5, (0, 1)),
+    "a short list": ([1, 2, 3, 4, 5, 6] * 5, (1, 2, 3, 4, 5, 6)),
+    "a code for not known": ([1.0, 2.0, 9.0, None] * 5, (1, 2, 9)),
+    "large codes": ([100, 200, 410] * 5, (100, 200, 410)),
+    "too few rows": ([1, 2] * 4, None),
+    "counts": ([0, 1, 2] * 5, None),
+    "counts with a gap": ([0, 1, 2, 3, 4, 8] * 5, None),
+    "sizes": (list(range(1, 8)) * 5, None),
+    "years": ([2019, 2020, 2021] * 5, None),
+    "one value": ([7] * 50, None),
+    "many": (list(range(0, 26, 2)) * 5, None),
+}
+
+
+@pytest.mark.parametrize("case", CODES)
+def test_few_whole_numbers_that_look_like_codes_are_levels(case):
+    values, levels = CODES[case]
+    column = drafted(values)
+    assert column.kind == ("integer" if levels is None else "categorical")
+    assert levels is None or column.levels == levels
+    assert levels is None or all(type(level) is int for level in column.levels)
+
+
+def shares(column, values):
+    """Part of the values in each bin."""
+    return np.histogram(values, bins=column.bins)[0] / len(values)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_numbers_that_crowd_together_get_round_bins_of_like_many_rows(whole):
+    incomes = RANDOM.lognormal(10, 1, 20_000).round(0 if whole else 2)
+    column = drafted(incomes)
+    edges = column.bins
+    assert column.kind == ("integer" if whole else "continuous")
+    assert isinstance(edges, tuple)
+    assert 15 <= len(edges) - 1 <= 20
+    assert (edges[0], edges[-1]) == (column.lower, column.upper)
+    assert all(low < high for low, high in itertools.pairwise(edges))
+    # Equal bins would hold two thirds of the rows in the first two.
+    assert np.histogram(incomes, bins=20)[0][:2].sum() > 0.66 * len(incomes)
+    assert shares(column, incomes).max() < 0.12
+    digits = [len(f"{edge:.0f}".rstrip("0")) for edge in edges[1:-1]]
+    assert max(digits) <= 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [RANDOM.normal(50, 10, 10_000), RANDOM.uniform(0, 1, 500), RANDOM.integers(18, 90, 5_000)],
+)
+def test_other_numbers_get_bins_of_equal_width(values):
+    assert drafted(values).bins == 20
+
+
+def test_values_that_many_rows_share_do_not_make_numbers_crowded():
+    values = np.concatenate([np.zeros(5_000), RANDOM.normal(50, 10, 5_000)])
+    column = drafted(values)
+    assert (column.bins, column.spikes) == (20, (0.0,))
+
+
+def test_round_bins_bear_spikes():
+    column = drafted(np.concatenate([np.zeros(500), RANDOM.lognormal(10, 1, 2_000)]))
+    assert column.spikes == (0.0,)
+    assert len(column.bins) > 10
+
+
+@reproducible
+@given(
+    st.lists(st.integers(-(10**6), 10**6) | st.integers(0, 30), min_size=2, unique=True),
+    st.integers(2, 30),
+    st.sampled_from([1, 8, 1000]),
+)
+def test_round_edges_increase_from_bound_to_bound(numbers, n_bins, divisor):
+    values = np.array(sorted(numbers)) / divisor
+    rows = np.arange(1, len(values) + 1)
+    bounds = (float(values[0]), float(values[-1]))
+    edges = round_edges(values, rows, bounds, n_bins, whole=divisor == 1)
+    assert (edges[0], edges[-1]) == bounds
+    assert list(edges) == sorted(set(edges))
+    assert len(edges) <= n_bins + 1
+    assert divisor > 1 or all(edge == int(edge) for edge in edges)
 
 
 LEFT_OUT = {
@@ -159,6 +246,15 @@ LEFT_OUT = {
     "empty text": (["", None], "holds no value"),
     "no numbers": ([math.nan, math.inf], "holds no value"),
     "lists": ([[1], [2]], "type cannot be read"),
+    "moments": (
+        [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 2, 0, 0, 1)],
+        "times of",
+    ),
+    "moments as text": (
+        ["2020-01-01", "2020-03-01T10:00"],
+        "times of day, which a date would lose",
+    ),
+    "moments with a space": (["2020-01-01 00:00:00.5", None], "times of day"),
     "durations": ([datetime.timedelta(1)], "type cannot be read"),
     "too wide": ([-1.7e308, 1.7e308, 0.5], "cannot be cut into bins"),
     "too narrow": ([1e15 + 0.25, 1e15 + 0.5, 1e15 + 0.125], "cannot be cut into bins"),

@@ -68,8 +68,13 @@ def test_a_table_of_no_rows(tmp_path):
 
 
 def test_cells_of_csv_files_stay_text(tmp_path):
-    (tmp_path / "a.csv").write_text('a,b\n007,"1,5"\n"",\n" x "\n')
-    assert read(tmp_path / "a.csv").rows() == [("007", "1,5"), ("", None), (" x ", None)]
+    (tmp_path / "a.csv").write_text('a,b\n007,"1,5"\n"",\n" x ",\n" x "\n')
+    assert read(tmp_path / "a.csv").rows() == [
+        ("007", "1,5"),
+        ("", None),
+        (" x ", None),
+        ("\0", "\0"),
+    ]
 
 
 def test_pandas_objects_become_text():
@@ -127,9 +132,13 @@ FAULTY_FILES = {
     "empty": ("a.csv", b"", "is empty: it has no header line"),
     "unknown ending": ("a.xlsx", b"x", "ending that is not known"),
     "two headings": ("a.csv", b"a,b,a\n1,2,3\n", "two columns named 'a'"),
-    "long row": ("a.csv", b"a,b\n1,2\n1,2," + SECRET.encode() + b"\n", "rows of unequal length"),
-    "open quote": ("a.csv", b'a,b\n"' + SECRET.encode() + b",2\n", "cannot be read to the end"),
-    "latin-1": ("a.csv", b"a,b\n" + SECRET.encode() + b"\xe9,2\n", "not UTF-8"),
+    "blank header": ("a.csv", b"\na,b\n", "is empty: it has no header line"),
+    "open quote": ("a.csv", b'a,"b\n' + SECRET.encode() + b",2\n", "its header has a quote that"),
+    "latin-1": ("a.csv", b"\xe9,b\n" + SECRET.encode() + b",2\n", "its header holds bytes that"),
+    "UTF-16": ("a.csv", f"a,b\n{SECRET}".encode("utf-16"), "is UTF-16 text, which is not read"),
+    "UTF-16 LE": ("a.csv", f"a,b\n{SECRET}".encode("utf-16-le"), "its header holds a NUL"),
+    "old Mac": ("a.csv", b"a,b\r1,2\r", "has a carriage return inside its header"),
+    "long header": ("a.csv", b"a," + b"b" * 2**20 + b"\n", "its header has more than 1,048,576"),
     "no Parquet": ("a.parquet", SECRET.encode(), "cannot be read"),
     "damaged gzip": ("a.csv.gz", gzip.compress(SECRET.encode() * 99)[:-30], "cannot be read"),
 }

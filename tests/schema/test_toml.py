@@ -24,6 +24,7 @@ from understudy.schema import (
     Schema,
     Unit,
 )
+from understudy.schema.file_format import FileFormat
 
 reproducible = settings(derandomize=True, deadline=None)
 VALIDATOR = jsonschema.Draft202012Validator(Schema.json_schema())
@@ -102,6 +103,14 @@ def rules(draw, table):
     return Rule(where=where, source=draw(texts), reviewed=draw(st.booleans())) if where else None
 
 
+FORMS = [
+    FileFormat(),
+    FileFormat(separator="\t", quote="", multiline=True),
+    FileFormat(separator=";", decimal=",", encoding="cp850", source="x", confirmed={"quote": "y"}),
+    FileFormat(reviewed=True, drafted={"separator": "0123456789ab"}),
+]
+
+
 @st.composite
 def schemas(draw):
     table = draw(st.dictionaries(texts, columns(), min_size=1, max_size=4))
@@ -113,6 +122,7 @@ def schemas(draw):
         "n_rows": draw(st.integers(0, 10**12)) if public else None,
         "row_limit": None if public else draw(st.none() | st.integers(1, 10**12)),
         "unit": Unit(description=draw(texts)),
+        "file": draw(st.sampled_from(FORMS)),
         "columns": table,
     }
     try:

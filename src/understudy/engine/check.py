@@ -1,7 +1,8 @@
 """What in the data does not fit the schema: for the steward, before any budget is spent.
 
 INTERNAL: that something does not fit is known from the rows. The report names columns and kinds of
-faults and never shows a value; how many rows are concerned it says only when asked.
+faults and never shows a value; how many rows are concerned it says only when asked. Of a text file
+it names the first lines that do not fit, and why.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.engine.coding import ColumnCoder, Reading
+from understudy.engine.delimited import Delimited, is_delimited
 from understudy.engine.frames import Rows, open_rows
+from understudy.engine.records import MALFORMED
 from understudy.errors import DataError
 from understudy.schema import NUMERIC, Boolean, Column, Date, Integer, Schema
 from understudy.schema.domain import box_contains
@@ -24,6 +28,7 @@ _CLIPPED = (
     "holds values below lower or above upper, which will be clipped to them; widen the bounds, or "
     "correct the data"
 )
+_LINES_TOLD = 5
 _REMEDY = "correct the data, or declare these values"
 
 
@@ -89,13 +94,16 @@ def check(data: object, schema: Schema) -> CheckReport:
     Raises:
         DataError: the data cannot be read at all; single columns are reported as findings.
     """
-    rows = open_rows(data)
+    rows = open_rows(data, schema)
     faulty, coders = _readable(rows, schema)
-    tally = _Tally(schema, coders)
+    tally, n_rows = _Tally(schema, coders), 0
+    lines = list(_malformed(data, schema))
     for batch in rows.batches([coder.name for coder in coders]) if coders else ():
-        tally.add(batch)
-    n_rows = tally.n_rows if coders else rows.count()
-    findings = [*faulty, *tally.findings(), *_row_findings(schema, n_rows)]
+        n_rows += batch.height
+        # A malformed line is told as one fault, and not once more in every column.
+        tally.add(batch.filter(batch.to_series(0).ne_missing(MALFORMED)) if lines else batch)
+    n_rows = n_rows if coders else rows.count()
+    findings = [*lines, *faulty, *tally.findings(), *_row_findings(schema, n_rows)]
     extra = [name for name in rows.columns if name not in schema.columns]
     notes = [Finding(name, "is not in the schema and will not be released") for name in extra]
     return CheckReport(tuple(findings), (*tally.notes(), *notes))
@@ -122,6 +130,22 @@ def _readable(rows: Rows, schema: Schema) -> tuple[list[Finding], list[ColumnCod
         else:
             coders.append(coder)
     return findings, coders
+
+
+def _malformed(data: object, schema: Schema) -> Iterator[Finding]:
+    """Lines of a text file that make no record."""
+    if not is_delimited(data):
+        return
+    told, count = Delimited.declared(Path(str(data)), schema).faults(_LINES_TOLD)
+    if count:
+        which = "; ".join(told) if count == len(told) else f"first, {'; '.join(told)}"
+        yield Finding(
+            None,
+            "The file has lines that are not written as its header and the table [file] of the "
+            "schema say, each of which will be counted as one record out of domain: "
+            f"{which}; correct them, or the table [file]",
+            count,
+        )
 
 
 def _can_code(coder: ColumnCoder, dtype: pl.DataType) -> bool:
@@ -153,7 +177,6 @@ class _Tally:
     """Counts faults batch by batch."""
 
     def __init__(self, schema: Schema, coders: Sequence[ColumnCoder]) -> None:
-        self.n_rows = 0
         self._schema = schema
         self._coders = coders
         self._faults: Counter[tuple[str, str]] = Counter()
@@ -161,7 +184,6 @@ class _Tally:
 
     def add(self, batch: pl.DataFrame) -> None:
         """Count the faults of one batch."""
-        self.n_rows += batch.height
         sizes = self._schema.sizes
         columns = [np.full(batch.height, size) for size in sizes]  # a column not read fits no rule
         for coder in self._coders:

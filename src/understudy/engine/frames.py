@@ -1,7 +1,8 @@
 """Where rows come from: pandas, Polars, Arrow, CSV and Parquet, as batches of one kind.
 
-A file is read in batches, so a table larger than memory can be counted. CSV cells stay text until
-they are coded against the schema: what a value means is public, never guessed from the rows.
+A file is read in batches, so a table larger than memory can be counted. Cells of text files
+(`understudy.engine.delimited`) stay text until they are coded against the schema: what a value
+means is public, never guessed from the rows.
 
 Whatever goes wrong while reading is reported without the reader's own message, which may quote the
 data.
@@ -20,7 +21,9 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
+from understudy.engine.delimited import Delimited, is_delimited
 from understudy.errors import DataError
+from understudy.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,19 +99,23 @@ class Rows:
 
     def _broken(self) -> DataError:
         return DataError(
-            f"{self.place} cannot be read to the end: it is truncated, damaged, not UTF-8 text or "
-            "has rows of unequal length; repair it (nothing was spent)."
+            f"{self.place} cannot be read to the end: it is truncated, damaged, or not what its "
+            "name says; repair it (nothing was spent)."
         )
 
 
-def open_rows(data: object) -> Rows:
+def open_rows(data: object, schema: Schema | None = None) -> Rows:
     """Open a pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+
+    Args:
+        data: the table.
+        schema: says how a text file is written (`Schema.file`); of no account for other tables.
 
     Raises:
         DataError: not a table, no such file, no header, or not readable.
     """
     if isinstance(data, str | Path):
-        return _open_path(Path(data))
+        return _open_path(Path(data), schema)
     place = "The table"
     if isinstance(data, pl.LazyFrame):
         return Rows(data, _names(data, place), "polars", place)
@@ -141,7 +148,7 @@ def _names(lazy: pl.LazyFrame, place: str) -> tuple[str, ...]:
         ) from None
 
 
-def _open_path(path: Path) -> Rows:
+def _open_path(path: Path, schema: Schema | None) -> Rows:
     place = f"The file {str(path)!r}"
     try:
         found = path.exists()
@@ -158,30 +165,15 @@ def _open_path(path: Path) -> Rows:
     name = path.name.lower().removesuffix(".gz")
     if name.endswith((".parquet", ".pq")):
         lazy = pl.scan_parquet(path, glob=False)
-    elif name.endswith((".csv", ".tsv", ".txt")):
-        separator = "\t" if name.endswith(".tsv") else ","
-        lazy = _scan_csv(path, separator, place)
+    elif is_delimited(path):
+        file = Delimited.declared(path, schema)
+        return Rows(file.lazy(), file.columns, "pandas", place)
     else:
         raise DataError(
-            f"{place} has an ending that is not known; use .csv, .tsv (also .gz), "
+            f"{place} has an ending that is not known; use .csv, .tsv, .txt (also .gz), "
             ".parquet, or a folder of Parquet files."
         )
     return Rows(lazy, _names(lazy, place), "pandas", place)
-
-
-def _scan_csv(path: Path, separator: str, place: str) -> pl.LazyFrame:
-    """Every cell as text; an empty cell is null."""
-    try:
-        lazy = pl.scan_csv(path, infer_schema=False, separator=separator, glob=False)
-    except _READ_FAULTS:
-        raise DataError(f"{place} cannot be read as text with a header line.") from None
-    names = set(_names(lazy, place))
-    for name in names:
-        # Polars renames the second of two equal headings.
-        first, mark, number = name.rpartition("_duplicated_")
-        if mark and number.isdecimal() and first in names:
-            raise DataError(f"{place} has two columns named {first!r}; rename one of them.")
-    return lazy
 
 
 def _from_arrow(data: Any) -> pl.DataFrame:

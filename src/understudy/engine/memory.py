@@ -42,7 +42,7 @@ class Table:
     def __init__(self, data: object, schema: Schema, *, keep_bytes: int = KEEP_BYTES) -> None:
         self._schema = schema
         self._keep_bytes = keep_bytes
-        self._rows = data if isinstance(data, Rows) else open_rows(data)
+        self._rows = data if isinstance(data, Rows) else open_rows(data, schema)
         self._require_columns(self._rows)
         self._coder = Coder(schema)
         self._kept: list[list[Codes]] | None = []

@@ -9,6 +9,7 @@ Everything here is CONFIDENTIAL.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -26,6 +27,7 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LEADING_ZERO = r"^[+-]?0[0-9]"  # "007" is a code, not the number 7
 _INFINITE = r"^[+-]?inf(inity)?$"
 _DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$"
+_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]*[1-9]"  # any time but 00:00
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # years 1 to 9999, in days since 1970-01-01
 _TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
 
@@ -40,11 +42,13 @@ class Profile:
         shape: what kind of values it holds.
         n_values: rows with a value of that kind.
         n_texts: about how many different texts it holds (for shape "text").
+        n_different: about how many different numbers it holds.
         codes: what stands for an absent value: the empty text for empty cells, and words.
         exact: whether numbers are stored or written as whole ones, so that large ones name things.
         low: smallest value, on the number line.
         high: largest value, on the number line.
         whole: whether all numbers are whole.
+        has_times: whether any of the days comes with a time of day other than midnight.
     """
 
     name: str
@@ -52,11 +56,13 @@ class Profile:
     shape: Shape
     n_values: int
     n_texts: int = 0
+    n_different: int = 0
     codes: tuple[str, ...] = ()
     exact: bool = True
     low: float = 0.0
     high: float = 0.0
     whole: bool = True
+    has_times: bool = False
 
 
 class Profiler:
@@ -122,11 +128,13 @@ class Profiler:
             shape,
             n_values,
             n_texts=seen.get("n_texts", 0),
+            n_different=seen.get("n_different", 0),
             codes=(*empty, *words),
             exact=not self._types[key].is_float(),
             low=seen.get("low") or 0.0,
             high=seen.get("high") or 0.0,
             whole=bool(seen.get("whole", True)),
+            has_times=shape == "date" and bool(seen.get("n_times")),
         )
 
     def _shapes_of_texts(self) -> dict[str, tuple[Shape, dict[str, Any]]]:
@@ -182,6 +190,7 @@ def _text_questions(key: str) -> dict[str, pl.Expr]:
         "n_codes": word.str.contains(_LEADING_ZERO).sum(),
         "n_infinite": lower.str.contains(_INFINITE).sum(),
         "n_days": _day(pl.col(key), pl.String()).is_not_null().sum(),
+        "n_times": word.str.contains(_TIME).sum(),
         "n_truths": lower.is_in(["true", "false"]).sum(),
         "n_texts": text.approx_n_unique(),
         "words": text.filter(absent).unique().implode(),
@@ -210,8 +219,11 @@ def _range_questions(key: str, dtype: pl.DataType, shape: Shape) -> dict[str, pl
         "n_values": number.is_not_null().sum(),
         "low": number.min(),
         "high": number.max(),
+        "n_different": number.approx_n_unique(),
         "whole": (number == number.floor()).all(),
     }
+    if dtype == pl.Datetime:
+        questions["n_times"] = (pl.col(key).dt.time() != datetime.time()).sum()
     if dtype not in _TEXT_TYPES:
         absent = pl.col(key).is_null()
         questions["n_empty"] = (absent | pl.col(key).is_nan() if dtype.is_float() else absent).sum()

@@ -26,7 +26,7 @@ def rows_in_memory(data: object, schema: Schema) -> pl.DataFrame:
     Raises:
         DataError: a structural fault of the data, or there are no rows.
     """
-    opened = open_rows(data)
+    opened = open_rows(data, schema)
     Table(opened, schema)  # finds what cannot be read
     rows = opened.ask(opened.lazy.select(cs.by_name(list(schema.names))))
     if not rows.height:

@@ -17,7 +17,13 @@ from understudy.privacy.admission import verb
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.confiding import Confide
-from understudy.privacy.guarantee import Guarantee, Kind, drafted_leaks, public_inputs
+from understudy.privacy.guarantee import (
+    Guarantee,
+    Kind,
+    drafted_leaks,
+    file_conditions,
+    public_inputs,
+)
 from understudy.privacy.held_posterior import HeldPosterior, printed_bounds
 from understudy.privacy.laws import NoiseLaw
 from understudy.privacy.leaves import Leaves
@@ -232,15 +238,16 @@ class Door:
         """What may be promised about everything given out so far: the stated budget."""
         accounting = self.budget.accounting
         kind: Kind = "pure" if accounting == "pure" else "approximate"
+        unproved = (*self._unproved, *file_conditions(self.schema))
         promise = Guarantee(
-            kind="conditional" if self._unproved else kind,  # leaks make it so by themselves
+            kind="conditional" if unproved else kind,  # leaks make it so by themselves
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
             rho=self.budget.amount if accounting == "zcdp" else None,
             mu=self.budget.mu,
             neighbours=self.neighbours,
             public_inputs=public_inputs(self._declared),
-            conditions=(*self._conditions, *self._unproved),
+            conditions=(*self._conditions, *unproved),
             leaks=(
                 *drafted_leaks(self._declared),
                 *self._leaks,

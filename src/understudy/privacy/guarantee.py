@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from understudy.privacy.budget import Neighbours, decimal_up, exact
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.file_format import RECORD_LINES
+from understudy.schema.review import Reviewed
 
 Kind = Literal["pure", "approximate", "zcdp", "asymptotic", "conditional", "none"]
 
@@ -189,17 +191,24 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
         found.append(PublicInput(f"upper limit of rows, {schema.row_limit}", "declared"))
     for name, column in schema.columns.items():
         what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
-        doubts = [NO_SOURCE] * column.is_unsourced
-        doubts += [f"{', '.join(left)} {UNCHANGED}"] if (left := column.left_as_drafted) else []
-        found.append(PublicInput(f"{what} of {name}", column.sources, "; ".join(doubts)))
+        found.append(PublicInput(f"{what} of {name}", column.sources, _doubts(column)))
+    if schema.file.told:
+        what = f"how a text file is written: {schema.file.told}"
+        found.append(PublicInput(what, schema.file.sources, _doubts(schema.file)))
     for rule in schema.forbidden:
         note = "" if rule.source else NO_SOURCE
         found.append(PublicInput(f"impossible: {rule.text}", rule.source, note))
     return tuple(found)
 
 
+def _doubts(part: Reviewed) -> str:
+    left = part.left_as_drafted
+    doubts = [NO_SOURCE] * part.is_unsourced
+    return "; ".join([*doubts, *([f"{', '.join(left)} {UNCHANGED}"] if left else [])])
+
+
 def drafted_leaks(schema: Schema) -> tuple[str, ...]:
-    """Levels, bounds, bins and codes that stand as they were read from the rows."""
+    """Everything that stands in a schema as it was read from the rows."""
     left = ((name, part.left_as_drafted) for name, part in schema.vouched)
     entries = [f"{name} ({', '.join(keys)})" for name, keys in left if keys]
     if not entries:
@@ -208,4 +217,15 @@ def drafted_leaks(schema: Schema) -> tuple[str, ...]:
         f"Entries of {', '.join(entries)} are unchanged from a draft that was read from the rows, "
         "and no codebook is named that confirms them; the guarantee holds only if a reviewer knew "
         "them from elsewhere.",
+    )
+
+
+def file_conditions(schema: Schema) -> tuple[str, ...]:
+    """What reading a text file as the schema declares it takes for granted of the rows."""
+    if not schema.file.multiline:
+        return ()
+    return (
+        "No quote in the text file stands where it should not: line breaks inside quotes were read "
+        f"as part of a cell, so that one record with a stray quote can hide up to "
+        f"{RECORD_LINES - 1} lines that follow it.",
     )

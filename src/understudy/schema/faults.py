@@ -22,6 +22,12 @@ _EXPECTED = {
     "source": _TEXT,
     "confirmed": "a table of entries, each with the place that confirms it",
     "drafted": "a table of fingerprints, as `schema draft` writes it",
+    "encoding": "one of the encodings that docs/schema.json lists, such as utf-8 or windows-1252",
+    "separator": "one character, or nothing for the usual one",
+    "quote": "one character, or nothing for none",
+    "decimal": '"." or ","',
+    "multiline": "true or false",
+    "file": "a table (with encoding, separator, quote, decimal and multiline)",
     "reviewed": "true or false",
     "levels": f"a list of values (each {_VALUE})",
     "missing": f"a list of values (each {_VALUE})",
@@ -100,6 +106,8 @@ def _expected(loc: Loc) -> str:
         )
     if loc[0] == "forbidden" and len(loc) > 1:
         return _EXPECTED.get(str(loc[2]), "another value") if len(loc) > 2 else "a table"
+    if loc[0] == "file" and len(loc) > 2:
+        return _TEXT
     if loc == ("unit",):
         return "a table (with rows_per_unit and description)"
     return _EXPECTED.get(str(loc[-1]), "another value")

@@ -13,6 +13,7 @@ from understudy.errors import SchemaError
 from understudy.schema import toml
 from understudy.schema.column import NUMERIC, Column
 from understudy.schema.domain import Domain
+from understudy.schema.file_format import FileFormat
 from understudy.schema.grouping import Groups, grouped_column, grouped_rules
 from understudy.schema.json_schema import json_schema
 from understudy.schema.levels import Boolean, Categorical, Ordinal
@@ -57,6 +58,7 @@ class Schema(BaseModel):
         row_limit: optional public upper limit of the noisy number of rows, only with
             rows = "private".
         unit: who is protected.
+        file: how the rows are written, where they come as a delimited text file.
         columns: name → column, in the order of the release.
         forbidden: combinations that cannot occur (structural zeros).
 
@@ -81,6 +83,7 @@ class Schema(BaseModel):
     n_rows: int | None = Field(default=None, ge=0)
     row_limit: int | None = Field(default=None, ge=1)
     unit: Unit = Unit()
+    file: FileFormat = FileFormat()
     columns: dict[str, Column] = Field(min_length=1)
     forbidden: tuple[Rule, ...] = ()
 
@@ -163,10 +166,12 @@ class Schema(BaseModel):
         """
         entries = [f"column {name!r}" for name, col in self.columns.items() if not col.reviewed]
         entries += [f"rule “{rule.text}”" for rule in self.forbidden if not rule.reviewed]
+        if self.file.drafted and not self.file.reviewed:
+            entries.insert(0, "the table [file]")
         if entries:
             more = f" and {len(entries) - 5} more" if len(entries) > 5 else ""
             raise SchemaError(
-                f"The schema is not reviewed: confirm that the levels, bounds and bins of "
+                f"The schema is not reviewed: confirm that the entries of "
                 f"{', '.join(entries[:5])}{more} come from public knowledge and not from the rows, "
                 f"name their source, and set reviewed = true."
             )
@@ -263,7 +268,9 @@ class Schema(BaseModel):
     def json_schema(cls) -> dict[str, Any]:
         """JSON Schema (2020-12) of the file format, for editors and other programs."""
         kinds = (Categorical, Ordinal, Boolean, Integer, Continuous, Date)
-        return json_schema(cls, Unit, Rule, Range, *kinds, title="Understudy table schema")
+        return json_schema(
+            cls, Unit, FileFormat, Rule, Range, *kinds, title="Understudy table schema"
+        )
 
 
 def _with_bins(name: str, column: Column | None, bins: int | tuple[Any, ...]) -> Column:

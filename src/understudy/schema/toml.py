@@ -21,6 +21,10 @@ _COLUMN_ORDER = (
     *("not_applicable", "missing", "out_of_domain"),
     *("description", "unit", "source", "reviewed", "confirmed", "drafted"),
 )
+_FILE_ORDER = (
+    *("encoding", "separator", "quote", "decimal", "multiline"),
+    *("source", "reviewed", "confirmed", "drafted"),
+)
 _IN_ONE_LINE = ("confirmed", "drafted")
 _RULE_ORDER = ("where", "source", "reviewed")
 
@@ -58,6 +62,8 @@ def _no_toml(reason: str, text: str) -> str:
 def dumps(content: Mapping[str, Any]) -> str:
     """A schema's content as TOML text; columns keep their order, entries get a fixed one."""
     whole = {k: _compact(v) if isinstance(v, Mapping) else v for k, v in content.items()}
+    if "file" in whole:
+        whole |= {"file": _ordered(content["file"], _FILE_ORDER)}
     whole |= {"columns": {n: _ordered(one, _COLUMN_ORDER) for n, one in content["columns"].items()}}
     if rules := [_ordered(rule, _RULE_ORDER) for rule in content.get("forbidden", ())]:
         whole |= {"forbidden": rules}
