@@ -127,6 +127,23 @@ def test_all_faults_of_a_schema_are_told_at_once(run, place):
     assert not (place / "release").exists()
 
 
+@pytest.mark.parametrize(("flag", "first"), [("--csv", "'=Aa"), ("--csv-raw", "=Aa")])
+def test_a_csv_guards_formulas_unless_it_is_to_be_raw(run, place, flag, first):
+    schema = SCHEMA.replace('["Aa", "Bb", "Cc"]', '["=Aa"]')
+    (place / "formulas.toml").write_text(schema, encoding="utf-8")
+    assert run(*ask(schema="formulas.toml"), flag, "--quiet").code == 0
+    read = pl.read_csv(place / "release" / "synthetic" / "set-1.csv")
+    assert set(read.get_column("city")) == {first}
+
+
+def test_no_draft_goes_into_a_release(run, place):
+    run(*ask(), "--quiet")
+    refused = run("schema", "draft", "people.csv", "--out", "release/draft.toml")
+    assert refused.code == 2
+    assert "cannot go into the release" in refused.err
+    assert not (place / "release" / "draft.toml").exists()
+
+
 @pytest.mark.parametrize("data", ["people.csv", "people.parquet"])
 def test_a_release_from_a_file(run, place, data):
     made = run(*ask(data=data, sets="2"), "--csv", "--json")
