@@ -195,7 +195,7 @@ def test_what_is_a_text_file(tmp_path):
         ("a.tsv", b"a\tb\n1\t2\n", {}, [("1", "2")]),
         ("a.tsv", b"a,b\n1,2\n", {"separator": ","}, [("1", "2")]),
         ("a.txt", b"a|b\n1|2\n", {"separator": "|"}, [("1", "2")]),
-        ("a.csv", gzip.compress(b"a,b\n1,2\n"), {}, [("1", "2")]),
+        ("a.csv", gzip.compress(b"a,b\n1,2\n", mtime=0), {}, [("1", "2")]),
         ("a.csv.gz", b"a,b\n1,2\n", {}, [("1", "2")]),
         ("a.csv", '"\u00e4","b,b"\n"1","2"'.encode(), {}, [("1", "2")]),
         ("a.csv", b'"a\nb","c"\n1,"x\ny"\n', {"multiline": True}, [("1", "x\ny")]),
