@@ -85,11 +85,11 @@ def test_each_fault_is_named_with_its_column_and_rows(changes, column, problem, 
 
 def test_everything_is_reported_in_one_go():
     frame = data(sex=["w", "m", ""], age=[-1, 1, 1], voted=[True, True, None]).drop("born")
-    frame = frame.with_columns(extra=1, income=pl.lit([0.5]))
+    frame = frame.with_columns(extra=1, income=pl.struct(a=0.5))
     report = check(frame, SCHEMA)
     assert problems(report) == {
         ("born", "is missing; add it to the data", 0),
-        ("income", "has the type List(Float64) in the data", 0),
+        ("income", "has the type Struct({'a': Float64}) in the data", 0),
         ("sex", "holds values that are not among the levels and codes", 1),
         ("sex", "holds empty cells", 1),
         ("age", "holds values below lower or above upper", 1),

@@ -158,6 +158,7 @@ LEFT_OUT = {
     "no numbers": ([math.nan, math.inf], "holds no value"),
     "lists": ([[1], [2]], "type cannot be read"),
     "durations": ([datetime.timedelta(1)], "type cannot be read"),
+    "structs": ([{"a": 1}], "type cannot be read"),
     "too wide": ([-1.7e308, 1.7e308, 0.5], "cannot be cut into bins"),
     "too narrow": ([1e15 + 0.25, 1e15 + 0.5, 1e15 + 0.125], "cannot be cut into bins"),
 }

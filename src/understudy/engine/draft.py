@@ -46,8 +46,8 @@ from understudy.schema import (
     Schema,
     toml,
 )
-from understudy.schema.numeric import DEFAULT_BINS, EXACT_INTEGER, ONE_BIN_EACH
-from understudy.schema.values import number_of
+from understudy.schema.numeric import DEFAULT_BINS, ONE_BIN_EACH
+from understudy.schema.values import EXACT_INTEGER, number_of
 
 MAX_LEVELS = 1000
 MAX_GRADES = 12

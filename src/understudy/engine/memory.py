@@ -14,6 +14,7 @@ from understudy.engine.frames import FrameKind, Rows, open_rows
 from understudy.engine.marginals import MarginalCounter
 from understudy.engine.sparse import OccupiedCounter
 from understudy.engine.sums import ExactSums, sum_rows
+from understudy.engine.types import require_types
 from understudy.errors import DataError
 from understudy.schema import Schema
 
@@ -44,6 +45,7 @@ class Table:
         self._keep_bytes = keep_bytes
         self._rows = data if isinstance(data, Rows) else open_rows(data)
         self._require_columns(self._rows)
+        require_types(self._rows, schema)
         self._coder = Coder(schema)
         self._kept: list[list[Codes]] | None = []
         self._n_rows = 0
