@@ -156,12 +156,26 @@ def test_a_table_that_cannot_be_read_is_an_error(tmp_path):
 
 
 def test_an_unreadable_column_is_a_finding():
-    frame = data().to_pandas().assign(income=1j)
-    report = check(frame, SCHEMA)
+    structs = pl.struct(a=1)
+    report = check(data().with_columns(income=structs), SCHEMA)
     assert [one.column for one in report.findings] == ["income"]
-    assert "complex128" in report.lines()[0]
-    frame = data().to_pandas().assign(extra=1j)
-    assert check(frame, SCHEMA).ok
+    assert "Struct({'a': Int32})" in report.lines()[0]
+    assert check(data().with_columns(extra=structs), SCHEMA).ok
+
+
+def test_values_of_another_type_are_a_finding_like_any_that_do_not_fit():
+    frame = data().to_pandas().assign(income=1j)
+    wanted = {("income", "holds values that are no numbers", 3)}
+    assert problems(check(frame, SCHEMA)) == wanted
+    assert problems(check(frame.astype({"income": object}), SCHEMA)) == wanted
+
+
+def test_a_type_that_has_lost_the_levels_is_a_finding():
+    schema = Schema.loads('[columns.code]\nkind = "categorical"\nlevels = ["03", "3"]')
+    for rows in (0, 2):
+        (fault,) = check(pd.DataFrame({"code": [3, 4]}).head(rows), schema).findings
+        assert fault.problem.startswith("has the type Int64 in the data, which cannot tell all")
+    assert check(pd.DataFrame({"code": ["03", "3"]}), schema).ok
 
 
 SECRETS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6).map("secret ".__add__)

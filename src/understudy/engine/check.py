@@ -106,7 +106,7 @@ def _readable(rows: Rows, schema: Schema) -> tuple[list[Finding], list[ColumnCod
     findings, coders = [], []
     types = rows.types()
     for name, column in schema.columns.items():
-        fault: str | None
+        coder, fault = ColumnCoder(name, column), None
         if name not in rows.columns:
             fault = "is missing; add it to the data, or take it out of the schema"
         elif name in rows.unreadable:
@@ -115,9 +115,9 @@ def _readable(rows: Rows, schema: Schema) -> tuple[list[Finding], list[ColumnCod
                 f"{column.kind}; convert the column, or correct its kind in the schema"
             )
         else:
-            fault = type_fault(column, types[name], rows.kind)
+            fault = type_fault(coder, types[name], rows.kind)
         if fault is None:
-            coders.append(ColumnCoder(name, column))
+            coders.append(coder)
         else:
             findings.append(Finding(name, fault))
     return findings, coders

@@ -220,14 +220,15 @@ class Coder:
 
     Attributes:
         schema: what each column may hold and which combinations are forbidden.
+        columns: the coder of each column, in the order of the schema.
     """
 
     schema: Schema
-    _coders: tuple[ColumnCoder, ...] = field(init=False, repr=False)
+    columns: tuple[ColumnCoder, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         coders = tuple(ColumnCoder(name, column) for name, column in self.schema.columns.items())
-        object.__setattr__(self, "_coders", coders)
+        object.__setattr__(self, "columns", coders)
 
     def code(self, batch: pl.DataFrame) -> list[Codes]:
         """States of every column of a batch; records in a forbidden combination leave the domain.
@@ -241,7 +242,7 @@ class Coder:
         Returns:
             One array of shape (n,) per column, in the order of the schema.
         """
-        columns = [coder.code(batch.get_column(coder.name)) for coder in self._coders]
+        columns = [coder.code(batch.get_column(coder.name)) for coder in self.columns]
         domain = self.schema.domain
         hits = [box_contains(box, domain.sizes, columns) for box in domain.boxes]
         for box, hit in zip(domain.boxes, hits, strict=True):

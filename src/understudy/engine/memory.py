@@ -45,8 +45,8 @@ class Table:
         self._keep_bytes = keep_bytes
         self._rows = data if isinstance(data, Rows) else open_rows(data)
         self._require_columns(self._rows)
-        require_types(self._rows, schema)
         self._coder = Coder(schema)
+        require_types(self._rows, self._coder.columns)
         self._kept: list[list[Codes]] | None = []
         self._n_rows = 0
         self._sums: dict[tuple[tuple[int, ...], tuple[int, ...]], ExactSums] = {}

@@ -100,6 +100,7 @@ class Named:
     def __init__(self, column: Column) -> None:
         self._column = column
         states = _named_states(column)
+        self._declared = {state: value for value, state in states}
         self.texts = {text_of(value): state for value, state in states}
         self.unclear: set[Family] = set()
         self.truths = self._single("truth values", _truths(states))
@@ -120,34 +121,31 @@ class Named:
     def _numbers(self, states: list[tuple[Code, int]]) -> tuple[Keys, Keys]:
         """States that are a number: compared exactly, and closely."""
         found = []
-        for value, state in states:
-            number = _number(value)
+        for (value, state), number in zip(states, _numbers(states), strict=True):
             if isinstance(value, str) and _is_long(value):
                 self.unclear.add("numbers")
-            elif number is not None:
-                found.append((number, value, state))
+            elif not np.isnan(number):
+                found.append((float(number), value, state))
         exact: list[tuple[float, int]] = []
         close: list[tuple[float, int]] = []
         for number, state in self._single("numbers", found).items():
-            (exact if self._is_exact(number, state, states) else close).append((number, state))
+            (exact if self._is_exact(number, state) else close).append((number, state))
         return Keys.of(exact), Keys.of(close, CLOSE)
 
-    def _is_exact(self, number: float, state: int, states: list[tuple[Code, int]]) -> bool:
-        declared = next(value for value, other in states if other == state)
-        whole = isinstance(self._column, Integer | Date) or isinstance(declared, str | bool)
+    def _is_exact(self, number: float, state: int) -> bool:
+        as_text = isinstance(self._declared[state], str | bool)
+        whole = as_text or isinstance(self._column, Integer | Date)
         return not np.isfinite(number) or (whole and number.is_integer())
 
     def _days(self, states: list[tuple[Code, int]]) -> list[tuple[float, Code, int]]:
         """States that are a day; a day with a time of day is a text only."""
         found = []
-        for value, state in states:
-            day = _day(value)
-            if day is None:
-                continue
+        for (value, state), day in zip(states, _days(states), strict=True):
             if isinstance(value, str) and not _PLAIN_DAY.fullmatch(value.strip()):
-                self.unclear.add("days")
-            else:
-                found.append((day, value, state))
+                if not np.isnan(day):
+                    self.unclear.add("days")
+            elif not np.isnan(day):
+                found.append((float(day), value, state))
         return found
 
     def _single(self, family: Family, found: list[tuple[float, Code, int]]) -> dict[float, int]:
@@ -177,14 +175,24 @@ def _named_states(column: Column) -> list[tuple[Code, int]]:
     return [*((level, k) for k, level in enumerate(column.levels)), *codes]
 
 
-def _number(value: Code) -> float | None:
-    """The number that a declared value stands for, as the reader of the rows sees it."""
-    if isinstance(value, datetime.date):
-        return None
-    if not isinstance(value, str):
-        return float(value)
-    number = float(numbers_of(pl.Series([value]))[0])
-    return None if np.isnan(number) else number
+def _numbers(states: list[tuple[Code, int]]) -> Numbers:
+    """The number that each state stands for, as the reader of the rows sees it; NaN for none."""
+    written = [value if isinstance(value, str) else None for value, _ in states]
+    found = numbers_of(pl.Series(written, dtype=pl.String))
+    for k, (value, _) in enumerate(states):
+        if isinstance(value, int | float):
+            found[k] = float(value)
+    return found
+
+
+def _days(states: list[tuple[Code, int]]) -> Numbers:
+    """The day that each state stands for, since 1970-01-01; NaN for none."""
+    written = [value if isinstance(value, str) else None for value, _ in states]
+    found = days_of(pl.Series(written, dtype=pl.String))
+    for k, (value, _) in enumerate(states):
+        if isinstance(value, datetime.date):
+            found[k] = float(value.toordinal() - _EPOCH)
+    return found
 
 
 def _is_long(value: str) -> bool:
@@ -196,13 +204,6 @@ def _is_long(value: str) -> bool:
 def _whole(word: str) -> float:
     """A whole number; infinite if it has more digits than are worth reading."""
     return float(word) if len(word) > 20 else int(word)
-
-
-def _day(value: Code) -> float | None:
-    if isinstance(value, datetime.date):
-        return float(value.toordinal() - _EPOCH)
-    day = float(days_of(pl.Series([value]))[0]) if isinstance(value, str) else np.nan
-    return None if np.isnan(day) else day
 
 
 def _truths(states: list[tuple[Code, int]]) -> list[tuple[float, Code, int]]:

@@ -14,14 +14,15 @@ other rows:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from understudy.engine.coding import ColumnCoder
 from understudy.engine.frames import FrameKind, Rows
-from understudy.engine.named import Family, Named
+from understudy.engine.named import Family
 from understudy.errors import DataError
-from understudy.schema import Column, Date, Schema
+from understudy.schema import Date
 
 _LOST = {
     "numbers": "which cannot tell all of its levels and codes apart, such as '03' from '3' or "
@@ -33,20 +34,20 @@ _LOST = {
 }
 
 
-def type_fault(column: Column, types: Sequence[pl.DataType], kind: FrameKind) -> str | None:
+def type_fault(coder: ColumnCoder, types: Sequence[pl.DataType], kind: FrameKind) -> str | None:
     """Why a column cannot be read from such types: the end of a sentence, or None if it can.
 
     Args:
-        column: its declaration.
+        coder: of the column.
         types: plain types that it has in the data.
         kind: what kind of table the data are.
     """
-    named = Named(column)
+    named = coder.named
     for dtype in types:
         family = _family(dtype)
         if family in named.unclear:
             return f"has the type {dtype} in the data, {_LOST[family]}; convert the column to text"
-        days = isinstance(column, Date) or bool(len(named.days.numbers))
+        days = isinstance(coder.column, Date) or bool(len(named.days.numbers))
         if family == "numbers" and days and kind == "polars":
             return (
                 f"has the type {dtype} in the data, which Polars also makes of days that stand "
@@ -55,18 +56,22 @@ def type_fault(column: Column, types: Sequence[pl.DataType], kind: FrameKind) ->
     return None
 
 
-def require_types(rows: Rows, schema: Schema) -> None:
+def require_types(rows: Rows, coders: Iterable[ColumnCoder]) -> None:
     """Check the types of all columns of a schema.
+
+    Args:
+        rows: the table, which has these columns.
+        coders: one for each column.
 
     Raises:
         DataError: names the first column whose type cannot be read, and the remedy.
     """
     types = rows.types()
-    for name, column in schema.columns.items():
-        rows.require_readable(name)
-        fault = type_fault(column, types[name], rows.kind)
+    for coder in coders:
+        rows.require_readable(coder.name)
+        fault = type_fault(coder, types[coder.name], rows.kind)
         if fault is not None:
-            raise DataError(f"Column {name!r} {fault}.")
+            raise DataError(f"Column {coder.name!r} {fault}.")
 
 
 def _family(dtype: pl.DataType) -> Family | None:
