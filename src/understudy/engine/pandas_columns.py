@@ -7,13 +7,14 @@ value in a column of its own type would be.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from understudy.engine.objects import texts
+from understudy.engine.objects import UNLIKE, texts
 from understudy.engine.plain import FIRST_DAY, LAST_DAY
 
 if TYPE_CHECKING:
@@ -82,6 +83,12 @@ def _local(series: pd.Series) -> pl.Series:
 
 def _arrow(series: pd.Series) -> pl.Series | None:
     arrow = series.array.__arrow_array__()
+    if pa.types.is_timestamp(arrow.type):
+        return (
+            _local(series)
+            if arrow.type.tz
+            else _days(series.to_numpy(f"datetime64[{arrow.type.unit}]"))
+        )
     known = any(is_type(arrow.type) for is_type in _ARROW_TYPES)
     return pl.Series(arrow) if known else None
 
@@ -100,7 +107,16 @@ def _category(series: pd.Series) -> pl.Series:
 
 
 def _objects(series: pd.Series) -> pl.Series:
-    return texts(list(series.array))
+    return texts(_each(series.array))
+
+
+def _each(values: Any) -> Iterator[object]:
+    """One value after the other, of which each may fail to become a Python object."""
+    for k in range(len(values)):
+        try:
+            yield values[k]
+        except Exception:  # a moment that Python's calendar does not reach
+            yield UNLIKE
 
 
 _BY_TYPE = {
