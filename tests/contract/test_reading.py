@@ -375,8 +375,9 @@ ARROW_MAKERS = {
 
 # Polars makes whole numbers of these as soon as one row holds a number.
 COUNTED = {"days", "moments", "times", "durations"}
-# What Polars breaks off at without an error of its own.
-TYPED_ODD = {name: value for name, value in ODD.items() if name != "endless whole number"}
+# What Polars and Arrow break off at in a way that cannot be caught, before we see a table.
+FATAL = {"endless whole number", "hostile object", "hostile number", "hostile text"}
+TYPED_ODD = {name: value for name, value in ODD.items() if name not in FATAL}
 
 
 def without_days(found):

@@ -59,8 +59,9 @@ def _numpy(values: np.ndarray[Any, Any]) -> pl.Series | None:
     if kind == "M":
         return _days(values)
     if kind == "O":
-        # Texts and empty cells at one go; anything else among them is a fault.
-        return pl.Series(pa.array(values, type=pa.large_string(), from_pandas=True))
+        # Texts and empty cells at one go; any other number among them is a fault.
+        plain = set(map(type, values.tolist())) <= {str, type(None), float}
+        return pl.Series(pa.array(values, pa.large_string(), from_pandas=True)) if plain else None
     return None
 
 
