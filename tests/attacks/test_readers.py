@@ -150,7 +150,7 @@ def test_long_whole_numbers_are_declared_as_text():
     for level in (2**53 + 1, -(2**53) - 1, 10**30):
         with pytest.raises(us.UnderstudyError, match="declare it as text"):
             schema('kind = "categorical"', f"levels = [{level}]")
-    schema('kind = "categorical"', f"levels = [{2**53}, '{2**53 + 1}']")
+    schema('kind = "categorical"', f"levels = [{2**53}, '{2**53 + 3}']")
 
 
 LOSSY = {
@@ -171,7 +171,9 @@ def test_what_was_lost_before_is_refused_from_the_type_alone(attack):
     against = schema('kind = "categorical"', levels)
     frame = pd.DataFrame({"x": values})
     for part in (frame, frame.head(0), pl.from_pandas(frame), pa.Table.from_pandas(frame)):
-        with pytest.raises(us.UnderstudyError, match=r"^Column 'x' has the type .* as? ?.*text"):
+        with pytest.raises(
+            us.UnderstudyError, match=r"^Column 'x' has the type .*; convert the column to text\.$"
+        ):
             us.synthesize(part, against, epsilon=1)
 
 
@@ -189,12 +191,13 @@ def test_a_part_of_a_folder_does_not_decide_how_others_are_read(tmp_path):
 def test_bytes_in_a_text_column_do_not_hide_the_texts():
     """Claim: one cell of bytes, for which Arrow and Polars make bytes of all, moves one count."""
     against = schema('kind = "categorical"', 'levels = ["a", "b"]')
-    clean = ["a", "b"] * 50
+    texts = ["a", "b"] * 50
+    clean = counts(pl.DataFrame({"x": texts}), against)
     for odd in (b"a", b"\xff"):
         for table in (
-            pa.table({"x": pa.array([*clean, odd])}),
-            pl.DataFrame({"x": [*clean, odd]}, strict=False),
-            pd.DataFrame({"x": [*clean, odd]}),
+            pa.table({"x": pa.array([*texts, odd])}),
+            pl.DataFrame({"x": [*texts, odd]}, strict=False),
+            pd.DataFrame({"x": [*texts, odd]}),
         ):
             assert (
                 distance(counts(pl.DataFrame({"x": clean}), against), counts(table, against)) == 1

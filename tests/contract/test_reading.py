@@ -393,8 +393,8 @@ def test_one_row_more_in_a_polars_table(base):
     for maker, odd in product(POLARS_MAKERS, TYPED_ODD):
         table = made(POLARS_MAKERS[maker], values, TYPED_ODD[odd])
         table = made(table.collect) if isinstance(table, pl.LazyFrame) else table
-        if table is None:
-            continue
+        if table is None or (base, maker) == ("durations", "not strict"):
+            continue  # Polars makes null of durations beside moments there
         tried += 1
         after = heads.codes(table.lazy() if maker == "lazy" else table)
         if base in COUNTED and table.schema["c"].is_numeric():
