@@ -86,11 +86,11 @@ def test_each_fault_is_named_with_its_column_and_rows(changes, column, problem, 
 
 def test_everything_is_reported_in_one_go():
     frame = data(sex=["w", "m", ""], age=[-1, 1, 1], voted=[True, True, None]).drop("born")
-    frame = frame.with_columns(extra=1, income=pl.lit([0.5]))
+    frame = frame.with_columns(extra=1, income=pl.struct(a=0.5))
     report = check(frame, SCHEMA)
     assert problems(report) == {
         ("born", "is missing; add it to the data", 0),
-        ("income", "has the type List(Float64) in the data", 0),
+        ("income", "has the type Struct({'a': Float64}) in the data", 0),
         ("sex", "holds values that are not among the levels and codes", 1),
         ("sex", "holds empty cells", 1),
         ("age", "holds values below lower or above upper", 1),
@@ -192,12 +192,26 @@ def test_numbers_of_lines_count_lines_where_records_have_several(tmp_path):
 
 
 def test_an_unreadable_column_is_a_finding():
-    frame = data().to_pandas().assign(income=1j)
-    report = check(frame, SCHEMA)
+    structs = pl.struct(a=1)
+    report = check(data().with_columns(income=structs), SCHEMA)
     assert [one.column for one in report.findings] == ["income"]
-    assert "complex128" in report.lines()[0]
-    frame = data().to_pandas().assign(extra=1j)
-    assert check(frame, SCHEMA).ok
+    assert "Struct({'a': Int32})" in report.lines()[0]
+    assert check(data().with_columns(extra=structs), SCHEMA).ok
+
+
+def test_values_of_another_type_are_a_finding_like_any_that_do_not_fit():
+    frame = data().to_pandas().assign(income=1j)
+    wanted = {("income", "holds values that are no numbers", 3)}
+    assert problems(check(frame, SCHEMA)) == wanted
+    assert problems(check(frame.astype({"income": object}), SCHEMA)) == wanted
+
+
+def test_a_type_that_has_lost_the_levels_is_a_finding():
+    schema = Schema.loads('[columns.code]\nkind = "categorical"\nlevels = ["03", "3"]')
+    for rows in (0, 2):
+        (fault,) = check(pd.DataFrame({"code": [3, 4]}).head(rows), schema).findings
+        assert fault.problem.startswith("has the type Int64 in the data, which cannot tell all")
+    assert check(pd.DataFrame({"code": ["03", "3"]}), schema).ok
 
 
 SECRETS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6).map("secret ".__add__)

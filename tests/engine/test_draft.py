@@ -256,6 +256,7 @@ LEFT_OUT = {
     ),
     "moments with a space": (["2020-01-01 00:00:00.5", None], "times of day"),
     "durations": ([datetime.timedelta(1)], "type cannot be read"),
+    "structs": ([{"a": 1}], "type cannot be read"),
     "too wide": ([-1.7e308, 1.7e308, 0.5], "cannot be cut into bins"),
     "too narrow": ([1e15 + 0.25, 1e15 + 0.5, 1e15 + 0.125], "cannot be cut into bins"),
 }

@@ -20,7 +20,7 @@ from understudy.engine.coding import ColumnCoder, Reading
 from understudy.engine.delimited import Delimited, is_delimited
 from understudy.engine.frames import Rows, open_rows
 from understudy.engine.records import MALFORMED
-from understudy.errors import DataError
+from understudy.engine.types import type_fault
 from understudy.schema import NUMERIC, Boolean, Column, Date, Integer, Schema
 from understudy.schema.domain import box_contains
 
@@ -112,23 +112,22 @@ def check(data: object, schema: Schema) -> CheckReport:
 def _readable(rows: Rows, schema: Schema) -> tuple[list[Finding], list[ColumnCoder]]:
     """Columns that can be coded; the others as findings."""
     findings, coders = [], []
-    types = rows.lazy.collect_schema()
+    types = rows.types()
     for name, column in schema.columns.items():
-        coder = ColumnCoder(name, column)
+        coder, fault = ColumnCoder(name, column), None
         if name not in rows.columns:
-            wanted = "is missing; add it to the data, or take it out of the schema"
-            findings.append(Finding(name, wanted))
-        elif name in rows.unreadable or not _can_code(coder, types[name]):
-            came = rows.unreadable.get(name) or str(types[name])
-            findings.append(
-                Finding(
-                    name,
-                    f"has the type {came} in the data, which cannot be read as {column.kind}; "
-                    "convert the column, or correct its kind in the schema",
-                )
+            fault = "is missing; add it to the data, or take it out of the schema"
+        elif name in rows.unreadable:
+            fault = (
+                f"has the type {rows.unreadable[name]} in the data, which cannot be read as "
+                f"{column.kind}; convert the column, or correct its kind in the schema"
             )
         else:
+            fault = type_fault(coder, types[name], rows.kind)
+        if fault is None:
             coders.append(coder)
+        else:
+            findings.append(Finding(name, fault))
     return findings, coders
 
 
@@ -146,14 +145,6 @@ def _malformed(data: object, schema: Schema) -> Iterator[Finding]:
             f"{which}; correct them, or the table [file]",
             count,
         )
-
-
-def _can_code(coder: ColumnCoder, dtype: pl.DataType) -> bool:
-    try:
-        coder.code(pl.Series(coder.name, [], dtype=dtype))
-    except DataError:
-        return False
-    return True
 
 
 def _row_findings(schema: Schema, n_rows: int) -> Iterator[Finding]:

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from understudy.engine.profile import Profile, Profiler
 from understudy.engine.round_edges import is_crowded, round_edges
 from understudy.schema import Boolean, Categorical, Column, Continuous, Date, Integer, Ordinal
-from understudy.schema.numeric import DEFAULT_BINS, EXACT_INTEGER, ONE_BIN_EACH
-from understudy.schema.values import number_of
+from understudy.schema.numeric import DEFAULT_BINS, ONE_BIN_EACH
+from understudy.schema.values import EXACT_INTEGER, number_of
 
 MAX_LEVELS = 1000
 MAX_GRADES = 12

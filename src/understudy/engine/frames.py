@@ -2,7 +2,8 @@
 
 A file is read in batches, so a table larger than memory can be counted. Cells of text files
 (`understudy.engine.delimited`) stay text until they are coded against the schema: what a value
-means is public, never guessed from the rows.
+means is public, never guessed from the rows. All other values keep a type only where it changes
+nothing in how each one is read (`understudy.engine.plain`).
 
 Whatever goes wrong while reading is reported without the reader's own message, which may quote the
 data.
@@ -12,27 +13,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
+from understudy.engine.arrow_columns import arrow_column
 from understudy.engine.delimited import Delimited, is_delimited
+from understudy.engine.pandas_columns import pandas_column
+from understudy.engine.parquet import plain_columns, scan_parquet
 from understudy.errors import DataError
 from understudy.schema import Schema
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FrameKind = Literal["pandas", "polars", "arrow"]
 BATCH_ROWS = 250_000
 _READ_FAULTS = (
     *(pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError, TypeError),
-    *(NotImplementedError, OverflowError),
+    *(NotImplementedError, OverflowError, pl.exceptions.PanicException),
 )
 
 
@@ -47,6 +46,7 @@ class Rows:
         place: where the rows are, in words, for error messages.
         unreadable: columns whose type cannot be read, with the name of that type; they are among
             `columns` but not in `lazy`.
+        parts: types of the columns that do not have one type in all files of a folder.
     """
 
     lazy: pl.LazyFrame
@@ -54,6 +54,31 @@ class Rows:
     kind: FrameKind
     place: str
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, tuple[pl.DataType, ...]] = field(default_factory=dict)
+
+    def types(self) -> dict[str, tuple[pl.DataType, ...]]:
+        """The types that each readable column has; several if files of a folder differ.
+
+        Raises:
+            DataError: they cannot be told.
+        """
+        try:
+            schema = self.lazy.collect_schema()
+        except _READ_FAULTS:
+            raise self._broken() from None
+        return {name: self.parts.get(name, (dtype,)) for name, dtype in schema.items()}
+
+    def require_readable(self, name: str) -> None:
+        """Check that the type of a column can be read.
+
+        Raises:
+            DataError: names the column, its type and the remedy.
+        """
+        if name in self.unreadable:
+            raise DataError(
+                f"Column {name!r} has the type {self.unreadable[name]}, which cannot be read; "
+                "convert it to numbers, text or dates."
+            )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Read some columns, in batches of at most about 250,000 rows, in any order of rows.
@@ -64,11 +89,7 @@ class Rows:
             DataError: a column's type cannot be read, or the input breaks off or is malformed.
         """
         for name in columns:
-            if name in self.unreadable:
-                raise DataError(
-                    f"Column {name!r} has the type {self.unreadable[name]}, which cannot be read; "
-                    "convert it to numbers, text or dates."
-                )
+            self.require_readable(name)
         try:
             # By exact name: Polars takes "*" and "^…$" in a plain select for patterns.
             chosen = self.lazy.select(cs.by_name(list(columns)))
@@ -117,15 +138,12 @@ def open_rows(data: object, schema: Schema | None = None) -> Rows:
     if isinstance(data, str | Path):
         return _open_path(Path(data), schema)
     place = "The table"
-    if isinstance(data, pl.LazyFrame):
-        return Rows(data, _names(data, place), "polars", place)
-    if isinstance(data, pl.DataFrame):
-        return Rows(data.lazy(), tuple(data.columns), "polars", place)
+    if isinstance(data, pl.LazyFrame | pl.DataFrame):
+        return _open_polars(data.lazy(), place)
     if type(data).__module__.partition(".")[0] == "pandas":
         return _open_pandas(data)
     if hasattr(data, "__arrow_c_stream__") and not isinstance(data, pl.Series):
-        frame = _from_arrow(data)
-        return Rows(frame.lazy(), tuple(frame.columns), "arrow", place)
+        return _open_arrow(data, place)
     raise _not_a_table(data)
 
 
@@ -143,9 +161,13 @@ def _names(lazy: pl.LazyFrame, place: str) -> tuple[str, ...]:
             f"{place} is empty: it has no header line that names the columns."
         ) from None
     except _READ_FAULTS:
-        raise DataError(
-            f"{place} cannot be read: it is truncated, damaged, or not what its name says."
-        ) from None
+        raise _unknown(place) from None
+
+
+def _unknown(place: str) -> DataError:
+    return DataError(
+        f"{place} cannot be read: it is truncated, damaged, or not what its name says."
+    )
 
 
 def _open_path(path: Path, schema: Schema | None) -> Rows:
@@ -160,34 +182,54 @@ def _open_path(path: Path, schema: Schema | None) -> Rows:
         parts = sorted(path.glob("**/*.parquet"))
         if not parts:
             raise DataError(f"The folder {str(path)!r} holds no Parquet file (*.parquet).")
-        lazy = pl.scan_parquet(parts)
-        return Rows(lazy, _names(lazy, place), "pandas", f"The folder {str(path)!r}")
+        return _open_parquet(parts, f"The folder {str(path)!r}")
     name = path.name.lower().removesuffix(".gz")
     if name.endswith((".parquet", ".pq")):
-        lazy = pl.scan_parquet(path, glob=False)
-    elif is_delimited(path):
+        return _open_parquet([path], place)
+    if is_delimited(path):
         file = Delimited.declared(path, schema)
         return Rows(file.lazy(), file.columns, "pandas", place)
-    else:
-        raise DataError(
-            f"{place} has an ending that is not known; use .csv, .tsv, .txt (also .gz), "
-            ".parquet, or a folder of Parquet files."
-        )
-    return Rows(lazy, _names(lazy, place), "pandas", place)
+    raise DataError(
+        f"{place} has an ending that is not known; use .csv, .tsv, .txt (also .gz), "
+        ".parquet, or a folder of Parquet files."
+    )
 
 
-def _from_arrow(data: Any) -> pl.DataFrame:
+def _open_polars(lazy: pl.LazyFrame, place: str) -> Rows:
+    """A Polars table. Structs are not read: Polars makes null of the numbers beside one."""
+    names = _names(lazy, place)
+    types = lazy.collect_schema()
+    unreadable = {name: str(types[name]) for name in names if types[name] == pl.Struct}
+    kept = lazy.select(cs.by_name([name for name in names if name not in unreadable]))
+    return Rows(plain_columns(kept), names, "polars", place, unreadable)
+
+
+def _open_parquet(files: Sequence[Path], place: str) -> Rows:
     try:
-        return pl.DataFrame(data)
-    except pl.exceptions.DuplicateError:
-        raise _two_of_one_name() from None
-    except pl.exceptions.SchemaError:  # an Arrow column, not a table
-        raise _not_a_table(data) from None
+        lazy, types = scan_parquet(files)
     except _READ_FAULTS:
-        raise DataError(
-            "The Arrow table has a type that cannot be read; convert its columns to numbers, text "
-            "or dates."
-        ) from None
+        raise _unknown(place) from None
+    several = {name: found for name, found in types.items() if len(found) > 1}
+    return Rows(lazy, tuple(types), "pandas", place, parts=several)
+
+
+def _open_arrow(data: Any, place: str) -> Rows:
+    try:
+        table = pa.table(data)
+    except (TypeError, *_READ_FAULTS):  # an Arrow column, not a table
+        raise _not_a_table(data) from None
+    names = table.column_names
+    if len(set(names)) != len(names):
+        raise _two_of_one_name()
+    columns, unreadable = [], {}
+    for name, values in zip(names, table.columns, strict=True):
+        found = arrow_column(values)
+        if found is None:
+            unreadable[name] = str(values.type)
+        else:
+            columns.append(found.alias(name))
+    lazy = plain_columns(pl.DataFrame(columns).lazy())
+    return Rows(lazy, tuple(names), "arrow", place, unreadable)
 
 
 def _two_of_one_name() -> DataError:
@@ -195,55 +237,12 @@ def _two_of_one_name() -> DataError:
 
 
 def _open_pandas(frame: Any) -> Rows:
-    """A pandas table column by column; columns of mixed Python objects become text."""
+    """A pandas table, column by column."""
     if not hasattr(frame, "columns"):
         raise _not_a_table(frame)
     names = [str(name) for name in frame.columns]
     if len(set(names)) != len(names):
         raise _two_of_one_name()
-    columns, unreadable = [], {}
-    for k, name in enumerate(names):
-        try:
-            columns.append(_pandas_column(frame.iloc[:, k]).alias(name))
-        except (*_READ_FAULTS, ImportError):
-            unreadable[name] = str(frame.dtypes.iloc[k])
-    return Rows(pl.DataFrame(columns).lazy(), tuple(names), "pandas", "The table", unreadable)
-
-
-def _pandas_column(series: pd.Series) -> pl.Series:
-    if str(series.dtype) == "category":
-        return _pandas_category(series)
-    if str(series.dtype) != "object":
-        try:
-            return pl.Series(pl.from_pandas(series))
-        except UnicodeError:  # half a character in a text column: read it the slow way
-            pass
-    texts = [None if gone else _text(v) for v, gone in zip(series, _absent(series), strict=True)]
-    return pl.Series(texts, dtype=pl.String)
-
-
-def _absent(series: pd.Series) -> pd.Series:
-    """Which values pandas takes for absent; no value may stop the reading."""
-    try:
-        return series.isna()
-    except ArithmeticError:  # a signalling NaN refuses to be asked whether it is a number
-        quiet = [None if isinstance(v, Decimal) and v.is_nan() else v for v in series]
-        return type(series)(quiet, dtype=object).isna()
-
-
-def _pandas_category(series: pd.Series) -> pl.Series:
-    """The text of each category, written once per category and not once per row."""
-    texts = pl.Series([_text(value) for value in series.cat.categories], dtype=pl.String)
-    codes = series.cat.codes.to_numpy().astype(np.int64)
-    places = pl.Series(codes).set(pl.Series(codes < 0), None)
-    return texts.gather(places).cast(pl.Categorical)
-
-
-def _text(value: object) -> str:
-    """Text of a Python object, whatever it is: no value may stop the reading."""
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    try:
-        return str(value).encode("utf-8", "replace").decode("utf-8")
-    except Exception:  # an object may refuse to be written (an endless integer)
-        return "\ufffd"
+    columns = [pandas_column(frame.iloc[:, k]).alias(name) for k, name in enumerate(names)]
+    lazy = plain_columns(pl.DataFrame(columns).lazy())
+    return Rows(lazy, tuple(names), "pandas", "The table")

@@ -14,6 +14,7 @@ from understudy.engine.frames import FrameKind, Rows, open_rows
 from understudy.engine.marginals import MarginalCounter
 from understudy.engine.sparse import OccupiedCounter
 from understudy.engine.sums import ExactSums, sum_rows
+from understudy.engine.types import require_types
 from understudy.errors import DataError
 from understudy.schema import Schema
 
@@ -45,6 +46,7 @@ class Table:
         self._rows = data if isinstance(data, Rows) else open_rows(data, schema)
         self._require_columns(self._rows)
         self._coder = Coder(schema)
+        require_types(self._rows, self._coder.columns)
         self._kept: list[list[Codes]] | None = []
         self._n_rows = 0
         self._sums: dict[tuple[tuple[int, ...], tuple[int, ...]], ExactSums] = {}

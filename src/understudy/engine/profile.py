@@ -18,6 +18,7 @@ import polars as pl
 import polars.selectors as cs
 
 from understudy.engine.frames import Rows
+from understudy.engine.objects import UNLIKE
 
 Shape = Literal["number", "date", "boolean", "text", "nothing", "unreadable"]
 
@@ -100,7 +101,8 @@ class Profiler:
         """
         if profile.shape == "text":
             value = pl.col(profile.key).cast(pl.String)
-            query = self._lazy.select(value.alias("value")).filter(pl.col("value") != "")
+            query = self._lazy.select(value.alias("value"))
+            query = query.filter(~pl.col("value").is_in(["", UNLIKE]))
         else:
             number = _number(profile.key, self._types[profile.key], profile.shape)
             query = self._lazy.select(number.alias("value")).filter(pl.col("value").is_not_null())
@@ -181,10 +183,12 @@ def _text_questions(key: str) -> dict[str, pl.Expr]:
     text = pl.col(key).cast(pl.String)
     word = text.str.strip_chars()
     lower = word.str.to_lowercase()
-    filled = text.is_not_null() & (text != "")
+    empty = text.is_null() | (text == "")
+    filled = ~empty & (text != UNLIKE)
     absent = filled & lower.is_in(_NO_VALUE)
     return {
-        "n_empty": (~filled).sum(),
+        "n_empty": empty.sum(),
+        "n_unlike": (text == UNLIKE).sum(),
         "n_values": (filled & ~absent).sum(),
         "n_numbers": word.str.contains(_NUMBER).sum(),
         "n_codes": word.str.contains(_LEADING_ZERO).sum(),
@@ -201,7 +205,7 @@ def _shape(seen: dict[str, Any], dtype: pl.DataType) -> Shape:
     """What a column of texts holds; one that was declared categorical stays text."""
     n_values = seen["n_values"]
     if not n_values:
-        return "text" if seen["words"] else "nothing"
+        return "text" if seen["words"] else "unreadable" if seen["n_unlike"] else "nothing"
     if dtype == pl.String:
         numbers = seen["n_numbers"] and seen["n_numbers"] + seen["n_infinite"] == n_values
         if numbers and not seen["n_codes"]:

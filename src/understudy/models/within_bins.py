@@ -26,7 +26,7 @@ from scipy.interpolate import PchipInterpolator
 
 from understudy.models.hierarchy import Floats, Integers
 from understudy.schema import Continuous, Date, Integer
-from understudy.schema.numeric import EXACT_INTEGER
+from understudy.schema.values import EXACT_INTEGER
 
 _HALVINGS = 48
 

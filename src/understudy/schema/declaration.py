@@ -8,13 +8,18 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, WithJsonSchema
 
 from understudy.schema.review import Reviewed
-from understudy.schema.values import Code, duplicated, text_of
+from understudy.schema.values import EXACT_INTEGER, Code, duplicated, text_of
 
 
 def _finite(value: Code) -> Code:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(
             'NaN and infinity cannot be declared; "" stands for an empty cell, NaN included'
+        )
+    if isinstance(value, int) and abs(value) > EXACT_INTEGER:
+        raise ValueError(
+            "a whole number beyond ±2^53 cannot be told from its neighbours where numbers are "
+            "stored in 64 bits; declare it as text"
         )
     return value
 

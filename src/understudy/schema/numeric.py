@@ -10,11 +10,10 @@ from pydantic import Field, field_validator, model_validator
 
 from understudy.schema.declaration import Declaration, refuse_repeated_code
 from understudy.schema.intervals import Interval, integer_intervals, real_intervals
-from understudy.schema.values import Code, number_of, text_of
+from understudy.schema.values import EXACT_INTEGER, Code, number_of, text_of
 
 DEFAULT_BINS = 20
 ONE_BIN_EACH = 50  # integers with at most this many values get one bin each
-EXACT_INTEGER = 2**53  # beyond it, float64 no longer holds every integer
 
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _EPOCH = datetime.date(1970, 1, 1).toordinal()

@@ -1,6 +1,7 @@
 """Values as they stand in a schema, and when two of them are the same.
 
-Numbers are compared as 64-bit floats: beyond ±2^53 two whole numbers may count as one value.
+Numbers are compared as 64-bit floats. Beyond ±2^53 these no longer hold every whole number, so such
+numbers are declared as text and meant by that text only.
 
 >>> text_of(3.0), text_of("03"), text_of(True)
 ('3', '03', 'true')
@@ -16,6 +17,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 Code = bool | int | float | datetime.date | str
+
+EXACT_INTEGER = 2**53  # beyond it, float64 no longer holds every integer
 
 # What the reader of the rows takes for a number, too: no "1_000", no "١", no "inf".
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
