@@ -367,3 +367,29 @@ def test_large_tables_are_drafted_in_few_passes():
     schema = Schema.loads(draft(frame.lazy()))
     assert schema.columns["a"].kind == "continuous"
     assert schema.columns["b"].upper == 6
+
+
+MOMENTS = [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 2, 10)]
+TIMED = {
+    "pandas": lambda moments, _: pd.DataFrame({"x": moments}),
+    "pandas with a zone": lambda moments, _: pd.DataFrame(
+        {"x": pd.Series(moments).dt.tz_localize("Asia/Tokyo")}
+    ),
+    "pandas objects": lambda moments, _: pd.DataFrame({"x": pd.Series(moments, dtype=object)}),
+    "arrow": lambda moments, _: pl.DataFrame({"x": moments}).to_arrow(),
+    "a file": lambda moments, folder: written(moments, folder / "x.parquet"),
+    "a folder": lambda moments, folder: written(moments, folder / "x.parquet").parent,
+}
+
+
+def written(moments, path):
+    pl.DataFrame({"x": moments}).write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("form", TIMED)
+def test_no_time_of_day_is_lost_in_silence(form, tmp_path):
+    with pytest.raises(DataError, match="no column that can be drafted"):
+        draft(TIMED[form](MOMENTS, tmp_path))
+    midnights = TIMED[form]([MOMENTS[0], datetime.datetime(2020, 3, 1)], tmp_path)
+    assert Schema.loads(draft(midnights)).columns["x"].kind == "date"

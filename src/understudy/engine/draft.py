@@ -44,6 +44,7 @@ from understudy.engine.frames import Rows, open_rows
 from understudy.engine.profile import Profiler
 from understudy.engine.records import MALFORMED
 from understudy.engine.sniffing import sniffed
+from understudy.engine.times_of_day import with_times_of_day
 from understudy.errors import DataError
 from understudy.schema import Column, Schema, toml
 from understudy.schema.file_format import FileFormat
@@ -72,7 +73,7 @@ def draft(data: object, *, title: str = "") -> str:
         DataError: the data cannot be read, or no column can be drafted.
     """
     rows, form = _opened(data)
-    profiler = Profiler(rows)
+    profiler = Profiler(rows, () if is_delimited(data) else with_times_of_day(data))
     columns: dict[str, Column] = {}
     left_out: dict[str, str] = {}
     for profile in profiler.profiles():

@@ -80,14 +80,23 @@ def _can_be_written(day: pl.Expr) -> pl.Expr:
     return day.to_physical().is_between(FIRST_DAY, LAST_DAY)
 
 
-def _day(column: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
-    """The local day of a moment; Polars itself breaks off at moments far away."""
+def has_time(column: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
+    """Whether a moment is not at its local midnight; null far away, and where there is none."""
+    return _local(column, dtype).mod(_PER_DAY[dtype.time_unit]) != 0
+
+
+def _local(column: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
+    """The local moment as a number; null far away, where Polars itself breaks off."""
     per_day = _PER_DAY[dtype.time_unit]
     moment = column.to_physical()
     low, high = (FIRST_DAY - 2) * per_day, (LAST_DAY + 2) * per_day
     near = moment.is_not_null() if low < -(2**63) else moment.is_between(low, high)
-    local = pl.when(near).then(column).dt.replace_time_zone(None).to_physical()
-    day = local.floordiv(per_day)
+    return pl.when(near).then(column).dt.replace_time_zone(None).to_physical()
+
+
+def _day(column: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
+    """The local day of a moment."""
+    day = _local(column, dtype).floordiv(_PER_DAY[dtype.time_unit])
     written = pl.when(day.is_between(FIRST_DAY, LAST_DAY)).then(day)
     beyond = pl.when(column.is_not_null()).then(pl.lit(_NO_DAY, dtype=pl.Int64))
     return pl.coalesce(written, beyond).cast(pl.Int32).cast(pl.Date)

@@ -9,8 +9,7 @@ Everything here is CONFIDENTIAL.
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -71,13 +70,15 @@ class Profiler:
 
     Args:
         rows: the table.
+        timed: columns whose moments have a time of day, which the rows do not show.
 
     Raises:
         DataError: the table cannot be read to its end.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, timed: Collection[str] = ()) -> None:
         self._rows = rows
+        self._timed = timed
         readable = [name for name in rows.columns if name not in rows.unreadable]
         self._keys = {name: f"column_{k}" for k, name in enumerate(readable)}
         # Names of our own, since Polars takes some names ("*") for patterns.
@@ -136,7 +137,7 @@ class Profiler:
             low=seen.get("low") or 0.0,
             high=seen.get("high") or 0.0,
             whole=bool(seen.get("whole", True)),
-            has_times=shape == "date" and bool(seen.get("n_times")),
+            has_times=shape == "date" and bool(seen.get("n_times") or name in self._timed),
         )
 
     def _shapes_of_texts(self) -> dict[str, tuple[Shape, dict[str, Any]]]:
@@ -174,7 +175,7 @@ def _typed_shape(dtype: pl.DataType) -> Shape:
         return "boolean"
     if dtype.is_numeric():
         return "number"
-    if dtype in (pl.Date, pl.Datetime):
+    if dtype == pl.Date:
         return "date"
     return "nothing" if dtype == pl.Null else "unreadable"
 
@@ -226,8 +227,6 @@ def _range_questions(key: str, dtype: pl.DataType, shape: Shape) -> dict[str, pl
         "n_different": number.approx_n_unique(),
         "whole": (number == number.floor()).all(),
     }
-    if dtype == pl.Datetime:
-        questions["n_times"] = (pl.col(key).dt.time() != datetime.time()).sum()
     if dtype not in _TEXT_TYPES:
         absent = pl.col(key).is_null()
         questions["n_empty"] = (absent | pl.col(key).is_nan() if dtype.is_float() else absent).sum()
@@ -260,5 +259,5 @@ def _day(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         text = column.cast(pl.String).str.strip_chars()
         day = text.str.extract(_DAY, 1).str.to_date("%Y-%m-%d", strict=False)
     else:
-        day = column if dtype == pl.Date else column.dt.date()
+        day = column
     return pl.when(day.cast(pl.Int32).is_between(_FIRST_DAY, _LAST_DAY)).then(day)

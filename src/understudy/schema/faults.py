@@ -90,10 +90,10 @@ def _reworded(fault: ErrorDetails) -> str:
         return _WORDING[kind]
     if kind == "literal_error" and str(loc[-1]) not in _EXPECTED:
         return f"must be {context['expected']}"
-    return f"must be {_expected(loc)}"
+    return f"must be {expected(loc)}"
 
 
-def _expected(loc: Loc) -> str:
+def expected(loc: Loc) -> str:
     """What the entry at this place should hold."""
     if loc[0] == "columns" and len(loc) > 1:
         if len(loc) <= 3:

@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from understudy.errors import nearest, suggestion
 from understudy.schema.column import KINDS
+from understudy.schema.faults import expected
 from understudy.schema.rule import Range, Rule
 
 Loc = tuple[int | str, ...]
@@ -57,7 +58,7 @@ def _table(
     for key, value in fixed.items():
         words = _words(known[key])
         if isinstance(value, str) and value not in words and (meant := nearest(value, words)):
-            tell((*loc, key), f"must be {_listed(words)}{suggestion(value, words)}")
+            tell((*loc, key), f"must be {expected((*loc, key))}{suggestion(value, words)}")
             fixed[key] = meant
     return fixed
 
@@ -69,11 +70,6 @@ def _words(field: FieldInfo) -> Collection[str]:
     """The words that an entry can hold; none if it can hold any."""
     words = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
     return [word for word in words if isinstance(word, str) and len(words) > 1]
-
-
-def _listed(words: Collection[str]) -> str:
-    *some, last = (f'"{word}"' for word in words)
-    return f"{', '.join(some)} or {last}"
 
 
 def _column(name: str, column: Any, tell: Tell) -> Any:

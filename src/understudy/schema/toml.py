@@ -77,21 +77,23 @@ def _ordered(entry: Mapping[str, Any], order: tuple[str, ...]) -> dict[str, Any]
 
 def _compact(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A table whose `confirmed` and `drafted` take a line each, and no table of their own."""
-    return {k: _InOneLine.of(v) if k in _IN_ONE_LINE and v else v for k, v in entry.items()}
+    return {k: _InOneLine(v) if k in _IN_ONE_LINE and v else v for k, v in entry.items()}
 
 
 class _InOneLine(int):
-    """A table as it stands in one line. The writer takes it for a number, and writes its text."""
+    """A table as it stands in one line. The writer takes it for a number, and writes its text.
 
-    _text: str
+    Args:
+        table: its values are texts.
+    """
 
-    @classmethod
-    def of(cls, table: Mapping[str, str]) -> Self:
-        """The table, whose values are texts."""
+    def __new__(cls, table: Mapping[str, str]) -> Self:
+        """The number is of no account."""
+        return super().__new__(cls)
+
+    def __init__(self, table: Mapping[str, str]) -> None:
         entries = (tomli_w.dumps({key: value}).strip() for key, value in table.items())
-        made = cls()
-        made._text = f"{{ {', '.join(entries)} }}"
-        return made
+        self._text = f"{{ {', '.join(entries)} }}"
 
     def __str__(self) -> str:
         return self._text
