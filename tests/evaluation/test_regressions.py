@@ -183,7 +183,7 @@ def test_every_term_of_a_collinear_combination_is_undetermined():
 
 def test_coefficients_without_error_are_exact():
     """The outcome is 0 for all in the reference group, so the intercept has no error."""
-    x, mean, rng = data()
+    x, _, rng = data()
     x = x[:, [0, 2]]
     y = np.where(x[:, 1] == 1, rng.normal(size=400), 0.0)
     found = diagnosed(fit(y, x, binary=False), y, x, binary=False)

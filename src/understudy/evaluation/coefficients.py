@@ -90,13 +90,14 @@ def coefficient_scores(
         scores += [
             Score.over_sets(
                 "interval width ratio, median",
-                widths,
+                widths.tolist(),
                 null=math.sqrt(ratio),
+                better="one",
                 note=f"{among}; synthetic / original; the overlap does not see wide intervals",
             ),
             Score.over_sets(
                 "standardised coefficient shift, median",
-                shifts,
+                shifts.tolist(),
                 null=float(stats.norm.ppf(0.75)) * math.sqrt(1 + ratio),
                 note=f"{among}; |difference| over the standard error of the original",
             ),
