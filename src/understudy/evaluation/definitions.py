@@ -46,7 +46,10 @@ _PMSE = (
     "mean squared distance of the probability that a row is synthetic from the share of synthetic "
     "rows"
 )
-_SPECKS = "largest distance of the laws of that probability among original and synthetic rows"
+_SPECKS = (
+    "largest distance of the laws of the probability that a row is synthetic among original and "
+    "synthetic rows"
+)
 _TRAINED = (
     "of predicting a fifth of the original rows, learned from a set by gradient boosting (60 "
     "rounds, at most 40,000 rows)"
