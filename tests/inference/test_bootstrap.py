@@ -189,7 +189,6 @@ QUESTIONS = [
     ("mean", "kids ~ sex"),
     ("proportion", "job"),
     ("table", "sex + job"),
-    ("quantile", "kids"),
     ("ols", "kids ~ sex"),
     ("logit", "sex ~ kids"),
     ("poisson", "kids ~ sex"),

@@ -6,7 +6,6 @@ measurements allow (`understudy.inference.rules`), and refuses where there is no
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -16,19 +15,20 @@ import pandas as pd
 from understudy.errors import InferenceError
 from understudy.inference import notes
 from understudy.inference.estimands import SHARES, Estimand
-from understudy.inference.estimators import Estimator, SetEstimates
+from understudy.inference.estimators import Estimator
 from understudy.inference.facts import Facts, facts_of
 from understudy.inference.noise_aware import estimate_counts
+from understudy.inference.numbers_text import row_texts
 from understudy.inference.pooled import Pooled
-from understudy.inference.pooling import pool
+from understudy.inference.quantile_answers import count_quantiles
 from understudy.inference.question import Question
 from understudy.inference.reasons import distorted_reason, noisy_reason
 from understudy.inference.rules import choose, distorts, outweighs
+from understudy.inference.set_answers import SetAnswer, set_answer, without_errors
 from understudy.inference.urns import estimate_draws
 from understudy.release import Release
 
 STAMP = "not valid"
-_MOST_DIGITS = 8  # after the point; beyond, numbers are written with an exponent
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,10 @@ class Analysis:
     @property
     def legend(self) -> str:
         """What the columns are."""
+        p = "" if self.kind == "quantile" else " p: two-sided, of the value 0;"
         return (
-            f"lower, upper: {100 * self.level:g} % interval; p: two-sided, of the value 0; "
-            "synth.: share of the variance by synthesis and privacy noise."
+            f"lower, upper: {100 * self.level:g} % interval;{p} synth.: share of the variance by "
+            "synthesis and privacy noise."
         )
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -97,7 +98,7 @@ class Analysis:
             # For people only; an estimate keeps its sign, and only intervals are cut.
             shown[["lower", "upper"]] = shown[["lower", "upper"]].clip(0, 1)
         return [
-            (str(name), *_texts(*values))
+            (str(name), *row_texts(*values))
             for name, values in zip(shown.index, shown.to_numpy().tolist(), strict=True)
         ]
 
@@ -147,22 +148,29 @@ def analyze_release(
         assert isinstance(question.asked, Estimand)
         return _from_counts(release, question.asked, facts, level=level)
     _require_allowed(facts, anyway=anyway)
-    found = question.answer(release.tables, release.schema)
+    found = set_answer(question, release, facts)
     said = (
-        *notes.number_notes(release, question.numeric),
+        *notes.number_notes(release, question.numeric, question.kind),
         *notes.merged_notes(release, facts),
     )
     return _from_sets(found, facts, formula=question.formula, level=level, anyway=anyway, more=said)
 
 
 def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
-    if facts.full:
+    if estimand.kind == "quantile":
+        counted = count_quantiles(estimand, release.measurements, release.schema)
+        said = notes.count_notes(release.measurements, estimand, counted)
+    elif facts.full:
         counted = estimate_counts(estimand, release.measurements, release.schema)
         said = notes.count_notes(release.measurements, estimand, counted)
     else:
         counted = estimate_draws(estimand, release)
         said = notes.draw_notes(estimand, counted)
-    pooled = counted.pooled
+    pooled, unsure = counted.pooled, ()
+    if estimand.kind != "quantile":
+        certain = np.isfinite(pooled.estimate) & np.isnan(pooled.stderr)
+        pooled, unsure = without_errors(pooled, certain)
+    numeric = estimand.columns if counted.varied else ()
     return Analysis(
         kind=estimand.kind,
         formula=estimand.formula,
@@ -172,7 +180,8 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
         notes=(
             *pooled.notes,
             *said,
-            *notes.number_notes(release, estimand.columns if counted.varied else ()),
+            *unsure,
+            *notes.number_notes(release, numeric, estimand.kind),
             *notes.share_notes(estimand.kind, pooled, level),
         ),
         dropped=(counted.dropped,),
@@ -201,7 +210,7 @@ def refusal(reason: str) -> str:
 
 
 def _from_sets(
-    found: SetEstimates,
+    found: SetAnswer,
     facts: Facts,
     *,
     formula: str,
@@ -209,18 +218,10 @@ def _from_sets(
     anyway: bool,
     more: tuple[str, ...],
 ) -> Analysis:
-    rule = choose(facts)
-    how = "partial" if facts.sets > 1 else "single"
-    pooled = pool(
-        found.estimates,
-        found.covariances,
-        rule=rule.name if rule.valid else how,
-        names=found.names,
-        noise_variance=0.0 if facts.sets == 1 else None,
-    )
+    rule, pooled = choose(facts), found.pooled
     reason = rule.reason(facts)
     valid = rule.valid
-    if valid and distorts(facts, pooled.stderr):
+    if valid and distorts(facts, found.stderr):
         valid, reason = False, distorted_reason(facts)
     if valid and outweighs(facts, pooled.synthesis_share):
         valid, reason = False, noisy_reason(facts)
@@ -243,23 +244,3 @@ def _from_sets(
         dropped=found.dropped,
         level=level,
     )
-
-
-def _texts(
-    estimate: float, stderr: float, df: float, lower: float, upper: float, *rest: float
-) -> tuple[str, ...]:
-    """A row of the table as text; rounded where the standard error has two digits left."""
-    pvalue, share = rest
-    digits = 1 - math.floor(math.log10(stderr)) if 0 < stderr < math.inf else None
-    number, error, low, high = (_number(v, digits) for v in (estimate, stderr, lower, upper))
-    p = "< 0.001" if pvalue < 0.001 else _number(pvalue, 3)
-    percent = f"{100 * share:.0f} %" if math.isfinite(share) else "–"
-    return number, error, "∞" if df == math.inf else _number(df, 1), low, high, p, percent
-
-
-def _number(value: float, digits: int | None) -> str:
-    if not math.isfinite(value):
-        return "–"
-    if digits is None or digits > _MOST_DIGITS:
-        return f"{value:.4g}"
-    return f"{round(value, digits) + 0.0:,.{max(digits, 0)}f}"

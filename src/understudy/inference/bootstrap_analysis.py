@@ -106,6 +106,11 @@ def require_askable(release: Release, question: Question, *, anyway: bool) -> No
             "Synthetic sets have no total of their own, so there is nothing to resample; take "
             "the kind mean, or uncertainty='rules' where a full noisy table is released."
         )
+    if question.kind == "quantile":
+        raise InferenceError(
+            "A quantile jumps from one value or bin to the next, which a bootstrap imitates badly; "
+            "take uncertainty='rules', or the proportion of a condition such as 'income <= 100'."
+        )
     reason = doubts(release, question)
     if reason and not anyway:
         raise InferenceError(

@@ -124,3 +124,11 @@ def noisy_reason(facts: Facts) -> str:
         "relations towards none, which biases every set alike; take uncertainty='bootstrap', which "
         "shows that bias, or ask the publisher for a larger epsilon"
     )
+
+
+def errorless_reason(names: str) -> str:
+    """Why what does not vary forbids an interval, and what would help."""
+    return (
+        f"the records that decide {names} do not vary, which says nothing of how they vary in the "
+        "population; ask for a proportion"
+    )

@@ -97,7 +97,7 @@ def _fresh(facts: Facts) -> bool:
 RULES: tuple[Rule, ...] = (
     Rule(
         "noise-aware",
-        lambda facts: facts.counted and (facts.full or facts.drawn),
+        lambda facts: facts.countable,
         lambda facts: (
             "computed from the released noisy counts, whose noise is known exactly, not from the "
             "synthetic records"
@@ -178,9 +178,11 @@ def distorts(facts: Facts, stderr: NDArray[np.float64]) -> bool:
 
     Args:
         facts: what is public about the release.
-        stderr: standard errors of the shares, shape (k,).
+        stderr: standard errors of the shares, of a quantile those of the distribution function
+            there; shape (k,).
     """
-    return facts.kind in SHARES and bool((facts.distortion > stderr / 2).any())
+    shares = (*SHARES, "quantile")
+    return facts.kind in shares and bool((facts.distortion > stderr / 2).any())
 
 
 def outweighs(facts: Facts, share: NDArray[np.float64]) -> bool:
