@@ -14,6 +14,7 @@ import pandas as pd
 
 from understudy.errors import InferenceError
 from understudy.inference import notes
+from understudy.inference.advice import Advice, RefusedError, advise
 from understudy.inference.estimands import SHARES, Estimand
 from understudy.inference.estimators import Estimator
 from understudy.inference.facts import Facts, facts_of
@@ -137,8 +138,8 @@ def analyze_release(
             within the set alone for one set (it misses noise and synthesis).
 
     Raises:
-        InferenceError: unknown kind or name, no valid rule, or an estimate that cannot be computed;
-            says what would work.
+        InferenceError: unknown kind or name, or an estimate that cannot be computed.
+        RefusedError: no valid rule; says why, and what would work if anything is known to.
     """
     if not 0 < level < 1:
         raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
@@ -147,13 +148,25 @@ def analyze_release(
     if choose(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
         return _from_counts(release, question.asked, facts, level=level)
-    _require_allowed(facts, anyway=anyway)
+    _require_allowed(release, facts, anyway=anyway)
     found = set_answer(question, release, facts)
     said = (
         *notes.number_notes(release, question.numeric, question.kind),
         *notes.merged_notes(release, facts),
     )
-    return _from_sets(found, facts, formula=question.formula, level=level, anyway=anyway, more=said)
+    reason = _doubt(found, facts)
+    if reason:
+        _refuse(release, facts, reason, anyway=anyway)
+    return _from_sets(found, facts, reason, formula=question.formula, level=level, more=said)
+
+
+def _doubt(found: SetAnswer, facts: Facts) -> str:
+    """Why the numbers themselves do not allow the rule of their sets; "" if they do, or none is."""
+    if not choose(facts).valid:
+        return ""
+    if distorts(facts, found.stderr):
+        return distorted_reason(facts)
+    return noisy_reason(facts) if outweighs(facts, found.pooled.synthesis_share) else ""
 
 
 def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
@@ -166,10 +179,12 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
     else:
         counted = estimate_draws(estimand, release)
         said = notes.draw_notes(estimand, counted)
-    pooled, unsure = counted.pooled, ()
+    pooled, unsure = counted.pooled, tuple[str, ...]()
     if estimand.kind != "quantile":
         certain = np.isfinite(pooled.estimate) & np.isnan(pooled.stderr)
-        pooled, unsure = without_errors(pooled, certain)
+        plain = estimand.expression in release.schema.columns
+        advice = Advice("proportion") if estimand.kind == "mean" and plain else None
+        pooled, unsure = without_errors(pooled, certain, advice)
     numeric = estimand.columns if counted.varied else ()
     return Analysis(
         kind=estimand.kind,
@@ -189,43 +204,31 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
     )
 
 
-def _require_allowed(facts: Facts, *, anyway: bool) -> None:
+def _require_allowed(release: Release, facts: Facts, *, anyway: bool) -> None:
     rule = choose(facts)
     if facts.kind == "total":  # sets have no total of their own: their size is a noisy number
-        raise InferenceError(refusal(rule.reason(facts)) + ".")
-    _require_valid(rule.valid, rule.reason(facts), anyway=anyway)
+        raise RefusedError(rule.reason(facts), advise(release, facts), anyway=False)
+    if not rule.valid:
+        _refuse(release, facts, rule.reason(facts), anyway=anyway)
 
 
-def _require_valid(valid: bool, reason: str, *, anyway: bool) -> None:
-    if not (valid or anyway):
-        raise InferenceError(
-            f"{refusal(reason)} (anyway=True, or --anyway, gives numbers whose error bars are "
-            "not valid)."
-        )
-
-
-def refusal(reason: str) -> str:
-    """The sentence that refuses, without its end."""
-    return f"No valid error bars can be given: {reason}"
+def _refuse(release: Release, facts: Facts, reason: str, *, anyway: bool) -> None:
+    if not anyway:
+        raise RefusedError(reason, advise(release, facts))
 
 
 def _from_sets(
     found: SetAnswer,
     facts: Facts,
+    doubt: str,
     *,
     formula: str,
     level: float,
-    anyway: bool,
     more: tuple[str, ...],
 ) -> Analysis:
     rule, pooled = choose(facts), found.pooled
-    reason = rule.reason(facts)
-    valid = rule.valid
-    if valid and distorts(facts, found.stderr):
-        valid, reason = False, distorted_reason(facts)
-    if valid and outweighs(facts, pooled.synthesis_share):
-        valid, reason = False, noisy_reason(facts)
-    _require_valid(valid, reason, anyway=anyway)
+    valid = rule.valid and not doubt
+    reason = doubt or rule.reason(facts)
     if not valid:  # what share of an error is noise is not known where noise is not counted
         pooled = replace(pooled, synthesis_share=np.full(len(pooled.names), np.nan))
     said = (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import InferenceError
+from understudy.inference.advice import Advice, RefusedError
 from understudy.inference.estimands import Estimand
 from understudy.inference.estimators import SetEstimates
 from understudy.inference.facts import Facts
@@ -57,8 +57,8 @@ def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
     how = rule.name if rule.valid else "partial" if facts.sets > 1 else "single"
     if question.kind == "quantile":
         assert isinstance(question.asked, Estimand)
-        pooled, dropped = set_quantiles(question.asked, release, how)
-        return SetAnswer(pooled, pooled.share_stderr, (), dropped)
+        found_there, dropped = set_quantiles(question.asked, release, how)
+        return SetAnswer(found_there, found_there.share_stderr, (), dropped)
     found = question.answer(release.tables, release.schema)
     pooled = pool(
         found.estimates,
@@ -79,22 +79,25 @@ def errorless(found: SetEstimates) -> NDArray[np.bool_]:
     return np.asarray((variances <= 0).any(axis=0))
 
 
-def without_errors(pooled: Pooled, certain: NDArray[np.bool_]) -> tuple[Pooled, tuple[str, ...]]:
+def without_errors(
+    pooled: Pooled, certain: NDArray[np.bool_], advice: Advice | None = None
+) -> tuple[Pooled, tuple[str, ...]]:
     """Take the errors of some quantities away, and say so.
 
     Args:
         pooled: the estimates.
         certain: the quantities, shape (k,).
+        advice: what would have some.
 
     Raises:
-        InferenceError: no quantity keeps an error.
+        RefusedError: no quantity keeps an error.
     """
     if not certain.any():
         return pooled, ()
     names = [name for name, hit in zip(pooled.names, certain, strict=True) if hit]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     if certain.all():
-        raise InferenceError(f"No valid error bars can be given: {errorless_reason(shown)}.")
+        raise RefusedError(errorless_reason(shown), advice, anyway=False)
     covariance = np.where(certain[:, None] | certain, np.nan, pooled.covariance)
     share = np.where(certain, np.nan, pooled.synthesis_share)
     kept = replace(pooled, covariance=covariance, synthesis_share=share)
