@@ -223,7 +223,7 @@ def test_one_set_without_noise_gives_what_statsmodels_gives(release):
 def test_free_sets_and_single_sets_are_refused(release):
     text = refusal(release(sets=3, sets_kind="free"), "ols", "kids ~ sex")
     assert "share its noise" in text
-    assert "split sets" in text
+    assert "sets=3 and form=dense, sets=split answers it" in text
     assert "one set does not show" in refusal(release(sets=1), "poisson", "kids ~ sex")
 
 

@@ -286,10 +286,10 @@ def test_columns_measured_apart_are_refused_unless_told(release):
     assert "NOT VALID" in found.title
 
 
-def test_a_method_without_a_model_is_refused_and_others_are_named(release):
+def test_a_method_without_a_model_is_refused_and_told_what_answers(release):
     text = refused(release("steps"), anyway=True)
     assert "steps has none" in text
-    assert "independent" in text
+    assert "by the method laplace" in text or "uncertainty='rules'" in text
     lazy = release("laplace", options={"form": "lazy"})
     assert "dense form" in refused(lazy)
 

@@ -33,7 +33,7 @@ from understudy.inference.rules import choose, most_distortion
 from understudy.privacy.calibration import calibrate
 from understudy.release import Release
 
-Kind = Literal["rules", "proportion", "release"]
+Kind = Literal["rules", "release"]
 
 _ROWS_SHARE = Fraction(1, 20)  # of the budget buys the number of rows, by default
 SPLIT_SETS = 3
@@ -46,8 +46,8 @@ class Advice:
     """One thing to do, after which the question is answered with valid error bars.
 
     Attributes:
-        kind: "rules": ask the same release with uncertainty="rules"; "proportion": ask it for the
-            proportion of the column instead; "release": ask a release as the other fields say.
+        kind: "rules": ask the same release with uncertainty="rules"; "release": ask a release as
+            the other fields say.
         columns: columns of that release, and no others.
         method: its method.
         epsilon: least epsilon that is known to be enough; "" where any is.
@@ -67,8 +67,6 @@ class Advice:
         """What to do, as the end of a sentence."""
         if self.kind == "rules":
             return "take uncertainty='rules', which answers it from the released noisy counts"
-        if self.kind == "proportion":
-            return "ask for the proportion of the column"
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         budget = f"epsilon={self.epsilon}" if self.epsilon else "any epsilon"
         alone = "this column" if len(self.columns) == 1 else "these columns"

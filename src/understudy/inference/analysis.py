@@ -14,7 +14,7 @@ import pandas as pd
 
 from understudy.errors import InferenceError
 from understudy.inference import notes
-from understudy.inference.advice import Advice, RefusedError, advise
+from understudy.inference.advice import RefusedError, advise
 from understudy.inference.estimands import SHARES, Estimand
 from understudy.inference.estimators import Estimator
 from understudy.inference.facts import Facts, facts_of
@@ -25,7 +25,7 @@ from understudy.inference.quantile_answers import count_quantiles
 from understudy.inference.question import Question
 from understudy.inference.reasons import distorted_reason, noisy_reason
 from understudy.inference.rules import choose, distorts, outweighs
-from understudy.inference.set_answers import SetAnswer, set_answer, without_errors
+from understudy.inference.set_answers import SetAnswer, set_answer
 from understudy.inference.urns import estimate_draws
 from understudy.release import Release
 
@@ -179,12 +179,7 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
     else:
         counted = estimate_draws(estimand, release)
         said = notes.draw_notes(estimand, counted)
-    pooled, unsure = counted.pooled, tuple[str, ...]()
-    if estimand.kind != "quantile":
-        certain = np.isfinite(pooled.estimate) & np.isnan(pooled.stderr)
-        plain = estimand.expression in release.schema.columns
-        advice = Advice("proportion") if estimand.kind == "mean" and plain else None
-        pooled, unsure = without_errors(pooled, certain, advice)
+    pooled = counted.pooled
     numeric = estimand.columns if counted.varied else ()
     return Analysis(
         kind=estimand.kind,
@@ -195,7 +190,6 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
         notes=(
             *pooled.notes,
             *said,
-            *unsure,
             *notes.number_notes(release, numeric, estimand.kind),
             *notes.share_notes(estimand.kind, pooled, level),
         ),

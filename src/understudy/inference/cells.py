@@ -92,8 +92,9 @@ def cell_sampling(
 
     Of shares the least is that of `edge_variance`; where no noise is, no record can be. The
     variance of a mean, a difference of noisy numbers, may come out at 0 or below. It is then taken
-    from the counts with 0 for those below 0; NaN if these have one value, since a population may
-    have more.
+    from the counts with 0 for those below 0. If these have one value, a population may yet have
+    others: as many records as a share may have that nobody of the group shows, as far away as the
+    values of the cells allow.
 
     Args:
         table: counts of shape (..., cells).
@@ -109,14 +110,25 @@ def cell_sampling(
     found = sampling_covariance(estimate, squares, sizes, scores.group_of)
     own = np.diagonal(found, axis1=-2, axis2=-1)
     if (scores.square == scores.value)[scores.quantity != ABSENT].all():
-        kept = np.maximum(own, np.where(total_noise > 0, edge_variance(sizes), 0.0))
+        possible = (total_noise > 0) | (table.variances == 0).all()  # counts without any noise
+        kept = np.maximum(own, np.where(possible, edge_variance(sizes), 0.0))
     else:
-        kept = np.where(own > 0, own, _clipped_variance(table, scores))
+        clipped = _clipped_variance(table, scores)
+        unseen = edge_variance(sizes) * _reach(scores, estimate) ** 2
+        kept = np.where(own > 0, own, np.where(clipped > 0, clipped, unseen))
     return np.where(np.eye(own.shape[-1], dtype=np.bool_), kept[..., None, :], found)
 
 
+def _reach(scores: CellScores, estimate: Floats) -> Floats:
+    """Largest distance of a cell's root mean squared value from a mean, shape (..., k)."""
+    used = np.flatnonzero(scores.quantity != ABSENT)
+    largest = np.zeros(len(scores.names))
+    np.maximum.at(largest, scores.quantity[used], np.sqrt(scores.square[used]))
+    return np.asarray(largest + np.abs(estimate))
+
+
 def _clipped_variance(table: Table, scores: CellScores) -> Floats:
-    """Sampling variance of means by the counts above 0, shape (..., k); NaN where it is 0."""
+    """Sampling variance of means by the counts above 0, shape (..., k); 0 for one value alone."""
     k = len(scores.names)
     used = np.flatnonzero(scores.quantity != ABSENT)
     counts, quantity = np.maximum(table.counts[..., used], 0.0), scores.quantity[used]
@@ -127,4 +139,4 @@ def _clipped_variance(table: Table, scores: CellScores) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = squares / sizes - (sums / sizes) ** 2
     rounding = 1e-12 * np.abs(scores.square[used]).max(initial=0.0)
-    return np.where(spread > rounding, spread / np.maximum(sizes - 1, 1.0), np.nan)
+    return np.where(spread > rounding, spread / np.maximum(sizes - 1, 1.0), 0.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.inference.advice import Advice, RefusedError
+from understudy.inference.advice import Advice, RefusedError, advise
 from understudy.inference.estimands import Estimand
 from understudy.inference.estimators import SetEstimates
 from understudy.inference.facts import Facts
@@ -68,7 +68,9 @@ def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
         noise_variance=0.0 if facts.sets == 1 else None,
     )
     certain = errorless(found)
-    pooled, said = without_errors(pooled, certain)
+    # From counts a mean has an error in any case; of a model the same records would decide again.
+    advice = advise(release, facts) if facts.counted else None
+    pooled, said = without_errors(pooled, certain, advice)
     return SetAnswer(pooled, pooled.stderr, (*found.notes, *said), found.dropped)
 
 
