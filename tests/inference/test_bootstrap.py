@@ -291,7 +291,7 @@ def test_a_method_without_a_model_is_refused_and_told_what_answers(release):
     assert "steps has none" in text
     assert "by the method laplace" in text or "uncertainty='rules'" in text
     lazy = release("laplace", options={"form": "lazy"})
-    assert "dense form" in refused(lazy)
+    assert "and form=dense answers it" in refused(lazy)
 
 
 def test_a_total_is_refused(release):
