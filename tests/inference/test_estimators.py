@@ -371,3 +371,17 @@ def test_levels_have_no_mean_and_numbers_no_share(sets):
 def test_numbers_that_are_not_finite_are_refused(sets):
     assert "log(income + 1)" in refusal(sets, "mean", "log(income - 200)")
     assert "log(income + 1)" in refusal(sets, "ols", "log(income - 200) ~ age")
+
+
+def test_coefficients_without_error_have_a_variance_of_zero(released, people):
+    """Nobody in the group of reference has another outcome: rounding alone gave it p = .002."""
+    rows = people(300, 1)
+    income = [
+        0.0 if sex == "f" else value for sex, value in zip(rows["sex"], rows["income"], strict=True)
+    ]
+    made = released(rows | {"income": income}, rows | {"income": income})
+    found = ask(made, "ols", "income ~ sex")
+    assert (found.covariances[:, 0, 0] == 0).all()
+    assert (found.covariances[:, 1, 1] > 0).all()
+    exact = ask(made, "ols", "I(2 * edu) ~ edu")
+    assert (exact.covariances == 0).all()

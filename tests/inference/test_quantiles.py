@@ -13,6 +13,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError
+from understudy.inference.advice import RefusedError
 from understudy.inference.counts import Table
 from understudy.inference.estimands import parse
 from understudy.inference.quantile_answers import set_steps
@@ -251,3 +252,17 @@ def test_a_group_without_records_has_no_quantile():
 def test_a_bootstrap_of_a_quantile_is_refused(made):
     with pytest.raises(InferenceError, match="uncertainty='rules'"):
         us.analyze(made(), "quantile", "kids", uncertainty="bootstrap", repeats=39)
+
+
+def test_a_coefficient_without_error_has_no_interval(made):
+    """Non-earners earn 0: the intercept is 0 in every set, and no p-value is made of rounding."""
+    release = made(epsilon=60, sets="split")
+    found = us.analyze(release, "ols", "income ~ {income > 0}")
+    frame = found.to_frame()
+    assert frame["stderr"].isna().tolist() == [True, False]
+    assert frame["pvalue"].isna().tolist() == [True, False]
+    assert any("Intercept has no error bars" in note for note in found.notes)
+    with pytest.raises(RefusedError, match="do not vary"):
+        us.analyze(release, "ols", "I(2 * income) ~ income")
+    with pytest.raises(RefusedError, match="do not vary"):
+        us.analyze(release, lambda frame: ([frame["kids"].mean()], [0.0]), "kids")
