@@ -54,7 +54,7 @@ def swept_reason(_facts: Facts) -> str:
 def picked_reason(_facts: Facts) -> str:
     """Why parameters that were chosen among candidates forbid an interval."""
     return (
-        "the records come from a generator whose parameters were chosen at random, by how well "
+        "the records come from a generator whose parameters were chosen, at random and by how well "
         "they suit the rows, and how far it is from the rows is not known outside and alike in all "
         "sets"
     )
