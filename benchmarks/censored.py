@@ -112,7 +112,7 @@ def consumers(book: Book) -> list[str]:
         f"Bureau of Labor Statistics), 6 columns, income among them; {CONSUMER_RUNS} releases each "
         "with default options.",
         "",
-        "| ε | method | tv1 | tv2 | tv3 |",
+        "| ε | method | tv1 | tv2 | tv3 (64) |",
         "| ---: | --- | ---: | ---: | ---: |",
     ]
     for epsilon in EPSILONS:
@@ -136,9 +136,8 @@ def page(book: Book) -> str:
         "number). Pure ε for the whole release; neighbours differ by one row added or removed, and "
         "a twentieth of ε buys their number. With `search=walk` the guarantee is conditional: it "
         "would hold if the walks had arrived. Means over as many releases as “runs” says, each "
-        "with fresh, secure noise; records without ε use no rows at all. Lower is better. tv1, tv2 "
-        "and tv3 are mean distances (total variation) in one, two and three columns; other scores "
-        "are explained in `benchmarks/yardstick.py`; memory is that of the process with all its "
+        "with fresh, secure noise; records without ε use no rows at all. Lower is better. What the "
+        "scores are stands in `docs/utility.md`; memory is that of the process with all its "
         "libraries. Made by `python benchmarks/censored.py --render`.",
         "",
         *verdict(book),

@@ -69,16 +69,8 @@ METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("pegs", {}),
 )
 EPSILONS = ("0.1", "1", "10")
-SCORES = {
-    "tv1": "tv1",
-    "tv2": "tv2",
-    "tv3": "tv3",
-    "specks_lr": "SPECKS-lr",
-    "specks_cart": "SPECKS-cart",
-    "auc": "AUC",
-    "cpu_s": "CPU s",
-    "peak_mb": "peak MB",
-}
+_SCORED = ("tv1", "tv2", "tv3", "specks_lr", "specks_cart", "auc")
+SCORES = {key: yardstick.TITLES[key] for key in _SCORED} | {"cpu_s": "CPU s", "peak_mb": "peak MB"}
 PLACES = {"auc": 3, "cpu_s": 1, "peak_mb": 0}
 
 

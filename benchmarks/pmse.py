@@ -63,16 +63,8 @@ VARIANTS: tuple[tuple[str, dict[str, Any], int], ...] = (
     ("auto", {}, 4),
 )
 """Methods, options, and how many releases at each ε."""
-SCORES = {
-    "tv1": "tv1",
-    "tv2": "tv2",
-    "tv3": "tv3",
-    "specks_lr": "SPECKS-lr",
-    "specks_cart": "SPECKS-cart",
-    "pmse_ratio": "pMSE ratio",
-    "cpu_s": "CPU s",
-    "peak_mb": "peak MB",
-}
+_SCORED = ("tv1", "tv2", "tv3", "specks_lr", "specks_cart", "pmse_ratio")
+SCORES = {key: yardstick.TITLES[key] for key in _SCORED} | {"cpu_s": "CPU s", "peak_mb": "peak MB"}
 PLACES = {"pmse_ratio": 1, "cpu_s": 1, "peak_mb": 0}
 LIMIT_S = 120
 """What a release with default options may take."""

@@ -1,5 +1,8 @@
 """How far a synthetic table lies from the real one, by the scores that the utility tables quote.
 
+What they are called stands in `TITLES`, and what each is, beside the scores of `evaluate`, in
+`understudy.evaluation.definitions`: names differ where meanings do.
+
 Tables are arrays of codes, shape (rows, columns). Lower is better, but for AUC and accuracy.
 
 * **tv1, tv2, tv3**: mean total variation distance (half the L1 distance of shares) of all tables of
@@ -29,6 +32,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
+
+TITLES = {
+    "tv1": "tv1",
+    "tv2": "tv2",
+    "tv3": "tv3 (64)",
+    "specks_lr": "SPECKS-lr",
+    "specks_cart": "SPECKS-cart",
+    "pmse_ratio": "pMSE / resampled",
+    "auc": "AUC",
+    "accuracy": "accuracy",
+}
+"""Key of a record → name of the score."""
 
 Codes = NDArray[np.integer]
 TRIPLES = 64

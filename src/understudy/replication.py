@@ -84,9 +84,11 @@ class World:
         Raises:
             InferenceError: its model cannot be made anew; says which methods have one.
         """
+        if release.manifest.method not in restorable():
+            require_restored(None, release, questions[0])
         request, n_rows = request_again(release), release.manifest.n_rows
         model = model_of(release, request.fits)
-        require_restored(model, release.manifest.method, restorable())
+        require_restored(model, release, questions[0])
         assert model is not None
         rng = np.random.default_rng(seed)
         drawn = model.sample(max(LEAST_POPULATION, POPULATION_TIMES * n_rows), rng)
@@ -121,12 +123,10 @@ def request_again(release: Release) -> Request:
     """What was asked of the method, as far as the release tells.
 
     Raises:
-        InferenceError: it was made by a method that this version does not have, or in another way.
+        UnderstudyError: it was made by a method that this version does not have, or in another way.
     """
     manifest = release.manifest
     budget = manifest.budget
-    if manifest.method not in restorable():
-        require_restored(None, manifest.method, restorable())
     return request_of(
         release.schema,
         method=manifest.method,

@@ -316,7 +316,8 @@ def evaluated(found: Evaluation, page: Path | None) -> None:
         table.add_row(*map(escape, _score_row(score)))
     _out.print(table)
     _out.print(
-        "↓ lower is better, ↑ higher. fresh: what a second sample of the same population would "
+        "↓ lower is better, ↑ higher, → 1 near 1. What each score is: on the internal page, with "
+        "--json, and in docs/utility.md. fresh: what a second sample of the same population would "
         "score (for prediction: a model trained on the original); sd off: distance from that in "
         "standard deviations of chance, ± 2 is within it."
     )
@@ -329,7 +330,7 @@ def evaluated(found: Evaluation, page: Path | None) -> None:
 
 
 def _score_row(score: Score) -> tuple[str, ...]:
-    arrow = "↑" if score.better == "high" else "↓"
+    arrow = {"low": "↓", "high": "↑", "one": "→ 1"}[score.better]
     return (
         f"{score.name} {arrow}",
         f"{score.value:.3g}",

@@ -7,6 +7,8 @@ import pytest
 
 import utility
 import utility_page
+import yardstick
+from understudy.evaluation.definitions import DEFINITIONS
 from utility_cases import ADULT, GOALS, LOANS, SHUFFLED, Case
 
 
@@ -131,3 +133,17 @@ def test_records_of_different_code_are_told():
     two = [record(MST, 1, **GOOD | COSTS), record(MST, 2, **GOOD | COSTS) | {"sources": "t"}]
     assert "more than one state of the code" in utility_page.page(two)
     assert "more than one state of the code" not in utility_page.page(two[:1])
+
+
+def test_names_of_scores_are_those_that_are_defined():
+    """On the page, in the records' titles, and in the table that evaluate shares."""
+    named = {name for name, one in DEFINITIONS.items() if one.yardstick}
+    assert set(yardstick.TITLES.values()) == named
+    written = utility.PAGE.read_text(encoding="utf-8")
+    assert utility_page.definitions() in written
+    assert utility_page.WHAT_WAS_DONE in written
+    heads = [line.split("|") for line in written.splitlines() if "| tv2 | tv3" in line]
+    assert len(heads) == 3
+    for head in heads:
+        scores = {cell.strip() for cell in head} & {"tv3", "pMSE ratio", *named}
+        assert scores <= named

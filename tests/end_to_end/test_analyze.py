@@ -62,7 +62,7 @@ def run(understudy):
         ("proportion", "age > 39", "noise-aware"),
         ("table", "city + age", "noise-aware"),
         ("total", "city", "noise-aware"),
-        ("quantile", "age", "partial"),
+        ("quantile", "age", "noise-aware"),
         ("ols", "age ~ city", "partial"),
         ("logit", "{city == 'Aa'} ~ age", "partial"),
         ("poisson", "age ~ C(city)", "partial"),

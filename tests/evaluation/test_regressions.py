@@ -6,15 +6,18 @@ import statsmodels.api as sm
 
 from understudy.errors import MethodError
 from understudy.evaluation.analyses import default_models, written_models
+from understudy.evaluation.coefficients import coefficient_scores, coefficients
 from understudy.evaluation.fits import fit, independent
-from understudy.evaluation.overlaps import expected_overlap, interval_overlap
-from understudy.evaluation.regressions import (
-    OTHER,
-    coefficient_scores,
-    coefficients,
-    compare,
-    compare_models,
+from understudy.evaluation.identification import (
+    COLLINEAR,
+    EXACT,
+    SEPARATED,
+    UNFITTED,
+    diagnosed,
+    undetermined,
 )
+from understudy.evaluation.overlaps import expected_overlap, interval_overlap
+from understudy.evaluation.regressions import OTHER, compare, compare_models
 from understudy.inference.records import Records
 from understudy.release.rows import decode
 
@@ -160,10 +163,63 @@ def test_a_level_that_a_set_lacks_has_overlap_zero(records, schema):
     models = written_models(["age ~ C(city)"], schema)
     compared, warnings = compare_models(models, records(400, 1), [one], lambda *_: None)
     (warning,) = warnings
+    assert "1 of 4 coefficients is lost, collinear in a set" in warning
     assert "overlap counts 0" in warning
     scores = coefficient_scores(compared, 400, 400)
     assert scores[0].name == "confidence-interval overlap"
     assert scores[0].value < 0.8
+
+
+def test_every_term_of_a_collinear_combination_is_undetermined():
+    """A fit leaves out the last one only; what is left is "a given b" in no other table."""
+    x, mean, _ = data()
+    wide = np.column_stack([x, x[:, 1] + x[:, 2], np.zeros(400), np.full(400, 3.0)])
+    assert undetermined(wide).tolist() == [True] * 6
+    wide = np.column_stack([x, x[:, 1] + x[:, 2], np.zeros(400)])
+    assert undetermined(wide).tolist() == [False, True, True, True, True]
+    found = diagnosed(fit(mean + x[:, 1] ** 2, wide, binary=False), mean, wide, binary=False)
+    assert found.reasons[1:] == (COLLINEAR,) * 4
+
+
+def test_coefficients_without_error_are_exact():
+    """The outcome is 0 for all in the reference group, so the intercept has no error."""
+    x, _, rng = data()
+    x = x[:, [0, 2]]
+    y = np.where(x[:, 1] == 1, rng.normal(size=400), 0.0)
+    found = diagnosed(fit(y, x, binary=False), y, x, binary=False)
+    assert found.stderr[0] < 1e-7
+    assert found.reasons == (EXACT, "")
+    both = diagnosed(fit(3 * x[:, 1], x, binary=False), 3 * x[:, 1], x, binary=False)
+    assert both.reasons == (EXACT, EXACT)
+    nothing = np.ones(400)
+    assert diagnosed(fit(nothing, x, binary=False), nothing, x, binary=False).reasons == (
+        UNFITTED,
+        UNFITTED,
+    )
+
+
+@pytest.mark.parametrize("combined", [False, True])
+def test_separated_coefficients_are_named_and_no_others(combined):
+    """By one indicator, or by a sum of two numbers, which no indicator shows; c tells nothing."""
+    rng = np.random.default_rng(5)
+    a, b, c = rng.integers(0, 4, (3, 3_000)).astype(float)
+    if combined:
+        total = a + b
+        y = np.where(total == 3, rng.random(3_000) < 0.5, total > 3).astype(float)
+        x = np.column_stack([np.ones(3_000), a, b, c])
+        expected = (SEPARATED, SEPARATED, SEPARATED, "")
+    else:
+        y = np.where(a == 3, 1.0, rng.random(3_000) < 0.3).astype(float)
+        x = np.column_stack([np.ones(3_000), a == 3, b, c]).astype(float)
+        expected = ("", SEPARATED, "", "")
+    found = diagnosed(fit(y, x, binary=True), y, x, binary=True)
+    assert found.reasons == expected
+
+
+def test_a_clean_logistic_regression_determines_everything():
+    x, mean, rng = data()
+    y = (rng.random(400) < 1 / (1 + np.exp(-mean))).astype(float)
+    assert diagnosed(fit(y, x, binary=True), y, x, binary=True).reasons == ("", "", "")
 
 
 def test_a_fresh_sample_has_the_expected_scores(records):
@@ -175,8 +231,8 @@ def test_a_fresh_sample_has_the_expected_scores(records):
         compared, _ = compare_models(models, original, [other], lambda *_: None)
         scores = {s.name: s for s in coefficient_scores(compared, 500, 500)}
         overlap.append(scores["confidence-interval overlap"])
-        shift.append(scores["standardised coefficient shift"])
-        width.append(scores["interval width ratio"])
+        shift.append(scores["standardised coefficient shift, median"])
+        width.append(scores["interval width ratio, median"])
     for found in (overlap, shift, width):
         values = np.array([score.value - score.null for score in found])
         assert abs(values.mean()) < 4 * values.std(ddof=1) / np.sqrt(20) + 0.02
@@ -196,3 +252,24 @@ def test_a_formula_that_cannot_be_computed_shows_no_value(formula, records, sche
     with pytest.raises(MethodError) as fault:
         compare(written_models([formula], schema)[0], records(200, 1), [records(200, 2)])
     assert "Aa" not in str(fault.value)
+
+
+@pytest.mark.parametrize("outcome", ["grade ~ twice + age", "{grade > 2} ~ twice + age"])
+def test_widths_stay_finite_beside_coefficients_that_are_not_determined(outcome, records, schema):
+    """An outcome that a column determines once had a ratio of widths of 10¹⁴."""
+    formula = outcome.replace("twice", "I(2 * grade)")
+    honest = written_models(["age ~ grade + member"], schema)
+    compared, warnings = compare_models(
+        (*written_models([formula], schema), *honest),
+        records(500, 1),
+        [records(500, 2)],
+        lambda *_: None,
+    )
+    assert any("left out" in warning for warning in warnings)
+    scores = {score.name: score for score in coefficient_scores(compared, 500, 500)}
+    assert 0.5 < scores["interval width ratio, median"].value < 2
+    assert scores["standardised coefficient shift, median"].value < 5
+    assert (
+        "of 6 coefficients, which the original determines"
+        in scores["interval width ratio, median"].note
+    )

@@ -16,7 +16,7 @@ def test_every_group_of_the_original_is_scored(compare):
     assert {g.small for g in groups} == {True, False}
     part = marginal_distances(comparison.where(0, 1), 1)
     others = [k for k, columns in enumerate(part.marginals) if columns != (0,)]
-    found = groups[1].scores["total variation, 1-way"]
+    found = groups[1].scores["total variation, 1-way, other columns"]
     assert found == pytest.approx(part.means[others].mean())
 
 
@@ -26,10 +26,10 @@ def test_a_group_that_fares_badly_shows(compare):
         bad = rows[2] == 1
         rows[3][bad] = 0
     good, bad = subgroup_scores(comparison, 2)
-    name = "pMSE, logistic, main effects, ratio to null"
+    name = "pMSE / fresh, logistic, main effects"
     assert good.scores[name] < 3
     assert bad.scores[name] > 10
-    name = "total variation, 1-way, ratio to null"
+    name = "total variation, 1-way, other columns / fresh"
     assert good.scores[name] < 3 < bad.scores[name]
 
 

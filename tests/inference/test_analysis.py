@@ -15,11 +15,12 @@ import statsmodels.formula.api as smf
 
 import understudy as us
 from understudy.errors import InferenceError
+from understudy.inference.cells import cell_scores
 from understudy.inference.counts import marginal
 from understudy.inference.distortion import distortion
 from understudy.inference.estimands import parse
 from understudy.inference.facts import facts_of
-from understudy.inference.noise_aware import cell_scores, ratios
+from understudy.inference.noise_aware import ratios
 from understudy.inference.rules import FRESH, RULES, distorts
 from understudy.privacy.calibration import calibrate
 from understudy.privacy.randomness import SeededRandomness
@@ -222,8 +223,8 @@ def test_one_set_without_noise_gives_what_statsmodels_gives(release):
 def test_free_sets_and_single_sets_are_refused(release):
     text = refusal(release(sets=3, sets_kind="free"), "ols", "kids ~ sex")
     assert "share its noise" in text
-    assert "split sets" in text
-    assert "one set does not show" in refusal(release(sets=1), "quantile", "kids")
+    assert "sets=3 and form=dense, sets=split answers it" in text
+    assert "one set does not show" in refusal(release(sets=1), "poisson", "kids ~ sex")
 
 
 def test_columns_that_were_not_measured_together_are_refused(release):
@@ -232,7 +233,7 @@ def test_columns_that_were_not_measured_together_are_refused(release):
     assert "sex, job, kids were never measured together" in text
     assert "never measured together" in refusal(made, "table", "sex + job")
     assert us.analyze(made, "mean", "kids").pooled.rule == "noise-aware"
-    assert us.analyze(made, "quantile", "kids").pooled.rule == "partial"
+    assert us.analyze(made, "quantile", "kids").pooled.rule == "noise-aware"
 
 
 RULED = """

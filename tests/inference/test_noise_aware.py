@@ -9,12 +9,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import understudy as us
 from understudy.errors import InferenceError
+from understudy.inference.cells import cell_scores
 from understudy.inference.counts import Table, marginal, pooled_table
 from understudy.inference.estimands import parse
-from understudy.inference.noise_aware import cell_scores, estimate_counts, ratios
+from understudy.inference.noise_aware import estimate_counts, ratios
+from understudy.inference.ratios import edge_variance
 from understudy.inference.records import grid_numbers
 from understudy.privacy.laws import DiscreteLaplace
 from understudy.privacy.randomness import SeededRandomness
@@ -135,7 +138,8 @@ def test_negative_shares_are_kept(schema, measured):
     table = measured(("sex", "job"), counts, 2.0)
     found = estimate_counts(parse("proportion", "job", schema), [table], schema).pooled
     assert found.estimate[2] == pytest.approx(-5 / 95)
-    assert found.synthesis_share[2] == 1  # p(1 - p) is negative and counts as 0
+    own = edge_variance(np.array(95.0))  # p(1 - p) is negative; a share of 3.84 records stands in
+    assert found.covariance[2, 2] * (1 - found.synthesis_share[2]) == pytest.approx(own)
     assert found.interval()[0][2] < -5 / 95
 
 
@@ -249,3 +253,21 @@ def test_a_condition_that_cuts_a_bin_takes_its_share_of_it():
     )
     scores = cell_scores(parse("proportion", "x > 1", schema), schema)
     assert scores.value.tolist() == [0.75, 1]
+
+
+@pytest.mark.parametrize("n", [10, 50, 200, 5_000])
+def test_intervals_of_rare_shares_cover(n):
+    """Exact binomial probabilities, no noise: where none or few of n records have a trait.
+
+    With p(1 - p)/(n - 1) alone nothing is covered where no record has it: for one expected record
+    that is 37 % of the time.
+    """
+    x = np.arange(n + 1)
+    share = x / n
+    own = share * (1 - share) / (n - 1)
+    reach = 1.96 * np.sqrt(np.maximum(own, edge_variance(np.full(n + 1, float(n)))))
+    for expected in np.linspace(0.05, 4, 40):
+        law = stats.binom.pmf(x, n, expected / n)
+        assert law @ (np.abs(share - expected / n) <= reach) > 0.93
+    short = 1.96 * np.sqrt(own)
+    assert stats.binom.pmf(x, n, 1 / n) @ (np.abs(share - 1 / n) <= short) < 0.7

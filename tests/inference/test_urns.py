@@ -12,8 +12,8 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError
+from understudy.inference.cells import cell_scores
 from understudy.inference.estimands import parse
-from understudy.inference.noise_aware import cell_scores
 from understudy.inference.urns import Urns, urn_ratios, urns_of
 from understudy.privacy.calibration import calibrate
 from understudy.privacy.randomness import SeededRandomness

@@ -257,21 +257,24 @@ def test_odd_names_are_escaped(check):
 def test_verdict_by_hand():
     tiles = {tile.name: tile for tile in verdict(SCORES)}
     assert list(tiles) == [
-        "pMSE ratio", "SPECKS", "1-way distance", "2-way distance",
+        "pMSE / fresh", "SPECKS", "Total variation, 1-way", "Total variation, 2-way",
     ]  # fmt: skip
-    told = tiles["pMSE ratio"]
+    told = tiles["pMSE / fresh"]
     # The model that tells rows apart, not the one that cannot see the fault.
     assert (told.variant, told.value, told.uncertainty) == ("CART", "20", "± 1 over sets")
     assert (told.null, told.beyond) == ("fresh sample: 1 ± 0.1", True)
     assert told.standing == "190 sd worse than a fresh sample."
     assert tiles["SPECKS"].standing == "Within chance of a fresh sample."
     # The mean, not the worst column; without the spread of chance, 1.2 times is not beyond it.
-    assert (tiles["1-way distance"].value, tiles["1-way distance"].beyond) == ("0.012", False)
-    assert (tiles["2-way distance"].standing, tiles["2-way distance"].beyond) == (
+    assert (tiles["Total variation, 1-way"].value, tiles["Total variation, 1-way"].beyond) == (
+        "0.012",
+        False,
+    )
+    assert (tiles["Total variation, 2-way"].standing, tiles["Total variation, 2-way"].beyond) == (
         "5 × a fresh sample.",
         True,
     )
-    assert tiles["2-way distance"].uncertainty == "one set"
+    assert tiles["Total variation, 2-way"].uncertainty == "one set"
 
 
 def test_verdict_on_scores_better_than_chance_and_on_predictions():

@@ -126,10 +126,14 @@ def distance_scores(comparison: Comparison, found: Distances) -> tuple[Score, ..
     if not found.marginals:
         return ()
     order = len(found.marginals[0])
+    name = f"total variation, {order}-way"
+    if order > 2:  # another name where it is another quantity
+        drawn = len(found.marginals) < found.population
+        name += f" ({MOST_TRIPLES} triples)" if drawn else " (all triples)"
     worst = int(found.means.argmax())
     names = ", ".join(comparison.schema.names[j] for j in found.marginals[worst])
     mean = Score.over_sets(
-        f"total variation, {order}-way",
+        name,
         found.values.mean(axis=0),
         null=float(found.nulls.mean()),
         note=f"mean over {_which(found)}",

@@ -12,6 +12,7 @@ import numpy as np
 from understudy.engine import Table
 from understudy.evaluation.analyses import Model, default_models, written_models
 from understudy.evaluation.associations import association_scores
+from understudy.evaluation.coefficients import coefficient_scores, coefficients
 from understudy.evaluation.comparison import (
     MOST_CELLS,
     Comparison,
@@ -30,12 +31,7 @@ from understudy.evaluation.distances import (
 )
 from understudy.evaluation.prediction import default_target, prediction_scores
 from understudy.evaluation.propensity import propensity_scores
-from understudy.evaluation.regressions import (
-    coefficient_scores,
-    coefficients,
-    compare_models,
-    records_of,
-)
+from understudy.evaluation.regressions import compare_models, records_of
 from understudy.evaluation.results import Evaluation, Score
 from understudy.evaluation.risk.assess import Intruder, risks_of
 from understudy.evaluation.subgroups import subgroup_scores

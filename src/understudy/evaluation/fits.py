@@ -33,6 +33,8 @@ class Fit:
         shrunk: whether the likelihood had no maximum, so that the estimates were shrunk.
         covariance: of the estimates, shape (p, p), NaN where `estimate` is; of a logistic
             regression only.
+        reasons: why each coefficient is not determined, "" where it is; empty where that was not
+            asked (`understudy.evaluation.identification`).
     """
 
     estimate: Vector
@@ -40,6 +42,12 @@ class Fit:
     reach: float
     shrunk: bool = False
     covariance: Vector | None = field(default=None, repr=False)
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def determined(self) -> NDArray[np.bool_]:
+        """Coefficients that the table determines, shape (p,)."""
+        return np.array([not reason for reason in self.reasons], dtype=np.bool_)
 
     @property
     def lower(self) -> Vector:

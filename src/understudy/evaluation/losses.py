@@ -19,10 +19,11 @@ import polars as pl
 
 from understudy.engine.coding import ColumnCoder
 from understudy.evaluation.analyses import default_models
+from understudy.evaluation.coefficients import coefficient_scores
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.distances import conditional_score, marginal_distances
 from understudy.evaluation.propensity import pair_specks
-from understudy.evaluation.regressions import coefficient_scores, compare_models, records_of
+from understudy.evaluation.regressions import compare_models, records_of
 from understudy.inference.records import Records
 from understudy.schema import Schema
 

@@ -2,12 +2,11 @@
 
 Records with a missing value in one of the columns are left out. Intervals of a set are those that
 an analyst would compute who took it for real: they do not count synthesis and privacy noise
-(`understudy.analyze` does).
+(`understudy.analyze` does). How they are compared stands in `understudy.evaluation.coefficients`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,8 +18,7 @@ from understudy.engine.coding import Reading
 from understudy.errors import InferenceError, MethodError
 from understudy.evaluation.analyses import MOST_LEVELS, Model
 from understudy.evaluation.fits import Fit, fit
-from understudy.evaluation.overlaps import expected_overlap, interval_overlap
-from understudy.evaluation.results import Coefficient, Score
+from understudy.evaluation.identification import REASONS, diagnosed
 from understudy.inference import formulas as reading
 from understudy.inference.records import ABSENT, Records
 from understudy.schema import NUMERIC, Schema
@@ -30,7 +28,7 @@ Tell = Callable[[int, int], None]
 
 OTHER = "(other)"
 _RARE = 0.01
-_ENDS = ("estimate", "lower", "upper")
+_NAMED = 5  # terms that a remark names
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def compare(model: Model, original: Records, sets: Sequence[Records]) -> Compare
     binary = bool(np.isin(y, (0.0, 1.0)).all())
     cuts = np.cumsum([len(frame) for frame in frames])[:-1]
     fits = [
-        fit(one, design, binary=binary)
+        diagnosed(fit(one, design, binary=binary), one, design, binary=binary)
         for one, design in zip(np.split(y, cuts), np.split(x, cuts), strict=True)
     ]
     kind = "logit" if binary else "ols"
@@ -159,130 +157,34 @@ def _plain(term: object) -> str:
     return str(term).replace("`", "")
 
 
-def coefficients(compared: Compared) -> tuple[Coefficient, ...]:
-    """Every coefficient that the original can estimate; ends are means over the sets that can."""
-    result = []
-    one = compared.original
-    for j in map(int, np.flatnonzero(np.isfinite(one.stderr))):
-        able = [f for f in compared.sets if np.isfinite(f.estimate[j])]
-        if not able:
-            continue
-        means = [float(np.mean([getattr(f, end)[j] for f in able])) for end in _ENDS]
-        result.append(
-            Coefficient(
-                compared.model,
-                compared.terms[j],
-                (float(one.estimate[j]), float(one.lower[j]), float(one.upper[j])),
-                (means[0], means[1], means[2]),
-                float(np.mean(_overlaps(compared, j))),
-                float(np.mean([abs(f.estimate[j] - one.estimate[j]) for f in able]))
-                / max(float(one.stderr[j]), 1e-300),
-            )
-        )
-    return tuple(result)
-
-
-def _overlaps(compared: Compared, j: int) -> list[float]:
-    """Overlap in each set; 0 in one that cannot estimate the coefficient."""
-    one = compared.original
-    return [
-        interval_overlap((one.lower[j], one.upper[j]), (f.lower[j], f.upper[j]))
-        if np.isfinite(f.estimate[j])
-        else 0.0
-        for f in compared.sets
-    ]
-
-
 def _remarks(found: Compared) -> list[str]:
-    """What was shrunk or cannot be estimated."""
-    shrunk = [f"set {k}" for k, one in enumerate(found.sets, start=1) if one.shrunk]
-    shrunk = ["the original"] * found.original.shrunk + shrunk
+    """Coefficients that are left out, or lost in a set, and why."""
     remarks = []
-    if shrunk:
+    reasons = found.original.reasons
+    for reason in dict.fromkeys(filter(None, reasons)):
+        terms = [t for t, why in zip(found.terms, reasons, strict=True) if why == reason]
         remarks.append(
-            f"{found.model}: the likelihood has no maximum in {', '.join(shrunk)}; the estimates "
-            "were shrunk by a normal prior."
+            f"{found.model}: {_counted(terms, found)} left out, {reason} in the original "
+            f"({REASONS[reason]}): {_some(terms)}."
         )
-    known = np.isfinite(found.original.estimate)
-    lost = [t for t, ok in zip(found.terms, known, strict=True) if not ok]
-    if lost:
-        remarks.append(f"{found.model}: the original does not tell apart {', '.join(lost[:5])}.")
-    gone = [
-        term
-        for j, term in enumerate(found.terms)
-        if known[j] and any(np.isnan(one.estimate[j]) for one in found.sets)
-    ]
-    if gone:
+    lost: dict[str, list[str]] = {}
+    for j in np.flatnonzero(found.original.determined):
+        for why in dict.fromkeys(one.reasons[j] for one in found.sets if one.reasons[j]):
+            lost.setdefault(why, []).append(found.terms[j])
+    for reason, terms in lost.items():
         remarks.append(
-            f"{found.model}: a set cannot estimate {', '.join(gone[:5])}; its overlap counts 0."
+            f"{found.model}: {_counted(terms, found)} lost, {reason} in a set "
+            f"({REASONS[reason]}); there the overlap counts 0, and width and shift are left out: "
+            f"{_some(terms)}."
         )
     return remarks
 
 
-def coefficient_scores(
-    compared: Sequence[Compared], n_original: int, n_synthetic: int
-) -> tuple[Score, ...]:
-    """Overlap, width and distance over all coefficients, and the distance in each model.
-
-    Args:
-        compared: models on all tables.
-        n_original: rows of the original.
-        n_synthetic: rows of each set.
-    """
-    wanted = [
-        (one, int(j)) for one in compared for j in np.flatnonzero(np.isfinite(one.original.stderr))
-    ]
-    if not wanted:
-        return ()
-    about = f"mean of {len(wanted):,} coefficients"
-    overlap = np.mean([_overlaps(one, j) for one, j in wanted], axis=0)
-    widths = np.nanmean([_widths(one, j) for one, j in wanted], axis=0)
-    shifts = np.nanmean([_shifts(one, j) for one, j in wanted], axis=0)
-    scores = [
-        Score.over_sets(
-            "confidence-interval overlap",
-            overlap,
-            null=expected_overlap(n_original, n_synthetic),
-            better="high",
-            note=f"{about}; intervals of a set do not count privacy noise",
-        )
-    ]
-    if np.isfinite(widths).all() and np.isfinite(shifts).all():
-        ratio = n_original / n_synthetic
-        scores += [
-            Score.over_sets(
-                "interval width ratio",
-                widths,
-                null=math.sqrt(ratio),
-                note=f"{about}, synthetic / original; the overlap does not see wide intervals",
-            ),
-            Score.over_sets(
-                "standardised coefficient shift",
-                shifts,
-                null=math.sqrt(2 / math.pi * (1 + ratio)),
-                note=f"{about}; |difference| over the standard error of the original",
-            ),
-        ]
-    return (*scores, *(score for one in compared for score in _distance(one)))
+def _counted(terms: Sequence[str], found: Compared) -> str:
+    verb = "is" if len(terms) == 1 else "are"
+    return f"{len(terms):,} of {len(found.terms):,} coefficients {verb}"
 
 
-def _distance(one: Compared) -> list[Score]:
-    """Euclidean distance of all coefficients that every table can estimate."""
-    able = np.isfinite(one.original.estimate)
-    for found in one.sets:
-        able &= np.isfinite(found.estimate)
-    if not able.any():
-        return []
-    values = [float(np.linalg.norm((f.estimate - one.original.estimate)[able])) for f in one.sets]
-    note = f"Euclidean, {int(able.sum())} coefficients in their own units"
-    return [Score.over_sets(f"coefficient distance, {one.model}", values, note=note)]
-
-
-def _widths(one: Compared, j: int) -> list[float]:
-    width = max(float(one.original.upper[j] - one.original.lower[j]), 1e-300)
-    return [float(f.upper[j] - f.lower[j]) / width for f in one.sets]
-
-
-def _shifts(one: Compared, j: int) -> list[float]:
-    unit = max(float(one.original.stderr[j]), 1e-300)
-    return [abs(float(f.estimate[j] - one.original.estimate[j])) / unit for f in one.sets]
+def _some(terms: Sequence[str]) -> str:
+    more = len(terms) - _NAMED
+    return ", ".join(terms[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any
 
+from understudy.evaluation.definitions import Definition, definition_of
 from understudy.evaluation.risk.results import Risks
 
 
@@ -21,7 +22,7 @@ class Score:
         null: what the score would be if the sets came from the same law as the original; None if
             not known.
         null_sd: standard deviation of the score under that hypothesis; None if not known.
-        better: "low" or "high".
+        better: "low", "high", or "one" where 1 is best.
         note: "" or what to know when reading it.
     """
 
@@ -160,6 +161,14 @@ class Evaluation:
     risks: Risks | None = None
     warnings: tuple[str, ...] = field(default_factory=tuple)
 
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """What the scores are, each once, in their order; groups last."""
+        names = [score.name for score in self.scores]
+        names += [name for group in self.subgroups for name in group.scores]
+        known = [definition_of(name) for name in dict.fromkeys(names)]
+        return tuple(dict.fromkeys(one for one in known if one is not None))
+
     def to_json(self) -> dict[str, Any]:
         """Plain data for machines; stamped internal."""
         return {
@@ -174,6 +183,7 @@ class Evaluation:
                 {**vars(score), "ratio": score.ratio, "standardised": score.standardised}
                 for score in self.scores
             ],
+            "definitions": [vars(definition) for definition in self.definitions],
             "marginals": [vars(marginal) for marginal in self.marginals],
             "pairs": [
                 {"columns": list(names), "distance": value} for names, value in self.pairs.items()

@@ -58,12 +58,12 @@ def _scores(part: Comparison, column: int) -> dict[str, float]:
         found = marginal_distances(part, order)
         kept = [k for k, columns in enumerate(found.marginals) if column not in columns]
         if kept:
-            name = f"total variation, {order}-way"
+            name = f"total variation, {order}-way, other columns"
             scores[name] = float(found.means[kept].mean())
-            scores[f"{name}, ratio to null"] = _ratio(found, kept)
+            scores[f"{name} / fresh"] = _ratio(found, kept)
     ratio = logistic_ratio(part)
     if ratio is not None:
-        scores["pMSE, logistic, main effects, ratio to null"] = ratio
+        scores["pMSE / fresh, logistic, main effects"] = ratio
     return scores
 
 

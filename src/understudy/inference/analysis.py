@@ -6,7 +6,6 @@ measurements allow (`understudy.inference.rules`), and refuses where there is no
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,20 +14,22 @@ import pandas as pd
 
 from understudy.errors import InferenceError
 from understudy.inference import notes
+from understudy.inference.advice import RefusedError, advise
 from understudy.inference.estimands import SHARES, Estimand
-from understudy.inference.estimators import Estimator, SetEstimates
+from understudy.inference.estimators import Estimator
 from understudy.inference.facts import Facts, facts_of
 from understudy.inference.noise_aware import estimate_counts
+from understudy.inference.numbers_text import row_texts
 from understudy.inference.pooled import Pooled
-from understudy.inference.pooling import pool
+from understudy.inference.quantile_answers import count_quantiles
 from understudy.inference.question import Question
 from understudy.inference.reasons import distorted_reason, noisy_reason
 from understudy.inference.rules import choose, distorts, outweighs
+from understudy.inference.set_answers import SetAnswer, set_answer
 from understudy.inference.urns import estimate_draws
 from understudy.release import Release
 
 STAMP = "not valid"
-_MOST_DIGITS = 8  # after the point; beyond, numbers are written with an exponent
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,10 @@ class Analysis:
     @property
     def legend(self) -> str:
         """What the columns are."""
+        p = "" if self.kind == "quantile" else " p: two-sided, of the value 0;"
         return (
-            f"lower, upper: {100 * self.level:g} % interval; p: two-sided, of the value 0; "
-            "synth.: share of the variance by synthesis and privacy noise."
+            f"lower, upper: {100 * self.level:g} % interval;{p} synth.: share of the variance by "
+            "synthesis and privacy noise."
         )
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -97,7 +99,7 @@ class Analysis:
             # For people only; an estimate keeps its sign, and only intervals are cut.
             shown[["lower", "upper"]] = shown[["lower", "upper"]].clip(0, 1)
         return [
-            (str(name), *_texts(*values))
+            (str(name), *row_texts(*values))
             for name, values in zip(shown.index, shown.to_numpy().tolist(), strict=True)
         ]
 
@@ -136,8 +138,8 @@ def analyze_release(
             within the set alone for one set (it misses noise and synthesis).
 
     Raises:
-        InferenceError: unknown kind or name, no valid rule, or an estimate that cannot be computed;
-            says what would work.
+        InferenceError: unknown kind or name, or an estimate that cannot be computed.
+        RefusedError: no valid rule; says why, and what would work if anything is known to.
     """
     if not 0 < level < 1:
         raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
@@ -146,23 +148,39 @@ def analyze_release(
     if choose(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
         return _from_counts(release, question.asked, facts, level=level)
-    _require_allowed(facts, anyway=anyway)
-    found = question.answer(release.tables, release.schema)
+    _require_allowed(release, facts, anyway=anyway)
+    found = set_answer(question, release, facts)
     said = (
-        *notes.number_notes(release, question.numeric),
+        *notes.number_notes(release, question.numeric, question.kind),
         *notes.merged_notes(release, facts),
     )
-    return _from_sets(found, facts, formula=question.formula, level=level, anyway=anyway, more=said)
+    reason = _doubt(found, facts)
+    if reason:
+        _refuse(release, facts, reason, anyway=anyway)
+    return _from_sets(found, facts, reason, formula=question.formula, level=level, more=said)
+
+
+def _doubt(found: SetAnswer, facts: Facts) -> str:
+    """Why the numbers themselves do not allow the rule of their sets; "" if they do, or none is."""
+    if not choose(facts).valid:
+        return ""
+    if distorts(facts, found.stderr):
+        return distorted_reason(facts)
+    return noisy_reason(facts) if outweighs(facts, found.pooled.synthesis_share) else ""
 
 
 def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
-    if facts.full:
+    if estimand.kind == "quantile":
+        counted = count_quantiles(estimand, release.measurements, release.schema)
+        said = notes.count_notes(release.measurements, estimand, counted)
+    elif facts.full:
         counted = estimate_counts(estimand, release.measurements, release.schema)
         said = notes.count_notes(release.measurements, estimand, counted)
     else:
         counted = estimate_draws(estimand, release)
         said = notes.draw_notes(estimand, counted)
     pooled = counted.pooled
+    numeric = estimand.columns if counted.varied else ()
     return Analysis(
         kind=estimand.kind,
         formula=estimand.formula,
@@ -172,7 +190,7 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
         notes=(
             *pooled.notes,
             *said,
-            *notes.number_notes(release, estimand.columns if counted.varied else ()),
+            *notes.number_notes(release, numeric, estimand.kind),
             *notes.share_notes(estimand.kind, pooled, level),
         ),
         dropped=(counted.dropped,),
@@ -180,51 +198,31 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
     )
 
 
-def _require_allowed(facts: Facts, *, anyway: bool) -> None:
+def _require_allowed(release: Release, facts: Facts, *, anyway: bool) -> None:
     rule = choose(facts)
     if facts.kind == "total":  # sets have no total of their own: their size is a noisy number
-        raise InferenceError(refusal(rule.reason(facts)) + ".")
-    _require_valid(rule.valid, rule.reason(facts), anyway=anyway)
+        raise RefusedError(rule.reason(facts), advise(release, facts), anyway=False)
+    if not rule.valid:
+        _refuse(release, facts, rule.reason(facts), anyway=anyway)
 
 
-def _require_valid(valid: bool, reason: str, *, anyway: bool) -> None:
-    if not (valid or anyway):
-        raise InferenceError(
-            f"{refusal(reason)} (anyway=True, or --anyway, gives numbers whose error bars are "
-            "not valid)."
-        )
-
-
-def refusal(reason: str) -> str:
-    """The sentence that refuses, without its end."""
-    return f"No valid error bars can be given: {reason}"
+def _refuse(release: Release, facts: Facts, reason: str, *, anyway: bool) -> None:
+    if not anyway:
+        raise RefusedError(reason, advise(release, facts))
 
 
 def _from_sets(
-    found: SetEstimates,
+    found: SetAnswer,
     facts: Facts,
+    doubt: str,
     *,
     formula: str,
     level: float,
-    anyway: bool,
     more: tuple[str, ...],
 ) -> Analysis:
-    rule = choose(facts)
-    how = "partial" if facts.sets > 1 else "single"
-    pooled = pool(
-        found.estimates,
-        found.covariances,
-        rule=rule.name if rule.valid else how,
-        names=found.names,
-        noise_variance=0.0 if facts.sets == 1 else None,
-    )
-    reason = rule.reason(facts)
-    valid = rule.valid
-    if valid and distorts(facts, pooled.stderr):
-        valid, reason = False, distorted_reason(facts)
-    if valid and outweighs(facts, pooled.synthesis_share):
-        valid, reason = False, noisy_reason(facts)
-    _require_valid(valid, reason, anyway=anyway)
+    rule, pooled = choose(facts), found.pooled
+    valid = rule.valid and not doubt
+    reason = doubt or rule.reason(facts)
     if not valid:  # what share of an error is noise is not known where noise is not counted
         pooled = replace(pooled, synthesis_share=np.full(len(pooled.names), np.nan))
     said = (
@@ -243,23 +241,3 @@ def _from_sets(
         dropped=found.dropped,
         level=level,
     )
-
-
-def _texts(
-    estimate: float, stderr: float, df: float, lower: float, upper: float, *rest: float
-) -> tuple[str, ...]:
-    """A row of the table as text; rounded where the standard error has two digits left."""
-    pvalue, share = rest
-    digits = 1 - math.floor(math.log10(stderr)) if 0 < stderr < math.inf else None
-    number, error, low, high = (_number(v, digits) for v in (estimate, stderr, lower, upper))
-    p = "< 0.001" if pvalue < 0.001 else _number(pvalue, 3)
-    percent = f"{100 * share:.0f} %" if math.isfinite(share) else "–"
-    return number, error, "∞" if df == math.inf else _number(df, 1), low, high, p, percent
-
-
-def _number(value: float, digits: int | None) -> str:
-    if not math.isfinite(value):
-        return "–"
-    if digits is None or digits > _MOST_DIGITS:
-        return f"{value:.4g}"
-    return f"{round(value, digits) + 0.0:,.{max(digits, 0)}f}"

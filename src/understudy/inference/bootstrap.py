@@ -100,7 +100,8 @@ def ends(
 def pvalues(estimate: Vector, replicates: Replicates, interval: str) -> Vector:
     """Two-sided p-values of the value 0: least α whose interval leaves 0 out, shape (..., k).
 
-    Twice the smaller share of replicates beyond 0, at least 2/(B + 1), at most 1.
+    Twice the smaller share of replicates beyond 0, at least 2/(B + 1), at most 1; NaN where no
+    replicate moves.
     """
     moved = replicates.moved(interval)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -109,7 +110,8 @@ def pvalues(estimate: Vector, replicates: Replicates, interval: str) -> Vector:
     n = moved.shape[-2]
     below = (moved <= place[..., None, :]).sum(axis=-2)
     above = (moved >= place[..., None, :]).sum(axis=-2)
-    return np.asarray(np.minimum(1.0, 2 * (np.minimum(below, above) + 1) / (n + 1)))
+    found = np.minimum(1.0, 2 * (np.minimum(below, above) + 1) / (n + 1))
+    return np.where(np.isnan(moved).any(axis=-2), np.nan, found)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,8 @@ import numpy as np
 
 from understudy.errors import InferenceError
 from understudy.inference import notes
-from understudy.inference.analysis import STAMP, Analysis, refusal
+from understudy.inference.advice import RefusedError, advise
+from understudy.inference.analysis import STAMP, Analysis
 from understudy.inference.bootstrap import Bootstrapped, Replicates, bootstrapped, require_repeats
 from understudy.inference.estimators import SetEstimates
 from understudy.inference.facts import facts_of
@@ -68,18 +69,27 @@ def outcome_of(found: SetEstimates) -> Outcome:
     return Outcome(found.names, found.estimates.mean(axis=0), np.sqrt(variances.mean(axis=0)))
 
 
-def require_restored(model: object | None, method: str, known: Sequence[str]) -> None:
+def require_restored(model: object | None, release: Release, question: Question) -> None:
     """Refuse a release without a model.
 
     Raises:
-        InferenceError: names the methods that have one.
+        RefusedError: says what would answer the question.
     """
     if model is None:
-        raise InferenceError(
-            f"A bootstrap needs the released model that sets were drawn from, and this release of "
-            f"the method {method} has none that can be made anew; methods that have one are "
-            f"{', '.join(known)} (laplace in its dense form)."
+        method = release.manifest.method
+        raise _refused(
+            release,
+            question,
+            "a bootstrap needs the released model that sets were drawn from, and this release of "
+            f"the method {method} has none that can be made anew",
         )
+
+
+def _refused(
+    release: Release, question: Question, reason: str, *, anyway: bool = False
+) -> RefusedError:
+    facts = facts_of(release, question.kind, question.columns)
+    return RefusedError(reason, advise(release, facts, bootstrap=True), anyway=anyway)
 
 
 def doubts(release: Release, question: Question) -> str:
@@ -88,10 +98,10 @@ def doubts(release: Release, question: Question) -> str:
     if release.manifest.ended_early:
         return (
             "the rounds of the method were ended before the budget was spent, which cannot be "
-            "done in the same way again; ask the publisher for a release that ran to its end"
+            "done in the same way again"
         )
     if not facts.together:
-        return f"{apart_reason(facts)}; the bootstrap of a model that omits this keeps its bias"
+        return f"{apart_reason(facts)}, and the bootstrap of a model that omits this keeps its bias"
     return merged_reason(facts) if facts.merged else ""
 
 
@@ -99,19 +109,23 @@ def require_askable(release: Release, question: Question, *, anyway: bool) -> No
     """Refuse before anything is computed what the bootstrap cannot answer.
 
     Raises:
-        InferenceError: says why, and what would help.
+        RefusedError: says why, and what would answer it.
     """
     if question.kind == "total":
-        raise InferenceError(
-            "Synthetic sets have no total of their own, so there is nothing to resample; take "
-            "the kind mean, or uncertainty='rules' where a full noisy table is released."
+        raise _refused(
+            release,
+            question,
+            "synthetic sets have no total of their own, so there is nothing to resample",
+        )
+    if question.kind == "quantile":
+        raise _refused(
+            release,
+            question,
+            "a quantile jumps from one value or bin to the next, which a bootstrap imitates badly",
         )
     reason = doubts(release, question)
     if reason and not anyway:
-        raise InferenceError(
-            f"{refusal(reason)} (anyway=True, or --anyway, gives numbers whose error bars are "
-            "not valid)."
-        )
+        raise _refused(release, question, reason, anyway=True)
 
 
 def analysis_of(
@@ -139,11 +153,19 @@ def analysis_of(
         InferenceError: not valid, or not to be computed.
     """
     found = question.answer(release.tables, release.schema)
-    pooled = _pooled(found, truth, answers, interval=interval, level=level, anyway=anyway)
+    known = _known(found, truth, answers)
+    failed = _failed_reason(len(answers) - len(known), len(answers))
+    if failed and not anyway:
+        raise _refused(release, question, failed)
+    assert truth is not None
+    pooled = _pooled(found, truth, known, interval=interval, level=level, asked=len(answers))
     facts = facts_of(release, question.kind, question.columns)
-    reason = doubts(release, question) or _failed_reason(pooled) or _bias_reason(pooled)
+    reason = doubts(release, question) or failed or _bias_reason(pooled)
     if reason and not anyway:
-        raise InferenceError(f"{refusal(reason)}.")
+        raise _refused(release, question, reason)
+    still = [name for name, e in zip(pooled.names, pooled.stderr, strict=True) if np.isnan(e)]
+    if len(still) == len(pooled.names):
+        raise _refused(release, question, _still_reason(still))
     return Analysis(
         kind=question.kind,
         formula=question.formula,
@@ -154,6 +176,11 @@ def analysis_of(
             *found.notes,
             *notes.drop_notes(found.dropped),
             *_notes(pooled),
+            *(
+                [f"{', '.join(still[:3])} has no error bars: {_still_reason(still)}."]
+                if still
+                else ()
+            ),
             *notes.number_notes(release, question.numeric),
             *notes.merged_notes(release, facts),
             *notes.share_notes(question.kind, pooled, level),
@@ -163,29 +190,37 @@ def analysis_of(
     )
 
 
-def _pooled(
-    found: SetEstimates,
-    truth: Outcome | None,
-    answers: Sequence[Outcome | None],
-    *,
-    interval: str,
-    level: float,
-    anyway: bool,
-) -> Bootstrapped:
+def _known(
+    found: SetEstimates, truth: Outcome | None, answers: Sequence[Outcome | None]
+) -> list[Outcome]:
+    """Answers of the replicates that have all quantities.
+
+    Raises:
+        InferenceError: the model's own population does not have them.
+    """
     if truth is None or truth.names != found.names:
         raise InferenceError(
             "The estimate cannot be computed on the model's own population, as it can on the "
             "released sets; ask for fewer or coarser terms."
         )
     known = [one for one in answers if one is not None and one.names == found.names]
-    known = [one for one in known if np.isfinite([one.estimate, one.stderr]).all()]
-    failed = len(answers) - len(known)
-    if failed > MOST_FAILED * len(answers) and not anyway:
-        raise InferenceError(f"{refusal(_many_failed(failed, len(answers)))}.")
+    return [one for one in known if np.isfinite([one.estimate, one.stderr]).all()]
+
+
+def _pooled(
+    found: SetEstimates,
+    truth: Outcome,
+    known: Sequence[Outcome],
+    *,
+    interval: str,
+    level: float,
+    asked: int,
+) -> Bootstrapped:
     require_repeats(len(known), level)
     own = outcome_of(found)
+    estimates = np.stack([one.estimate for one in known])
     replicates = Replicates(
-        np.stack([one.estimate for one in known]),
+        np.where(np.ptp(estimates, axis=0) > 0, estimates, np.nan),
         np.stack([one.stderr for one in known]),
         truth.estimate,
         own.stderr,
@@ -196,8 +231,12 @@ def _pooled(
         replicates,
         interval=interval,
         sets=len(found.estimates),
-        failed=failed,
+        failed=asked - len(known),
     )
+
+
+def _still_reason(names: Sequence[str]) -> str:
+    return f"no replicate moves {', '.join(names[:3])}, so that the bootstrap shows no error"
 
 
 def _why(pooled: Bootstrapped) -> str:
@@ -207,16 +246,10 @@ def _why(pooled: Bootstrapped) -> str:
     )
 
 
-def _many_failed(failed: int, repeats: int) -> str:
-    return (
-        f"{failed:,} of {repeats:,} replicates cannot be estimated, and they are no random part; "
-        "ask for fewer or coarser terms"
-    )
-
-
-def _failed_reason(pooled: Bootstrapped) -> str:
-    asked = pooled.repeats + pooled.failed
-    return _many_failed(pooled.failed, asked) if pooled.failed > MOST_FAILED * asked else ""
+def _failed_reason(failed: int, asked: int) -> str:
+    if failed <= MOST_FAILED * asked:
+        return ""
+    return f"{failed:,} of {asked:,} replicates cannot be estimated, and they are no random part"
 
 
 def _bias_reason(pooled: Bootstrapped) -> str:
@@ -225,7 +258,7 @@ def _bias_reason(pooled: Bootstrapped) -> str:
         return ""
     return (
         f"the bias of {name!r} is estimated as {size:.1f} of its standard errors, too much to be "
-        "taken off reliably; ask the publisher for a larger epsilon, coarser bins or fewer columns"
+        "taken off reliably"
     )
 
 

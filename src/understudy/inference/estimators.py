@@ -16,9 +16,8 @@ import polars as pl
 
 from understudy.errors import InferenceError
 from understudy.inference import models
-from understudy.inference.estimands import MODELS, Estimand
-from understudy.inference.quantiles import quantile
-from understudy.inference.ratios import ratio, sampling_covariance
+from understudy.inference.estimands import MODELS, SHARES, Estimand
+from understudy.inference.ratios import edge_variance, ratio, sampling_covariance
 from understudy.inference.records import Floats, Records
 from understudy.schema import Schema
 
@@ -50,7 +49,8 @@ def estimate_sets(
     """Estimates from each set.
 
     Args:
-        estimand: any kind but a total.
+        estimand: any kind but a total, which sets do not have, or a quantile, of which
+            `understudy.inference.quantile_answers` knows.
         tables: the synthetic sets.
         schema: their schema.
 
@@ -70,11 +70,9 @@ def estimate_sets(
             )
     if estimand.kind in MODELS:
         return _model(estimand, kept, dropped)
-    one = _quantiles if estimand.kind == "quantile" else _ratios
-    found = [one(estimand, records, k) for k, records in enumerate(kept, start=1)]
+    found = [_ratios(estimand, records, k) for k, records in enumerate(kept, start=1)]
     estimates, covariances = (np.stack(part) for part in zip(*found, strict=True))
-    notes = _heap_notes(covariances) if estimand.kind == "quantile" else ()
-    return SetEstimates(estimand.names(schema), estimates, covariances, dropped, notes)
+    return SetEstimates(estimand.names(schema), estimates, covariances, dropped)
 
 
 def _model(estimand: Estimand, kept: list[Records], dropped: tuple[int, ...]) -> SetEstimates:
@@ -102,29 +100,11 @@ def _ratios(estimand: Estimand, records: Records, k: int) -> tuple[Floats, Float
                 f"Set {k} has {size:.0f} records for {name!r}; at least 2 are needed."
             )
     estimates = ratio(totals, own)
-    return estimates, sampling_covariance(estimates, squares, own, scores.group_of)
-
-
-def _quantiles(estimand: Estimand, records: Records, k: int) -> tuple[Floats, Floats]:
-    """Quantiles of one set by group, shapes (k,) and (k, k)."""
-    scores = estimand.scores(records)
-    found = []
-    for j, name in enumerate(scores.names):
-        try:
-            found.append(quantile(scores.value[scores.quantity == j], estimand.probability))
-        except InferenceError as error:
-            raise InferenceError(f"Set {k}, {name}: {error}") from None
-    estimates, errors = np.array(found).T
-    return estimates, np.diag(errors**2)
-
-
-def _heap_notes(covariances: Floats) -> tuple[str, ...]:
-    if (np.diagonal(covariances, axis1=1, axis2=2) > 0).all():
-        return ()
-    return (
-        "A quantile falls on a number that many records share, so its standard error within a set "
-        "is 0; ask for a proportion, such as of 'income <= 100', to see how sure it is.",
-    )
+    covariance = sampling_covariance(estimates, squares, own, scores.group_of)
+    if estimand.kind in SHARES:
+        place = np.diag_indices(n_quantities)
+        covariance[place] = np.maximum(covariance[place], edge_variance(own))
+    return estimates, covariance
 
 
 def estimate_by(

@@ -67,6 +67,13 @@ class Facts:
         """Whether the estimand is a sum of counts, or a ratio of two."""
         return self.kind in RATIOS or self.kind == "total"
 
+    @property
+    def countable(self) -> bool:
+        """Whether the released counts, or the law of the drawing, answer it without the sets."""
+        if self.kind == "quantile":  # follows from the counts at or below each number
+            return self.full
+        return self.counted and (self.full or self.drawn)
+
 
 def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     """What is public about a release and matters to an analysis of some columns."""

@@ -32,6 +32,7 @@ COVARIANCE = {
 _INTERCEPT = "Intercept"
 _LARGE_PREDICTOR = 10.0  # beyond e^±10 look whether the likelihood has a maximum
 _RANK = 1e-9
+_ROUNDING = 1e-8
 
 
 class Designs(NamedTuple):
@@ -105,7 +106,8 @@ def fit(kind: str, laid: Designs, k: int) -> tuple[Floats, Floats]:
         k: which set, from 0.
 
     Returns:
-        Shapes (p,) and (p, p).
+        Shapes (p,) and (p, p); a variance is 0 where the outcome does not vary among the records
+        that decide the coefficient.
 
     Raises:
         InferenceError: a coefficient cannot be estimated in this set; says which and why.
@@ -127,7 +129,19 @@ def fit(kind: str, laid: Designs, k: int) -> tuple[Floats, Floats]:
     if kind != "ols":
         converged = np.isfinite(covariance).all() and found.mle_retvals["converged"]
         _require_maximum(kind, laid, estimates, k, converged=converged)
-    return estimates, covariance
+    return estimates, _without_rounding(covariance, y, x)
+
+
+def _without_rounding(covariance: Floats, y: Floats, x: Floats) -> Floats:
+    """Variances that are rounding as the 0 that they are, say of an intercept if y is 0 there.
+
+    Beside the variance that a coefficient would have were the outcome without relation to it.
+    """
+    spread = x.std(axis=0)
+    unit = y.std() / (np.where(spread > 0, spread, 1.0) * np.sqrt(len(y)))
+    with np.errstate(invalid="ignore"):
+        certain = np.sqrt(np.diag(covariance)) < _ROUNDING * unit
+    return np.where(certain[:, None] | certain, 0.0, covariance)
 
 
 def _require_estimable(laid: Designs, y: Floats, x: Floats, k: int) -> None:

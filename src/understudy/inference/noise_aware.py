@@ -37,39 +37,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from understudy.errors import InferenceError
+from understudy.inference.cells import CellScores, cell_sampling, cell_scores, sum_by
 from understudy.inference.counts import Table, covers, marginal, pooled_table
-from understudy.inference.estimands import Estimand, Scores
+from understudy.inference.estimands import Estimand
 from understudy.inference.pooled import Pooled
-from understudy.inference.ratios import ratio, sampling_covariance
-from understudy.inference.records import ABSENT, Floats, Ints, Records, cell_points
+from understudy.inference.ratios import ratio
+from understudy.inference.records import ABSENT, Floats, Ints
 from understudy.release import Measurement
 from understudy.schema import Schema
 
 # Of a group smaller than this many standard deviations of its noise, ratios are not to be trusted.
 _FIRM = 4.0
-_FEWEST = 2.0
-
-
-@dataclass(frozen=True)
-class CellScores:
-    """What a record of each cell adds to which quantity.
-
-    Attributes:
-        names: of the k quantities.
-        group_of: group of each quantity, shape (k,).
-        quantity: quantity of each cell, `ABSENT` where a value is absent, shape (cells,).
-        value: mean value over the cell, shape (cells,).
-        square: mean squared value over the cell, shape (cells,).
-    """
-
-    names: tuple[str, ...]
-    group_of: Ints
-    quantity: Ints
-    value: Floats
-    square: Floats
+FEWEST = 2.0
+"""Records that a group must have, by its noisy counts, for a ratio or a quantile in it."""
 
 
 @dataclass(frozen=True)
@@ -113,35 +94,6 @@ class Ratios:
     sampling: Floats
 
 
-def cell_scores(estimand: Estimand, schema: Schema) -> CellScores:
-    """What a record of each cell of the table over `estimand.columns` adds to which quantity.
-
-    Raises:
-        InferenceError: the expression cannot be computed, or not record by record.
-    """
-    numeric = estimand.columns if estimand.expression else ()
-    points, cells = cell_points(schema, estimand.columns, numeric)
-    scores = estimand.scores(points)
-    _require_recordwise(estimand, scores, points.take(np.arange(len(cells))[::-2]))
-    n_cells = int(cells.max()) + 1
-    n_points = np.bincount(cells, minlength=n_cells)
-    quantity = np.full(n_cells, ABSENT)
-    quantity[cells] = scores.quantity
-    value = np.bincount(cells, scores.value, n_cells) / n_points
-    square = np.bincount(cells, scores.value**2, n_cells) / n_points
-    return CellScores(scores.names, scores.group_of, quantity, value, square)
-
-
-def _require_recordwise(estimand: Estimand, scores: Scores, some: Records) -> None:
-    """An expression such as `income - income.mean()` has no value for a cell."""
-    again = estimand.scores(some).value
-    if not np.allclose(again, scores.value[::-2], rtol=1e-9, atol=0):
-        raise InferenceError(
-            f"The expression {estimand.expression!r} depends on the other records, so it has no "
-            "value for a cell of a table; write it with fixed numbers."
-        )
-
-
 def ratios(table: Table, scores: CellScores) -> Ratios:
     """Totals and ratios with their noise and sampling covariances.
 
@@ -178,7 +130,14 @@ def ratios(table: Table, scores: CellScores) -> Ratios:
             size_noise=size_noise,
             group_of=scores.group_of,
         ),
-        sampling=sampling_covariance(estimate, squares, sizes, scores.group_of),
+        sampling=cell_sampling(
+            table,
+            scores,
+            estimate=estimate,
+            squares=squares,
+            sizes=sizes,
+            total_noise=total_noise,
+        ),
     )
 
 
@@ -202,13 +161,6 @@ def _noise_covariance(
     same = group_of[:, None] == group_of
     with np.errstate(divide="ignore", invalid="ignore"):  # of an empty group, NaN
         return np.asarray(covariance * same / (sizes[..., :, None] * sizes[..., None, :]))
-
-
-def sum_by(counts: Floats, index: Ints, weights: Floats, n: int) -> Floats:
-    """Weighted sums over cells by index, shape (..., cells) → (..., n)."""
-    picked = sparse.csr_array((weights, (np.arange(len(index)), index)), shape=(len(index), n))
-    flat = counts.reshape(-1, counts.shape[-1]) @ picked
-    return np.asarray(flat).reshape(*counts.shape[:-1], n)
 
 
 def small_groups(found: Ratios) -> NDArray[np.bool_]:
@@ -260,7 +212,7 @@ def pooled_ratios(
     total = estimand.kind == "total"
     noise = total_noise if total else found.noise
     covariance = noise if total else noise + found.sampling
-    empty = np.zeros(len(scores.names), dtype=np.bool_) if total else found.sizes < _FEWEST
+    empty = np.zeros(len(scores.names), dtype=np.bool_) if total else found.sizes < FEWEST
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.diagonal(noise) / np.diagonal(covariance)
     return Pooled(
@@ -276,7 +228,7 @@ def pooled_ratios(
 
 
 def _size_notes(scores: CellScores, found: Ratios) -> Iterator[str]:
-    empty = found.sizes < _FEWEST
+    empty = found.sizes < FEWEST
     if empty.any():
         yield (
             f"By the noisy counts there are no records for {_some(scores.names, empty)}, so there "

@@ -75,12 +75,13 @@ def distortion_notes(facts: Facts) -> Iterator[str]:
         )
 
 
-def number_notes(release: Release, columns: Sequence[str]) -> Iterator[str]:
+def number_notes(release: Release, columns: Sequence[str], kind: str = "") -> Iterator[str]:
     """What is assumed of numbers within bins, or of their law."""
     manifest = release.manifest
     normal = modelled(manifest.method, manifest.options, release.schema)
     drawn = [name for name in columns if name in normal]
-    yield from bin_notes(release.schema, [name for name in columns if name not in normal])
+    known = [name for name in columns if name not in normal]
+    yield from (quantile_notes if kind == "quantile" else bin_notes)(release.schema, known)
     if drawn and any(one.kind == "posterior" for one in release.measurements):
         yield f"{', '.join(drawn)} was drawn by a model, whose shape it has."
     elif drawn:
@@ -108,6 +109,20 @@ def bin_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
         yield (
             f"Within its bins {', '.join(binned)} counts as uniform, or as drawn for the sets; "
             "what that changes is not in the error."
+        )
+
+
+def quantile_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
+    """What an interval of a quantile covers."""
+    yield (
+        "The interval has every number that could be the quantile, so it may be one number alone; "
+        "a quantile of few values has no standard error."
+    )
+    binned = [name for name in columns if _is_binned(schema, name)]
+    if binned:
+        yield (
+            f"Of {', '.join(binned)} only bins are known: the interval covers whole bins, wherever "
+            "numbers lie in them, and the estimate takes them as even or as drawn."
         )
 
 

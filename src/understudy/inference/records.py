@@ -124,6 +124,49 @@ def cell_points(
     while per_bin > 1 and _product(axes) > MOST_POINTS:
         per_bin //= 2
         axes = [_axis(schema.columns[name], per_bin if name in spread else 1) for name in columns]
+    return _crossed_points(schema, columns, axes)
+
+
+def cell_corners(
+    schema: Schema, columns: Sequence[str], spread: Sequence[str]
+) -> tuple[Records, Ints]:
+    """The ends of the bins of some columns, crossed: a record of a cell lies between its corners.
+
+    Args:
+        schema: the public schema.
+        columns: columns of the table.
+        spread: those of them whose numbers matter, not only their states.
+
+    Returns:
+        The corners as records, and the cell of each, as `cell_points` has them.
+    """
+    axes = []
+    for name in columns:
+        column = schema.columns[name]
+        if name in spread and isinstance(column, NUMERIC):
+            ends = [state_ends(column, state) for state in range(column.size)]
+            axes.append((np.repeat(np.arange(column.size), 2), np.concatenate(ends)))
+        else:
+            axes.append(_axis(column, 1))
+    return _crossed_points(schema, columns, axes)
+
+
+def state_ends(column: Column, state: int) -> Floats:
+    """Smallest and largest number of a state of a numeric column, shape (2,); NaN for an absence.
+
+    Of whole numbers and decimals those that occur; of other bins the edges.
+    """
+    assert isinstance(column, NUMERIC)
+    grid = grid_numbers(column, state, _POINTS_PER_BIN)
+    if len(grid) < _POINTS_PER_BIN:  # every number is there
+        return grid[[0, -1]]
+    interval = column.intervals[state]
+    return np.array([interval.low, interval.high])
+
+
+def _crossed_points(
+    schema: Schema, columns: Sequence[str], axes: Sequence[tuple[Ints, Floats]]
+) -> tuple[Records, Ints]:
     place = np.indices([len(axis[0]) for axis in axes]).reshape(len(axes), -1)
     cells = np.zeros(place.shape[1], dtype=np.int64)
     states, numbers = {}, {}
@@ -173,7 +216,7 @@ def _axis(column: Column, per_bin: int) -> tuple[Ints, Floats]:
     return states, np.concatenate(points)
 
 
-def _product(axes: list[tuple[Ints, Floats]]) -> int:
+def _product(axes: Sequence[tuple[Ints, Floats]]) -> int:
     total = 1
     for states, _ in axes:
         total *= len(states)

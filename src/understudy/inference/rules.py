@@ -1,9 +1,9 @@
 """Which rule gives valid error bars, from what is public about a release.
 
 The choice is one table, `RULES`, read from the top; the first rule that applies is taken. A rule
-with `valid=False` refuses, in a sentence that says why and what would work. A kind of set that does
-not exist yet (multiple synthesis, say, whose sets are drawn from fresh posterior parameters) gets a
-line in `FRESH`, and if need be a row.
+with `valid=False` refuses, in a sentence that says why; what would work, `advice` says. A kind of
+set that does not exist yet (multiple synthesis, say, whose sets are drawn from fresh posterior
+parameters) gets a line in `FRESH`, and if need be a row.
 
 **Why T = ū + b/m holds for sets that each have their own noise.** Given the rows, set l has the
 estimate q_l = q + bias + noise_l + draw_l, where q is what the rows give and noise and draws are
@@ -58,6 +58,7 @@ from understudy.inference.reasons import (
     shared_reason,
     shrunk_reason,
     swept_reason,
+    total_reason,
     weighted_reason,
 )
 
@@ -97,7 +98,7 @@ def _fresh(facts: Facts) -> bool:
 RULES: tuple[Rule, ...] = (
     Rule(
         "noise-aware",
-        lambda facts: facts.counted and (facts.full or facts.drawn),
+        lambda facts: facts.countable,
         lambda facts: (
             "computed from the released noisy counts, whose noise is known exactly, not from the "
             "synthetic records"
@@ -113,10 +114,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "none",
         lambda facts: facts.kind == "total",
-        lambda facts: (
-            "a total needs a released full noisy table of its columns; take the kind mean, or ask "
-            "the publisher for a method that measures one"
-        ),
+        total_reason,
         valid=False,
     ),
     Rule("none", lambda facts: not facts.together, apart_reason, valid=False),
@@ -178,9 +176,11 @@ def distorts(facts: Facts, stderr: NDArray[np.float64]) -> bool:
 
     Args:
         facts: what is public about the release.
-        stderr: standard errors of the shares, shape (k,).
+        stderr: standard errors of the shares, of a quantile those of the distribution function
+            there; shape (k,).
     """
-    return facts.kind in SHARES and bool((facts.distortion > stderr / 2).any())
+    shares = (*SHARES, "quantile")
+    return facts.kind in shares and bool((facts.distortion > stderr / 2).any())
 
 
 def outweighs(facts: Facts, share: NDArray[np.float64]) -> bool:

@@ -37,17 +37,10 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
+from understudy.inference.cells import CellScores, cell_scores, sum_by
 from understudy.inference.counts import MOST_CELLS, Table
 from understudy.inference.estimands import Estimand
-from understudy.inference.noise_aware import (
-    CellScores,
-    Counted,
-    Ratios,
-    cell_scores,
-    pooled_ratios,
-    ratios,
-    sum_by,
-)
+from understudy.inference.noise_aware import Counted, Ratios, pooled_ratios, ratios
 from understudy.inference.records import ABSENT, Floats, Records
 from understudy.privacy.budget import UNITS
 from understudy.privacy.calibration import calibrate
@@ -152,7 +145,9 @@ def urn_ratios(counts: Floats, urns: Urns, scores: CellScores) -> tuple[Ratios, 
         np.asarray(one)[..., None] for one in (urns.n_rows, urns.mass, urns.prior, urns.spread)
     )
     shares = counts / n_rows
-    found = ratios(Table(mass * shares - prior * urns.behind, spread * shares), scores)
+    # A cell that no record was drawn into has a share all the same, α/N at least.
+    least = np.maximum(shares, prior * urns.behind / mass)
+    found = ratios(Table(mass * shares - prior * urns.behind, spread * least), scores)
     inside, group = _drawn_shares(shares, scores)
     with np.errstate(divide="ignore", invalid="ignore"):  # of an empty group, NaN
         slopes = (inside - found.estimate * group) / found.sizes

@@ -83,6 +83,7 @@ def _context(evaluation: Evaluation) -> dict[str, Any]:
         "judged": sum(bool(tile.standing) for tile in tiles),
         "beyond": sum(tile.beyond for tile in tiles),
         "scores": _rows("score_row", evaluation.scores),
+        "definitions": evaluation.definitions,
         "marginals": marginals,
         "worst_columns": _rows("worst_row", columns),
         "worst_pairs": _rows("worst_row", leading),

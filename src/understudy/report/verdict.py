@@ -83,7 +83,7 @@ _TSTR = _Kind(
 )
 _KINDS = (
     _Kind(
-        "pMSE ratio",
+        "pMSE / fresh",
         r"\bpmse\b",
         "How well a model tells synthetic rows from original ones. "
         "1 = as good as a fresh sample from the same population.",
@@ -96,19 +96,24 @@ _KINDS = (
         "0 = it cannot tell them apart, 1 = it always can.",
     ),
     _Kind(
-        "1-way distance",
-        r"\b(1|one)-way",
+        "Total variation, 1-way",
+        r"(total variation, )?\b(1|one)-way",
         "Share of rows that would have to change to make a column's distribution right, "
         "mean over columns. 0 = identical.",
     ),
     _Kind(
-        "2-way distance",
-        r"\b(2|two)-way",
+        "Total variation, 2-way",
+        r"(total variation, )?\b(2|two)-way",
         "The same for pairs of columns: lost associations show here. 0 = identical.",
     ),
-    _Kind("3-way distance", r"\b(3|three)-way", "The same for triples. 0 = identical."),
+    _Kind(
+        "Total variation, 3-way",
+        r"(total variation, )?\b(3|three)-way",
+        "The same for triples. 0 = identical.",
+    ),
     _TSTR,
 )
+_BETTER = {"low": "Lower is better.", "high": "Higher is better.", "one": "Near 1 is best."}
 
 
 def verdict(scores: Sequence[Score]) -> tuple[Tile, ...]:
@@ -148,7 +153,7 @@ def _is_trtr(score: Score) -> bool:
 
 
 def _plain_reading(score: Score) -> str:
-    return score.note or ("Higher is better." if score.better == "high" else "Lower is better.")
+    return score.note or _BETTER[score.better]
 
 
 def _tile(kind: _Kind, score: Score, scores: Sequence[Score]) -> Tile:
@@ -160,7 +165,7 @@ def _tile(kind: _Kind, score: Score, scores: Sequence[Score]) -> Tile:
     standing, beyond = (_loss if kind is _TSTR else _standing)(score)
     yardstick = "trained on original rows" if kind is _TSTR else "fresh sample"
     return Tile(
-        name=kind.name if ratio is not None else kind.name.removesuffix(" ratio"),
+        name=kind.name if ratio is not None else kind.name.removesuffix(" / fresh"),
         variant=_variant(kind, score),
         value=figure(found.value),
         uncertainty="one set" if found.spread is None else f"± {figure(found.spread, 2)} over sets",
