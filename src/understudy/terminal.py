@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -23,20 +22,17 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from understudy import pipeline
-from understudy.evaluation.results import Evaluation, Score
-from understudy.methods import Facts, PlannedTable
-from understudy.planning import Plan
-from understudy.privacy.budget import SIGNS, decimal_up
-from understudy.privacy.confiding import Confided
-from understudy.privacy.internal import Internal
-from understudy.privacy.metropolis import Travelled
-from understudy.privacy.posterior.pseudo_posterior import FittedPosterior
-from understudy.privacy.posterior.record_weights import nominal_epsilon
-from understudy.release import Release
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to show help
+    from understudy.evaluation.results import Evaluation, Score
     from understudy.inference.analysis import Analysis
+    from understudy.methods import Facts, PlannedTable
+    from understudy.pipeline.progress import Progress as Listener
+    from understudy.planning import Plan
+    from understudy.privacy.confiding import Confided
+    from understudy.privacy.internal import Internal
+    from understudy.privacy.metropolis import Travelled
+    from understudy.privacy.posterior.pseudo_posterior import FittedPosterior
+    from understudy.release import Release
     from understudy.studies import Study
 
 _MOST_ROWS = 20
@@ -44,7 +40,7 @@ _out = Console(highlight=False)
 
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[pipeline.Progress]:
+def progress(*, quiet: bool) -> Iterator[Listener]:
     """A bar per stage, with elapsed and remaining time; none if quiet, or if nobody watches."""
     console = Console(stderr=True)
     bars = Progress(
@@ -93,6 +89,8 @@ def released(release: Release, folder: Path) -> None:
 
 def confided(told: Internal[Confided]) -> None:
     """What the steward alone may know; on the error stream, so that no output holds it."""
+    from understudy.privacy.metropolis import Travelled
+
     found = told.value
     said = _walked(found) if isinstance(found, Travelled) else _weighed(found)
     Console(stderr=True, highlight=False).print(f"INTERNAL, not for release: {said}")
@@ -108,6 +106,10 @@ def _walked(travelled: Travelled) -> str:
 
 def _weighed(fitted: FittedPosterior) -> str:
     """How records were weighted, and what bound came of it."""
+    import numpy as np
+
+    from understudy.privacy.posterior.record_weights import nominal_epsilon
+
     weights, before, after = fitted.weights, fitted.before, fitted.after.bound
     if not len(weights):
         return "no record fits the schema, so that the parameters come from the prior."
@@ -151,6 +153,8 @@ def methods(rows: tuple[Facts, ...]) -> None:
 
 def plan_json(plan: Plan) -> dict[str, Any]:
     """A plan as plain data; shares and budget as decimals."""
+    from understudy.privacy.budget import decimal_up
+
     tables, setup = (
         [{**vars(one), "share": decimal_up(one.share)} for one in part]
         for part in (plan.tables, plan.setup)
@@ -161,6 +165,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 def planned(plan: Plan) -> None:
     """A plan as a table: what is measured, at which cost, how exactly."""
+    from understudy.privacy.budget import decimal_up
+
     budget = f"ε = {decimal_up(plan.budget.epsilon)}"
     if plan.budget.delta:
         kept = f"{plan.budget.unit} = {decimal_up(plan.budget.amount)}"
@@ -308,6 +314,8 @@ def _score_row(score: Score) -> tuple[str, ...]:
 
 def release(loaded: Release) -> None:
     """What a release promises and holds."""
+    from understudy.privacy.budget import SIGNS
+
     manifest, promise = loaded.manifest, loaded.guarantee
     _out.print(f"[bold]{escape(loaded.schema.title or 'Synthetic data release')}[/bold]")
     _out.print(

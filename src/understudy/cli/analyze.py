@@ -11,7 +11,6 @@ from understudy import pipeline, terminal
 from understudy.cli.app import app
 from understudy.cli.options import Json, Quiet
 from understudy.cli.output import print_json
-from understudy.processes import processors
 
 
 @app.command()
@@ -53,6 +52,8 @@ def analyze(
     quiet: Quiet = False,
 ) -> None:
     """Estimate from a release alone, with error bars that count sampling, synthesis and noise."""
+    from understudy.processes import processors
+
     with terminal.progress(quiet=quiet or as_json) as tell:
         found = pipeline.analyze(
             release,

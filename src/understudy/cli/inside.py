@@ -11,9 +11,6 @@ from understudy import pipeline, terminal
 from understudy.cli.app import app
 from understudy.cli.options import Json, Quiet, listed
 from understudy.cli.output import print_json, require_internal_place, write_text
-from understudy.cli.risk_table import attacked, risk_table
-from understudy.release import Release
-from understudy.report import internal_page, risk_page
 
 Control = Annotated[
     Path | None, typer.Option(help="Rows of people outside the table, held out before synthesis.")
@@ -48,6 +45,9 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Compare a release with the original rows. INTERNAL: the result is not for release."""
+    from understudy.cli.risk_table import risk_table
+    from understudy.release import Release
+
     loaded = Release.load(release)
     if out is not None:
         require_internal_place(out, release)
@@ -65,6 +65,8 @@ def evaluate(
             progress=tell,
         ).value
     if out is not None:
+        from understudy.report import internal_page
+
         write_text(out, internal_page(found))
     if as_json:
         print_json(found.to_json())
@@ -90,6 +92,9 @@ def risk(
     quiet: Quiet = False,
 ) -> None:
     """Attack a release: what does it disclose? INTERNAL: the result is not for release."""
+    from understudy.cli.risk_table import attacked
+    from understudy.release import Release
+
     loaded = Release.load(release)
     if out is not None:
         require_internal_place(out, release)
@@ -105,6 +110,8 @@ def risk(
             progress=tell,
         ).value
     if out is not None:
+        from understudy.report import risk_page
+
         write_text(out, risk_page(found))
     if as_json:
         print_json(found.to_json())

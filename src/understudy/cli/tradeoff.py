@@ -11,11 +11,7 @@ from understudy import terminal
 from understudy.cli.app import app
 from understudy.cli.options import Delta, Json, Quiet, listed, method_options
 from understudy.cli.output import print_json, require_internal_place, write_text
-from understudy.demo import demo_data, demo_schema
 from understudy.errors import MethodError
-from understudy.privacy.internal import Internal
-from understudy.processes import processors
-from understudy.schema import Schema
 
 
 @app.command()
@@ -71,6 +67,10 @@ def tradeoff(
     """
     from understudy import tradeoffs
     from understudy.cli.tradeoff_table import drawn
+    from understudy.demo import demo_data, demo_schema
+    from understudy.privacy.internal import Internal
+    from understudy.processes import processors
+    from understudy.schema import Schema
     from understudy.tradeoffs.page import page
 
     if (data is None) != (schema is None):

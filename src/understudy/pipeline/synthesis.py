@@ -32,7 +32,6 @@ from understudy.privacy.recorded_gate import gate_of
 from understudy.privacy.values import Released
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.rows import FrameKind, decode
-from understudy.report import public_page
 from understudy.schema import Schema
 
 _SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")
@@ -166,11 +165,18 @@ def synthesize(
             manifest=_manifest(request, gate, n_rows, seed, randomness),
             measurements=_measurements(binned),
             frame=frame or rows.frame_kind,
-            pages=lambda release: {"report.html": public_page(release)},
+            pages=_pages,
         )
     if place is not None and not keep_checkpoint:
         remove_checkpoint(place)
     return release
+
+
+def _pages(release: Release) -> dict[str, str]:
+    """The pages that are saved with a release; charts are drawn only then."""
+    from understudy.report import public_page
+
+    return {"report.html": public_page(release)}
 
 
 def _draw_sets(
