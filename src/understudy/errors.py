@@ -10,14 +10,14 @@ import difflib
 from collections.abc import Iterable
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def suggestion(word: object, known: Iterable[str]) -> str:
     """The nearest known word, as it stands behind one that is not known; "" if none is near.
 
     Example:
         >>> suggestion("laplase", ["laplace", "mst"]), suggestion("x", ["laplace", "mst"])
         (" (did you mean 'laplace'?)", '')
     """
-    close = difflib.get_close_matches(word, list(known), n=1)
+    close = difflib.get_close_matches(str(word), list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import polars as pl
 
+from understudy.arguments import path_of
 from understudy.errors import ReleaseError, SchemaError
 from understudy.privacy.guarantee import Guarantee
 from understudy.privacy.internal import Internal
 from understudy.release.folder import open_checked, publish
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
-from understudy.release.recipient import readme
-from understudy.release.rows import FrameKind, to_frame
+from understudy.release.rows import FrameKind, require_frame, to_frame
 from understudy.schema import Schema
 
 _PAGES = ("report.html",)
@@ -73,12 +73,15 @@ class Release:
         Raises:
             ReleaseError: the folder exists and is not empty, or cannot be written.
         """
+        place = path_of("The folder of a release", path, ReleaseError)
         measurements = [measurement.to_json() for measurement in self.measurements]
         content = {**self.manifest.to_json(), "measurements": measurements}
-        publish(Path(path), lambda folder: self._fill(folder, csv=csv), content)
-        return Path(path)
+        publish(place, lambda folder: self._fill(folder, csv=csv), content)
+        return place
 
     def _fill(self, folder: Path, *, csv: bool) -> None:
+        from understudy.release.recipient import readme  # knows all methods: only to write
+
         pages = self.pages(self) if self.pages else {}
         texts = {
             "schema.toml": self.schema.released().dumps(),
@@ -107,7 +110,8 @@ class Release:
         Raises:
             ReleaseError: not a release, another format version, or a file that was changed.
         """
-        folder = Path(path)
+        folder = path_of("The folder of a release", path, ReleaseError)
+        require_frame(frame)
         content = open_checked(folder)
         try:
             return cls._read(folder, content, frame)
