@@ -64,6 +64,16 @@ class Plan:
     memory_mb: float
     seconds: float
 
+    def __repr__(self) -> str:
+        """One line."""
+        sets = f"{self.sets} {self.sets_kind} {'set' if self.sets == 1 else 'sets'}"
+        steps = len(self.setup) + self.fits * len(self.tables)
+        budget = f"ε = {decimal_up(self.budget.epsilon)}"
+        budget += f", δ = {decimal_up(self.budget.delta)}" if self.budget.delta else ""
+        return (
+            f"Plan({self.method}, {budget}, {sets}, {steps:,} {'step' if steps == 1 else 'steps'})"
+        )
+
 
 @dataclass(frozen=True)
 class Request:

@@ -160,6 +160,10 @@ class Evaluation:
     risks: Risks | None = None
     warnings: tuple[str, ...] = field(default_factory=tuple)
 
+    def __repr__(self) -> str:
+        """What it is, without a figure."""
+        return f"Evaluation(INTERNAL, {len(self.scores)} scores of a release by {self.method})"
+
     def to_json(self) -> dict[str, Any]:
         """Plain data for machines; stamped internal."""
         return {

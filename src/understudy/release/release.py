@@ -17,6 +17,7 @@ from understudy.privacy.internal import Internal
 from understudy.release.folder import open_checked, publish
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
+from understudy.release.notebook import html
 from understudy.release.rows import FrameKind, require_frame, to_frame
 from understudy.schema import Schema
 
@@ -52,6 +53,24 @@ class Release:
             raise ReleaseError(
                 "A release cannot hold internal figures: they compare with confidential rows."
             )
+
+    def __repr__(self) -> str:
+        """One line."""
+        seeded = "NOT private (seeded noise), " * (not self.manifest.secure)
+        promise = f"{seeded}{self.guarantee.brief}"
+        return f"Release({self.manifest.method}, {promise}, {self.size_words})"
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+    @property
+    def size_words(self) -> str:
+        """Sets, rows and columns."""
+        sets = len(self.tables)
+        return (
+            f"{sets} {'set' if sets == 1 else 'sets'} × {self.manifest.n_rows:,} rows × "
+            f"{len(self.schema.names):,} columns"
+        )
 
     @property
     def guarantee(self) -> Guarantee:

@@ -83,6 +83,14 @@ class Schema(BaseModel):
     columns: dict[str, Column] = Field(min_length=1)
     forbidden: tuple[Rule, ...] = ()
 
+    def __repr__(self) -> str:
+        """One line without levels and bounds: those of a draft were read from the rows."""
+        n = len(self.columns)
+        columns = f"{n:,} {'column' if n == 1 else 'columns'}"
+        return f"Schema({self.title!r}, {columns}, rows {self.rows})"
+
+    __str__ = __repr__
+
     @model_validator(mode="after")
     def _rows_fit(self) -> Schema:
         if self.rows == "public" and self.n_rows is None:
