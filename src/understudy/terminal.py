@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to
     from understudy.evaluation.results import Evaluation, Score
     from understudy.inference.analysis import Analysis
     from understudy.methods import Facts, PlannedTable
+    from understudy.methods.options import Option
     from understudy.pipeline.progress import Progress as Listener
     from understudy.planning import Plan
     from understudy.privacy.confiding import Confided
@@ -149,6 +150,27 @@ def methods(rows: tuple[Facts, ...]) -> None:
         for heading in ("guarantee", "data", "cost", "paper"):
             table.add_row(heading, escape(getattr(facts, heading)))
         _out.print(table)
+
+
+def method(facts: Facts, options: Sequence[Option]) -> None:
+    """One method, and what each of its options means."""
+    methods((facts,))
+    table = Table(box=None, pad_edge=False, title="Options, as -o NAME=VALUE", title_justify="left")
+    for heading in ("option", "value", "default", "meaning"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "option")
+    for option in options:
+        default = "" if option.default is None else _plain(option.default)
+        table.add_row(option.name, *map(escape, (option.type, default, option.meaning)))
+    _out.print(table)
+
+
+def _plain(value: object) -> str:
+    """A default as it would be given."""
+    if isinstance(value, list | tuple | dict):
+        return ",".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:

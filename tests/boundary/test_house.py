@@ -15,6 +15,7 @@ import understudy
 SOURCE = Path(understudy.__file__).parent
 ROOMS = [
     ["errors"],
+    ["arguments"],
     ["schema"],
     ["engine", "trees"],
     ["privacy"],

@@ -174,9 +174,24 @@ def synthesize(
 
 
 @app.command()
-def methods(as_json: Json = False) -> None:
-    """List the methods: what each is for, what it promises, what it costs."""
-    if as_json:
+def methods(
+    name: Annotated[str | None, typer.Argument(help="A method, to see its options too.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the methods: what each is for, what it promises, what it costs; or one with its options.
+
+    Options are given to synthesize and plan as --option NAME=VALUE, or -o NAME=VALUE.
+    """
+    if name is not None:
+        from understudy.methods import kind_of
+        from understudy.methods.options import options_of
+
+        facts, options = kind_of(name).facts, options_of(kind_of(name))
+        if as_json:
+            print_json({**vars(facts), "options": [vars(option) for option in options]})
+        else:
+            terminal.method(facts, options)
+    elif as_json:
         print_json([vars(facts) for facts in pipeline.methods()])
     else:
         terminal.methods(pipeline.methods())

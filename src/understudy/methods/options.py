@@ -82,22 +82,23 @@ def _type_words(hint: Any) -> str:
         ('free, split', 'whole number; or none')
     """
     if hint == Names:
-        return "names, as in age,income"
+        return "list, with commas between"
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _type_words(parts[0]) + _bounds(parts[1:])
-    if origin is Literal:
-        return ", ".join(map(str, parts))
     if origin in (Union, UnionType):
         words = [_type_words(part) for part in parts if part is not NoneType]
         return "; or ".join(words + ["none"] * (NoneType in parts))
+    if origin is Literal:
+        return ", ".join(map(str, parts))
+    return _collection_words(origin, parts) if parts else _PLAIN[hint]
+
+
+def _collection_words(origin: Any, parts: Sequence[Any]) -> str:
+    """The values of a tuple or a dictionary, in words."""
     if origin is tuple:
-        each = parts[0]
-        many = "" if Ellipsis in parts else f"{len(parts)} × "
-        return f"{many}{_type_words(each)}, with commas between"
-    if origin is dict:
-        return f"a mapping of names to {_type_words(parts[1])}; in Python only"
-    return _PLAIN.get(hint, str(hint))
+        return f"{len(parts)} × {_type_words(parts[0])}, with commas between"
+    return f"a mapping of names to {_type_words(parts[1])}; in Python only"
 
 
 def _bounds(extras: Sequence[Any]) -> str:

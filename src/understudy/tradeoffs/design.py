@@ -167,6 +167,8 @@ def is_private(method: str) -> bool:
 def _require_methods(methods: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> None:
     if not methods or isinstance(methods, str):
         raise MethodError("A map needs at least one method, as a list of names.")
+    for name, given in options.items():
+        require_mapping(f"options of {name}", given, MethodError, '{"form": "dense"}')
     for name in methods:
         if name != "auto":
             configure(name, options.get(name, {}))
