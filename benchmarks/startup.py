@@ -10,9 +10,6 @@ import platform
 import subprocess
 import sys
 
-from rich.console import Console
-from rich.table import Table
-
 RUNS = 5
 COMMANDS = {
     "python, nothing else": ["-c", "pass"],
@@ -44,14 +41,20 @@ def cost(arguments: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
+    costs = {}
+    for name, arguments in COMMANDS.items():
+        cost(arguments)
+        costs[name] = [cost(arguments) for _ in range(RUNS)]
+    # Only now: a new process begins with the memory of the one that it is made from.
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(
         title=f"Beginning, best of {RUNS} ({platform.machine()}, {platform.python_version()})"
     )
     for heading in ("", "processor s", "at most", "memory, MB"):
         table.add_column(heading, justify="right" if heading else "left")
-    for name, arguments in COMMANDS.items():
-        cost(arguments)
-        runs = [cost(arguments) for _ in range(RUNS)]
+    for name, runs in costs.items():
         seconds, memory = (min(values) for values in zip(*runs, strict=True))
         limit = LIMITS.get(name)
         table.add_row(name, f"{seconds:.2f}", f"{limit:g}" if limit else "", f"{memory:.0f}")

@@ -61,7 +61,14 @@ class Release:
         return f"Release({self.manifest.method}, {promise}, {self.size_words})"
 
     def _repr_html_(self) -> str:
-        return html(self)
+        title = self.schema.title or "Synthetic data release"
+        seeded = "NOT private: its noise was drawn from a seed. " * (not self.manifest.secure)
+        facts = {
+            "Method": self.manifest.method,
+            "Guarantee": seeded + self.guarantee.statement,
+            "Size": self.size_words,
+        }
+        return html(title, facts, self.tables)
 
     @property
     def size_words(self) -> str:
