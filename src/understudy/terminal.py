@@ -1,25 +1,15 @@
-"""What people see in a terminal: progress, tables, and where things were written."""
+"""What people see in a terminal: tables, and where things were written (progress: `bars`)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
 if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to show help
@@ -27,7 +17,6 @@ if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to
     from understudy.inference.analysis import Analysis
     from understudy.methods import Facts, PlannedTable
     from understudy.methods.options import Option
-    from understudy.pipeline.progress import Progress as Listener
     from understudy.planning import Plan
     from understudy.privacy.confiding import Confided
     from understudy.privacy.internal import Internal
@@ -38,32 +27,6 @@ if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to
 
 _MOST_ROWS = 20
 _out = Console(highlight=False)
-
-
-@contextmanager
-def progress(*, quiet: bool) -> Iterator[Listener]:
-    """A bar per stage, with elapsed and remaining time; none if quiet, or if nobody watches."""
-    console = Console(stderr=True)
-    bars = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=quiet or not console.is_terminal,
-    )
-    tasks: dict[str, TaskID] = {}
-
-    def tell(stage: str, done: int, total: int) -> None:
-        name = stage.partition(",")[0]  # what stands behind a comma changes meanwhile
-        whole = None if total == 1 and not done else total
-        if name not in tasks:
-            tasks[name] = bars.add_task(stage, total=whole)
-        bars.update(tasks[name], description=stage, completed=done, total=whole)
-
-    with bars:
-        yield tell
 
 
 def released(release: Release, folder: Path) -> None:

@@ -31,6 +31,7 @@ ROOMS = [
     ["pipeline"],
     ["tradeoffs"],
     ["studies"],
+    ["bars"],
     ["demo", "terminal"],
     ["cli"],
     ["__init__", "__main__"],

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from understudy import pipeline, terminal
+from understudy import bars, pipeline, terminal
 from understudy.cli.app import app
 from understudy.cli.options import Json, Quiet
 from understudy.cli.output import print_json
@@ -54,7 +54,7 @@ def analyze(
     """Estimate from a release alone, with error bars that count sampling, synthesis and noise."""
     from understudy.processes import processors
 
-    with terminal.progress(quiet=quiet or as_json) as tell:
+    with bars.progress(quiet=quiet or as_json) as tell:
         found = pipeline.analyze(
             release,
             kind,

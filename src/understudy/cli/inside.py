@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from understudy import pipeline, terminal
+from understudy import bars, pipeline, terminal
 from understudy.cli.app import app
 from understudy.cli.options import Json, Quiet, listed
 from understudy.cli.output import print_json, require_internal_place, write_text
@@ -51,7 +51,7 @@ def evaluate(
     loaded = Release.load(release)
     if out is not None:
         require_internal_place(out, release)
-    with terminal.progress(quiet=quiet or as_json) as tell:
+    with bars.progress(quiet=quiet or as_json) as tell:
         found = pipeline.evaluate(
             data,
             loaded,
@@ -98,7 +98,7 @@ def risk(
     loaded = Release.load(release)
     if out is not None:
         require_internal_place(out, release)
-    with terminal.progress(quiet=quiet or as_json) as tell:
+    with bars.progress(quiet=quiet or as_json) as tell:
         found = pipeline.risk(
             data,
             loaded,

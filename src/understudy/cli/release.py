@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from understudy import pipeline, terminal
+from understudy import bars, pipeline, terminal
 from understudy.cli.app import INTERRUPTED, app
 from understudy.cli.options import (
     Delta,
@@ -50,7 +50,7 @@ def demo(
 
     schema = demo_schema()
     _require_demo_place(out)
-    with terminal.progress(quiet=quiet) as tell:
+    with bars.progress(quiet=quiet) as tell:
         release = pipeline.synthesize(
             demo_data(), schema, epsilon=epsilon, method=method, sets=sets, progress=tell
         )
@@ -149,7 +149,7 @@ def synthesize(
         "rows_share": rows_share,
     }
     place = _checkpoint(out, planning.request_of(loaded, **request), resume=resume)
-    with _keeping(place), terminal.progress(quiet=quiet or as_json) as tell:
+    with _keeping(place), bars.progress(quiet=quiet or as_json) as tell:
         release = pipeline.synthesize(
             data,
             loaded,

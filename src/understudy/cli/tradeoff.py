@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from understudy import terminal
+from understudy import bars
 from understudy.cli.app import app
 from understudy.cli.options import Delta, Json, Quiet, listed, method_options
 from understudy.cli.output import print_json, require_internal_place, write_text
@@ -92,7 +92,7 @@ def tradeoff(
         "seed": seed,
     }
     tradeoffs.Design.of(declared, **asked)  # before the demo is loaded
-    with terminal.progress(quiet=quiet or as_json) as tell:
+    with bars.progress(quiet=quiet or as_json) as tell:
         made = tradeoffs.tradeoff(
             demo_data() if data is None else data,
             declared,
