@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+from understudy.errors import MethodError
 from understudy.inference.counts import MOST_CELLS, covers
 from understudy.inference.networks import network_of
 from understudy.models.bayesian_network import kept
@@ -68,7 +69,10 @@ class Answers:
     @cached_property
     def kept(self) -> frozenset[Pair]:
         """Further pairs that the sets keep up to noise."""
-        network = network_of(self._release)
+        try:
+            network = network_of(self._release)
+        except MethodError:  # options of another version: nothing is known of its network
+            network = None
         groups = kept(network) if network else ()
         indirect = {frozenset(pair) for group in groups for pair in combinations(group, 2)}
         return frozenset((self._measured | indirect) - self.counted)

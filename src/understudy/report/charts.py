@@ -51,7 +51,7 @@ def spark(bars: Sequence[Bar]) -> Markup:
     for k, bar in enumerate(bars):
         colour = "--absent" if bar.absent else "--spike" if bar.spike else "--bar"
         top = 24 - 22 * min((bar.share or 0) / highest, 1)
-        outlines.setdefault(colour, []).append(f"M{k + 0.1:g} 24V{top:.1f}h.8V24")
+        outlines.setdefault(colour, []).append(f"M{k} 24V{top:.0f}h.8V24")
     paths = Markup("").join(
         Markup('<path d="{}" style="fill:var({})"/>').format("".join(pieces), colour)
         for colour, pieces in outlines.items()

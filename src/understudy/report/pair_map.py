@@ -1,9 +1,12 @@
-"""Which pairs of columns were measured together, as a triangle of squares.
+"""Which pairs of columns were measured together, as a triangle.
 
 Importing this module imports matplotlib, which takes a while: import it when a chart is wanted.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
 
 from markupsafe import Markup
 
@@ -13,44 +16,46 @@ from understudy.report.text import shortened
 
 MOST_COLUMNS = 60
 _LABEL = 24  # most letters of a name
+_LEAST_WIDTH = 480.0  # so that few columns are not blown up
+_HALVES = {"counted": 0.42, "kept": 0.17}  # of the height of a mark, in cells
+_COLOURS = {"counted": "--bar", "kept": "--spike"}
 
 
 def pair_map(answers: Answers) -> Markup:
-    """The lower triangle of all pairs: a full square is counted, a small one kept, a dot lost.
+    """The lower triangle of all pairs: a high mark is counted, a low one kept, none is lost.
 
-    A square's row and column end at their names on the diagonal. Kinds differ in size, not in
-    colour alone.
+    A pair's row and column end at their names on the diagonal. Marks differ in height, not in
+    colour alone; neighbours of one kind in a row are one mark, so that the page stays small.
     """
     names = answers.names
     n = len(names)
     side = 18.0 if n <= 20 else 13.0
     letters = max(len(shortened(name, _LABEL)) for name in names)
-    pen = Pen(n * side + 4, max(n * side + 8 + LETTER * letters, 240))
+    pen = Pen(n * side + 4, max(n * side + 8 + LETTER * letters, _LEAST_WIDTH))
     panel = pen.canvas()
-    places: dict[str, list[Box]] = {"counted": [], "kept": [], "lost": []}
-    for i in range(n):
-        for j in range(i):
-            pair = frozenset((names[i], names[j]))
-            kind = _kind(pair, answers)
-            half = side * _HALVES[kind]
-            x, y = (j + 0.5) * side, (i + 0.5) * side
-            places[kind].append((x - half, y - half, x + half, y + half))
-    for kind, boxes in places.items():
-        panel.fill(boxes, _COLOURS[kind])
+    panel.segments([(0, k * side, k * side, k * side) for k in range(1, n)], "--rule", 0.7)
+    panel.segments([(k * side, k * side, k * side, n * side) for k in range(n)], "--rule", 0.7)
+    for kind, colour in _COLOURS.items():
+        panel.fill(list(_marks(answers, kind, side)), colour)
+    size = LARGE if side > SMALL + 4 else SMALL
     for i, name in enumerate(names):
-        size = LARGE if side > SMALL + 4 else SMALL
         panel.text(i * side + 4, (i + 0.5) * side, shortened(name, _LABEL), size=size)
     return pen.svg(_spoken(answers))
 
 
-_HALVES = {"counted": 0.44, "kept": 0.25, "lost": 0.06}
-_COLOURS = {"counted": "--bar", "kept": "--spike", "lost": "--absent"}
-
-
-def _kind(pair: frozenset[str], answers: Answers) -> str:
-    if pair in answers.counted:
-        return "counted"
-    return "kept" if pair in answers.kept else "lost"
+def _marks(answers: Answers, kind: str, side: float) -> Iterator[Box]:
+    """Marks of one kind, row by row."""
+    pairs = answers.counted if kind == "counted" else answers.kept
+    names, half = answers.names, _HALVES[kind] * side
+    inset = side * (0.5 - _HALVES["counted"])
+    for i, name in enumerate(names):
+        y = (i + 0.5) * side
+        here = [frozenset((name, names[j])) in pairs for j in range(i)]
+        for found, run in groupby(range(i), here.__getitem__):
+            places = list(run)
+            if found:
+                left, right = places[0] * side + inset, (places[-1] + 1) * side - inset
+                yield left, y - half, right, y + half
 
 
 def _spoken(answers: Answers) -> str:

@@ -25,7 +25,7 @@ _ROOM = {
     "public_row": 90_000,
     "measurement_row": 120_000,
     "item": 30_000,
-    "spark": 150_000,
+    "spark": 60_000,
 }
 _SPARE = 500  # for the sentence that says what was left out
 
