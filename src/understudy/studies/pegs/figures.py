@@ -124,7 +124,8 @@ def _map(
             _line(axes, results, measure, method, repetitions, total=False)
         for mark in (FULL, UNIFORM):
             _level(axes, results.mark(measure, mark), mark)
-        _finish(axes, "ε for each record (total: × 1,000)", from_zero=measure not in ATTACKS)
+        label, free = "ε for each record (total: × 1,000)", measure in ATTACKS
+        _finish(axes, label, _scale_words(measure), from_zero=not free)
     _legend(figure, (*BY_RECORD, FULL, UNIFORM))
     caption = _CAPTIONS[name].format(unique=_listed(case.intruder.unique))
     return Drawing(name, figure, f"{caption} {_COST} {_WHISKERS}")
@@ -139,7 +140,7 @@ def _totals(case: Case, results: Results, repetitions: int) -> Drawing:
             _line(axes, results, measure, method, repetitions, total=True)
         for mark in (FULL, UNIFORM):
             _level(axes, results.mark(measure, mark), mark)
-        _finish(axes, "ε of the whole table", from_zero=True)
+        _finish(axes, "ε of the whole table", _scale_words(measure), from_zero=True)
     _legend(figure, (*BY_TOTAL, FULL, UNIFORM))
     caption = (
         "The same distances over the ε that all 1,000 records cost together, with ways of our own "
@@ -167,6 +168,8 @@ def _deviations(case: Case, results: Results) -> Drawing:
             axes.plot(places, found, marker, color=colour, markersize=5)
         axes.axhline(0, color=RULE, linewidth=0.8)
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+        axes.set_xlabel("term")
+    panels[0].set_ylabel("coefficient")
     marks = [Line2D([], [], color=INK, marker="_", linestyle="", markersize=12)]
     marks += [_sign(one, line=False) for one in PAPERS]
     figure.legend(marks, ("the table", *PAPERS), loc="upper left", ncols=4)
@@ -195,6 +198,8 @@ def _histograms(case: Case, results: Results) -> Drawing:
         levels = [str(one) for one in getattr(case.schema.columns[column], "levels", ())]
         step = -(-sum(map(len, levels)) // _LABELS)  # so that labels do not touch
         axes.set_xticks(places[::step], levels[::step])
+        axes.set_xlabel("level")
+        axes.set_ylabel("share")
     marks = [Line2D([], [], color=RULE, linewidth=6)]
     marks += [_sign(one) for one in (PEGS, LONG_BLOCK, UNIFORM)]
     figure.legend(marks, ("the table", PEGS, LONG_BLOCK, UNIFORM), loc="upper left", ncols=4)
@@ -225,15 +230,27 @@ def _level(axes: Axes, value: float, mark: str) -> None:
     axes.axhline(value, color=colour, linestyle=line, linewidth=1.0)
 
 
-def _finish(axes: Axes, label: str, *, from_zero: bool) -> None:
+def _finish(axes: Axes, label: str, title: str, *, from_zero: bool) -> None:
     axes.set_xscale("log")
     axes.set_xlabel(label)
+    axes.set_ylabel(title)
     axes.xaxis.set_major_formatter(
         lambda value, _place: f"{value:,g}" if value < 1 else f"{value:,.0f}"
     )
     if from_zero:
         axes.set_ylim(bottom=0)
     axes.grid(axis="y", color=RULE, linewidth=0.5)
+
+
+def _scale_words(measure: Measure) -> str:
+    """What the upward axis of a measure shows."""
+    if measure in DISTANCES:
+        return "distance from the original"
+    if measure in COEFFICIENTS:
+        return "‖β − β̃‖₂"
+    if measure in (LOGISTIC_ERRORS, LINEAR_ERRORS):
+        return "standard errors"
+    return "records" if measure == UNIQUE else "error of the intruder"
 
 
 def _legend(figure: Figure, methods: Sequence[str]) -> None:
