@@ -19,6 +19,7 @@ MOST_LINES = 5
 NAMES = "names of lines"
 _LETTER = 7.0  # size of a name, in points
 _Z95 = 1.96
+_LEADER = {"arrowstyle": "-", "linewidth": 0.4, "shrinkB": 0, "relpos": (0, 0.5)}
 
 
 def title_axes(grid: Iterable[Iterable[Axes]], *, x: str = "", y: str = "") -> None:
@@ -105,7 +106,7 @@ def name_lines(axes: Axes) -> None:
     lines = [one for one in axes.get_lines() if not str(one.get_label()).startswith("_")]
     ends = [(*_end(axes, one), one) for one in lines]
     found = sorted(((x, y, one) for x, y, one in ends if np.isfinite(y)), key=lambda end: end[1])
-    heights = _apart([y for _, y, _ in found], _gap(axes))
+    heights = _inside(_apart([y for _, y, _ in found], _gap(axes)))
     for (x, y, line), height in zip(found, heights, strict=True):
         axes.annotate(
             str(line.get_label()),
@@ -118,7 +119,7 @@ def name_lines(axes: Axes) -> None:
             va="center",
             gid=NAMES,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": MUTED, "linewidth": 0.4, "shrinkB": 0},
+            arrowprops={**_LEADER, "color": MUTED},
         )
 
 
@@ -130,7 +131,7 @@ def _end(axes: Axes, line: Line2D) -> tuple[float, float]:
         known &= y > 0
     if not known.any():
         return np.nan, np.nan
-    place = axes.transData.transform((x[known][-1], y[known][-1]))
+    place = line.get_transform().transform((x[known][-1], y[known][-1]))
     across, up = axes.transAxes.inverted().transform(place)
     return float(across), float(np.clip(up, 0, 1))
 
@@ -154,6 +155,13 @@ def _apart(heights: Sequence[float], gap: float) -> NDArray[np.float64]:
         while len(groups) > 1 and _ends(groups[-2], gap)[1] + gap > _ends(groups[-1], gap)[0]:
             groups[-2:] = [groups[-2] + groups[-1]]
     return np.array([place for group in groups for place in _spread(group, gap)])
+
+
+def _inside(heights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Heights that were pushed over an edge of their axes, moved back together."""
+    if not heights.size:
+        return heights
+    return heights + max(0.0, -heights[0]) - max(0.0, heights[-1] - 1)
 
 
 def _spread(group: Sequence[float], gap: float) -> list[float]:

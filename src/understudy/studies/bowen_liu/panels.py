@@ -45,7 +45,7 @@ WORDS = {
 }
 """Names of methods in the results that a reader of a figure would not know → words."""
 
-_BESIDE = 5  # names in a row of the legend
+_BESIDE = 4  # names in a row of the legend
 _NAMED = 0.16  # part of the width that names beside lines take
 
 Dash = Literal["-"] | tuple[float, tuple[float, ...]]

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from understudy.studies.drawing import INK, KINDS, MUTED, RULE, style
+from understudy.studies.marks import name_lines
 from understudy.studies.pegs.case import Case, find
 from understudy.studies.pegs.intruder import ATTACKS, UNIQUE
 from understudy.studies.pegs.lines import (
@@ -65,6 +66,18 @@ _LOOKS: dict[str, tuple[str, str, _Stroke]] = {
     ROWS: (MUTED, "", "--"),
 }
 """Colour, marker and line of each way."""
+
+WORDS = {
+    RESET: "PeGS with reset",
+    RESET_READ: "PeGS with reset, as published",
+    LONG_BLOCK: "PeGS with reset, one block",
+    PMI: "perturbed imputation",
+    FULL: "as many real records",
+    UNIFORM: "uniform records",
+}
+"""Names of ways in the results that a reader of a figure would not know → words."""
+
+_ACROSS = 4  # names in a row of a legend
 
 _COST = (
     f"ε is for each record, as the paper counts: the {N_RECORDS:,} records of a table cost "
@@ -141,7 +154,8 @@ def _totals(case: Case, results: Results, repetitions: int) -> Drawing:
         for mark in (FULL, UNIFORM):
             _level(axes, results.mark(measure, mark), mark)
         _finish(axes, "ε of the whole table", _scale_words(measure), from_zero=True)
-    _legend(figure, (*BY_TOTAL, FULL, UNIFORM))
+    _legend(figure, (*BY_TOTAL, FULL, UNIFORM), beside=0.17)
+    name_lines(figure.axes[-1])
     caption = (
         "The same distances over the ε that all 1,000 records cost together, with ways of our own "
         "beside the paper’s three. A reader of the paper’s figures who takes ε for that of the "
@@ -172,7 +186,9 @@ def _deviations(case: Case, results: Results) -> Drawing:
     panels[0].set_ylabel("coefficient")
     marks = [Line2D([], [], color=INK, marker="_", linestyle="", markersize=12)]
     marks += [_sign(one, line=False) for one in PAPERS]
-    figure.legend(marks, ("the table", *PAPERS), loc="upper left", ncols=4)
+    figure.legend(
+        marks, ("the table", *(WORDS.get(one, one) for one in PAPERS)), loc="upper left", ncols=4
+    )
     figure.tight_layout(rect=(0, 0, 1, 0.92))
     caption = (
         f"Coefficients of the linear regression of {case.linear.outcome.words}, means over the "
@@ -202,7 +218,9 @@ def _histograms(case: Case, results: Results) -> Drawing:
         axes.set_ylabel("share")
     marks = [Line2D([], [], color=RULE, linewidth=6)]
     marks += [_sign(one) for one in (PEGS, LONG_BLOCK, UNIFORM)]
-    figure.legend(marks, ("the table", PEGS, LONG_BLOCK, UNIFORM), loc="upper left", ncols=4)
+    figure.legend(
+        marks, ("the table", PEGS, WORDS[LONG_BLOCK], WORDS[UNIFORM]), loc="upper left", ncols=4
+    )
     figure.tight_layout(rect=(0, 0, 1, 0.91))
     caption = (
         f"Shares of levels at ε = {HISTOGRAM_EPSILON:g} (figure 4): PeGS spends that for each "
@@ -219,15 +237,16 @@ def _line(
     values = results.along(measure, method)
     across = [LINES[method].total(one) if total else one for one in EPSILONS]
     reach = results.reach(measure, method, repetitions)
-    axes.errorbar(
+    drawn = axes.errorbar(
         across, values, reach, color=colour, marker=marker, markersize=4, linestyle=line,
         linewidth=1.3, elinewidth=0.8,
     )  # fmt: skip
+    drawn.lines[0].set_label(WORDS.get(method, method))
 
 
 def _level(axes: Axes, value: float, mark: str) -> None:
     colour, _, line = _LOOKS[mark]
-    axes.axhline(value, color=colour, linestyle=line, linewidth=1.0)
+    axes.axhline(value, color=colour, linestyle=line, linewidth=1.0, label=WORDS.get(mark, mark))
 
 
 def _finish(axes: Axes, label: str, title: str, *, from_zero: bool) -> None:
@@ -253,10 +272,13 @@ def _scale_words(measure: Measure) -> str:
     return "records" if measure == UNIQUE else "error of the intruder"
 
 
-def _legend(figure: Figure, methods: Sequence[str]) -> None:
-    figure.legend([_sign(one) for one in methods], list(methods), loc="upper left", ncols=5)
+def _legend(figure: Figure, methods: Sequence[str], *, beside: float = 0.0) -> None:
+    """A legend above; at the right room for names beside lines, as a part of the width."""
+    names = [WORDS.get(one, one) for one in methods]
+    figure.legend([_sign(one) for one in methods], names, loc="upper left", ncols=_ACROSS)
     height = float(figure.get_size_inches()[1])
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.55 / height))
+    above = 0.15 + 0.22 * -(-len(methods) // _ACROSS)
+    figure.tight_layout(rect=(0, 0, 1 - beside, 1 - above / height))
 
 
 def _sign(method: str, *, line: bool = True) -> Line2D:

@@ -34,6 +34,7 @@ from understudy.studies.steps.simulation.simulation import PREDICTION
 from understudy.studies.study import Drawing
 
 Dash = Literal["-"] | tuple[float, tuple[float, ...]]
+_ACROSS = 4  # names in a row of a legend
 _WHOLE: Dash = "-"
 _DASHED: Dash = (0, (4, 2))
 _DOTTED: Dash = (0, (1, 1.5))
@@ -71,7 +72,7 @@ def drawings(results: Results) -> tuple[Drawing, ...]:
     rows = "Rows: bias, root mean squared error, coverage of nominal 95 %."
     captions = (
         f"Main effects: each line is a coefficient, over ε, with 95 % Monte Carlo intervals of "
-        f"bias and coverage. {rows}",
+        f"bias and coverage. UH: universal histogram. {rows}",
         f"Saturated model: quartiles over the 120 coefficients, whiskers to the 5 % and 95 % "
         f"points, over ε. {rows}",
         "All ways over ε: median RMSE of the coefficients, their mean coverage, and RMSE of "
@@ -99,9 +100,9 @@ def _main_effects(results: Results) -> Figure:
                 drawn.add(column)
         _finish(axes_row, value, results)
     for axes, (point, way) in zip(grid[0], panels, strict=True):
-        axes.set_title(f"{way}, n = {point[1]:,}")
+        axes.set_title(f"{way}, n = {point[1]:,}", fontsize=8.5)
     marks = [Line2D([], [], color=_of_column(one)) for one in _columns()]
-    _legend(figure, marks, _columns(), named=True)
+    _legend(figure, marks, _columns(), beside=0.06)
     for row in grid:
         name_lines(row[-1])
     return figure
@@ -172,7 +173,7 @@ def _all_ways(results: Results) -> Figure:
     for axes, point in zip(grid[0], points, strict=True):
         axes.set_title(f"{point[0].capitalize()}, n = {point[1]:,}")
     marks = [Line2D([], [], color=one.colour, linestyle=one.dash) for one in LOOKS.values()]
-    _legend(figure, marks, [WORDS.get(way, way) for way in LOOKS], named=True)
+    _legend(figure, marks, [WORDS.get(way, way) for way in LOOKS], beside=0.16)
     for row in grid:
         name_lines(row[-1])
     return figure
@@ -214,12 +215,16 @@ def _finish(row: Sequence[Axes], value: str, results: Results) -> None:
 
 
 def _legend(
-    figure: Figure, marks: Sequence[Line2D | Patch], names: Sequence[str], *, named: bool = False
+    figure: Figure,
+    marks: Sequence[Line2D | Patch],
+    names: Sequence[str],
+    *,
+    beside: float = 0.0,
 ) -> None:
-    """A legend above; room at the right where lines have names beside them."""
+    """A legend above; at the right room for names beside lines, as a part of the width."""
     for axes in figure.axes[-len(figure.axes) // 3 :]:
         axes.set_xlabel("ε")
-    figure.legend(marks, names, loc="upper left", ncols=5)
-    lines = -(-len(names) // 5)
+    figure.legend(marks, names, loc="upper left", ncols=_ACROSS)
+    lines = -(-len(names) // _ACROSS)
     top = 1 - (0.14 + 0.22 * lines) / figure.get_figheight()
-    figure.tight_layout(rect=(0, 0, 1 - 0.14 * named, top))
+    figure.tight_layout(rect=(0, 0, 1 - beside, top))
