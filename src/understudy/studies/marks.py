@@ -161,7 +161,8 @@ def _inside(heights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Heights that were pushed over an edge of their axes, moved back together."""
     if not heights.size:
         return heights
-    return heights + max(0.0, -heights[0]) - max(0.0, heights[-1] - 1)
+    moved = max(0.0, -float(heights[0])) - max(0.0, float(heights[-1]) - 1)
+    return np.asarray(heights + moved)
 
 
 def _spread(group: Sequence[float], gap: float) -> list[float]:
