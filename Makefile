@@ -23,6 +23,7 @@ format: $(DEV)
 	$(BIN)/ruff format .
 
 bench: $(DEV)
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/noise.py
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/sparse.py

@@ -5,18 +5,20 @@
 ['marginals', 'aim']
 """
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import UnderstudyError
-from understudy.pipeline import analyze, check, draft, evaluate, methods, risk, synthesize
-from understudy.planning import Plan, plan
-from understudy.privacy.guarantee import Guarantee
-from understudy.release import Release
-from understudy.schema import Schema
 
 if TYPE_CHECKING:
     from understudy.inference.pooling import pool
+    from understudy.pipeline import analyze, check, draft, evaluate, methods, risk, synthesize
     from understudy.pipeline.regression import regress
+    from understudy.planning import Plan, plan
+    from understudy.privacy.guarantee import Guarantee
+    from understudy.release import Release
+    from understudy.schema import Schema
     from understudy.tradeoffs import tradeoff
 
 __version__ = "0.1.0"
@@ -42,17 +44,50 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Some names when they are asked for: the libraries of statistics take a second to import."""
-    if name == "pool":
-        from understudy.inference.pooling import pool
+    """A public name when it is first asked for: the libraries behind all of them take seconds."""
+    if name not in __all__:
+        raise AttributeError(f"module 'understudy' has no attribute {name!r}")
+    value = getattr(_home(name), name)
+    globals()[name] = value
+    return value
 
-        return pool
-    if name == "regress":
-        from understudy.pipeline.regression import regress
 
-        return regress
-    if name == "tradeoff":
-        from understudy.tradeoffs import tradeoff
+def _home(name: str) -> ModuleType:
+    """The module that a public name comes from."""
+    home: ModuleType
+    if name == "Schema":
+        from understudy import schema as home
+    elif name == "Guarantee":
+        from understudy.privacy import guarantee as home
+    elif name == "Release":
+        from understudy import release as home
+    elif name in {"Plan", "plan"}:
+        from understudy import planning as home
+    elif name == "pool":
+        from understudy.inference import pooling as home
+    elif name == "regress":
+        from understudy.pipeline import regression as home
+    elif name == "tradeoff":
+        from understudy import tradeoffs as home
+    else:
+        from understudy import pipeline as home
+    return home
 
-        return tradeoff
-    raise AttributeError(f"module 'understudy' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """This package, where a room never hides a public name.
+
+    When a room is first imported it becomes an attribute of the package, after which `methods`
+    would be the room of that name, no longer the function.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterable
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: object, known: Iterable[str]) -> str | None:
     """The nearest known word, whatever its case; None if none is near.
 
     Example:
@@ -18,11 +18,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
         ('upper', 'age', None)
     """
     by_case = {one.casefold(): one for one in known}
-    close = difflib.get_close_matches(word.casefold(), by_case, n=1)
+    close = difflib.get_close_matches(str(word).casefold(), by_case, n=1)
     return by_case[close[0]] if close else None
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def suggestion(word: object, known: Iterable[str]) -> str:
     """The nearest known word, as it stands behind one that is not known; "" if none is near.
 
     Example:

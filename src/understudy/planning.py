@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+from understudy.arguments import require_mapping, require_text, require_whole
 from understudy.errors import BudgetError, MethodError
 from understudy.methods import Method, PlannedTable, choose, configure
 from understudy.privacy.budget import Budget, Number, decimal_up, exact
@@ -21,6 +23,7 @@ from understudy.privacy.calibration import (
     l2_sensitivity_squared,
 )
 from understudy.schema import Schema
+from understudy.schema.given import given_schema
 
 DEFAULT_ROWS_SHARE = Fraction(1, 20)
 
@@ -60,6 +63,16 @@ class Plan:
     remarks: tuple[str, ...]
     memory_mb: float
     seconds: float
+
+    def __repr__(self) -> str:
+        """One line."""
+        sets = f"{self.sets} {self.sets_kind} {'set' if self.sets == 1 else 'sets'}"
+        steps = len(self.setup) + self.fits * len(self.tables)
+        budget = f"ε = {decimal_up(self.budget.epsilon)}"
+        budget += f", δ = {decimal_up(self.budget.delta)}" if self.budget.delta else ""
+        return (
+            f"Plan({self.method}, {budget}, {sets}, {steps:,} {'step' if steps == 1 else 'steps'})"
+        )
 
 
 @dataclass(frozen=True)
@@ -178,7 +191,7 @@ def budget_of(epsilon: Number, delta: Number, method: Method, schema: Schema) ->
 
 
 def request_of(
-    schema: Schema,
+    schema: Schema | str | Path,
     *,
     method: str,
     epsilon: Number,
@@ -188,9 +201,11 @@ def request_of(
     rows_share: Number,
 ) -> Request:
     """Check a request; arguments and errors are those of `plan`."""
+    schema = given_schema(schema)
     schema.require_reviewed()
-    if isinstance(sets, bool) or not isinstance(sets, int) or sets < 1:
-        raise MethodError("sets must be a whole number, at least 1.")
+    require_whole("sets", sets, MethodError, least=1)
+    require_text("method", method, MethodError, "marginals")
+    require_mapping("options", options or {}, MethodError, '{"form": "dense"}')
     share = exact(rows_share, "rows_share")
     if not 0 < share < 1:
         raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
@@ -204,7 +219,7 @@ def request_of(
 
 
 def plan(
-    schema: Schema,
+    schema: Schema | str | Path,
     *,
     epsilon: Number,
     delta: Number = 0,
@@ -216,7 +231,7 @@ def plan(
     """What a release would measure and cost, and how exact it would be. No data are read.
 
     Args:
-        schema: a reviewed schema.
+        schema: a reviewed schema, or the path of its file.
         epsilon: ε of the whole release.
         delta: δ of the whole release; 0 for pure differential privacy.
         method: a name in the table of methods, or "auto".
@@ -225,7 +240,7 @@ def plan(
         rows_share: share of the budget that buys the number of rows, where that is private.
 
     Raises:
-        SchemaError: not reviewed.
+        SchemaError: not a schema, or not reviewed.
         BudgetError: not a budget.
         MethodError: unknown method or option, or one that does not fit the schema.
     """
@@ -239,13 +254,13 @@ def plan(
         rows_share=rows_share,
     )
     tables = request.tables()
-    effort = request.method.effort(schema, tables, request.budget)
+    effort = request.method.effort(request.schema, tables, request.budget)
     return Plan(
         method=request.name,
         options=request.options,
         reason=request.reason,
         budget=request.budget,
-        neighbours=schema.neighbours,
+        neighbours=request.schema.neighbours,
         sets=sets,
         sets_kind=request.method.sets,
         rows_noise=request.rows_words,

@@ -1,44 +1,31 @@
-"""What people see in a terminal: progress, tables, and where things were written."""
+"""What people see in a terminal: tables, and where things were written (progress: `bars`)."""
 
 from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich import markup
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
-from understudy import pipeline
-from understudy.evaluation.results import Evaluation, Score
-from understudy.methods import Facts, PlannedTable
-from understudy.planning import Plan
 from understudy.printable import line
-from understudy.privacy.budget import SIGNS, decimal_up
-from understudy.privacy.confiding import Confided
-from understudy.privacy.internal import Internal
-from understudy.privacy.metropolis import Travelled
-from understudy.privacy.posterior.pseudo_posterior import FittedPosterior
-from understudy.privacy.posterior.record_weights import nominal_epsilon
-from understudy.release import Release
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to show help
+    from understudy.evaluation.results import Evaluation, Score
     from understudy.inference.analysis import Analysis
+    from understudy.methods import Facts, PlannedTable
+    from understudy.methods.options import Option
+    from understudy.planning import Plan
+    from understudy.privacy.confiding import Confided
+    from understudy.privacy.internal import Internal
+    from understudy.privacy.metropolis import Travelled
+    from understudy.privacy.posterior.pseudo_posterior import FittedPosterior
+    from understudy.release import Release
     from understudy.studies import Study
 
 _MOST_ROWS = 20
@@ -48,32 +35,6 @@ _out = Console(highlight=False)
 def escape(text: str) -> str:
     """A text as it is, on one line: no markup, and nothing that the terminal would obey."""
     return markup.escape(line(text))
-
-
-@contextmanager
-def progress(*, quiet: bool) -> Iterator[pipeline.Progress]:
-    """A bar per stage, with elapsed and remaining time; none if quiet, or if nobody watches."""
-    console = Console(stderr=True)
-    bars = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=quiet or not console.is_terminal,
-    )
-    tasks: dict[str, TaskID] = {}
-
-    def tell(stage: str, done: int, total: int) -> None:
-        name = stage.partition(",")[0]  # what stands behind a comma changes meanwhile
-        whole = None if total == 1 and not done else total
-        if name not in tasks:
-            tasks[name] = bars.add_task(stage, total=whole)
-        bars.update(tasks[name], description=stage, completed=done, total=whole)
-
-    with bars:
-        yield tell
 
 
 def released(release: Release, folder: Path) -> None:
@@ -110,6 +71,7 @@ def to_be_checked(data: Path, schema: Path) -> None:
 
 def confided(told: Internal[Confided]) -> None:
     """What the steward alone may know; on the error stream, so that no output holds it."""
+    from understudy.privacy.metropolis import Travelled
     from understudy.privacy.misfits import Misfits
 
     found = told.value
@@ -140,6 +102,10 @@ def _walked(travelled: Travelled) -> str:
 
 def _weighed(fitted: FittedPosterior) -> str:
     """How records were weighted, and what bound came of it."""
+    import numpy as np
+
+    from understudy.privacy.posterior.record_weights import nominal_epsilon
+
     weights, before, after = fitted.weights, fitted.before, fitted.after.bound
     if not len(weights):
         return "no record fits the schema, so that the parameters come from the prior."
@@ -183,8 +149,31 @@ def methods(rows: tuple[Facts, ...]) -> None:
         _out.print(table)
 
 
+def method(facts: Facts, options: Sequence[Option]) -> None:
+    """One method, and what each of its options means."""
+    methods((facts,))
+    table = Table(box=None, pad_edge=False, title="Options, as -o NAME=VALUE", title_justify="left")
+    for heading in ("option", "value", "default", "meaning"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "option")
+    for option in options:
+        default = "" if option.default is None else _plain(option.default)
+        table.add_row(option.name, *map(escape, (option.type, default, option.meaning)))
+    _out.print(table)
+
+
+def _plain(value: object) -> str:
+    """A default as it would be given."""
+    if isinstance(value, list | tuple | dict):
+        return ",".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def plan_json(plan: Plan) -> dict[str, Any]:
     """A plan as plain data; shares and budget as decimals."""
+    from understudy.privacy.budget import decimal_up
+
     tables, setup = (
         [{**vars(one), "share": decimal_up(one.share)} for one in part]
         for part in (plan.tables, plan.setup)
@@ -195,6 +184,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 def planned(plan: Plan) -> None:
     """A plan as a table: what is measured, at which cost, how exactly."""
+    from understudy.privacy.budget import decimal_up
+
     budget = f"ε = {decimal_up(plan.budget.epsilon)}"
     if plan.budget.delta:
         kept = f"{plan.budget.unit} = {decimal_up(plan.budget.amount)}"
@@ -343,6 +334,8 @@ def _score_row(score: Score) -> tuple[str, ...]:
 
 def release(loaded: Release) -> None:
     """What a release promises and holds."""
+    from understudy.privacy.budget import SIGNS
+
     manifest, promise = loaded.manifest, loaded.guarantee
     _out.print(f"[bold]{escape(loaded.schema.title or 'Synthetic data release')}[/bold]")
     _out.print(

@@ -15,6 +15,7 @@ import understudy
 SOURCE = Path(understudy.__file__).parent
 ROOMS = [
     ["errors", "printable"],
+    ["arguments"],
     ["schema"],
     ["engine", "functions", "trees"],
     ["privacy"],
@@ -30,6 +31,7 @@ ROOMS = [
     ["pipeline"],
     ["tradeoffs"],
     ["studies"],
+    ["bars"],
     ["demo", "terminal"],
     ["cli"],
     ["__init__", "__main__"],

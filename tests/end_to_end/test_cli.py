@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import understudy as us
 from understudy.methods import METHODS
 
 SECRET = "SECRET-VALUE-1234"
@@ -491,3 +492,37 @@ def test_without_a_command_the_program_shows_its_help(run):
     assert shown.code == 2
     assert "synthesize" in shown.out
     assert run("--help").code == 0
+
+
+# --- the program itself -----------------------------------------------------------------------
+
+
+def test_the_version_is_told(run):
+    code, out, err = run("--version")
+    assert (code, err) == (0, "")
+    assert out == f"understudy {us.__version__}\n"
+
+
+def test_a_method_is_shown_with_its_options(run):
+    code, out, _ = run("methods", "laplace")
+    assert code == 0
+    assert "noise on every cell" in out
+    for option in ("form", "law", "threshold", "spurious", "mode"):
+        assert option in out
+    assert "how many empty cells may survive the threshold" in " ".join(out.split())
+
+
+def test_the_options_of_a_method_are_told_to_machines(run):
+    found = run("methods", "laplace", "--json").json
+    assert found["name"] == "laplace"
+    options = {one["name"]: one for one in found["options"]}
+    assert options["spurious"]["default"] == 10
+    assert options["spurious"]["type"] == "number > 0"
+    assert all(set(one) == {"name", "type", "default", "meaning"} for one in found["options"])
+    assert len(run("methods", "--json").json) == len(METHODS)
+
+
+def test_an_unknown_method_has_no_options(run):
+    code, out, err = run("methods", "laplase")
+    assert (code, out) == (2, "")
+    assert "did you mean 'laplace'?" in err

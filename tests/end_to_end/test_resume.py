@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy import terminal
+from understudy import bars
 from understudy.engine import Table
 from understudy.errors import CheckpointError, MethodError
 from understudy.methods import METHODS as TABLE
@@ -270,7 +270,7 @@ def test_progress_says_how_much_is_spent(tmp_path, dying):
 def test_a_bar_whose_words_change_stays_one_bar(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
-    with terminal.progress(quiet=False) as tell:
+    with bars.progress(quiet=False) as tell:
         for k in (0, 40, 100):
             tell(f"Measuring with noise, {k} % of ε spent", k, 100)
     last = capsys.readouterr().err.split("\r")[-1]

@@ -32,7 +32,8 @@ def test_page_is_whole_deterministic_and_self_contained(release, check):
     page = public_page(release)
     found = check(page)
     assert page == public_page(release)
-    assert sum(attrs.get("role") == "img" for _, attrs in found.tags) == len(release.schema.names)
+    images = sum(attrs.get("role") == "img" for _, attrs in found.tags)
+    assert images == len(release.schema.names) + 1  # a chart for each column, and the map of pairs
     assert "#0101" not in page  # no sentinel colour is left
     assert "nan" not in found.text.lower().split()
     assert "None" not in found.text.split()
@@ -110,12 +111,12 @@ def test_wide_table_stays_below_one_megabyte(make, check):
 
 
 def test_hugely_many_columns_are_cut_with_a_word_about_it(make, monkeypatch, check):
-    monkeypatch.setattr("understudy.report.public.MAX_BYTES", 80_000)
+    monkeypatch.setattr("understudy.report.public.MAX_BYTES", 120_000)
     columns = {f"v{j}": {"kind": "categorical", "levels": list(range(20))} for j in range(60)}
     schema = Schema.model_validate({"columns": columns})
     page = public_page(make.release(schema, make.one_way(schema, np.random.default_rng(0))))
     found = check(page)
-    assert len(page.encode()) <= 80_000
+    assert len(page.encode()) <= 120_000
     assert re.search(r"\d+ more columns are left out", found.text)
 
 
@@ -432,3 +433,38 @@ def test_the_ledger_says_that_rounds_were_ended_early(release):
     words = "ended the rounds of the method before the budget did"
     assert words not in ledger(manifest).words
     assert words in ledger(replace(manifest, ended_early=True)).words
+
+
+@pytest.mark.parametrize("n", [8, 9])
+def test_charts_of_many_columns_fold_below_an_overview(make, check, n):
+    columns = {f"v{j}": {"kind": "categorical", "levels": [0, 1]} for j in range(n)}
+    schema = Schema.model_validate({"columns": columns})
+    page = public_page(make.release(schema, make.one_way(schema, np.random.default_rng(0))))
+    check(page)
+    folded = "Show the charts of all columns" in page
+    assert folded == (n > 8)
+    assert len(re.findall(r'<a href="#c\d', page)) == (n if folded else 0)
+    assert page.count('<article class="card"') == n
+
+
+def test_the_ledger_and_the_sources_are_folded(make, check):
+    columns = {f"v{j}": {"kind": "categorical", "levels": [0, 1]} for j in range(5)}
+    schema = Schema.model_validate({"columns": columns})
+    page = public_page(make.release(schema, make.one_way(schema, np.random.default_rng(0))))
+    text = check(page).text
+    for what in ("Show all 5 steps", "Show all 5 public entries", "Show all 5 measurements"):
+        assert what in text
+
+
+def test_every_number_of_a_wide_table_carries_its_heading(release):
+    """On a phone rows become blocks, each number behind its heading."""
+    page = public_page(release)
+    wide = re.findall(r'<table class="[^"]*stack[^"]*">(.*?)</table>', page, flags=re.DOTALL)
+    assert len(wide) == 3
+    for table in wide:
+        headings = re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", table)
+        body = table.partition("<tbody>")[2]
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", body, flags=re.DOTALL):
+            labels = re.findall(r'<td data-label="([^"]*)"', row)
+            assert len(labels) == row.count("<td") == len(headings) - 1
+            assert set(labels) < set(headings)

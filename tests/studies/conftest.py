@@ -6,7 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from understudy.studies import frame, workers
+from understudy.studies import frame, marks, workers
+from understudy.studies.drawing import render
 from understudy.studies.pmse import candidates, limits
 
 TINY = '''
@@ -125,3 +126,20 @@ def few_candidates(few_partitions):
         yield
     for cached in caches:
         cached.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def look_at_every_figure(monkeypatch):
+    """No figure of any study that a test draws lacks a title of an axis, or is past reading.
+
+    Dice are not looked at: their figure is made for the frame alone.
+    """
+
+    def looked_at(drawing):
+        if drawing.name != "means":
+            assert drawing.figure.axes
+            assert marks.untitled(drawing.figure) == []
+            assert marks.crowded(drawing.figure) == []
+        return render(drawing)
+
+    monkeypatch.setattr(frame, "render", looked_at)

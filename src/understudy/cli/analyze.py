@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from understudy import pipeline, terminal
+from understudy import bars, pipeline, terminal
 from understudy.cli.app import app
 from understudy.cli.options import Json, Quiet
 from understudy.cli.output import print_json
-from understudy.processes import processors
 
 
 @app.command()
@@ -53,7 +52,9 @@ def analyze(
     quiet: Quiet = False,
 ) -> None:
     """Estimate from a release alone, with error bars that count sampling, synthesis and noise."""
-    with terminal.progress(quiet=quiet or as_json) as tell:
+    from understudy.processes import processors
+
+    with bars.progress(quiet=quiet or as_json) as tell:
         found = pipeline.analyze(
             release,
             kind,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -12,7 +12,6 @@ from understudy.errors import UnderstudyError
 from understudy.printable import shown
 
 app = typer.Typer(
-    help="Synthetic microdata you can publish and do statistics on.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -22,6 +21,26 @@ schema_app = typer.Typer(help="Draft and check the public schema of a table.", n
 app.add_typer(schema_app, name="schema")
 
 INTERRUPTED = 130
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        Console(highlight=False).print(f"understudy {version('understudy')}")
+        raise typer.Exit
+
+
+@app.callback()
+def understudy(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_tell_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Synthetic microdata you can publish and do statistics on."""
 
 
 def main() -> None:

@@ -7,13 +7,10 @@ from typing import Annotated
 
 import typer
 
-from understudy import pipeline, terminal
+from understudy import bars, pipeline, terminal
 from understudy.cli.app import app
 from understudy.cli.options import Json, Quiet, listed
 from understudy.cli.output import internal_place, print_json, write_text
-from understudy.cli.risk_table import attacked, risk_table
-from understudy.release import Release
-from understudy.report import internal_page, risk_page
 
 Control = Annotated[
     Path | None, typer.Option(help="Rows of people outside the table, held out before synthesis.")
@@ -55,9 +52,12 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Compare a release with the original rows. INTERNAL: the result is not for release."""
+    from understudy.cli.risk_table import risk_table
+    from understudy.release import Release
+
     place = None if out is None else internal_place(out)
     loaded = Release.load(release)
-    with terminal.progress(quiet=quiet or as_json) as tell:
+    with bars.progress(quiet=quiet or as_json) as tell:
         found = pipeline.evaluate(
             data,
             loaded,
@@ -71,6 +71,8 @@ def evaluate(
             progress=tell,
         ).value
     if place is not None:
+        from understudy.report import internal_page
+
         write_text(place, internal_page(found))
     if as_json:
         print_json(found.to_json())
@@ -94,9 +96,12 @@ def risk(
     quiet: Quiet = False,
 ) -> None:
     """Attack a release: what does it disclose? INTERNAL: the result is not for release."""
+    from understudy.cli.risk_table import attacked
+    from understudy.release import Release
+
     place = None if out is None else internal_place(out)
     loaded = Release.load(release)
-    with terminal.progress(quiet=quiet or as_json) as tell:
+    with bars.progress(quiet=quiet or as_json) as tell:
         found = pipeline.risk(
             data,
             loaded,
@@ -108,6 +113,8 @@ def risk(
             progress=tell,
         ).value
     if place is not None:
+        from understudy.report import risk_page
+
         write_text(place, risk_page(found))
     if as_json:
         print_json(found.to_json())

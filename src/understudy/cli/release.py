@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from understudy import pipeline, planning, terminal
+from understudy import bars, pipeline, terminal
 from understudy.cli.app import INTERRUPTED, app
 from understudy.cli.options import (
     Delta,
@@ -25,12 +25,10 @@ from understudy.cli.options import (
     method_options,
 )
 from understudy.cli.output import print_json
-from understudy.demo import demo_data, demo_schema
 from understudy.errors import CheckpointError, UnderstudyError
-from understudy.privacy import journal as checkpoints
-from understudy.release import Release
-from understudy.release.folder import remove, require_new
-from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    from understudy.planning import Request
 
 DEMO_MARK = ".made-by-understudy-demo"
 
@@ -47,9 +45,12 @@ def demo(
 
     Replaces the output folder only if a demo made it.
     """
+    from understudy.demo import demo_data, demo_schema
+    from understudy.release.folder import remove
+
     schema = demo_schema()
     _require_demo_place(out)
-    with terminal.progress(quiet=quiet) as tell:
+    with bars.progress(quiet=quiet) as tell:
         release = pipeline.synthesize(
             demo_data(), schema, epsilon=epsilon, method=method, sets=sets, progress=tell
         )
@@ -75,6 +76,9 @@ def plan(
     as_json: Json = False,
 ) -> None:
     """Show what a release would measure, cost and how exact it would be. Reads no data."""
+    from understudy import planning
+    from understudy.schema import Schema
+
     planned = planning.plan(
         Schema.load(schema),
         epsilon=epsilon,
@@ -139,6 +143,11 @@ def synthesize(
     Until the release is written, OUT.checkpoint holds what was paid for. Ctrl-C ends the rounds of
     a method that works in rounds and makes the release of that; a second one aborts.
     """
+    from understudy import planning
+    from understudy.privacy import journal as checkpoints
+    from understudy.release.folder import require_new
+    from understudy.schema import Schema
+
     require_new(out)
     loaded = Schema.load(schema)
     request: dict[str, Any] = {
@@ -151,7 +160,7 @@ def synthesize(
     }
     place = _checkpoint(out, planning.request_of(loaded, **request), resume=resume)
     confided: list[Any] = []  # told when no bar is drawn any more
-    with _keeping(place), terminal.progress(quiet=quiet or as_json) as tell:
+    with _keeping(place), bars.progress(quiet=quiet or as_json) as tell:
         release = pipeline.synthesize(
             data,
             loaded,
@@ -181,9 +190,24 @@ def synthesize(
 
 
 @app.command()
-def methods(as_json: Json = False) -> None:
-    """List the methods: what each is for, what it promises, what it costs."""
-    if as_json:
+def methods(
+    name: Annotated[str | None, typer.Argument(help="A method, to see its options too.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the methods: what each is for, what it promises, what it costs; or one with its options.
+
+    Options are given to synthesize and plan as --option NAME=VALUE, or -o NAME=VALUE.
+    """
+    if name is not None:
+        from understudy.methods import kind_of
+        from understudy.methods.options import options_of
+
+        facts, options = kind_of(name).facts, options_of(kind_of(name))
+        if as_json:
+            print_json({**vars(facts), "options": [vars(option) for option in options]})
+        else:
+            terminal.method(facts, options)
+    elif as_json:
         print_json([vars(facts) for facts in pipeline.methods()])
     else:
         terminal.methods(pipeline.methods())
@@ -194,6 +218,8 @@ def show_release(
     release: Annotated[Path, typer.Argument(help="Folder of a release.")], as_json: Json = False
 ) -> None:
     """Show what a release promises and holds, after checking its files."""
+    from understudy.release import Release
+
     loaded = Release.load(release)
     if as_json:
         print_json(loaded.manifest.to_json())
@@ -201,8 +227,10 @@ def show_release(
         terminal.release(loaded)
 
 
-def _checkpoint(out: Path, request: planning.Request, *, resume: bool) -> Path | None:
+def _checkpoint(out: Path, request: Request, *, resume: bool) -> Path | None:
     """Where the checkpoint of a release is kept; None where a run cannot be continued."""
+    from understudy.privacy import journal as checkpoints
+
     if not request.method.can_resume(request.schema):
         if resume:
             raise CheckpointError(f"A run of {request.name} in this form cannot be continued.")
@@ -222,6 +250,8 @@ def _checkpoint(out: Path, request: planning.Request, *, resume: bool) -> Path |
 @contextmanager
 def _keeping(place: Path | None) -> Iterator[None]:
     """Say what is kept of a run that does not come to its end."""
+    from understudy.privacy import journal as checkpoints
+
     try:
         yield
     except KeyboardInterrupt:
@@ -239,5 +269,7 @@ def _keeping(place: Path | None) -> Iterator[None]:
 
 def _require_demo_place(out: Path) -> None:
     """The demo replaces nothing but a folder that it made itself."""
+    from understudy.release.folder import require_new
+
     if not (out / DEMO_MARK).exists():
         require_new(out)

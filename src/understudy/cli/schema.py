@@ -12,7 +12,6 @@ from understudy.cli.app import schema_app
 from understudy.cli.options import Json, Quiet
 from understudy.cli.output import print_json, write_text
 from understudy.errors import MethodError
-from understudy.schema import Schema
 
 
 @schema_app.command("draft")
@@ -40,6 +39,8 @@ def schema_check(
     quiet: Quiet = False,
 ) -> None:
     """Report every column that does not fit its schema; exit code 2 if there is one."""
+    from understudy.schema import Schema
+
     report = pipeline.check(data, Schema.load(schema))
     if as_json:
         print_json({"ok": report.ok, "findings": report.lines(counts=counts)})

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from understudy import terminal
+from understudy import bars, terminal
 from understudy.cli.app import INTERRUPTED, app
 from understudy.cli.options import Quiet
 from understudy.errors import StudyError
@@ -41,7 +41,7 @@ def study(
     if out is None:
         raise StudyError("A study needs a folder for its results; give --out DIR.")
     try:
-        with terminal.progress(quiet=quiet) as tell:
+        with bars.progress(quiet=quiet) as tell:
             page = studies.run_study(chosen, out, reps=reps, jobs=jobs, seed=seed, progress=tell)
     except KeyboardInterrupt:
         terminal.study_interrupted(out)

@@ -7,15 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from understudy import terminal
+from understudy import bars
 from understudy.cli.app import app
 from understudy.cli.options import Delta, Json, Quiet, listed, method_options
 from understudy.cli.output import internal_place, print_json, require_new_file, write_text
-from understudy.demo import demo_data, demo_schema
 from understudy.errors import MethodError
-from understudy.privacy.internal import Internal
-from understudy.processes import processors
-from understudy.schema import Schema
 
 
 @app.command()
@@ -77,6 +73,10 @@ def tradeoff(
     """
     from understudy import tradeoffs
     from understudy.cli.tradeoff_table import drawn
+    from understudy.demo import demo_data, demo_schema
+    from understudy.privacy.internal import Internal
+    from understudy.processes import processors
+    from understudy.schema import Schema
     from understudy.tradeoffs.page import page
 
     if (data is None) != (schema is None):
@@ -102,7 +102,7 @@ def tradeoff(
         "seed": seed,
     }
     tradeoffs.Design.of(declared, **asked)  # before the demo is loaded
-    with terminal.progress(quiet=quiet or as_json) as tell:
+    with bars.progress(quiet=quiet or as_json) as tell:
         made = tradeoffs.tradeoff(
             demo_data() if data is None else data,
             declared,

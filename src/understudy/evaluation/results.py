@@ -161,6 +161,10 @@ class Evaluation:
     risks: Risks | None = None
     warnings: tuple[str, ...] = field(default_factory=tuple)
 
+    def __repr__(self) -> str:
+        """What it is, without a figure."""
+        return f"Evaluation(INTERNAL, {len(self.scores)} scores of a release by {self.method})"
+
     @property
     def definitions(self) -> tuple[Definition, ...]:
         """What the scores are, each once, in their order; groups last."""

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 from understudy.errors import MethodError
 
@@ -86,6 +85,8 @@ class Prior:
             MethodError: more parameters than Sobol sequences have dimensions.
         """
         p = len(self.names)
+        from scipy.stats import qmc  # takes a second, and few need it
+
         if p > qmc.Sobol.MAXDIM:
             raise MethodError(
                 f"A grid of points has at most {qmc.Sobol.MAXDIM} parameters, and this generator "
@@ -130,6 +131,8 @@ def even_points(n: int, p: int, seed: int) -> Floats:
     Returns:
         Shape (n, p).
     """
+    from scipy.stats import qmc
+
     sequence = qmc.Sobol(p, scramble=True, seed=seed)
     places = sequence.random_base2((n - 1).bit_length())[:n]
     return np.asarray(places + _HALF_A_CELL)

@@ -103,6 +103,10 @@ class Analysis:
             for name, values in zip(shown.index, shown.to_numpy().tolist(), strict=True)
         ]
 
+    def __repr__(self) -> str:
+        """As it is printed."""
+        return str(self)
+
     def __str__(self) -> str:
         """The table, aligned, with the notes below."""
         rows = [("", *self.headings), *self.rows()]

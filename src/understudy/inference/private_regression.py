@@ -86,6 +86,11 @@ class PrivateRegression:
     guarantee: Guarantee
     ledger: tuple[Entry, ...]
 
+    def __repr__(self) -> str:
+        """One line."""
+        found = ", ".join(f"{name} {value:.6g}" for name, value in self.coefficients.items())
+        return f"PrivateRegression({self.formula}; {self.guarantee.brief}; {found})"
+
 
 def read_formula(formula: str) -> tuple[str, tuple[str, ...]]:
     """Response and predictors of "y ~ x1 + x2".

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from understudy.arguments import require_list, require_number
 from understudy.errors import InferenceError
 from understudy.inference.pooled import Vector
 
@@ -86,6 +87,8 @@ def read_names(names: Sequence[str] | None, k: int) -> tuple[str, ...]:
     Raises:
         InferenceError: there are not k of them.
     """
+    if names is not None:
+        require_list("names", names, InferenceError, "['mean']")
     named = tuple(f"q{i + 1}" for i in range(k)) if names is None else tuple(names)
     if len(named) != k:
         raise InferenceError(f"Expected {k} names, one for each quantity, got {len(named)}.")
@@ -102,6 +105,8 @@ def read_size_ratio(n_synthetic: float | None, n_original: float | None) -> floa
         return None
     if n_synthetic is None or n_original is None:
         raise InferenceError("Expected both n_synthetic and n_original, or neither; one was given.")
+    require_number("n_synthetic", n_synthetic, InferenceError, 1000)
+    require_number("n_original", n_original, InferenceError, 1000)
     if not (0 < n_synthetic < np.inf and 0 < n_original < np.inf):
         raise InferenceError("Expected n_synthetic and n_original to be positive numbers.")
     return n_synthetic / n_original

@@ -86,6 +86,20 @@ ASSUMED_ROWS = 1_000
 MANY_COLUMNS = 100
 
 
+def kind_of(name: str) -> type[Method]:
+    """A method by its name.
+
+    Raises:
+        MethodError: there is none of that name.
+    """
+    if type(name) is not str or name not in METHODS:
+        raise MethodError(
+            f"There is no method {str(name)!r}{suggestion(name, METHODS)}; "
+            f"available: auto, {', '.join(METHODS)}."
+        )
+    return METHODS[name]
+
+
 def configure(name: str, options: Mapping[str, Any]) -> Method:
     """A method with its options, validated by its own configuration.
 
@@ -96,12 +110,7 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
     Raises:
         MethodError: unknown method, unknown option, or a value that does not fit.
     """
-    if type(name) is not str or name not in METHODS:
-        raise MethodError(
-            f"There is no method {str(name)!r}{suggestion(str(name), METHODS)}; "
-            f"available: auto, {', '.join(METHODS)}."
-        )
-    kind = METHODS[name]
+    kind = kind_of(name)
     known = [field.name for field in fields(kind)]
     for option in options:
         if option not in known:
@@ -236,6 +245,7 @@ __all__ = [
     "PlannedTable",
     "choose",
     "configure",
+    "kind_of",
     "modelled",
     "network",
     "posterior_rule",

@@ -88,7 +88,8 @@ class CensoredPosterior(GeneratingMethod):
     """Configuration; that of generator and search is in `GeneratingMethod`.
 
     Attributes:
-        search: "columns" or "walk".
+        search: from a list of candidates for each of the "columns", or by a Metropolis "walk",
+            whose guarantee is conditional.
         stride: of a walk's steps, in standard deviations of the prior.
         censoring: what a record contributes (`privacy.posterior.censored_likelihood`).
         width: W of each column; None: by the number of its states.

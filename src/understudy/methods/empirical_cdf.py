@@ -59,7 +59,8 @@ class EmpiricalCdf(Method):
     """Configuration.
 
     Attributes:
-        sets: "free" or "split".
+        sets: "free": all sets are drawn from one noisy fit; "split": each has a fit of its own, at
+            its share of the budget.
         columns: "independent": a distribution for each column; "ordered": one for the full table.
         order: all columns, the one that changes most slowly along the line first; the order of the
             schema if none are given. For columns=ordered.

@@ -21,11 +21,13 @@ class GeneratingMethod(Method):
 
     Attributes:
         sets: "free": all sets from one θ; "split": a θ for each, at its share of the budget.
-        model: "regressions" or "normal".
+        model: "regressions" (logits for categories, bounded numbers), or "normal" regressions of
+            numeric columns only, as published.
         network: what each column is drawn given, like "age, job<-age, income<-age&job".
         parents: without a network, how many columns before it each is drawn given.
-        search: "columns", "together" or "walk".
-        candidates: G, of each round.
+        search: parameters of one column after the other ("columns"), of all "together", or by a
+            Metropolis "walk", whose guarantee is conditional.
+        candidates: G, how many of each round.
         refinements: rounds after the first one.
         shrink: by which factor the space narrows from round to round.
         steps: of a walk.

@@ -38,7 +38,8 @@ class Independent(Method):
     """Configuration.
 
     Attributes:
-        sets: "free" or "split".
+        sets: "free": all sets are drawn from one noisy fit; "split": each has a fit of its own, at
+            its share of the budget.
         law: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
     """
 

@@ -52,12 +52,14 @@ class Laplace(Method):
     """Configuration.
 
     Attributes:
-        form: "dense", "filtered", "lazy", or "auto" (dense up to 2²² cells, else filtered).
+        form: "dense" writes every noisy cell out; "filtered" keeps those above a public threshold;
+            "lazy" keeps none, for the records alone; "auto": dense up to 2²² cells, else filtered.
         law: "geometric" (whole numbers) or "laplace" (on a fine public lattice).
         threshold: public threshold of the filtered form, in records; None derives it from the
             number of cells and `spurious`.
         spurious: how many empty cells may survive the threshold on average.
-        sets: "free" or "split".
+        sets: "free": all sets are drawn from one noisy fit; "split": each has a fit of its own, at
+            its share of the budget.
         mode: "strict", or "paper" for the noise as published: continuous, and of scale 1/ε although
             the number of rows is public.
     """

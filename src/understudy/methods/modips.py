@@ -88,9 +88,11 @@ class Modips(BlocksMethod):
 
     Attributes:
         sets: always "split": each set has noise and parameters of its own.
-        budget: "split", "weighted" or "nonsplit".
+        budget: "split" gives every statistic an equal share; "weighted" one by `weights`;
+            "nonsplit" gives all sums and scatters of a block noise of one scale.
         weights: of a table of cells, a sum and a scatter, with budget="weighted".
-        bounds: "threshold" or "truncate".
+        bounds: noisy statistics that cannot occur are clipped ("threshold"), or their noise is
+            drawn again until they can ("truncate").
         mode: "strict", or "paper" for the noise as published.
     """
 

@@ -88,7 +88,8 @@ class PegsTables(Method):
 
     Attributes:
         sets: "free" or "split"; keys are bought once for all sets.
-        form: "dense", "lazy", or "auto".
+        form: "dense" writes the tables out and publishes them; "lazy" draws noise as it is needed
+            and publishes records alone; "auto": dense up to four million cells in all.
         order: columns, the most telling first; those left out follow in the order of the schema.
             No key is bought then.
         keys: what each column is drawn given, instead, like "job<-age & sex, income<-job".

@@ -41,7 +41,8 @@ class PerturbedHistogram(Binned, Laplace):
     """Configuration: the options of `Binned` for the bins, those of `Laplace` for the noise.
 
     Attributes:
-        sets: "free" or "split".
+        sets: "free": all sets are drawn from one noisy fit; "split": each has a fit of its own, at
+            its share of the budget.
     """
 
     facts: ClassVar[Facts] = Facts(

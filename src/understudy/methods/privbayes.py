@@ -93,7 +93,8 @@ class PrivBayes(Method):
         degree: most parents of a column; None for as many as are θ-useful.
         theta: least number of records per cell and scale of noise, without a degree. The paper has
             4. Which is best depends on the table (`benchmarks/privbayes.py` prints errors by θ).
-        score: "r", "mi", "f", or "auto" (r).
+        score: what a choice goes by: "r", distance from independence; "mi", mutual information;
+            "f", distance from the greatest dependence, for two states; "auto" is r.
         network_share: part of the budget that buys the network, once for all sets.
         law: noise of the tables; "auto" is geometric for δ = 0 and Gaussian otherwise.
         network: a public network, one entry per column and parents before children, like

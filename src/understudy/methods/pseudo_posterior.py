@@ -88,7 +88,8 @@ class PseudoPosteriorMechanism(Method):
         sets: always "split": each set is drawn from parameters of its own.
         sensitive: columns that are drawn; without any all are. The others are published as they
             stand.
-        weights: "vector", "scalar", "count" or "unweighted".
+        weights: of records: "vector", by the risk of each; "scalar", one for all; "count", by how
+            many near values there are; "unweighted", the plain posterior.
         scale: c of vector weights.
         shift: g of vector weights.
         quantile: of the largest log-likelihood of a draw; draws above it are dropped.

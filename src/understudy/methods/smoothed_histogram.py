@@ -47,7 +47,7 @@ class SmoothedHistogram(Binned, UrnMethod):
     """Configuration: the options of `Binned`; the prior follows from the budget.
 
     Attributes:
-        sets: always "split".
+        sets: always "split": each set has draws of its own, at its share of the budget.
     """
 
     facts: ClassVar[Facts] = Facts(

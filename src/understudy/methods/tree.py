@@ -65,7 +65,8 @@ class TreeMethod(Method):
         law: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
         consistency: "gls", "gls_inner", "hay", "paper_phantom", or "auto" (gls up to 2²² cells,
             gls_inner beyond).
-        allocation: "downward", "projected" or "leaves".
+        allocation: how records are shared out: "downward" the tree, "projected" on the nearest
+            table without negative counts, or by the positive "leaves" alone, as published.
     """
 
     bytes_per_cell: ClassVar[int] = 220  # benchmarks/hierarchy.py

@@ -64,7 +64,7 @@ class UniversalHistogram(TreeMethod):
     """Configuration.
 
     Attributes:
-        form: "layers" or "ranges".
+        form: "layers" of columns in one tree, or "ranges" of the states of each column alone.
         fanout: children of each range, for form=ranges.
     """
 

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import PchipInterpolator
 
 from understudy.models.hierarchy import Floats, Integers
 from understudy.schema import Continuous, Date, Integer
@@ -145,6 +144,8 @@ def _bends(edges: Floats, masses: Floats) -> _Bends:
         return _Bends(np.ones(len(masses)), np.ones(len(masses)))
     places = (edges - edges[0]) / (edges[-1] - edges[0])
     below = np.concatenate(([0.0], np.cumsum(masses / whole)))
+    from scipy.interpolate import PchipInterpolator  # takes long, and few need it
+
     slopes = PchipInterpolator(places, below).derivative()(places)
     shares = np.diff(below)
     filled = shares > 0

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from understudy import engine as engines
+from understudy.arguments import require_function, require_number, require_text
+from understudy.errors import InferenceError
 from understudy.pipeline.progress import Progress
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.randomness import SeededRandomness
 from understudy.release import Release
+from understudy.release.given import given_release
 from understudy.schema import Schema
 
 if TYPE_CHECKING:
@@ -66,7 +69,11 @@ def analyze(
     from understudy.inference.question import Question
     from understudy.replication import bootstrap
 
-    loaded = release if isinstance(release, Release) else Release.load(release)
+    loaded = given_release(release)
+    require_text("formula", formula, InferenceError, "income ~ age")
+    require_number("probability", probability, InferenceError, 0.5)
+    require_number("level", level, InferenceError, 0.95)
+    require_function("progress", progress, InferenceError)
     if uncertainty == "rules":
         return analyze_release(
             loaded, kind, formula, probability=probability, level=level, anyway=anyway

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from understudy import engine as engines
+from understudy.arguments import require_function, require_list, require_text
+from understudy.errors import MethodError
 from understudy.pipeline.progress import Progress
 from understudy.privacy.internal import Internal
 from understudy.release import Release
+from understudy.release.given import given_release
 
 if TYPE_CHECKING:
     from understudy.evaluation.results import Evaluation
@@ -50,7 +53,13 @@ def evaluate(
     """
     from understudy.evaluation.evaluate import evaluate_release
 
-    loaded = release if isinstance(release, Release) else Release.load(release)
+    loaded = given_release(release)
+    require_function("progress", progress, MethodError)
+    if formulas is not None:
+        require_list("formulas", formulas, MethodError, "['income ~ age']")
+    for name, given in (("by", by), ("target", target)):
+        if given is not None:
+            require_text(name, given, MethodError, loaded.schema.names[0])
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
     rows = engines.Table(data, loaded.schema)
@@ -107,7 +116,8 @@ def risk(
     """
     from understudy.evaluation.risk.assess import risk_release
 
-    loaded = release if isinstance(release, Release) else Release.load(release)
+    loaded = given_release(release)
+    require_function("progress", progress, MethodError)
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
     rows = engines.Table(data, loaded.schema)

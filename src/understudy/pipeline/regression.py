@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from understudy import engine as engines
+from understudy.arguments import require_text
+from understudy.errors import InferenceError
 from understudy.inference.private_regression import (
     PrivateRegression,
     Repair,
@@ -15,11 +19,12 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.regression import Mechanism, Regression, planned_regression
 from understudy.schema import Schema
+from understudy.schema.given import given_schema
 
 
 def regress(
     data: object,
-    schema: Schema,
+    schema: Schema | str | Path,
     formula: str,
     *,
     epsilon: Number,
@@ -36,7 +41,8 @@ def regress(
 
     Args:
         data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
-        schema: a reviewed schema; the bounds of the columns set the size of the noise.
+        schema: a reviewed schema, or the path of its file; the bounds of the columns set the size
+            of the noise.
         formula: names of numeric columns, "income ~ age + size"; with an intercept.
         epsilon: ε of the whole.
         mechanism: "k-norm" (Awan & Slavković 2018), or "functional" (Zhang et al. 2012), with twice
@@ -49,14 +55,16 @@ def regress(
         Coefficients with guarantee and ledger, and the noisy statistics that they follow from.
 
     Raises:
-        SchemaError: not reviewed.
+        SchemaError: not a schema, or not reviewed.
         BudgetError: not a budget, or too little to draw the noise exactly.
         InferenceError: a formula or a repair that cannot be read.
         MethodError: a mechanism or columns that do not fit.
         DataError: a structural fault of the data; nothing was spent.
     """
     # Whatever does not fit is refused here, before rows are read.
+    schema = given_schema(schema)
     schema.require_reviewed()
+    require_text("formula", formula, InferenceError, "income ~ age")
     response, predictors = read_formula(formula)
     require_repair(repair)
     budget = Budget.of(epsilon)

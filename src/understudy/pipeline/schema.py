@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from understudy.arguments import require_text
 from understudy.engine.check import CheckReport
 from understudy.engine.check import check as check_rows
 from understudy.engine.draft import draft as draft_schema
+from understudy.errors import SchemaError
 from understudy.schema import Schema
+from understudy.schema.given import given_schema
 
 
 def draft(data: object, *, title: str = "") -> str:
@@ -17,13 +22,19 @@ def draft(data: object, *, title: str = "") -> str:
     Raises:
         DataError: the data cannot be read, or no column can be drafted.
     """
+    require_text("title", title, SchemaError, "People")
     return draft_schema(data, title=title)
 
 
-def check(data: object, schema: Schema) -> CheckReport:
+def check(data: object, schema: Schema | str | Path) -> CheckReport:
     """What in the data does not fit the schema. For the steward; spends nothing, releases nothing.
 
+    Args:
+        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        schema: a schema, or the path of its file.
+
     Raises:
+        SchemaError: not a schema.
         DataError: the data cannot be read.
     """
-    return check_rows(data, schema)
+    return check_rows(data, given_schema(schema))

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from understudy import engine as engines
+from understudy.arguments import path_of, require_function, require_whole
 from understudy.drawing import draw_sets
-from understudy.errors import MethodError, NotPrivateError
+from understudy.errors import CheckpointError, MethodError, NotPrivateError
 from understudy.methods import METHODS, Facts, Method
 from understudy.methods.interruption import ending_rounds
 from understudy.models import Sample
@@ -32,8 +33,7 @@ from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRa
 from understudy.privacy.recorded_gate import gate_of
 from understudy.privacy.values import Released
 from understudy.release import Manifest, Measurement, Release
-from understudy.release.rows import FrameKind, decode
-from understudy.report import public_page
+from understudy.release.rows import FrameKind, decode, require_frame
 from understudy.schema import Schema
 
 _SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")
@@ -46,7 +46,7 @@ def methods() -> tuple[Facts, ...]:
 
 def synthesize(
     data: object,
-    schema: Schema,
+    schema: Schema | str | Path,
     *,
     epsilon: Number,
     delta: Number = 0,
@@ -68,7 +68,7 @@ def synthesize(
 
     Args:
         data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
-        schema: a reviewed schema.
+        schema: a reviewed schema, or the path of its file.
         epsilon: ε of the whole release.
         delta: δ of the whole release; 0 for pure differential privacy.
         method: a name in the table of methods, or "auto".
@@ -100,11 +100,12 @@ def synthesize(
         paid for; the second, and the first with any other method, aborts.
 
     Raises:
-        SchemaError: not reviewed.
+        SchemaError: not a schema, or not reviewed.
         BudgetError: not a budget.
         MethodError: unknown method or option, or one that does not fit the schema.
         NotPrivateError: a method without a guarantee, and `allow_nonprivate` is not set.
         DataError: a structural fault of the data; nothing was spent.
+        ReleaseError: an unknown kind of data frame.
         CheckpointError: the checkpoint belongs to another request, is in use or damaged, cannot be
             written, or its budget is spent.
     """
@@ -117,6 +118,8 @@ def synthesize(
         options=options,
         rows_share=rows_share,
     )
+    schema = request.schema
+    _require_arguments(seed, insecure_noise_seed, frame, progress, confide)
     # Whatever does not fit the schema is refused here, before rows are read.
     request.tables()
     request.setup()
@@ -130,7 +133,7 @@ def synthesize(
             f"In this form of {request.name}, drawing records is the privacy "
             "mechanism, so no seed is accepted; leave seed out."
         )
-    place = None if checkpoint is None else _resumable_place(Path(checkpoint), request)
+    place = None if checkpoint is None else _resumable_place(checkpoint, request)
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
     rows = engines.Table(data, schema)
@@ -171,11 +174,18 @@ def synthesize(
             manifest=_manifest(request, gate, n_rows, seed, randomness),
             measurements=_measurements(binned),
             frame=frame or rows.frame_kind,
-            pages=lambda release: {"report.html": public_page(release)},
+            pages=_pages,
         )
     if place is not None and not keep_checkpoint:
         remove_checkpoint(place)
     return release
+
+
+def _pages(release: Release) -> dict[str, str]:
+    """The pages that are saved with a release; charts are drawn only then."""
+    from understudy.report import public_page
+
+    return {"report.html": public_page(release)}
 
 
 def _draw_sets(
@@ -202,13 +212,30 @@ def _tell_spending(gate: Gate, tell: Progress, *, done: bool = False) -> None:
     tell(stage, 100 if done else percent, 100)
 
 
-def _resumable_place(checkpoint: Path, request: Request) -> Path:
+def _require_arguments(
+    seed: int | None,
+    insecure_noise_seed: int | None,
+    frame: FrameKind | None,
+    progress: Progress | None,
+    confide: Confide | None,
+) -> None:
+    """Refuse what would break something after the budget was spent."""
+    for name, given in (("seed", seed), ("insecure_noise_seed", insecure_noise_seed)):
+        if given is not None:
+            require_whole(name, given, MethodError, least=0)
+    if frame is not None:
+        require_frame(frame)
+    require_function("progress", progress, MethodError)
+    require_function("confide", confide, MethodError)
+
+
+def _resumable_place(checkpoint: str | Path, request: Request) -> Path:
     if not request.method.can_resume(request.schema):
         raise MethodError(
             f"In this form the method {request.name} cannot be continued after an interruption; "
             "leave checkpoint out."
         )
-    return checkpoint
+    return path_of("checkpoint", checkpoint, CheckpointError)
 
 
 def _randomness(insecure_noise_seed: int | None) -> Randomness:

@@ -65,6 +65,30 @@ class Guarantee:
         if self.leaks and self.kind in ("pure", "approximate", "zcdp"):
             object.__setattr__(self, "kind", "conditional")
 
+    def __repr__(self) -> str:
+        """One line."""
+        parts = [self.brief, self.neighbours, f"{len(self.public_inputs)} public inputs"]
+        for what, found in (("conditions", self.conditions), ("leaks", self.leaks)):
+            parts += [f"{len(found)} {what}"] * bool(found)
+        return f"Guarantee({', '.join(parts)})"
+
+    def __str__(self) -> str:
+        return self.statement
+
+    @property
+    def brief(self) -> str:
+        """The promise in a few words; `statement` is the whole of it.
+
+        Example:
+            >>> Guarantee("pure", Fraction(1), Fraction(0), "add_remove").brief
+            'pure, ε = 1'
+        """
+        if self.kind == "none" or self.epsilon is None:
+            return "asymptotic, NOT private" if self.kind == "asymptotic" else "NOT private"
+        delta = f", δ = {decimal_up(self.delta)}" if self.delta else ""
+        nominal = "nominal " * self.is_nominal
+        return f"{self.kind}, {nominal}ε = {decimal_up(self.epsilon)}{delta}"
+
     @property
     def statement(self) -> str:
         """The promise in plain words."""

@@ -19,3 +19,8 @@ class Internal(Generic[T_co]):
     """
 
     value: T_co
+
+    def __repr__(self) -> str:
+        """What it is, without the figure: notebooks and logs keep what is shown in passing."""
+        kind = type(self.value).__name__
+        return f"Internal({kind}: compares with confidential rows, not for release; see .value)"

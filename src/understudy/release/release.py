@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from understudy.arguments import path_of
 from understudy.errors import ReleaseError
 from understudy.privacy.guarantee import Guarantee
 from understudy.privacy.internal import Internal
@@ -17,9 +18,9 @@ from understudy.release.folder import open_checked, publish
 from understudy.release.formulas import has_formulas, without_formulas
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
+from understudy.release.notebook import html
 from understudy.release.reading import MALFORMED, PAGES, read_parts
-from understudy.release.recipient import readme
-from understudy.release.rows import FrameKind, to_frame
+from understudy.release.rows import FrameKind, require_frame, to_frame
 from understudy.release.shape import Fault
 from understudy.schema import Schema
 
@@ -57,6 +58,31 @@ class Release:
             )
         object.__setattr__(self, "schema", self.schema.released())
 
+    def __repr__(self) -> str:
+        """One line."""
+        seeded = "NOT private (seeded noise), " * (not self.manifest.secure)
+        promise = f"{seeded}{self.guarantee.brief}"
+        return f"Release({self.manifest.method}, {promise}, {self.size_words})"
+
+    def _repr_html_(self) -> str:
+        title = self.schema.title or "Synthetic data release"
+        seeded = "NOT private: its noise was drawn from a seed. " * (not self.manifest.secure)
+        facts = {
+            "Method": self.manifest.method,
+            "Guarantee": seeded + self.guarantee.statement,
+            "Size": self.size_words,
+        }
+        return html(title, facts, self.tables)
+
+    @property
+    def size_words(self) -> str:
+        """Sets, rows and columns."""
+        sets = len(self.tables)
+        return (
+            f"{sets} {'set' if sets == 1 else 'sets'} × {self.manifest.n_rows:,} rows × "
+            f"{len(self.schema.names):,} columns"
+        )
+
     @property
     def guarantee(self) -> Guarantee:
         """What is promised about the people in the table."""
@@ -79,13 +105,16 @@ class Release:
         Raises:
             ReleaseError: the folder exists and is not empty, or cannot be written.
         """
+        place = path_of("The folder of a release", path, ReleaseError)
         measurements = [measurement.to_json() for measurement in self.measurements]
         content = {**self.manifest.to_json(), "measurements": measurements}
         how: _Csv = "raw" if csv_raw else "guarded" if csv else None
-        publish(Path(path), lambda folder: self._fill(folder, csv=how), content)
-        return Path(path)
+        publish(place, lambda folder: self._fill(folder, csv=how), content)
+        return place
 
     def _fill(self, folder: Path, *, csv: _Csv) -> None:
+        from understudy.release.recipient import readme  # knows all methods: only to write
+
         pages = self.pages(self) if self.pages else {}
         altered = csv == "guarded" and any(map(has_formulas, self.tables))
         texts = {
@@ -133,7 +162,8 @@ class Release:
             ReleaseError: not a release, another format version, a file that was changed, or a
                 folder that contradicts itself.
         """
-        folder = Path(path)
+        folder = path_of("The folder of a release", path, ReleaseError)
+        require_frame(frame)
         try:
             parts = read_parts(folder, open_checked(folder))
         except Fault as fault:

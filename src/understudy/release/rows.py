@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.errors import ReleaseError
 from understudy.schema import NUMERIC, Column, Continuous, Date, Schema
 from understudy.schema.values import Code, is_number, number_of, text_of
 
 FrameKind = Literal["pandas", "polars", "arrow"]
+
+
+def require_frame(frame: object) -> None:
+    """Refuse a kind of data frame that is not known.
+
+    Raises:
+        ReleaseError: it is none of "pandas", "polars" and "arrow".
+    """
+    if frame not in get_args(FrameKind):
+        raise ReleaseError(f"frame must be one of {', '.join(get_args(FrameKind))}.")
 
 
 def dtype_of(column: Column) -> pl.DataType:

@@ -44,6 +44,22 @@ def chart(bars: Sequence[Bar], *, label: str, line: bool) -> Markup:
     return pen.svg(label)
 
 
+def spark(bars: Sequence[Bar]) -> Markup:
+    """The shares of one column as a tiny chart without texts, for an overview of many columns."""
+    highest = max((bar.share or 0 for bar in bars if not bar.pooled), default=0) or 1
+    outlines: dict[str, list[str]] = {}
+    for k, bar in enumerate(bars):
+        colour = "--absent" if bar.absent else "--spike" if bar.spike else "--bar"
+        top = 24 - 22 * min((bar.share or 0) / highest, 1)
+        outlines.setdefault(colour, []).append(f"M{k} 24V{top:.0f}h.8V24")
+    paths = Markup("").join(
+        Markup('<path d="{}" style="fill:var({})"/>').format("".join(pieces), colour)
+        for colour, pieces in outlines.items()
+    )
+    frame = '<svg viewBox="0 0 {} 25" preserveAspectRatio="none" aria-hidden="true">{}</svg>'
+    return Markup(frame).format(max(len(bars), 1), paths)  # noqa: S704 - our own drawing
+
+
 def _highest(bars: Sequence[Bar]) -> float:
     """Upper end of the scale: the largest bar or band, a little more, never nothing."""
     tops = [

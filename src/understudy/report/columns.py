@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -26,6 +26,8 @@ class Detail:
     states: int
     numbers: bool
 
+
+_SPARKS = 16  # most bars of a tiny chart
 
 DETAILS = (Detail(30, True), Detail(30, False), Detail(16, False), Detail(8, False))
 
@@ -77,6 +79,16 @@ def card(release: Release, position: int, name: str, detail: Detail) -> Card:
         notes=tuple(_notes(release, name, noisy, found)),
         bars=found,
     )
+
+
+def overview(release: Release) -> Iterator[tuple[int, str, Markup]]:
+    """Number, name and tiny chart of each column."""
+    from understudy.report.charts import spark
+
+    for position, (name, column) in enumerate(release.schema.columns.items(), start=1):
+        noisy = marginal(name, release.measurements, release.schema)
+        shares = mean_shares(release.tables, name, column)
+        yield position, name, spark(bars(column, shares, noisy, at_most=_SPARKS))
 
 
 def _spoken(name: str, found: Sequence[Bar]) -> str:

@@ -1,7 +1,8 @@
 """The public page: one self-contained HTML file about a release, made from the release alone.
 
 It asks nothing of the network, follows the reader's light or dark mode, and stays within one
-megabyte: long lists are folded, then cut, and the page says what was left out.
+megabyte: long lists are folded, then cut, and the page says what was left out. What the release is
+and can answer comes first, what it was made from last.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from markupsafe import Markup
 from understudy.release import Release
 from understudy.release.measurement import kept_columns
 from understudy.report import columns, explain, pages, reliability, sections
+from understudy.report.answers import Answers
 
 MAX_BYTES = 1_000_000
+FEW_COLUMNS = 8  # the charts of more columns are folded below an overview
 # Most bytes of the lists that grow with a release; the cards of the columns get what is left.
 _ROOM = {
     "ledger_row": 180_000,
     "public_row": 90_000,
     "measurement_row": 120_000,
     "item": 30_000,
+    "spark": 60_000,
 }
 _SPARE = 500  # for the sentence that says what was left out
 
@@ -64,6 +68,8 @@ def _context(release: Release) -> dict[str, Any]:
     ledger = sections.ledger(manifest)
     measured = [reliability.measurement_row(one, schema) for one in release.measurements]
     relations = sections.relations(release)
+    answers = Answers(release)
+    many = len(schema.names) > FEW_COLUMNS
     doubtful_first = sorted(guarantee.public_inputs, key=lambda one: not one.note)
     return {
         "manifest": manifest,
@@ -88,7 +94,18 @@ def _context(release: Release) -> dict[str, Any]:
         "relations": relations,
         "groups": _rows("item", relations.groups),
         "sets_words": sections.sets_words(release),
+        "answers": list(answers.lines()),
+        "pair_map": _pair_map(answers),
+        "sparks": _rows("spark", list(columns.overview(release))) if many else (Markup(""), 0),
+        "many_columns": many,
     }
+
+
+def _pair_map(answers: Answers) -> Markup | None:
+    """The map of pairs; None where one column leaves none, or where there are too many."""
+    from understudy.report.pair_map import MOST_COLUMNS, pair_map
+
+    return pair_map(answers) if 1 < len(answers.names) <= MOST_COLUMNS else None
 
 
 def _rows(macro: str, items: Sequence[Any]) -> pages.Cut:

@@ -192,7 +192,7 @@ def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
     )
 
 
-def _without_rule(release: Release) -> str:
+def without_rule(release: Release) -> str:
     """Why no rule combines the sets, whatever their number; "" if one may."""
     if any(one.kind == "parameters" for one in release.measurements):
         return (
@@ -219,9 +219,8 @@ def _without_rule(release: Release) -> str:
 def sets_words(release: Release) -> str:
     """How the sets were made, and what this means for combining their results."""
     manifest = release.manifest
-    without_rule = _without_rule(release)
-    if without_rule:
-        return without_rule
+    if reason := without_rule(release):
+        return reason
     if manifest.sets == 1:
         return (
             "There is one synthetic set. Nothing in it shows how much the results would change "

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from understudy.arguments import path_of, require_text
 from understudy.errors import SchemaError
 from understudy.schema import toml
 from understudy.schema.column import NUMERIC, Column
@@ -86,6 +87,14 @@ class Schema(BaseModel):
     file: FileFormat = FileFormat()
     columns: dict[str, Column] = Field(min_length=1)
     forbidden: tuple[Rule, ...] = ()
+
+    def __repr__(self) -> str:
+        """One line without levels and bounds: those of a draft were read from the rows."""
+        n = len(self.columns)
+        columns = f"{n:,} {'column' if n == 1 else 'columns'}"
+        return f"Schema({self.title!r}, {columns}, rows {self.rows})"
+
+    __str__ = __repr__
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
@@ -237,6 +246,7 @@ class Schema(BaseModel):
         Raises:
             SchemaError: one sentence that names the entry, what is wrong and the fix.
         """
+        require_text("A schema", text, SchemaError, "rows = 'private' …")
         return toml.loads(text, cls)
 
     @classmethod
@@ -247,7 +257,7 @@ class Schema(BaseModel):
             SchemaError: the file cannot be read, or its content is no schema.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = path_of("The schema's file", path, SchemaError).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise SchemaError(f"The schema file {str(path)!r} cannot be read: {reason}.") from None
@@ -261,8 +271,18 @@ class Schema(BaseModel):
         return toml.dumps({**head, **content, "unit": unit})
 
     def save(self, path: str | Path) -> None:
-        """Write the schema to a TOML file."""
-        Path(path).write_text(self.dumps(), encoding="utf-8")
+        """Write the schema to a TOML file.
+
+        Raises:
+            SchemaError: the file cannot be written.
+        """
+        place = path_of("The schema's file", path, SchemaError)
+        try:
+            place.write_text(self.dumps(), encoding="utf-8")
+        except OSError as error:
+            raise SchemaError(
+                f"The schema file {str(path)!r} cannot be written: {error.strerror}."
+            ) from None
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:

@@ -6,14 +6,17 @@ import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from understudy.errors import MethodError, suggestion
+from understudy.arguments import require_list, require_mapping, require_number, require_whole
+from understudy.errors import BudgetError, MethodError, suggestion
 from understudy.evaluation.losses import LOSSES
 from understudy.methods import METHODS, configure
 from understudy.planning import DEFAULT_ROWS_SHARE, request_of
 from understudy.privacy.budget import Budget, Number, decimal_up
 from understudy.schema import Schema
+from understudy.schema.given import given_schema
 from understudy.tradeoffs.risks import RISKS
 
 
@@ -70,7 +73,7 @@ class Design:
     @classmethod
     def of(
         cls,
-        schema: Schema,
+        schema: Schema | str | Path,
         *,
         methods: Sequence[str],
         epsilons: Sequence[Number],
@@ -91,8 +94,12 @@ class Design:
             MethodError: an unknown method, option, risk, loss or column, or a number out of range.
             BudgetError: not a budget.
         """
+        schema = given_schema(schema)
         schema.require_reviewed()
         chosen = options or {}
+        require_mapping("options", chosen, MethodError, '{"laplace": {"form": "dense"}}')
+        require_list("epsilons", epsilons, BudgetError, "[0.1, 1]")
+        require_number("holdout", holdout, MethodError, 0.2)
         _require_methods(methods, chosen)
         if not epsilons:
             raise MethodError("A map needs at least one ε.")
@@ -160,6 +167,8 @@ def is_private(method: str) -> bool:
 def _require_methods(methods: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> None:
     if not methods or isinstance(methods, str):
         raise MethodError("A map needs at least one method, as a list of names.")
+    for name, given in options.items():
+        require_mapping(f"options of {name}", given, MethodError, '{"form": "dense"}')
     for name in methods:
         if name != "auto":
             configure(name, options.get(name, {}))
@@ -179,8 +188,7 @@ def _require_known(what: str, names: Sequence[str], known: Collection[str]) -> N
 
 def _require_numbers(repetitions: int, seed: int, holdout: float) -> None:
     for what, value, least in (("repetitions", repetitions, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise MethodError(f"{what} must be a whole number, at least {least}.")
+        require_whole(what, value, MethodError, least=least)
     if not 0 < holdout < 1:
         raise MethodError("holdout must be a share between 0 and 1; the default is 0.2.")
 

@@ -21,7 +21,7 @@ from understudy.tradeoffs.labels import placed
 from understudy.tradeoffs.results import Interval, Tradeoff
 from understudy.tradeoffs.risks import RISKS
 
-WIDTH, HEIGHT = 760.0, 400.0
+WIDTH, HEIGHT = 470.0, 340.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 18.0, 14.0, 48.0
 _RADIUS = 5.0
 _BESIDE = 5.0  # points between the places of two methods at one budget

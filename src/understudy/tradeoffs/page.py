@@ -55,6 +55,7 @@ def page(found: Tradeoff) -> str:
         "losses": [LOSSES[name] for name in found.utility],
         "pictures": [_picture(found, name) for name in found.utility],
         "legend": [(key(k), name) for k, name in enumerate(found.methods)],
+        "headings": _headings(found),
         "rows": [(one, _cells(one, found)) for one in found.points],
         "methods": [_about(name, found) for name in found.methods],
         "epsilons": _budgets(found),
@@ -79,6 +80,12 @@ def _spoken(found: Tradeoff, name: str) -> str:
         ]
         said.append(f"{method}: {', '.join(values) or 'refused'}")
     return f"{LOSSES[name].title}, loss by method and budget. {'; '.join(said)}."
+
+
+def _headings(found: Tradeoff) -> list[str]:
+    """Names of the cells of a point that has figures."""
+    risk = RISKS[found.risk]
+    return [*([risk.title] if risk.measure else []), *(LOSSES[name].name for name in found.utility)]
 
 
 def _cells(point: Point, found: Tradeoff) -> list[str]:

@@ -138,6 +138,11 @@ class Tradeoff:
     seed: int
     points: tuple[Point, ...]
 
+    def __repr__(self) -> str:
+        """What it is, without a figure."""
+        stamp = "public rows" if self.public else "INTERNAL"
+        return f"Tradeoff({stamp}, {len(self.points)} points of {', '.join(self.methods)})"
+
     def of(self, method: str) -> tuple[Point, ...]:
         """Points of one method that could be run."""
         return tuple(one for one in self.points if one.method == method and not one.refused)

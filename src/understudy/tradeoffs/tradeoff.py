@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
 
+from understudy.arguments import require_function, require_whole
 from understudy.errors import MethodError
 from understudy.evaluation.holdout import rows_in_memory
 from understudy.privacy.budget import Number, decimal_up
@@ -28,7 +30,7 @@ _STAGE = "Making releases and scoring them"
 @overload
 def tradeoff(
     data: object,
-    schema: Schema,
+    schema: Schema | str | Path,
     *,
     public: Literal[True],
     methods: Sequence[str] = ...,
@@ -50,7 +52,7 @@ def tradeoff(
 @overload
 def tradeoff(
     data: object,
-    schema: Schema,
+    schema: Schema | str | Path,
     *,
     public: Literal[False] = ...,
     methods: Sequence[str] = ...,
@@ -71,7 +73,7 @@ def tradeoff(
 
 def tradeoff(
     data: object,
-    schema: Schema,
+    schema: Schema | str | Path,
     *,
     public: bool = False,
     methods: Sequence[str] = DEFAULT_METHODS,
@@ -96,7 +98,7 @@ def tradeoff(
     Args:
         data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder); held in
             memory.
-        schema: a reviewed schema.
+        schema: a reviewed schema, or the path of its file.
         public: the rows are public or simulated, so that the map is not internal. Only whoever has
             the rows can know that.
         methods: names in the table of methods, or "auto". One without a guarantee is run once, as
@@ -123,7 +125,7 @@ def tradeoff(
         or the schema is listed with its reason.
 
     Raises:
-        SchemaError: not reviewed.
+        SchemaError: not a schema, or not reviewed.
         BudgetError: not a budget.
         MethodError: an unknown method, option, risk, loss or column, a number out of range, or no
             method can be run.
@@ -143,8 +145,8 @@ def tradeoff(
         options=options,
         seed=seed,
     )
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise MethodError("workers must be a whole number, at least 1.")
+    require_whole("workers", workers, MethodError, least=1)
+    require_function("progress", progress, MethodError)
     refused = {one: design.refusal(one) for one in design.settings}
     if all(refused.values()):
         raise MethodError(next(iter(refused.values())))

@@ -104,6 +104,10 @@ class Risks:
     risks: tuple[Risk, ...]
     warnings: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """What it is, without a figure."""
+        return f"Risks(INTERNAL, {len(self.risks)} figures on a release by {self.method})"
+
     @property
     def alarming(self) -> tuple[Risk, ...]:
         """The figures that are raised or high."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.studies.curves import Curves, Point
 from understudy.studies.drawing import INK, KINDS, MUTED, RULE, style
+from understudy.studies.marks import MOST_LINES, name_lines, spans
 
 BIAS, RMSE, COVERAGE, WIDTH = "bias", "rmse", "coverage", "width"
 MEASURES = {
@@ -26,6 +27,26 @@ MEASURES = {
 """Column of `results.csv` → its words."""
 
 SHORT = {BIAS: "bias", RMSE: "RMSE", COVERAGE: "coverage", WIDTH: "width"}
+
+TITLES = {
+    BIAS: "bias",
+    RMSE: "root mean squared error",
+    COVERAGE: "coverage, %",
+    WIDTH: "mean width",
+}
+"""What stands beside the axis of a panel."""
+
+WORDS = {
+    "original": "the data themselves",
+    "MS": "synthesis without privacy",
+    "MD": "multinomial–Dirichlet",
+    "Laplace, undrawn": "Laplace, counts not drawn anew",
+    "DP-prior": "Dirichlet prior from ε",
+}
+"""Names of methods in the results that a reader of a figure would not know → words."""
+
+_BESIDE = 4  # names in a row of the legend
+_NAMED = 0.16  # part of the width that names beside lines take
 
 Dash = Literal["-"] | tuple[float, tuple[float, ...]]
 WHOLE: Dash = "-"
@@ -46,6 +67,11 @@ class Line:
     method: str
     colour: str
     dash: Dash = WHOLE
+
+    @property
+    def words(self) -> str:
+        """Its name for readers."""
+        return WORDS.get(self.method, self.method)
 
 
 def lines(baselines: Sequence[str], methods: Sequence[str]) -> tuple[Line, ...]:
@@ -88,7 +114,7 @@ def drawn(curves: Curves, panels: Sequence[Sequence[Panel]], shown: Sequence[Lin
     """
     down, across = len(panels), len(panels[0])
     with style():
-        figure = Figure(figsize=(11, 2.15 * down + 0.75))
+        figure = Figure(figsize=(11, 2.15 * down + 1.0))
         grid = figure.subplots(down, across, sharex=True, squeeze=False)
         for axes, panel in zip(grid.flat, (one for row in panels for one in row), strict=True):
             _draw(axes, curves, panel, shown)
@@ -98,8 +124,15 @@ def drawn(curves: Curves, panels: Sequence[Sequence[Panel]], shown: Sequence[Lin
             axes.set_xlabel("log ε")
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
         handles = [_handle(line) for line in shown]
-        figure.legend(handles, [line.method for line in shown], loc="upper left", ncols=len(shown))
-        figure.tight_layout(rect=(0, 0, 1, 1 - 0.38 / figure.get_figheight()))
+        names = [line.words for line in shown]
+        beside = min(len(shown), _BESIDE)
+        above = 0.14 + 0.22 * -(-len(shown) // beside)
+        figure.legend(handles, names, loc="upper left", ncols=beside)
+        named = len({line.colour for line in shown}) > MOST_LINES
+        right = 1 - _NAMED * named
+        figure.tight_layout(rect=(0, 0, right, 1 - above / figure.get_figheight()))
+        for axes_row in grid if named else ():
+            name_lines(axes_row[-1])
     return figure
 
 
@@ -124,14 +157,34 @@ def _draw(axes: Axes, curves: Curves, panel: Panel, shown: Sequence[Line]) -> No
         low, middle, high = scale * spread(curves, panel, line.method)
         if several:
             axes.fill_between(curves.budgets, low, high, color=line.colour, alpha=0.14, linewidth=0)
+        else:
+            spans(axes, curves.budgets, *_monte_carlo(curves, panel, line.method), line.colour)
         axes.plot(
-            curves.budgets, middle, color=line.colour, linestyle=line.dash, linewidth=1.3, zorder=3
+            *(curves.budgets, middle),
+            color=line.colour,
+            linestyle=line.dash,
+            linewidth=1.3,
+            label=line.words,
+            zorder=3,
         )
     if panel.value in {BIAS, COVERAGE}:
         axes.axhline(95 if panel.value == COVERAGE else 0, color=MUTED, linewidth=0.6, zorder=1)
     axes.grid(color=RULE, linewidth=0.4)
     axes.tick_params(length=0)
     axes.set_title(panel.title)
+
+
+def _monte_carlo(
+    curves: Curves, panel: Panel, method: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Ends of the 95 % Monte Carlo intervals of a single estimand; NaN where none is known."""
+    where = (panel.point, panel.estimands[0], method)
+    if panel.value == COVERAGE:
+        low, high = (100 * curves.trusted(f"coverage_{end}", *where) for end in ("low", "high"))
+        return low, high
+    middle = curves.trusted(panel.value, *where)
+    half = 1.96 * curves.trusted(f"{panel.value}_error", *where)
+    return middle - half, middle + half
 
 
 def _share_scale(row: list[Axes], panels: Sequence[Panel]) -> None:
@@ -141,6 +194,7 @@ def _share_scale(row: list[Axes], panels: Sequence[Panel]) -> None:
         value = kind[0]
         same = [axes for axes, other in zip(row, kinds, strict=True) if other == kind]
         _LIMITS.get(value, _linear)(same)
+        same[0].set_ylabel(TITLES[value])
         for axes in same[1:]:
             axes.tick_params(labelleft=False)
 

@@ -71,6 +71,8 @@ def _panels(
         axes.set_ylim(len(lines) - 0.4, -0.6)
     for axes in grid[-1]:
         _label(axes, value)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("way to release")
     _legend(figure, both=len(roles) > 1)
     figure.tight_layout(rect=(0, 0, 1, 1 - 0.35 / figure.get_figheight()))
     return figure
@@ -129,7 +131,7 @@ def _legend(figure: Figure, *, both: bool) -> None:
     labels = [f"ε = {epsilon:g}" for epsilon in EPSILONS]
     if both:
         marks += [_mark(MUTED, MUTED), _mark(MUTED, "none")]
-        labels += ["valid", "naive"]
+        labels += ["us.analyze", "synthetic rows taken for real ones"]
     figure.legend(marks, labels, loc="upper left", ncols=len(labels), handletextpad=0.2)
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from understudy.studies.drawing import INK, KINDS, MUTED, RULE, style
+from understudy.studies.marks import name_lines
 from understudy.studies.pegs.case import Case, find
 from understudy.studies.pegs.intruder import ATTACKS, UNIQUE
 from understudy.studies.pegs.lines import (
@@ -65,6 +66,18 @@ _LOOKS: dict[str, tuple[str, str, _Stroke]] = {
     ROWS: (MUTED, "", "--"),
 }
 """Colour, marker and line of each way."""
+
+WORDS = {
+    RESET: "PeGS with reset",
+    RESET_READ: "PeGS with reset, as published",
+    LONG_BLOCK: "PeGS with reset, one block",
+    PMI: "perturbed imputation",
+    FULL: "as many real records",
+    UNIFORM: "uniform records",
+}
+"""Names of ways in the results that a reader of a figure would not know → words."""
+
+_ACROSS = 4  # names in a row of a legend
 
 _COST = (
     f"ε is for each record, as the paper counts: the {N_RECORDS:,} records of a table cost "
@@ -124,7 +137,8 @@ def _map(
             _line(axes, results, measure, method, repetitions, total=False)
         for mark in (FULL, UNIFORM):
             _level(axes, results.mark(measure, mark), mark)
-        _finish(axes, "ε for each record (total: × 1,000)", from_zero=measure not in ATTACKS)
+        label, free = "ε for each record (total: × 1,000)", measure in ATTACKS
+        _finish(axes, label, _scale_words(measure), from_zero=not free)
     _legend(figure, (*BY_RECORD, FULL, UNIFORM))
     caption = _CAPTIONS[name].format(unique=_listed(case.intruder.unique))
     return Drawing(name, figure, f"{caption} {_COST} {_WHISKERS}")
@@ -139,8 +153,9 @@ def _totals(case: Case, results: Results, repetitions: int) -> Drawing:
             _line(axes, results, measure, method, repetitions, total=True)
         for mark in (FULL, UNIFORM):
             _level(axes, results.mark(measure, mark), mark)
-        _finish(axes, "ε of the whole table", from_zero=True)
-    _legend(figure, (*BY_TOTAL, FULL, UNIFORM))
+        _finish(axes, "ε of the whole table", _scale_words(measure), from_zero=True)
+    _legend(figure, (*BY_TOTAL, FULL, UNIFORM), beside=0.17)
+    name_lines(figure.axes[-1])
     caption = (
         "The same distances over the ε that all 1,000 records cost together, with ways of our own "
         "beside the paper’s three. A reader of the paper’s figures who takes ε for that of the "
@@ -167,9 +182,13 @@ def _deviations(case: Case, results: Results) -> Drawing:
             axes.plot(places, found, marker, color=colour, markersize=5)
         axes.axhline(0, color=RULE, linewidth=0.8)
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+        axes.set_xlabel("term")
+    panels[0].set_ylabel("coefficient")
     marks = [Line2D([], [], color=INK, marker="_", linestyle="", markersize=12)]
     marks += [_sign(one, line=False) for one in PAPERS]
-    figure.legend(marks, ("the table", *PAPERS), loc="upper left", ncols=4)
+    figure.legend(
+        marks, ("the table", *(WORDS.get(one, one) for one in PAPERS)), loc="upper left", ncols=4
+    )
     figure.tight_layout(rect=(0, 0, 1, 0.92))
     caption = (
         f"Coefficients of the linear regression of {case.linear.outcome.words}, means over the "
@@ -195,9 +214,13 @@ def _histograms(case: Case, results: Results) -> Drawing:
         levels = [str(one) for one in getattr(case.schema.columns[column], "levels", ())]
         step = -(-sum(map(len, levels)) // _LABELS)  # so that labels do not touch
         axes.set_xticks(places[::step], levels[::step])
+        axes.set_xlabel("level")
+        axes.set_ylabel("share")
     marks = [Line2D([], [], color=RULE, linewidth=6)]
     marks += [_sign(one) for one in (PEGS, LONG_BLOCK, UNIFORM)]
-    figure.legend(marks, ("the table", PEGS, LONG_BLOCK, UNIFORM), loc="upper left", ncols=4)
+    figure.legend(
+        marks, ("the table", PEGS, WORDS[LONG_BLOCK], WORDS[UNIFORM]), loc="upper left", ncols=4
+    )
     figure.tight_layout(rect=(0, 0, 1, 0.91))
     caption = (
         f"Shares of levels at ε = {HISTOGRAM_EPSILON:g} (figure 4): PeGS spends that for each "
@@ -214,20 +237,22 @@ def _line(
     values = results.along(measure, method)
     across = [LINES[method].total(one) if total else one for one in EPSILONS]
     reach = results.reach(measure, method, repetitions)
-    axes.errorbar(
+    drawn = axes.errorbar(
         across, values, reach, color=colour, marker=marker, markersize=4, linestyle=line,
         linewidth=1.3, elinewidth=0.8,
     )  # fmt: skip
+    drawn.lines[0].set_label(WORDS.get(method, method))
 
 
 def _level(axes: Axes, value: float, mark: str) -> None:
     colour, _, line = _LOOKS[mark]
-    axes.axhline(value, color=colour, linestyle=line, linewidth=1.0)
+    axes.axhline(value, color=colour, linestyle=line, linewidth=1.0, label=WORDS.get(mark, mark))
 
 
-def _finish(axes: Axes, label: str, *, from_zero: bool) -> None:
+def _finish(axes: Axes, label: str, title: str, *, from_zero: bool) -> None:
     axes.set_xscale("log")
     axes.set_xlabel(label)
+    axes.set_ylabel(title)
     axes.xaxis.set_major_formatter(
         lambda value, _place: f"{value:,g}" if value < 1 else f"{value:,.0f}"
     )
@@ -236,10 +261,24 @@ def _finish(axes: Axes, label: str, *, from_zero: bool) -> None:
     axes.grid(axis="y", color=RULE, linewidth=0.5)
 
 
-def _legend(figure: Figure, methods: Sequence[str]) -> None:
-    figure.legend([_sign(one) for one in methods], list(methods), loc="upper left", ncols=5)
+def _scale_words(measure: Measure) -> str:
+    """What the upward axis of a measure shows."""
+    if measure in DISTANCES:
+        return "distance from the original"
+    if measure in COEFFICIENTS:
+        return "‖β − β̃‖₂"
+    if measure in (LOGISTIC_ERRORS, LINEAR_ERRORS):
+        return "standard errors"
+    return "records" if measure == UNIQUE else "error of the intruder"
+
+
+def _legend(figure: Figure, methods: Sequence[str], *, beside: float = 0.0) -> None:
+    """A legend above; at the right room for names beside lines, as a part of the width."""
+    names = [WORDS.get(one, one) for one in methods]
+    figure.legend([_sign(one) for one in methods], names, loc="upper left", ncols=_ACROSS)
     height = float(figure.get_size_inches()[1])
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.55 / height))
+    above = 0.15 + 0.22 * -(-len(methods) // _ACROSS)
+    figure.tight_layout(rect=(0, 0, 1 - beside, 1 - above / height))
 
 
 def _sign(method: str, *, line: bool = True) -> Line2D:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 
 from understudy.studies.bowen_liu.panels import DASHED, DOTTED, WHOLE, Dash
 from understudy.studies.drawing import INK, KINDS, MUTED, ORDERED, RULE, style
+from understudy.studies.marks import MOST_LINES, intervals, name_lines
 from understudy.studies.pmse import lines
 
 Floats = NDArray[np.float64]
+
+_NAMED = 0.18  # part of the width that names beside lines take
+_UNKNOWN = np.full(len(lines.EPSILONS), np.nan)
 
 
 @dataclass(frozen=True)
@@ -63,10 +67,12 @@ class Panel:
     Attributes:
         title: what stands above it.
         curves: method → values at each budget.
+        errors: method → their Monte Carlo standard errors, where they are known.
     """
 
     title: str
     curves: Mapping[str, Floats]
+    errors: Mapping[str, Floats] = field(default_factory=dict)
 
 
 def look_of(method: str) -> Look:
@@ -96,7 +102,11 @@ def drawn(panels: Sequence[Sequence[Panel]], unit: str) -> Figure:
             axes.set_xlabel("ε")
         handles = [_handle(name) for name in names]
         figure.legend(handles, names, loc="upper left", ncols=beside)
-        figure.tight_layout(rect=(0, 0, 1, 1 - above / figure.get_figheight()))
+        named = [row for row in grid if any(_colours(one) > MOST_LINES for one in row)]
+        right = 1 - _NAMED * bool(named)
+        figure.tight_layout(rect=(0, 0, right, 1 - above / figure.get_figheight()))
+        for axes_row in named:
+            name_lines(axes_row[-1])
     return figure
 
 
@@ -104,7 +114,10 @@ def _draw(axes: Axes, panel: Panel) -> None:
     budgets = np.array(lines.EPSILONS)
     for name, values in panel.curves.items():
         look = look_of(name)
-        axes.plot(budgets, values, color=look.colour, linestyle=look.dash, linewidth=1.4)
+        axes.plot(
+            budgets, values, color=look.colour, linestyle=look.dash, linewidth=1.4, label=name
+        )
+        intervals(axes, budgets, values, panel.errors.get(name, _UNKNOWN), look.colour)
     axes.set_xscale("log", base=2)
     axes.set_xticks(budgets, [f"{one:g}" for one in budgets])
     axes.xaxis.set_minor_locator(NullLocator())
@@ -115,6 +128,10 @@ def _draw(axes: Axes, panel: Panel) -> None:
     axes.grid(color=RULE, linewidth=0.4)
     axes.tick_params(length=0, which="both")
     axes.set_title(panel.title)
+
+
+def _colours(axes: Axes) -> int:
+    return len({line.get_color() for line in axes.get_lines()})
 
 
 def _handle(name: str) -> Line2D:

@@ -73,6 +73,7 @@ def _panels(
 
 def _named(axes: Axes, names: Sequence[str]) -> None:
     axes.set_xticks(range(len(names)), list(names))
+    axes.set_xlabel("mechanism")
     axes.set_xlim(-0.6, len(names) - 0.4)
     axes.tick_params(axis="x", length=0)
 
@@ -175,6 +176,7 @@ def _settings(results: Results) -> Drawing:
                 law = view.law(PERCENTILE, one, setting) / _THOUSAND
                 violin(axes, place, law, COLOURS[one], side=side)
         _named(axes, ("data", "un-\nweighted", *_setting_words()))
+        axes.set_xlabel("mechanism, or scale c and shift g of the weights")
     _share_heights([axes for axes, _ in panels])
     panels[0][0].set_ylabel("90th percentile of income, $1,000")
     _legend(figure, [(_patch(one), one) for one in (DATA, UNWEIGHTED, VECTOR, SCALAR)])

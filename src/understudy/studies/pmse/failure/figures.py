@@ -50,6 +50,7 @@ def _differences(results: Results) -> Drawing:
         axes.set_title(f"c = {complexity:g}")
         axes.set_xticks(range(len(rows)), [_label(row) for row in rows])
         axes.set_xlim(-0.6, len(rows) - 0.4)
+        axes.set_xlabel("trees, and their depth")
         axes.tick_params(length=0)
     figure.axes[0].set_ylabel("n · (pMSE with X′ − pMSE with X)")
     kinds = (
@@ -109,7 +110,7 @@ def _rates(results: Results) -> Drawing:
     for axes in grid[-1]:
         axes.set_xlabel("depth")
     figure.legend(handles=_handles(), loc="upper left", ncols=5)
-    figure.tight_layout(rect=(0, 0, 1, 0.95))
+    figure.tight_layout(rect=(0, 0, 1, 0.92))
     return Drawing(
         "rates",
         figure,
@@ -151,7 +152,13 @@ def _product(n_rows: int, complexity: float) -> float:
 
 
 def _handles() -> list[Line2D]:
-    return [
+    colours = [
         Line2D([], [], color=colour, linewidth=1.6, label=f"n·c = {product:g}")
         for product, colour in _COLOURS.items()
+    ]
+    return [
+        *colours,
+        Line2D([], [], color=MUTED, linestyle="-", label="beyond 1/n"),
+        Line2D([], [], color=MUTED, linestyle="--", label="beyond 1/(2(n + 1))"),
+        Line2D([], [], color=INK, linestyle="", marker="x", label="the paper"),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -162,8 +162,13 @@ def _reconstructed() -> Grid:
 
 
 def _drawings(curves: Curves) -> Iterator[Drawing]:
-    def named(coefficient: str, methods: tuple[str, ...]) -> dict[str, Floats]:
-        return {one: curves.along("median", (), coefficient, one) for one in methods}
+    def panel(title: str, coefficient: str, methods: Mapping[str, str]) -> figures.Panel:
+        """A panel of some methods, by the names that they have in it."""
+        medians, errors = (
+            {name: curves.along(value, (), coefficient, one) for name, one in methods.items()}
+            for value in ("median", "median_error")
+        )
+        return figures.Panel(title, medians, errors)
 
     strict = (lines.NON_PRIVATE, lines.GRID_2, lines.ROUNDS, lines.COLUMNS)
     others = (lines.BAYES, lines.SMOOTHED, lines.PER_RECORD, lines.FUNCTIONAL, lines.KNORM)
@@ -176,22 +181,20 @@ def _drawings(curves: Curves) -> Iterator[Drawing]:
         ),
     }
     panels = [
-        [figures.Panel(f"{name}: {title}", named(name, some)) for title, some in columns.items()]
+        [
+            panel(f"{name}: {title}", name, {one: one for one in some})
+            for title, some in columns.items()
+        ]
         for name in COEFFICIENTS
     ]
     yield Drawing(
         "pmse-regression",
         figures.drawn(panels, "median error"),
-        "Median error of intercept and slope by budget. In the middle ε promises nothing.",
+        "Median error of intercept and slope by budget. In the middle ε promises nothing. Bars: "
+        "95 % Monte Carlo intervals.",
     )
     bounds = [
-        figures.Panel(
-            method,
-            {
-                f"{one:g} sd": curves.along("median", (), SLOPE, lines.within(method, one))
-                for one in REACHES
-            },
-        )
+        panel(method, SLOPE, {f"{one:g} sd": lines.within(method, one) for one in REACHES})
         for method in BOUNDED
         if method != lines.SMOOTHED  # whose slope is nearly 0 throughout
     ]

@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 from understudy.studies.curves import Point
 from understudy.studies.drawing import INK, KINDS, MUTED, RULE, style
 from understudy.studies.intervals import Values
+from understudy.studies.marks import intervals, name_lines, spans
 from understudy.studies.steps.simulation.lines import (
     DOWNWARD,
     GROUPS,
@@ -33,9 +34,13 @@ from understudy.studies.steps.simulation.simulation import PREDICTION
 from understudy.studies.study import Drawing
 
 Dash = Literal["-"] | tuple[float, tuple[float, ...]]
+_ACROSS = 4  # names in a row of a legend
 _WHOLE: Dash = "-"
 _DASHED: Dash = (0, (4, 2))
 _DOTTED: Dash = (0, (1, 1.5))
+WORDS = {ORIGINAL: "the data themselves", UH: "universal histogram",
+         UH_STRICT: "universal histogram (strict)"}  # fmt: skip
+"""Names of ways in the results that a reader of a figure would not know → words."""
 _WORDS = {BIAS: "bias", RMSE: "RMSE", COVERAGE: "coverage, %", PREDICTION: "prediction RMSE"}
 
 
@@ -66,7 +71,8 @@ def drawings(results: Results) -> tuple[Drawing, ...]:
         figures = _main_effects(results), _saturated(results), _all_ways(results)
     rows = "Rows: bias, root mean squared error, coverage of nominal 95 %."
     captions = (
-        f"Main effects: each line is a coefficient, over ε. {rows}",
+        f"Main effects: each line is a coefficient, over ε, with 95 % Monte Carlo intervals of "
+        f"bias and coverage. UH: universal histogram. {rows}",
         f"Saturated model: quartiles over the 120 coefficients, whiskers to the 5 % and 95 % "
         f"points, over ε. {rows}",
         "All ways over ε: median RMSE of the coefficients, their mean coverage, and RMSE of "
@@ -84,13 +90,32 @@ def _main_effects(results: Results) -> Figure:
     for axes_row, value in zip(grid, (BIAS, RMSE, COVERAGE), strict=True):
         for axes, (point, way) in zip(axes_row, panels, strict=True):
             each = _scaled(value, results.each(value, point, way))
-            for name, values in zip(labels(MAIN), each, strict=True):
-                axes.plot(_places(results), values, color=_of_column(name), linewidth=1.1)
+            lows, highs = _monte_carlo(value, results, point, way)
+            drawn: set[str] = set()
+            for name, values, low, high in zip(labels(MAIN), each, lows, highs, strict=True):
+                column, colour = name.partition(" ")[0], _of_column(name)
+                label = "_" if column in drawn else column  # one name for the lines of a colour
+                axes.plot(_places(results), values, color=colour, linewidth=1.1, label=label)
+                spans(axes, _places(results), low, high, colour)
+                drawn.add(column)
         _finish(axes_row, value, results)
     for axes, (point, way) in zip(grid[0], panels, strict=True):
-        axes.set_title(f"{way}, n = {point[1]:,}")
-    _legend(figure, [Line2D([], [], color=_of_column(one)) for one in _columns()], _columns())
+        axes.set_title(f"{way}, n = {point[1]:,}", fontsize=8.5)
+    marks = [Line2D([], [], color=_of_column(one)) for one in _columns()]
+    _legend(figure, marks, _columns(), beside=0.06)
+    for row in grid:
+        name_lines(row[-1])
     return figure
+
+
+def _monte_carlo(value: str, results: Results, point: Point, way: str) -> tuple[Values, Values]:
+    """Ends of 95 % Monte Carlo intervals, (coefficients, budgets); NaN for the RMSE, without."""
+    if value == COVERAGE:
+        low, high = (100 * results.each(f"coverage_{end}", point, way) for end in ("low", "high"))
+        return low, high
+    middle = results.each(value, point, way)
+    half = 1.96 * results.each(f"{value}_error", point, way)
+    return middle - half, middle + half
 
 
 def _of_column(name: str) -> str:
@@ -135,13 +160,22 @@ def _all_ways(results: Results) -> Figure:
             for way, look in LOOKS.items():
                 values = _in_one(results, value, point, way)
                 axes.plot(
-                    _places(results), values, color=look.colour, linestyle=look.dash, linewidth=1.3
+                    *(_places(results), values),
+                    color=look.colour,
+                    linestyle=look.dash,
+                    linewidth=1.3,
+                    label=WORDS.get(way, way),
                 )
+                if value == PREDICTION:
+                    errors = results.prediction_errors(point, way)
+                    intervals(axes, _places(results), values, errors, look.colour)
         _finish(axes_row, value, results)
     for axes, point in zip(grid[0], points, strict=True):
         axes.set_title(f"{point[0].capitalize()}, n = {point[1]:,}")
     marks = [Line2D([], [], color=one.colour, linestyle=one.dash) for one in LOOKS.values()]
-    _legend(figure, marks, list(LOOKS))
+    _legend(figure, marks, [WORDS.get(way, way) for way in LOOKS], beside=0.16)
+    for row in grid:
+        name_lines(row[-1])
     return figure
 
 
@@ -180,9 +214,17 @@ def _finish(row: Sequence[Axes], value: str, results: Results) -> None:
     row[0].set_ylabel(_WORDS[value])
 
 
-def _legend(figure: Figure, marks: Sequence[Line2D | Patch], names: Sequence[str]) -> None:
+def _legend(
+    figure: Figure,
+    marks: Sequence[Line2D | Patch],
+    names: Sequence[str],
+    *,
+    beside: float = 0.0,
+) -> None:
+    """A legend above; at the right room for names beside lines, as a part of the width."""
     for axes in figure.axes[-len(figure.axes) // 3 :]:
         axes.set_xlabel("ε")
-    figure.legend(marks, names, loc="upper left", ncols=5)
-    lines = -(-len(names) // 5)
-    figure.tight_layout(rect=(0, 0, 1, 1 - (0.14 + 0.22 * lines) / figure.get_figheight()))
+    figure.legend(marks, names, loc="upper left", ncols=_ACROSS)
+    lines = -(-len(names) // _ACROSS)
+    top = 1 - (0.14 + 0.22 * lines) / figure.get_figheight()
+    figure.tight_layout(rect=(0, 0, 1 - beside, top))

@@ -70,6 +70,10 @@ class Results:
             return np.asarray(gaps.mean(axis=0))
         return np.asarray(np.median(np.abs(self.each(measure, point, way)), axis=0))
 
+    def prediction_errors(self, point: Point, way: str) -> Values:
+        """Monte Carlo standard errors of the RMSE of predictions, shape (budgets,)."""
+        return self.curves.trusted(f"{RMSE}_error", point, PREDICTION, way)
+
     def mean_coverage(self, point: Point, way: str) -> Values:
         """Mean coverage over the coefficients in per cent, shape (budgets,)."""
         return np.asarray(100 * self.each(COVERAGE, point, way).mean(axis=0))

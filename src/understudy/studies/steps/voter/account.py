@@ -33,7 +33,7 @@ def real_account(results: list[Row], conduct: Conduct) -> Account:
 
 
 def _account(name: str, rows: list[Row], conduct: Conduct) -> Account:
-    table, results = case.find(name), Results(rows)
+    table, results = case.find(name), Results(rows, conduct.repetitions[0])
     simulated = name == case.SIMULATED
     verdicts = about_study(results)
     paper = (_paper(), _same_class(results)) if simulated else ()

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from understudy.studies.drawing import INK, KINDS, MUTED, RULE, style
+from understudy.studies.marks import intervals, name_lines
 from understudy.studies.steps.voter.measures import (
     AGREEMENTS,
     DETERMINED,
@@ -53,13 +54,14 @@ def drawings(results: Results, *, beside_paper: bool) -> tuple[Drawing, ...]:
             "general",
             first,
             "SPECKS (low is good), and shares of χ² decisions that agree with those on the "
-            f"original (high is good), over log ε; means over the repetitions.{dotted}",
+            f"original (high is good), over log ε; means over the repetitions with "
+            f"95 % Monte Carlo intervals.{dotted}",
         ),
         Drawing(
             "overlaps",
             second,
             "Overlap of the regression’s 95 % intervals with those of the original, over log ε; "
-            f"means over the repetitions.{dotted}",
+            f"means over the repetitions with 95 % Monte Carlo intervals.{dotted}",
         ),
     )
 
@@ -72,18 +74,30 @@ def _panels(results: Results, measures: Sequence[Measure], beside_paper: bool) -
         _draw(axes, results, measure, beside_paper)
     marks = [Line2D([], [], color=colour, linewidth=1.6) for colour in COLOURS.values()]
     figure.legend(marks, list(COLOURS), loc="upper left", ncols=4)
-    figure.tight_layout(rect=(0, 0, 1, 0.9))
+    figure.tight_layout(rect=(0, 0, 0.88, 0.9))
+    for row in grid:
+        name_lines(row[-1])
     return figure
+
+
+def _scale_words(measure: Measure) -> str:
+    """What the upward axis of a measure shows."""
+    if measure == SPECKS:
+        return "SPECKS, low is good"
+    return "share of decisions" if measure in AGREEMENTS else "overlap of intervals"
 
 
 def _draw(axes: Axes, results: Results, measure: Measure, beside_paper: bool) -> None:
     axes.set_title(measure.words)
     axes.set_xlabel("log ε")
+    axes.set_ylabel(_scale_words(measure))
     axes.set_xticks(LOG_EPSILONS, [str(one).replace("-", "−") for one in LOG_EPSILONS])
     axes.set_ylim(-0.02, 1.02)
     axes.grid(axis="y", color=RULE, linewidth=0.5)
     for method, colour in COLOURS.items():
-        axes.plot(LOG_EPSILONS, results.along(measure, method), color=colour, linewidth=1.6)
+        values = results.along(measure, method)
+        axes.plot(LOG_EPSILONS, values, color=colour, linewidth=1.6, label=method)
+        intervals(axes, LOG_EPSILONS, values, results.errors(measure, method), colour)
         if beside_paper and measure in PAPERS and method in SIX:
             place = PAPERS.index(measure)
             printed = np.array([PRINTED[budget][method][place] for budget in LOG_EPSILONS])

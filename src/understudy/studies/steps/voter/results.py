@@ -23,9 +23,11 @@ class Results:
 
     Args:
         rows: the rows, one for each method and budget.
+        repetitions: how many there were, for Monte Carlo errors; 0 where that is not known.
     """
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[Row], repetitions: int = 0) -> None:
+        self._repetitions = repetitions
         self._rows = {(row["log_epsilon"], row["method"]): row for row in rows}
 
     def along(self, measure: Measure | str, method: str) -> Values:
@@ -33,6 +35,12 @@ class Results:
         name = measure if isinstance(measure, str) else measure.name
         found = [self._rows[budget, method].get(name) for budget in LOG_EPSILONS]
         return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
+
+    def errors(self, measure: Measure, method: str) -> Values:
+        """Monte Carlo standard errors of a measure, shape (budgets,); NaN where not known."""
+        spread = self.along(f"{measure.name}_sd", method)
+        n = self._repetitions
+        return spread / np.sqrt(n) if n > 1 else np.full(spread.shape, np.nan)
 
     def scores(self, methods: Sequence[str], measures: Sequence[Measure] = PAPERS) -> Values:
         """Shape (budgets, methods, measures)."""

@@ -1,0 +1,94 @@
+"""What is loaded to begin with: heavy libraries wait until they are needed.
+
+Not timed (`benchmarks/startup.py` is): each test asks a new process which modules it has loaded.
+"""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    *("numpy", "scipy", "numba", "llvmlite", "polars", "pandas", "pyarrow", "pydantic"),
+    *("sklearn", "statsmodels", "matplotlib", "formulaic", "jinja2", "cryptography"),
+}
+RARE = {"pandas", "statsmodels", "sklearn", "matplotlib", "formulaic", "scipy.stats"}
+"""What most commands do without."""
+RUN = """
+import sys
+from understudy.cli import main
+sys.argv = ["understudy", *{arguments!r}]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+
+
+def loaded_by(code):
+    """Names of all modules that a new process has loaded after some code."""
+    tell = "\nimport json, sys\nsys.stderr.write(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run(
+        [sys.executable, "-c", code + tell], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(run.stderr))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import understudy",
+        "import understudy as us\nassert 'synthesize' in dir(us)\nassert us.__version__",
+        "from understudy import UnderstudyError",
+        *(RUN.format(arguments=one) for one in (["--help"], ["--version"])),
+    ],
+)
+def test_nothing_heavy_is_loaded_to_begin_with(code):
+    assert not loaded_by(code) & HEAVY
+
+
+@pytest.mark.parametrize("command", ["synthesize", "schema check", "evaluate", "tradeoff", "study"])
+def test_nothing_heavy_is_loaded_for_the_help_of_a_command(command):
+    """Nothing of ours; the library of the command line itself asks pydantic for its types."""
+    loaded = loaded_by(RUN.format(arguments=[*command.split(), "--help"]))
+    assert not loaded & (HEAVY - {"pydantic"})
+
+
+def test_the_list_of_heavy_libraries_is_not_empty_talk():
+    """One public name later most of them are there, so that the names are spelled right."""
+    later = loaded_by("import understudy as us\nus.synthesize\nus.evaluate\nus.regress")
+    assert {"numpy", "numba", "polars", "pydantic", "scipy"} <= later & HEAVY
+
+
+def test_a_command_loads_what_it_needs(small):
+    csv_file, toml_file = small.folder / "people.csv", small.folder / "people.toml"
+    shown = loaded_by(RUN.format(arguments=["show", str(small.folder / "release"), "--json"]))
+    assert not shown & (RARE | {"understudy.methods", "understudy.evaluation", "understudy.report"})
+    checked = loaded_by(RUN.format(arguments=["schema", "check", str(csv_file), str(toml_file)]))
+    assert not checked & (RARE | {"understudy.methods", "understudy.models", "understudy.release"})
+    planned = ["plan", "--schema", str(toml_file), "--epsilon", "1", "--json"]
+    for arguments in (["methods", "--json"], planned):
+        assert not loaded_by(RUN.format(arguments=arguments)) & RARE
+
+
+def test_public_names_are_themselves_whatever_was_imported_before():
+    """A room of the same name, `methods`, does not hide the function; all names can be had."""
+    code = """
+from understudy.methods import METHODS
+import understudy as us
+import understudy.methods
+assert [facts.name for facts in us.methods()] == list(METHODS)
+from understudy.pipeline import methods
+assert us.methods is methods and us.methods is us.methods
+for name in us.__all__:
+    assert getattr(us, name) is getattr(us, name)
+    assert name in dir(us)
+try:
+    us.nothing
+except AttributeError as error:
+    assert "nothing" in str(error)
+else:
+    raise AssertionError
+"""
+    loaded_by(code)
