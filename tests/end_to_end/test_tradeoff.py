@@ -94,7 +94,7 @@ def test_a_mistake_is_one_sentence_before_anything_is_computed(
     mistake, understudy, monkeypatch, tmp_path
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("understudy.cli.tradeoff.demo_data", lambda: pytest.fail("rows were read"))
+    monkeypatch.setattr("understudy.demo.demo_data", lambda: pytest.fail("rows were read"))
     arguments, words = MISTAKES[mistake]
     code, shown, said = understudy("tradeoff", *arguments)
     assert (code, shown) == (2, "")

@@ -415,3 +415,15 @@ def test_colour_scale_is_even(page):
         assert steps.max() / steps.min() < 1.1
         lightness = np.diff(scale[:, 0])
         assert (lightness < 0).all() or (lightness > 0).all()
+
+
+def test_every_number_of_a_wide_table_carries_its_heading(page):
+    """On a phone rows become blocks, each number behind its heading."""
+    wide = re.findall(r'<table class="[^"]*stack[^"]*">(.*?)</table>', page, flags=re.DOTALL)
+    assert len(wide) >= 3
+    for table in wide:
+        headings = re.findall(r'<th scope="col"[^>]*>(.*?)</th>', table)
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", table.partition("<tbody>")[2], re.DOTALL):
+            labels = re.findall(r'<td data-label="([^"]*)"', row)
+            assert len(labels) == row.count("<td") == len(headings) - 1
+            assert set(labels) <= set(headings)

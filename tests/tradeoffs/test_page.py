@@ -125,3 +125,19 @@ def test_labels_of_near_points_do_not_lie_on_each_other():
     found = list(placed(points, ["0.1", "1", "10"], []))
     assert found[2] == (308.0, 41.0, "left")
     assert [one[2] for one in found[:2]] == ["right", "left"]
+
+
+@pytest.mark.parametrize("risk", ["epsilon", "attribute"])
+def test_maps_scale_to_a_phone_and_numbers_keep_their_headings(risk, made):
+    """Nothing is cut at the right: maps have no least width, rows of tables become blocks."""
+    text = page(made(risk))
+    assert not re.search(r"svg[^{}]*\{[^}]*min-width", text)
+    assert len(re.findall(r"</p>\s*<svg viewBox", text)) == text.count("<figure>")
+    tables = re.findall(r'<table class="stack">(.*?)</table>', text, flags=re.DOTALL)
+    assert len(tables) == text.count("<table")
+    for table in tables:
+        headings = re.findall(r'<th scope="col"[^>]*>(.*?)</th>', table)
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", table.partition("<tbody>")[2], re.DOTALL):
+            labels = re.findall(r'<td data-label="([^"]*)"', row)
+            assert set(labels) <= set(headings)
+            assert len(labels) + row.count("<td colspan") == row.count("<td")
