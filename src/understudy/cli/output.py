@@ -10,7 +10,6 @@ from typing import Any
 from rich.console import Console
 
 from understudy.errors import MethodError
-from understudy.release.folder import release_around
 
 # JSON escapes controls below a space; terminals obey more than those.
 _ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -77,6 +76,8 @@ def require_new_file(out: Path) -> None:
 
 
 def _require_outside_releases(out: Path) -> None:
+    from understudy.release.folder import release_around
+
     try:
         within = release_around(out)
     except OSError as error:

@@ -94,7 +94,7 @@ def kind_of(name: str) -> type[Method]:
     """
     if type(name) is not str or name not in METHODS:
         raise MethodError(
-            f"There is no method {str(name)!r}{suggestion(name, METHODS)}; "
+            f"There is no method {name!r}{suggestion(name, METHODS)}; "
             f"available: auto, {', '.join(METHODS)}."
         )
     return METHODS[name]

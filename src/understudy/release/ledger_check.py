@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 from understudy.errors import MethodError, UnderstudyError
-from understudy.methods import METHODS, configure
 from understudy.privacy.budget import UNITS, Approximate, Budget, decimal_up
 from understudy.privacy.guarantee import Guarantee
 from understudy.release.manifest import Manifest
@@ -96,6 +95,8 @@ def _stated(budget: Budget) -> tuple[str | None, ...]:
 
 def _require_method(manifest: Manifest) -> None:
     """Refuse options that a method of this version does not take; it may not know the method."""
+    from understudy.methods import METHODS, configure  # slow to load: to read a release only
+
     if manifest.method in METHODS:
         try:
             configure(manifest.method, manifest.options)
