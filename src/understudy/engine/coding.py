@@ -124,7 +124,7 @@ class ColumnCoder:
         different = pl.Series([None], dtype=pl.String).append(
             pl.Series(encoded.dictionary, dtype=pl.String)
         )
-        places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        places = pl.Series(encoded.indices).fill_null(-1).to_numpy()
         return self._texts(different).at(places + 1)
 
     def _texts(self, text: pl.Series) -> Reading:
