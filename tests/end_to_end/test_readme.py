@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import understudy as us
 from understudy.cli import app
 
 README = Path(__file__).parents[2] / "README.md"
@@ -25,7 +26,8 @@ def test_the_readme_runs_from_top_to_bottom(workplace, capsys):
     first, *later = blocks("python")
     scope: dict = {}
     exec(first, scope)
-    (schema,) = blocks("toml")
+    schema, form = blocks("toml")
+    assert us.Schema.loads(f"{schema}\n{form}").file.separator == ";"
     (workplace / "people.toml").write_text(schema, encoding="utf-8")
     commands = "".join(blocks("console")).splitlines()
     for command in commands:
