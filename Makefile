@@ -27,6 +27,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/noise.py
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/reading_text.py
 	$(BIN)/python benchmarks/dense.py
 	$(BIN)/python benchmarks/evaluate.py
