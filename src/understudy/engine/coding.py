@@ -16,11 +16,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.engine.named import CLOSE, Keys, Named
+from understudy.engine.named import Keys, Named
 from understudy.engine.plain import FIRST_DAY, LAST_DAY, is_text, plain
 from understudy.engine.texts import as_floats, days_of, numbers_of, truths_of
 from understudy.schema import NUMERIC, Column, Continuous, Date, Schema
 from understudy.schema.domain import box_contains
+from understudy.schema.values import CLOSE
 
 Codes = NDArray[np.unsignedinteger]
 

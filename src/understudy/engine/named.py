@@ -24,14 +24,11 @@ from numpy.typing import NDArray
 
 from understudy.engine.texts import WORDS, days_of, numbers_of
 from understudy.schema import NUMERIC, Column, Date, Integer
-from understudy.schema.values import EXACT_INTEGER, Code, text_of
+from understudy.schema.values import CLOSE, EXACT_INTEGER, Code, text_of
 
 Family = Literal["numbers", "truth values", "days"]
 States = NDArray[np.int64]
 Numbers = NDArray[np.float64]
-
-CLOSE = 2.0**-23
-"""Largest relative difference between a number and the declared one that is meant by it."""
 
 _PLAIN_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _PLAIN_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from understudy.models.bayesian import Floats
 from understudy.schema import Continuous, Date, Integer
-
-_FINE = 2.0**-20  # step off a spike where no decimals are declared, in ranges
+from understudy.schema.number_kernels import reach_of, step_off
 
 
 @dataclass(frozen=True)
@@ -19,8 +18,9 @@ class NumberLine:
     """The ordinary states of a numeric column, in its own bins.
 
     A drawn number is rounded to what the column holds and kept within the bounds. One that then
-    falls on a spike is moved by the least step towards the middle: whether a record sits on a
-    spike is decided by its cell, so a number drawn for the bin must not add to the spike.
+    falls on a spike, or so near that it would be read as one, is moved by the least step towards
+    the middle: whether a record sits on a spike is decided by its cell, so a number drawn for the
+    bin must not add to the spike.
 
     Attributes:
         column: as the schema declares it.
@@ -38,7 +38,7 @@ class NumberLine:
         """Round, keep within the bounds, step off spikes; shape (n,)."""
         settled = self._rounded(numbers)
         for _ in range(len(self._spikes)):
-            on = np.isin(settled, self._spikes)
+            on = self._on_spikes(settled)
             if not on.any():
                 break
             settled[on] = self._rounded(settled[on] + self._inwards(settled[on]))
@@ -61,6 +61,12 @@ class NumberLine:
     def _spikes(self) -> Floats:
         return np.array([one.low for one in self.column.intervals if one.spike])
 
+    def _on_spikes(self, numbers: Floats) -> NDArray[np.bool_]:
+        on = np.zeros(len(numbers), dtype=np.bool_)
+        for spike, reach in zip(self._spikes, reach_of(self.column, self._spikes), strict=True):
+            on |= np.abs(numbers - spike) <= reach
+        return on
+
     @cached_property
     def _starts(self) -> tuple[Floats, NDArray[np.int64]]:
         """Where bins begin, ascending, and their states."""
@@ -73,5 +79,5 @@ class NumberLine:
 
     def _inwards(self, numbers: Floats) -> Floats:
         low, high = self.column.bounds
-        step = (high - low) * _FINE if self._decimals is None else 10.0**-self._decimals
+        step = step_off(self.column)
         return np.where(numbers > (low + high) / 2, -step, step)

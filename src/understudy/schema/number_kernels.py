@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.schema.numeric import Continuous, Date, Integer
+from understudy.schema.values import CLOSE
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -33,6 +34,7 @@ class Line(NamedTuple):
         grid: values per unit; 0 without rounding.
         step: off a spike.
         spikes: their numbers.
+        reach: how near a number means each of them.
         spike_states: their states.
         lows: where bins begin, ascending.
         states: of the bins.
@@ -45,6 +47,7 @@ class Line(NamedTuple):
     grid: float
     step: float
     spikes: Floats
+    reach: Floats
     spike_states: Integers
     lows: Floats
     states: Integers
@@ -57,6 +60,7 @@ def line_of(column: Integer | Continuous | Date) -> Line:
     low, high = column.bounds
     decimals = column.decimals if isinstance(column, Continuous) else 0
     spikes = [(one.low, k) for k, one in enumerate(column.intervals) if one.spike]
+    numbers = np.array([number for number, _ in spikes], dtype=np.float64)
     bins = [(one.low, k) for k, one in enumerate(column.intervals) if not one.spike]
     lows = np.array([start for start, _ in bins], dtype=np.float64)
     with np.errstate(over="ignore"):
@@ -68,14 +72,32 @@ def line_of(column: Integer | Continuous | Date) -> Line:
         float(low),
         float(high),
         0.0 if decimals is None else 10.0**decimals,
-        (high - low) * _FINE if decimals is None else 10.0**-decimals,
-        np.array([number for number, _ in spikes], dtype=np.float64),
+        step_off(column),
+        numbers,
+        reach_of(column, numbers),
         np.array([k for _, k in spikes], dtype=np.int64),
         lows,
         np.array([k for _, k in bins], dtype=np.int64),
         np.clip(np.searchsorted(lows, begins, side="right") - 1, 0, None),
         parts / width if narrow else 0.0,
     )
+
+
+def reach_of(column: Integer | Continuous | Date, spikes: Floats) -> Floats:
+    """How near a number means each spike when it is read back; shape (k,)."""
+    return CLOSE * np.abs(spikes) * isinstance(column, Continuous)
+
+
+def step_off(column: Integer | Continuous | Date) -> float:
+    """How far a number is moved off a spike: by a value of the column, and out of its reach."""
+    low, high = column.bounds
+    decimals = column.decimals if isinstance(column, Continuous) else 0
+    spikes = np.array([one.low for one in column.intervals if one.spike])
+    far = 2.0 * float(reach_of(column, spikes).max(initial=0.0))
+    if decimals is None:
+        return max((high - low) * _FINE, far)
+    least = 10.0**-decimals
+    return least * max(1.0, float(np.ceil(far / least)))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -115,9 +137,10 @@ def _rounded(number: float, low: float, high: float, grid: float) -> float:
 def _on_spikes(line: Line, numbers: Floats) -> Integers:
     """Which numbers lie on a spike."""
     on = np.zeros(len(numbers), dtype=np.bool_)
-    for spike in line.spikes:
+    for k in range(len(line.spikes)):
+        spike, reach = line.spikes[k], line.reach[k]
         for i in range(len(numbers)):
-            on[i] |= numbers[i] == spike
+            on[i] |= abs(numbers[i] - spike) <= reach
     return np.flatnonzero(on)
 
 
@@ -129,7 +152,7 @@ def _off_spikes(line: Line, number: float) -> float:
     for _ in range(len(spikes)):
         on = False
         for k in range(len(spikes)):
-            on |= spikes[k] == found
+            on |= abs(spikes[k] - found) <= line.reach[k]
         if not on:
             break
         moved = found - step if found > (low + high) / 2 else found + step

@@ -20,6 +20,9 @@ Code = bool | int | float | datetime.date | str
 
 EXACT_INTEGER = 2**53  # beyond it, float64 no longer holds every integer
 
+CLOSE = 2.0**-23
+"""Largest relative difference between a number and the declared one that is meant by it."""
+
 # What the reader of the rows takes for a number, too: no "1_000", no "١", no "inf".
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
