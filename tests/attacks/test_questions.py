@@ -84,3 +84,10 @@ def refusal(made):
         return str(error)
     assert np.isfinite(answer.pooled.estimate).any()
     return ""
+
+
+@pytest.mark.parametrize("keys", [5, [3], "age"])
+def test_columns_of_an_attack_that_are_no_names_are_refused_with_a_sentence(keys):
+    """Numbers for names ended in a traceback."""
+    with pytest.raises(us.UnderstudyError, match="keys must be"):
+        us.risk("rows.csv", release(50), keys=keys)
