@@ -13,6 +13,8 @@ from understudy.terminal import escape
 
 _out = Console(highlight=False)
 _MOST_NAMES = 8
+_INTERVAL = 9  # characters of one end of an interval
+_WIDE = 110  # characters in which names and intervals fit on their lines
 _COLOURS = {"high": "bold red", "raised": "red", "near the control": "green", "unknown": "dim"}
 
 
@@ -36,9 +38,10 @@ def risk_table(found: Risks) -> None:
     _out.print(f"The intruder knows {known}, and wants to know {wanted}.", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     table.add_column("attack")
-    # Narrow terminals break names and intervals into lines, never numbers and levels.
+    # Narrow terminals break names and intervals into lines, never numbers and levels, nor words.
+    most = _INTERVAL if _out.width < _WIDE else None
     for heading in ("members", "control", "advantage"):
-        table.add_column(heading, justify="right", min_width=9)
+        table.add_column(heading, justify="right", min_width=_INTERVAL, max_width=most)
     table.add_column("guess", justify="right", no_wrap=True)
     table.add_column("level", no_wrap=True)
     attack = ""

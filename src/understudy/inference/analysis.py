@@ -184,6 +184,8 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
         counted = estimate_draws(estimand, release)
         said = notes.draw_notes(estimand, counted)
     pooled = counted.pooled
+    if np.isnan(pooled.estimate).all():  # no answer is no valid answer
+        raise InferenceError(" ".join(pooled.notes))
     numeric = estimand.columns if counted.varied else ()
     return Analysis(
         kind=estimand.kind,

@@ -16,7 +16,7 @@ import numpy as np
 
 from understudy.errors import InferenceError
 from understudy.inference import formulas
-from understudy.inference.records import ABSENT, Floats, Ints, Records, level_values
+from understudy.inference.records import ABSENT, Floats, Ints, Records, is_grouping, level_values
 from understudy.schema import NUMERIC, Schema
 
 SHARES: Final = ("proportion", "table")
@@ -153,7 +153,23 @@ def _model(kind: str, formula: str, schema: Schema) -> Estimand:
         )
     columns = formulas.columns_of(formula, schema.names)
     _require_levels(formula, schema)
+    outcome = left.strip().strip("`")
+    if outcome in schema.columns:
+        _require_outcome(kind, outcome, schema)
+        if outcome in formulas.columns_of(f"{{1}} ~ {right}", schema.names):
+            raise InferenceError(
+                f"The outcome {outcome!r} is among its own predictors, and would be predicted "
+                "perfectly; leave it out there."
+            )
     return Estimand(kind, formula, columns)
+
+
+def _require_outcome(kind: str, name: str, schema: Schema) -> None:
+    """Refuse a column that no release could make an outcome, before a better release is advised."""
+    column = schema.columns[name]
+    two = kind == "logit" and column.n_ordinary <= 2
+    if is_grouping(column) and not two:
+        raise InferenceError(formulas.not_an_outcome(kind))
 
 
 def _require_levels(formula: str, schema: Schema) -> None:
@@ -191,6 +207,8 @@ def _by_groups(kind: str, formula: str, schema: Schema) -> Estimand:
     if plain in schema.columns and _shown_by_level(kind, plain, schema):
         columns = _ordered((plain, *groups), schema)
         return Estimand(kind, formula, columns, levels=(plain,), groups=groups)
+    if plain in schema.columns and is_grouping(schema.columns[plain]):
+        raise InferenceError(formulas.no_number(plain))
     named = formulas.columns_of(formulas.as_formula(expression), schema.names)
     _require_levels(formulas.as_formula(expression), schema)
     columns = _ordered((*named, *groups), schema)

@@ -143,6 +143,23 @@ def crossed(terms: str, known: Iterable[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def no_number(expression: str) -> str:
+    """The sentence that says that an expression has levels."""
+    return (
+        f"The expression {expression!r} has levels, not one number for each record; take the "
+        "kind proportion for their shares, or a condition such as \"sex == 'f'\"."
+    )
+
+
+def not_an_outcome(kind: str) -> str:
+    """The sentence that says that a model of this kind cannot have such an outcome."""
+    return (
+        f"The outcome of the kind {kind} must be one column of numbers"
+        f"{' or have two levels' if kind == 'logit' else ''}; for a condition write such as "
+        "\"{sex == 'f'} ~ age\"."
+    )
+
+
 def evaluate(expression: str, frame: pd.DataFrame) -> Vector:
     """Value of an expression for each record.
 
@@ -158,10 +175,7 @@ def evaluate(expression: str, frame: pd.DataFrame) -> Vector:
     """
     design = matrices(as_formula(expression), frame)
     if design.shape[1] != 1:
-        raise InferenceError(
-            f"The expression {expression!r} has levels, not one number for each record; take the "
-            "kind proportion for their shares, or a condition such as \"sex == 'f'\"."
-        )
+        raise InferenceError(no_number(expression))
     values = design.to_numpy(dtype=np.float64)[:, 0]
     if not np.isfinite(values).all():
         raise InferenceError(

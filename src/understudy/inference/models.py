@@ -79,11 +79,7 @@ def designs(kind: str, formula: str, frames: Sequence[pd.DataFrame]) -> Designs:
 def _outcome(kind: str, left: pd.DataFrame) -> tuple[str, Floats]:
     """Name and values of the outcome; of two levels the second one counts as 1."""
     if left.shape[1] > (2 if kind == "logit" else 1):
-        raise InferenceError(
-            f"The outcome of the kind {kind} must be one column of numbers"
-            f"{' or have two levels' if kind == 'logit' else ''}; for a condition write such as "
-            "\"{sex == 'f'} ~ age\"."
-        )
+        raise InferenceError(formulas.not_an_outcome(kind))
     values = left.to_numpy(dtype=np.float64)[:, -1]
     name = str(left.columns[-1])
     finite = values[np.isfinite(values)]

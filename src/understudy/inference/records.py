@@ -86,11 +86,19 @@ class Records:
         if isinstance(column, Boolean):
             return states.astype(np.bool_)
         levels = level_values(column)
-        if isinstance(column, Ordinal) and all(is_number(level) for level in levels):
+        if not is_grouping(column):
             return np.array(levels, dtype=np.float64)[states]
         return pd.Categorical.from_codes(
             states, categories=list(levels), ordered=isinstance(column, Ordinal)
         )
+
+
+def is_grouping(column: Column) -> bool:
+    """Whether formulas see the levels of a column, and not one number or truth for each record."""
+    if isinstance(column, (*NUMERIC, Boolean)):
+        return False
+    numbers = all(is_number(level) for level in level_values(column))
+    return not (isinstance(column, Ordinal) and numbers)
 
 
 def level_values(column: Column) -> tuple[Code, ...]:

@@ -122,8 +122,12 @@ def _band_note(release: Release, name: str, noisy: Marginal | None, found: Seque
     alone = [one for one in release.measurements if one.columns == (name,) and one.kind == "table"]
     if noisy.n_tables == 1 and alone:
         return f"Noise in one count: ± {number(half_width_95(alone[0]))} records (95 %)."
-    tables = "one table" if noisy.n_tables == 1 else f"{noisy.n_tables} tables"
-    return f"Measurement: {tables} that hold this column, summed and weighted by precision."
+    if noisy.n_tables == 1:
+        return "Measurement: one table that holds this column, summed."
+    return (
+        f"Measurement: {noisy.n_tables} tables that hold this column, summed and weighted by "
+        "precision."
+    )
 
 
 def _no_band(release: Release, name: str) -> str:
