@@ -38,6 +38,7 @@ Kind = Literal["rules", "release"]
 _ROWS_SHARE = Fraction(1, 20)  # of the budget buys the number of rows, by default
 SPLIT_SETS = 3
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50", "100")
+_IF_FILLED = ", if each of its sets has records of every level that is asked about"
 _ANYWAY = "anyway=True, or --anyway, gives numbers whose error bars are not valid"
 
 
@@ -73,6 +74,7 @@ class Advice:
         return (
             f"a release of {alone} alone ({', '.join(self.columns)}) by the method {self.method} "
             f"with {budget}, sets={self.sets} and {options} answers it"
+            f"{_IF_FILLED * bool(self.epsilon)}"
         )
 
 
