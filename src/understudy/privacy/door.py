@@ -294,9 +294,16 @@ class Door:
         return domain
 
     def _tree_domain(self, partition: Partition) -> Domain:
-        """The domain of a tree, which must be that of the schema and small enough to number."""
+        """The domain of a tree, which must be that of the schema and small enough to number.
+
+        Its layers are made here, before anything is paid: each record then has its node.
+        """
         if partition.domain != self.schema.domain:
             raise MethodError("The tree divides the cells of another schema.")
+        try:
+            _ = partition.layers
+        except ValueError as error:
+            raise MethodError(f"The splits are those of no tree: {error}.") from None
         return self._sparse_domain(self.schema.names)
 
     def _secret_rows(self) -> list[Codes]:

@@ -58,10 +58,13 @@ class Layering(Door):
             For each layer a full table, if all nodes above it were divided alike; else its nodes.
 
         Raises:
-            MethodError: noise that does not fit the accounting, or a tree of another schema.
+            MethodError: noise that does not fit the accounting, a tree of another schema, splits
+                of no tree, or layers that it does not have.
             InsufficientBudgetError: more than is left.
         """
         self._tree_domain(partition)
+        if not all(1 <= depth <= partition.depth for depth in depths):
+            raise MethodError(f"The layers below the root are 1 to {partition.depth}.")
         shares = split(spend, weights or [1] * len(depths)) if depths else []
         self._ledger.require(spend)
         laws = [self._calibrate(law, share) for share in shares]
