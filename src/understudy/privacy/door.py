@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from understudy.engine import Engine, ExactCells
 from understudy.engine.coding import Codes
 from understudy.errors import MethodError, NotPrivateError
-from understudy.privacy.admission import verb
+from understudy.privacy.admission import HowMany, verb
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.confiding import Confide
@@ -219,7 +219,7 @@ class Door:
         return view
 
     @verb
-    def random_order(self, n: int) -> tuple[int, ...]:
+    def random_order(self, n: HowMany) -> tuple[int, ...]:
         """A uniformly random order of 0 … n - 1, independent of the rows: free, and public."""
         return tuple(self._secret_randomness.permutation(n).tolist())
 
@@ -281,9 +281,13 @@ class Door:
         unknown = [name for name in names if name not in index]
         if unknown:
             raise MethodError(f"There is no column {unknown[0]!r} in the schema.")
+        if len(set(names)) < len(names):
+            raise MethodError("A table names each of its columns once.")
         return tuple(index[name] for name in names)
 
     def _sparse_domain(self, columns: tuple[str, ...]) -> Domain:
+        if not columns:
+            raise MethodError("A table that is not written out needs a column.")
         domain = self.schema.domain.project(self._places(columns))
         if domain.n_cells > 2**62:
             raise MethodError(
