@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from understudy.engine import Table
-from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.errors import InsufficientBudgetError, MethodError, SchemaError
 from understudy.privacy.budget import Budget
 from understudy.privacy.distribution import CumulativeDistribution
 from understudy.privacy.gate import Gate
@@ -172,3 +172,12 @@ def test_a_price_cannot_be_lowered_after_it_was_paid():
     assert door.remaining == 0
     with pytest.raises(InsufficientBudgetError):
         door.count([("a",)], spend=SPEND, law="geometric")
+
+
+@pytest.mark.parametrize("bins", [10**7 + 1, 10**10, 2**63])
+def test_bins_beyond_memory_are_refused_in_words(bins):
+    """Claim: a schema of anybody's, or a view, asks for no more bins than can be written out."""
+    with pytest.raises(SchemaError, match="at most"):
+        gate().rebinned({"c": bins})
+    with pytest.raises(SchemaError, match="at most"):
+        Schema.loads(SCHEMA.dumps().replace("bins = 4", f"bins = {bins}"))
