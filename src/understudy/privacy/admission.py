@@ -13,7 +13,8 @@ past a verb: what arrives is compared with the annotation of the parameter by `t
 
 What the verb then works with is a copy made by the class's constructor from the fields alone: so
 everything that the class checks is checked again, and nothing that was put beside the fields (a
-cached value, a method of one instance) comes along. Arrays are not copied; nothing foreign runs
+cached value, a method of one instance) comes along. Fractions are made anew, since their two
+numbers can be overwritten. Arrays are not copied; nothing foreign runs
 between this check and their use, but for other threads.
 
 All of this is public, and done before anything is paid for.
@@ -55,6 +56,10 @@ T = TypeVar("T")
 
 PLAIN: Final = (int, float, bool, str, type(None), Fraction, Decimal, date)
 """Types that hold nothing but themselves. (A time of day may hold a time zone of anybody's.)"""
+
+
+HowMany = Annotated[int, range(2**40)]
+"""A number of things that an array shall hold."""
 
 
 class Asked(Protocol):
@@ -119,7 +124,7 @@ def _ways(value: object, declared: Any, own: Sequence[object], name: str) -> Ite
         for one in inner:
             yield from _ways(value, one, own, name)
     elif origin is Annotated:
-        yield from _ways(value, inner[0], own, name)
+        yield from _within(_ways(value, inner[0], own, name), inner[1:], name)
     elif origin is Literal:
         yield from _word(value, inner, name)
     elif declared is Any or isinstance(declared, TypeVar):
@@ -143,6 +148,15 @@ def _word(value: object, words: tuple[Any, ...], name: str) -> Iterator[object]:
         raise MethodError(f"There is no {name} {value!r}{suggestion(value, words)}.")
 
 
+def _within(found: Iterator[object], limits: Sequence[object], name: str) -> Iterator[object]:
+    """Values within the range that goes with their type, if one does."""
+    for one in found:
+        for limit in limits:
+            if type(limit) is range and one not in limit:
+                raise MethodError(f"{name} must be {limit[0]} to {limit[-1]}.")
+        yield one
+
+
 def _own(value: object, declared: type, own: Sequence[object]) -> Iterator[object]:
     """The gate's schema, or a column of it."""
     yield from (one for one in own if one is value)
@@ -155,13 +169,17 @@ def _number(value: object, declared: type) -> Iterator[object]:
     wide = (float, int) if declared is float else (declared,)
     if isinstance(value, np.integer | np.floating) and type(value).__module__ == "numpy":
         value = value.item()
-    if type(value) in wide and declared in PLAIN and _is_whole(value):
+    if type(value) is Fraction and Fraction in wide:
+        yield from _fraction(value)
+    elif type(value) in wide and declared in PLAIN:
         yield value
 
 
-def _is_whole(value: object) -> bool:
-    """Whether a fraction is made of integers; everything else is."""
-    return type(value) is not Fraction or {type(value.numerator), type(value.denominator)} == {int}
+def _fraction(value: Fraction) -> Iterator[Fraction]:
+    """The same fraction anew: whoever handed one in could alter its two numbers once it is paid."""
+    parts = value.numerator, value.denominator
+    if {*map(type, parts)} == {int} and parts[1] > 0:
+        yield Fraction(*parts)
 
 
 def _array(value: object, dtype: Any) -> Iterator[object]:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from understudy.errors import BudgetError
+from understudy.errors import BudgetError, MethodError
 from understudy.privacy import gaussian_dp
 
 Neighbours = Literal["add_remove", "replace"]
@@ -141,6 +141,23 @@ def split(amount: Fraction, weights: Sequence[int | Fraction]) -> list[Fraction]
     if total <= 0 or any(weight < 0 for weight in weights):
         raise ValueError("weights must be non-negative and not all zero")
     return [amount * Fraction(weight) / total for weight in weights]
+
+
+def divided(amount: Fraction, weights: Sequence[int | Fraction] | None, n: int) -> list[Fraction]:
+    """Shares of a cost of n steps, as their weights say; equal ones if None.
+
+    Raises:
+        MethodError: another number of weights, or weights that divide nothing.
+    """
+    if not n:
+        return []
+    try:
+        shares = split(amount, weights or [1] * n)
+    except ValueError as error:
+        raise MethodError(f"A cost cannot be divided so: {error}.") from None
+    if len(shares) != n:
+        raise MethodError(f"There are {n} steps to pay; give each a weight.")
+    return shares
 
 
 def sequential(amounts: Iterable[Fraction]) -> Fraction:

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from understudy.errors import MethodError
 from understudy.privacy.admission import verb
-from understudy.privacy.budget import split
+from understudy.privacy.budget import divided
 from understudy.privacy.calibration import LawName, noise_of
 from understudy.privacy.door import Door, query_of, require_dense
-from understudy.privacy.filtered import noisy_cells
+from understudy.privacy.filtered import in_units, noisy_cells
 from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.noise import Bounds, Law, Mode, conceded, count_law, recorded, require_pure
 from understudy.privacy.successes import SENSITIVITY, noisy_successes, planned_successes
@@ -74,7 +74,7 @@ class Counting(Door):
         domains = [self.schema.domain.project(place) for place in places]
         for names, domain in zip(marginals, domains, strict=True):
             require_dense(names, domain)
-        shares = split(spend, weights or [1] * len(marginals)) if marginals else []
+        shares = divided(spend, weights, len(marginals))
         self._ledger.require(spend)
         laws = [self._count_law(law, share, bounds, mode) for share in shares]
         entries = [
@@ -169,6 +169,8 @@ class Counting(Door):
         noise = self._calibrate(law, spend)
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("A filtered table needs geometric or laplace noise.")
+        if threshold / in_units(noise)[1] >= 2**62:
+            raise MethodError("The threshold is so high that 64-bit counts cannot reach it.")
         entry = self._charge(
             spend, "filtered noisy table", query_of(columns), noise, domain.n_allowed + 1
         )

@@ -40,12 +40,15 @@ class Dividing(Door):
             spend: cost of all choices together.
 
         Raises:
-            MethodError: too many nodes.
+            MethodError: too many nodes, one that leaves no column open, or splits of no tree.
             InsufficientBudgetError: more than is left.
         """
-        nodes, sizes = len(partition.layers[-1]), self._tree_domain(partition).sizes
+        sizes = self._tree_domain(partition).sizes
+        nodes = len(partition.layers[-1])
         if nodes * max(sizes) > MAX_CELLS:
             raise MethodError("The tree has too many nodes to choose from; take fewer layers.")
+        if not all(partition.open_columns(node) for node in range(nodes)):
+            raise MethodError("Every column divides a node already; nothing is left to choose.")
         monotone = self.neighbours == "add_remove"
         query = choice_query(partition.depth + 1)
         pick, entry = self._pay_choice(
@@ -67,10 +70,12 @@ class Dividing(Door):
             spend: cost.
 
         Raises:
-            MethodError: more than `MOST_GROUPED` columns, or fewer than two.
+            MethodError: more than `MOST_GROUPED` columns, or fewer than two, or more nodes.
             InsufficientBudgetError: more than is left.
         """
         n_columns = len(self._tree_domain(partition).sizes)
+        if partition.depth:
+            raise MethodError("A group of columns divides the root alone; take a tree of one node.")
         if not 2 <= n_columns <= MOST_GROUPED:
             raise MethodError(
                 f"Groups can be chosen among 2 to {MOST_GROUPED} columns, and the schema has "

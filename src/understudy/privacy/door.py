@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from understudy.engine import Engine, ExactCells
 from understudy.engine.coding import Codes
 from understudy.errors import MethodError, NotPrivateError
-from understudy.privacy.admission import verb
+from understudy.privacy.admission import HowMany, verb
 from understudy.privacy.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.calibration import LawName, calibrate
 from understudy.privacy.confiding import Confide
@@ -219,7 +219,7 @@ class Door:
         return view
 
     @verb
-    def random_order(self, n: int) -> tuple[int, ...]:
+    def random_order(self, n: HowMany) -> tuple[int, ...]:
         """A uniformly random order of 0 … n - 1, independent of the rows: free, and public."""
         return tuple(self._secret_randomness.permutation(n).tolist())
 
@@ -281,9 +281,13 @@ class Door:
         unknown = [name for name in names if name not in index]
         if unknown:
             raise MethodError(f"There is no column {unknown[0]!r} in the schema.")
+        if len(set(names)) < len(names):
+            raise MethodError("A table names each of its columns once.")
         return tuple(index[name] for name in names)
 
     def _sparse_domain(self, columns: tuple[str, ...]) -> Domain:
+        if not columns:
+            raise MethodError("A table that is not written out needs a column.")
         domain = self.schema.domain.project(self._places(columns))
         if domain.n_cells > 2**62:
             raise MethodError(
@@ -294,9 +298,16 @@ class Door:
         return domain
 
     def _tree_domain(self, partition: Partition) -> Domain:
-        """The domain of a tree, which must be that of the schema and small enough to number."""
+        """The domain of a tree, which must be that of the schema and small enough to number.
+
+        Its layers are made here, before anything is paid: each record then has its node.
+        """
         if partition.domain != self.schema.domain:
             raise MethodError("The tree divides the cells of another schema.")
+        try:
+            _ = partition.layers
+        except ValueError as error:
+            raise MethodError(f"The splits are those of no tree: {error}.") from None
         return self._sparse_domain(self.schema.names)
 
     def _secret_rows(self) -> list[Codes]:

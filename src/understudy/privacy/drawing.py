@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from understudy.errors import MethodError
 from understudy.functions.triangulation import Columns, TreeLimit
-from understudy.privacy.admission import verb
-from understudy.privacy.budget import split
+from understudy.privacy.admission import HowMany, verb
+from understudy.privacy.budget import divided
 from understudy.privacy.calibration import noise_of
 from understudy.privacy.dependence import Dependence
 from understudy.privacy.distribution import ROUNDING as DISTANCE_ROUNDING
@@ -61,7 +61,7 @@ class Drawing(Door):
 
     @verb
     def records(
-        self, specification: LazyTable, *, n_rows: int, spend: Fraction
+        self, specification: LazyTable, *, n_rows: HowMany, spend: Fraction
     ) -> Released[Records]:
         """Synthetic records from a mechanism in which drawing them is the mechanism.
 
@@ -92,7 +92,9 @@ class Drawing(Door):
         return Released(drawn, noise_of(noise), "lazy noisy table", entry)
 
     @verb
-    def posterior(self, specification: Urn, *, n_rows: int, spend: Fraction) -> Released[Records]:
+    def posterior(
+        self, specification: Urn, *, n_rows: HowMany, spend: Fraction
+    ) -> Released[Records]:
         """Synthetic records from a posterior predictive law that is itself the mechanism.
 
         Proof: `understudy.privacy.urn`. The prior weight follows from `n_rows` and `spend`.
@@ -241,7 +243,7 @@ class Drawing(Door):
         places = [self._places(line.columns) for line in lines]
         domains = [self.schema.domain.project(place) for place in places]
         self._ledger.require(spend)
-        shares = split(spend, weights or [1] * len(lines))
+        shares = divided(spend, weights, len(lines))
         epsilons = [self._selection_epsilon(share) for share in shares]
         for line, domain, epsilon in zip(lines, domains, epsilons, strict=True):
             require_drawable(line.columns, domain, None, epsilon)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from understudy.privacy.admission import verb
+from understudy.privacy.admission import HowMany, verb
 from understudy.privacy.budget import Accounting
 from understudy.privacy.door import Door
 from understudy.privacy.imputation import (
@@ -27,7 +27,7 @@ class Imputing(Door):
 
     @verb
     def impute(
-        self, specification: Imputation, *, n_rows: int, spend: Fraction
+        self, specification: Imputation, *, n_rows: HowMany, spend: Fraction
     ) -> Released[Records]:
         """Synthetic records of all columns, each state drawn from a perturbed regression.
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from understudy.engine import ExactCells
 from understudy.errors import MethodError
-from understudy.privacy.admission import verb
-from understudy.privacy.budget import split
+from understudy.privacy.admission import HowMany, verb
+from understudy.privacy.budget import divided
 from understudy.privacy.calibration import LawName, noise_of
 from understudy.privacy.door import Door, query_of
 from understudy.privacy.empty_cells import ROUNDING, columns_of
@@ -58,11 +58,14 @@ class Layering(Door):
             For each layer a full table, if all nodes above it were divided alike; else its nodes.
 
         Raises:
-            MethodError: noise that does not fit the accounting, or a tree of another schema.
+            MethodError: noise that does not fit the accounting, a tree of another schema, splits
+                of no tree, or layers that it does not have.
             InsufficientBudgetError: more than is left.
         """
         self._tree_domain(partition)
-        shares = split(spend, weights or [1] * len(depths)) if depths else []
+        if not all(1 <= depth <= partition.depth for depth in depths):
+            raise MethodError(f"The layers below the root are 1 to {partition.depth}.")
+        shares = divided(spend, weights, len(depths))
         self._ledger.require(spend)
         laws = [self._calibrate(law, share) for share in shares]
         trees = [partition.until(depth) for depth in depths]
@@ -117,7 +120,7 @@ class Layering(Door):
 
     @verb
     def records_below(
-        self, leaves: Released[NoisyNodes], weights: NDArray[np.float64], *, n_rows: int
+        self, leaves: Released[NoisyNodes], weights: NDArray[np.float64], *, n_rows: HowMany
     ) -> Released[Records]:
         """Records on the leaves that `count_leaves` paid for; once, at no further cost.
 

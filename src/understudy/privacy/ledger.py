@@ -81,6 +81,8 @@ class Ledger:
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
+        # Kept apart from the entries and the budget, which are shown to whoever asks.
+        self._left = Fraction(budget.amount)
         self._entries: list[Entry] = []
         self._guards: list[Callable[[], None]] = []
         self._listeners: list[Callable[[Entry], None]] = []
@@ -119,7 +121,7 @@ class Ledger:
     @property
     def remaining(self) -> Fraction:
         """What is left, in the budget's unit (infinite steps not counted)."""
-        return self.budget.amount - sequential(entry.spent or Fraction(0) for entry in self.entries)
+        return Fraction(self._left)
 
     def guard(self, check: Callable[[], None]) -> None:
         """Have a check made before every new step; its error refuses the step.
@@ -226,6 +228,7 @@ class Ledger:
         return number
 
     def _append(self, entry: Entry) -> None:
+        self._left -= sequential([entry.spent or Fraction(0)])
         self._entries.append(entry)
         for listener in self._listeners:
             listener(entry)

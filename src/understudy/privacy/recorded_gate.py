@@ -31,7 +31,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from understudy.engine import Engine
-from understudy.privacy.admission import verb
+from understudy.privacy.admission import HowMany, verb
 from understudy.privacy.budget import Budget
 from understudy.privacy.calibration import LawName
 from understudy.privacy.confiding import Confide
@@ -95,7 +95,7 @@ class RecordedGate(Gate):
         self._ledger.require(spend * self._recording.factor)
 
     @verb
-    def random_order(self, n: int) -> tuple[int, ...]:
+    def random_order(self, n: HowMany) -> tuple[int, ...]:
         """As in `Gate`; the same one in a continued run."""
         ask = super().random_order
         return self._answered("random_order", {"n": n}, None, lambda _: ask(n), _nothing)

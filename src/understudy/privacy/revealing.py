@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from understudy.errors import MethodError
 from understudy.privacy.admission import verb
 from understudy.privacy.deviations import UNPAID, standard_deviation
 from understudy.privacy.door import Door, query_of
@@ -19,6 +20,7 @@ from understudy.privacy.values import (
     NoisyTable,
     Released,
 )
+from understudy.schema import NUMERIC
 
 
 class Revealing(Door):
@@ -108,8 +110,13 @@ class Revealing(Door):
         Args:
             names: numeric columns.
             mode: there is no other; the strict way is `moments`.
+
+        Raises:
+            MethodError: a column that is not numeric.
         """
         places = self._places(tuple(names))
+        if not all(isinstance(self.schema.columns[name], NUMERIC) for name in names):
+            raise MethodError("Only numeric columns have a standard deviation.")
         self._concede(UNPAID)
         found = {}
         for name, place in zip(names, places, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from understudy.errors import MethodError
-from understudy.privacy.admission import verb
+from understudy.privacy.admission import HowMany, verb
 from understudy.privacy.calibration import describe, noise_of, sensitivity_text
 from understudy.privacy.laws import LatticeLaplace
 from understudy.privacy.lazy_rows import LazyRows, NoisyRows, lazy_sweeps
@@ -18,7 +18,7 @@ class RowSweeping(Sweeping):
 
     @verb
     def sweep_noisy(
-        self, specification: LazyRows, *, n_rows: int, spend: Fraction
+        self, specification: LazyRows, *, n_rows: HowMany, spend: Fraction
     ) -> Released[Records]:
         """Synthetic records from noisy tables that are never written out.
 

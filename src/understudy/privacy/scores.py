@@ -79,4 +79,6 @@ def n_judged(score: Score, schema: Schema) -> int:
         return len(score.candidates)
     if not set(score.marginal) <= set(range(len(schema.sizes))):
         raise MethodError("The score counts a column that is not in the schema.")
+    if len(set(score.marginal)) < len(score.marginal):
+        raise MethodError("The score counts a column twice.")
     return math.prod(schema.sizes[j] for j in score.marginal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from understudy.errors import MethodError
-from understudy.privacy.admission import verb
+from understudy.privacy.admission import HowMany, verb
 from understudy.privacy.chains import require_small, state_weight
 from understudy.privacy.diverse_rows import DiverseRows
 from understudy.privacy.door import Door, query_of
@@ -29,7 +29,7 @@ class Sweeping(Door):
 
     @verb
     def sweep(
-        self, specification: PerturbedSweeps | ResetBlocks, *, n_rows: int, spend: Fraction
+        self, specification: PerturbedSweeps | ResetBlocks, *, n_rows: HowMany, spend: Fraction
     ) -> Released[Records]:
         """Synthetic records of a perturbed Gibbs sampler; drawing them is the mechanism.
 
@@ -68,7 +68,7 @@ class Sweeping(Door):
         return Released(records, noise, law, entry)
 
     @verb
-    def reveal_sweep(self, specification: DiverseRows, *, n_rows: int) -> Released[Records]:
+    def reveal_sweep(self, specification: DiverseRows, *, n_rows: HowMany) -> Released[Records]:
         """Synthetic records from rows made ℓ-diverse: the release becomes not private.
 
         Raises:

@@ -9,6 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
+MOST_BINS = 10**7
+"""Of one column; each is written out, and a schema may come from anybody."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -71,6 +74,7 @@ def _integer_starts(lower: int, upper: int, bins: int | Sequence[int]) -> list[i
     if isinstance(bins, int):
         if not 1 <= bins <= n_values:
             raise ValueError(f"bins must lie between 1 and the number of values, {n_values}")
+        _require_few(bins)
         return [lower + (n_values * k) // bins for k in range(bins)]
     _check_edges(bins, lower, upper)
     # The last edge closes the last bin; with one value in all, one edge would do.
@@ -97,6 +101,7 @@ def real_intervals(
     if isinstance(bins, int):
         if bins < 1:
             raise ValueError("bins must be at least 1")
+        _require_few(bins)
         edges = _equal_edges(lower, upper, bins)
     else:
         edges = [float(edge) for edge in bins]
@@ -107,6 +112,11 @@ def real_intervals(
         closing = "]" if high == edges[-1] else ")"
         found.append(Interval(low, high, f"[{_digits(low)}, {_digits(high)}{closing}"))
     return _in_order(found)
+
+
+def _require_few(bins: int) -> None:
+    if bins > MOST_BINS:
+        raise ValueError(f"bins must be at most {MOST_BINS:,}")
 
 
 def _equal_edges(lower: float, upper: float, bins: int) -> list[float]:

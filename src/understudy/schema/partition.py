@@ -102,11 +102,18 @@ class Partition:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """What leads from each layer to the next."""
+        """What leads from each layer to the next.
+
+        Raises:
+            ValueError: as in `divided`; splits that divide no tree would let some records find no
+                node, and an error then tells of them.
+        """
         if not self.splits:
             return ()
         above = self.above
-        return (*above.steps, self._below(above.layers[-1], self.splits[-1]))
+        last = above.layers[-1]
+        self._require_splits(last, self.splits[-1])
+        return (*above.steps, self._below(last, self.splits[-1]))
 
     @cached_property
     def above(self) -> Partition:
@@ -126,15 +133,21 @@ class Partition:
         Raises:
             ValueError: not one split per node, or a column that is used above.
         """
-        last = self.layers[-1]
-        if len(splits) != len(last):
-            raise ValueError("a layer needs one split for each of its nodes")
-        for row, split in zip(last.states, splits, strict=True):
-            if len(set(split)) < len(split) or any(row[j] != FREE for j in split):
-                raise ValueError("a column divides the cells once along a branch")
+        self._require_splits(self.layers[-1], splits)
         deeper = Partition(self.domain, (*self.splits, tuple(map(tuple, splits))))
         deeper.__dict__["above"] = self  # known already, with all its layers
         return deeper
+
+    def _require_splits(self, last: Layer, splits: Sequence[Split]) -> None:
+        """Refuse what does not divide each node of a layer by columns that it leaves open."""
+        if len(splits) != len(last):
+            raise ValueError("a layer needs one split for each of its nodes")
+        places = range(len(self.domain.sizes))
+        for row, split in zip(last.states, splits, strict=True):
+            if any(j not in places for j in split):
+                raise ValueError("a column that divides a node is one of the domain")
+            if len(set(split)) < len(split) or any(row[j] != FREE for j in split):
+                raise ValueError("a column divides the cells once along a branch")
 
     def open_columns(self, node: int) -> tuple[int, ...]:
         """Columns that a node of the last layer leaves open."""

@@ -1,0 +1,183 @@
+"""Attacks on the gate by what is of the right type and makes no sense: numbers, lists and trees.
+
+The attacker pays next to nothing and hopes for an error that some rows cause and others do not: it
+would tell of them, for sure, whatever ε says. Or for an error where a public check should refuse.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+from understudy.engine import Table
+from understudy.errors import InsufficientBudgetError, MethodError, SchemaError
+from understudy.privacy.budget import Budget
+from understudy.privacy.distribution import CumulativeDistribution
+from understudy.privacy.gate import Gate
+from understudy.privacy.imputation import Imputation
+from understudy.privacy.lazy import LazyTable
+from understudy.privacy.lazy_rows import LazyRows
+from understudy.privacy.perturbed_sweeps import PerturbedSweeps
+from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.scores import CellCount
+from understudy.privacy.urn import Urn
+from understudy.schema import Partition, Schema, Sweep
+
+SCHEMA = Schema.loads("""
+rows = "public"
+n_rows = 6
+[columns.a]
+kind = "categorical"
+levels = ["x", "y", "z"]
+reviewed = true
+source = "codebook"
+[columns.b]
+kind = "boolean"
+reviewed = true
+source = "codebook"
+[columns.c]
+kind = "continuous"
+lower = 0
+upper = 8
+bins = 4
+reviewed = true
+source = "codebook"
+""")
+SPEND = Fraction(1, 10**6)
+
+
+def gate(level="x"):
+    rows = {"a": ["x"] * 5 + [level], "b": [True, False] * 3, "c": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]}
+    return Gate(Table(pl.DataFrame(rows), SCHEMA), Budget.of(100), SeededRandomness(1))
+
+
+TREES = {
+    "fewer splits than nodes": (((0,),), ((1,),)),
+    "more splits than nodes": (((0,), (1,)),),
+    "no split": ((),),
+    "no split for the second layer": (((0,),), ()),
+    "a column twice in a split": (((0, 0),),),
+    "a column twice along a branch": (((0,),), ((0,), (1,), (1,))),
+    "a column of nobody": (((9,),),),
+    "a column counted from the end": (((-1,),),),
+}
+WITH_TREES = {
+    "count_nodes": {"depths": [1], "law": "geometric"},
+    "count_leaves": {"law": "geometric"},
+    "divide": {},
+    "divide_in_groups": {},
+}
+
+
+@pytest.mark.parametrize("splits", TREES)
+@pytest.mark.parametrize("verb", WITH_TREES)
+def test_a_tree_that_is_none_is_refused_before_it_is_paid(verb, splits):
+    """Claim: whether a record finds its node does not depend on the record. With fewer splits than
+    nodes, one record beyond the first node ended in an error that named its node, at any ε."""
+    for level in ("x", "z"):
+        door = gate(level)
+        tree = Partition(door.schema.domain, TREES[splits])
+        with pytest.raises(MethodError, match="no tree"):
+            getattr(door, verb)(tree, spend=SPEND, **WITH_TREES[verb])
+        assert door.ledger == ()
+
+
+def test_a_tree_without_what_is_asked_of_it_is_refused_before_it_is_paid():
+    """Claim: what a tree lacks is public, and costs nothing to be told."""
+    door = gate()
+    full = Partition(door.schema.domain).divided([(0, 1, 2)])
+    with pytest.raises(MethodError, match="nothing is left"):
+        door.divide(full, spend=SPEND)
+    with pytest.raises(MethodError, match="root alone"):
+        door.divide_in_groups(full, spend=SPEND)
+    for depth in (0, -1, 2):
+        with pytest.raises(MethodError, match="layers below the root"):
+            door.count_nodes(full, [depth], spend=SPEND, law="geometric")
+    assert door.ledger == ()
+
+
+def sweep():
+    return Sweep.of(SCHEMA, {"a": ("b",), "b": ("a",)})
+
+
+SENSELESS = {
+    "weights for fewer tables": lambda g: g.count(
+        [("a",), ("b",)], spend=SPEND, law="geometric", weights=[1]
+    ),
+    "weights for more tables": lambda g: g.count(
+        [("a",)], spend=SPEND, law="geometric", weights=[1, 1]
+    ),
+    "weights of nothing": lambda g: g.count([("a",)], spend=SPEND, law="geometric", weights=[0]),
+    "weights for more lines": lambda g: g.draw(
+        [CumulativeDistribution(columns=("a",))], spend=SPEND, weights=[1, 1]
+    ),
+    "weights for more layers": lambda g: g.count_nodes(
+        Partition(g.schema.domain).divided([(0,)]), [1], spend=SPEND, law="laplace", weights=[1, 1]
+    ),
+    "a column twice": lambda g: g.count([("a", "a")], spend=SPEND, law="geometric"),
+    "a cell by a column twice": lambda g: g.choose(range(9), CellCount((0, 0)), spend=SPEND),
+    "cells of no column": lambda g: g.count_above((), 1, spend=SPEND, law="laplace"),
+    "records of no column": lambda g: g.records(LazyTable(columns=()), n_rows=1, spend=SPEND),
+    "an urn of no column": lambda g: g.posterior(
+        Urn(columns=(), reinforced=True), n_rows=1, spend=SPEND
+    ),
+    "a threshold beyond 64 bits": lambda g: g.count_above(
+        ("a",), 2**70, spend=SPEND, law="laplace"
+    ),
+    "a deviation of levels": lambda g: g.deviations(["a"], mode="paper"),
+    "an order of fewer than none": lambda g: g.random_order(-1),
+}
+DRAWN = {
+    "records": LazyTable(columns=("a",)),
+    "posterior": Urn(columns=("a",), reinforced=True),
+    "impute": Imputation(penalty=0.1),
+    "sweep": PerturbedSweeps(sweep=sweep()),
+    "sweep_noisy": LazyRows(sweep=sweep(), sweeps=1),
+}
+
+
+@pytest.mark.parametrize("attack", SENSELESS)
+def test_what_makes_no_sense_is_refused_before_it_is_paid(attack):
+    """Claim: what can be seen from the arguments and the schema is refused from them alone."""
+    door = gate()
+    with pytest.raises(MethodError):
+        SENSELESS[attack](door)
+    assert door.ledger == ()
+
+
+@pytest.mark.parametrize("n_rows", [-1, 2**40, 2**63, np.uint64(2**63)])
+@pytest.mark.parametrize("verb", DRAWN)
+def test_a_number_of_records_that_no_array_holds_is_refused_before_it_is_paid(verb, n_rows):
+    """Claim: how many records are drawn is public, and so is whether they can be."""
+    door = gate()
+    with pytest.raises(MethodError, match="n_rows must be 0 to"):
+        getattr(door, verb)(DRAWN[verb], n_rows=n_rows, spend=SPEND)
+    assert door.ledger == ()
+
+
+def test_a_price_cannot_be_lowered_after_it_was_paid():
+    """Claim: the ledger holds numbers of its own. A fraction in Python is two numbers that can be
+    overwritten: the attacker makes nothing of what he handed in, of what he is shown, and of the
+    budget, and asks again."""
+    door, price = gate(), Fraction(100)
+    heard = []
+    door.listen(heard.append)
+    door.count([("a",)], spend=price, law="geometric")
+    for shown in (price, heard[0].spent, door.ledger[0].spent):
+        shown._numerator = 0
+    door.remaining._numerator = 10**6
+    door.budget.amount._numerator = 10**6
+    object.__setattr__(door.ledger[0], "spent", Fraction(0))
+    assert door.remaining == 0
+    with pytest.raises(InsufficientBudgetError):
+        door.count([("a",)], spend=SPEND, law="geometric")
+
+
+@pytest.mark.parametrize("bins", [10**7 + 1, 10**10, 2**63])
+def test_bins_beyond_memory_are_refused_in_words(bins):
+    """Claim: a schema of anybody's, or a view, asks for no more bins than can be written out."""
+    with pytest.raises(SchemaError, match="at most"):
+        gate().rebinned({"c": bins})
+    with pytest.raises(SchemaError, match="at most"):
+        Schema.loads(SCHEMA.dumps().replace("bins = 4", f"bins = {bins}"))
