@@ -228,6 +228,83 @@ def test_text_that_is_none_stops_nothing():
     assert counts(pa.table({"x": broken}), against) == [1, 0, 1]
 
 
+def test_a_view_of_text_that_is_none_stops_nothing():
+    """Claim: the same where Arrow keeps views of texts; Polars once read beyond their memory."""
+    broken = pa.array([b"a", b"\xe9", b"b"]).cast(pa.binary_view()).view(pa.string_view())
+    against = schema('kind = "categorical"', 'levels = ["a", "b"]')
+    assert counts(pa.table({"x": broken}), against) == [1, 1, 1]
+
+
+def test_text_that_is_none_stops_nothing_in_a_file(tmp_path):
+    """Claim: one broken text in a Parquet file, which few writers look for, costs its own cell."""
+    against = schema('kind = "categorical"', 'levels = ["a", "b"]')
+    for n, options in ((50, {}), (50, {"use_dictionary": False}), (400_000, {})):
+        texts = pa.array([b"a", b"b"] * n).view(pa.string())
+        broken = pa.array([b"\xe9"]).view(pa.string())
+        odd = pa.chunked_array([texts, broken])
+        beside = list(range(2 * n + 1))
+        for values in (odd, odd.dictionary_encode()):
+            table = pa.table({"a": beside, "x": values, "x.y": odd})
+            pa.parquet.write_table(table, tmp_path / "x.parquet", **options)
+            assert counts(tmp_path / "x.parquet", against) == [n, n, 1]
+    whole = Schema.loads(
+        'row_limit = 10\n[columns.x]\nkind="categorical"\nlevels=["a", "b"]\nreviewed=true\n'
+        '[columns.a]\nkind="integer"\nlower=0\nupper=999_999\nreviewed=true\n'
+    )
+    read = Table(tmp_path / "x.parquet", whole).read(["a", "x"]).expose()
+    order = np.argsort(read[0].number)
+    assert read[0].number[order].tolist() == beside
+    assert read[1].states[order].tolist() == [*([0, 1] * n), 2]
+
+
+class Derived(pd.DataFrame):
+    """A table of somebody's own, as geographic libraries have them."""
+
+    @property
+    def _constructor(self):
+        return Derived
+
+
+def test_a_table_derived_from_pandas_is_read_like_one():
+    """Claim: no other reader, which takes types from all rows, gets hold of such a table."""
+    for values, against in (([True, False] * 50, LEVELS_01), ([1, 0] * 50, TEXT_01)):
+        clean = counts(pd.DataFrame({"x": values}), against)
+        for odd in (None, "odd", 0.5, [1], b"\xff"):
+            assert distance(clean, counts(Derived({"x": [*values, odd]}), against)) == 1
+
+
+@pytest.mark.parametrize("year", [10_000, 123_456, -5])
+def test_a_day_beyond_four_digits_is_one_in_no_column(year):
+    """Claim: such a day is no level, whether its column holds moments or objects."""
+    day = np.datetime64(year - 1970, "Y").astype("datetime64[s]")
+    name = str(day.astype("datetime64[D]"))
+    against = schema('kind = "categorical"', f'levels = ["{name}", "a"]')
+    moments = pd.Series(np.array([day] * 50))
+    clean = counts(pd.DataFrame({"x": moments}), against)
+    assert clean == [0, 0, 50]
+    for odd in (moments, pd.Series([day] * 50, dtype=object)):
+        longer = pd.DataFrame({"x": pd.concat([odd.astype(object), pd.Series(["a"])])})
+        assert distance(clean, counts(longer, against)) == 1
+
+
+def test_complex_numbers_are_refused_from_the_type_alone():
+    """Claim: no row reads memory in place of empty cells, as pandas leaves them in such columns."""
+    masked = pd.DataFrame({"x": pd.Series([1, None, 0], dtype="Int64")})
+    for values in (pd.Series([1, 0], dtype="complex64"), with_row(masked, 1j)["x"]):
+        assert values.dtype.kind == "c"
+        for one in (values, values.head(0), values.astype("category")):
+            with pytest.raises(us.UnderstudyError, match="which cannot be read; convert it"):
+                counts(pd.DataFrame({"x": one}), INTEGER)
+
+
+def test_a_number_beyond_64_bits_is_not_told():
+    """Claim: no warning, which depends on the rows, comes out of the reading of long doubles."""
+    values = np.array([1, np.longdouble("1e400")], dtype=np.longdouble)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert counts(pd.DataFrame({"x": values}), INTEGER) == [0, 1, 1]
+
+
 class Hostile:
     """Raises at whatever it is asked."""
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from understudy.engine.arrow_columns import arrow_column
 from understudy.engine.delimited import Delimited, is_delimited
-from understudy.engine.pandas_columns import pandas_column
+from understudy.engine.pandas_columns import is_pandas, is_readable, pandas_column
 from understudy.engine.parquet import plain_columns, scan_parquet
 from understudy.errors import DataError
 from understudy.schema import Schema
@@ -140,7 +140,7 @@ def open_rows(data: object, schema: Schema | None = None) -> Rows:
     place = "The table"
     if isinstance(data, pl.LazyFrame | pl.DataFrame):
         return _open_polars(data.lazy(), place)
-    if type(data).__module__.partition(".")[0] == "pandas":
+    if is_pandas(data):
         return _open_pandas(data)
     if hasattr(data, "__arrow_c_stream__") and not isinstance(data, pl.Series):
         return _open_arrow(data, place)
@@ -243,6 +243,12 @@ def _open_pandas(frame: Any) -> Rows:
     names = [str(name) for name in frame.columns]
     if len(set(names)) != len(names):
         raise _two_of_one_name()
-    columns = [pandas_column(frame.iloc[:, k]).alias(name) for k, name in enumerate(names)]
+    columns, unreadable = [], {}
+    for k, name in enumerate(names):
+        series = frame.iloc[:, k]
+        if is_readable(series.dtype):
+            columns.append(pandas_column(series).alias(name))
+        else:
+            unreadable[name] = str(series.dtype)
     lazy = plain_columns(pl.DataFrame(columns).lazy())
-    return Rows(lazy, tuple(names), "pandas", "The table")
+    return Rows(lazy, tuple(names), "pandas", "The table", unreadable)

@@ -23,6 +23,7 @@ from understudy.schema.values import EXACT_INTEGER
 UNLIKE: Final = "\ufffd"
 """Text of what is there and can be no level: a duration, broken text, an unwritable object."""
 
+_DAY_LENGTH = len("2020-02-29")
 _DIGITS = 400  # a whole number with more of them is infinite in 64 bits
 
 
@@ -92,7 +93,7 @@ def _numpy(value: np.generic) -> str | None:
     if np.isnat(value) if isinstance(value, np.datetime64 | np.timedelta64) else False:
         return None
     if isinstance(value, np.datetime64):
-        return str(value.astype("datetime64[D]"))
+        return _day(str(value.astype("datetime64[D]")))
     if isinstance(value, np.floating):
         return _float(float(value))  # a long double has no Python type of its own
     if isinstance(value, np.complexfloating):
@@ -106,7 +107,13 @@ def _bytes(value: bytes) -> str:
 
 def _timestamp(value: Any) -> str:
     """Its local day; unlike days of Python's own, it may lie beyond the years 1 to 9999."""
-    return f"{value.year:04d}-{value.month:02d}-{value.day:02d}"
+    return _day(f"{value.year:04d}-{value.month:02d}-{value.day:02d}")
+
+
+def _day(written: str) -> str:
+    """A day, if four digits are enough for its year: in a column of moments no other is a day."""
+    plain = len(written) == _DAY_LENGTH and not written.startswith("-")
+    return written if plain else UNLIKE
 
 
 def _other(value: object) -> str:

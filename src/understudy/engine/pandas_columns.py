@@ -30,6 +30,21 @@ _ARROW_TYPES = (
 )
 
 
+def is_pandas(data: object) -> bool:
+    """Whether data are of a class of pandas, or of one that somebody derived from it."""
+    return any(base.__module__.partition(".")[0] == "pandas" for base in type(data).__mro__)
+
+
+def is_readable(dtype: Any) -> bool:
+    """Whether values of a type still are what they were.
+
+    One complex number makes a column complex, and pandas then fills the empty cells of a column of
+    whole numbers with whatever is in memory.
+    """
+    inner = dtype.categories.dtype if hasattr(dtype, "categories") else dtype
+    return getattr(inner, "kind", "O") != "c"
+
+
 def pandas_column(series: pd.Series) -> pl.Series:
     """One column; shape (n,). Null, NaN and their like become null or NaN."""
     try:
@@ -55,7 +70,8 @@ def _numpy(values: np.ndarray[Any, Any]) -> pl.Series | None:
     if kind in "bui":
         return pl.Series(values)
     if kind == "f":
-        return pl.Series(values.astype(np.float64), nan_to_null=True)
+        with np.errstate(over="ignore"):  # a long double beyond 64 bits is infinite
+            return pl.Series(values.astype(np.float64), nan_to_null=True)
     if kind == "M":
         return _days(values)
     if kind == "O":

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from understudy.engine.pandas_columns import is_pandas
 from understudy.engine.parquet import column
 from understudy.engine.plain import has_time
 
@@ -30,7 +31,7 @@ def with_times_of_day(data: object) -> frozenset[str]:
         return frozenset().union(*(_of_lazy(pl.scan_parquet(one, glob=False)) for one in parts))
     if isinstance(data, pl.LazyFrame | pl.DataFrame):
         return _of_lazy(data.lazy())
-    if type(data).__module__.partition(".")[0] == "pandas":
+    if is_pandas(data):
         return frozenset(_of_pandas(data))
     return _of_lazy(_moments(pa.table(data)).lazy())
 
