@@ -103,9 +103,12 @@ def test_what_a_draft_found_needs_review_and_is_a_leak_until_it_is_confirmed():
     assert drafted_leaks(plain.model_copy(update={"file": known})) == ()
     changed = form.model_copy(update={"encoding": "latin-1", "separator": "|"})
     assert set(changed.left_as_drafted) == {"quote", "decimal"}
-    assert found.released().file.drafted == {}
+    assert set(found.released().file.drafted.values()) == {"unconfirmed"}
     assert found.released().file.separator == ";"
-    assert "drafted" not in found.released().dumps()
+    confirmed = found.file.model_copy(
+        update={"confirmed": dict.fromkeys(found.file.readable, "manual")}
+    )
+    assert "drafted" not in found.model_copy(update={"file": confirmed}).released().dumps()
 
 
 def test_a_form_that_was_written_by_hand_needs_no_review():

@@ -71,7 +71,7 @@ def grouped_column(name: str, column: Column, groups: Sequence[int]) -> Categori
         reviewed=column.reviewed,
     )
     # A group of what stands as drafted stands as drafted: its text says which values it holds.
-    drafted = coarse.fingerprints() if column.left_as_drafted else {}
+    drafted = coarse.marks() if column.left_as_drafted else {}
     return coarse.model_copy(update={"drafted": drafted})
 
 

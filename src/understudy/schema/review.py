@@ -24,6 +24,7 @@ from understudy.errors import suggestion
 from understudy.schema.values import number_of, text_of
 
 _DIGITS = 12
+_UNCONFIRMED = "unconfirmed"
 
 
 class Reviewed(BaseModel):
@@ -35,7 +36,8 @@ class Reviewed(BaseModel):
         confirmed: entry → the place (codebook and page, say) that confirms its values, though they
             are those of the draft.
         drafted: entry → fingerprints of the values that `schema draft` read from the rows,
-            separated by spaces. They never leave with a release.
+            separated by spaces. They never leave with a release: in its schema, "unconfirmed" stands
+            for those of an entry that was left as drafted, which its guarantee names anyway.
     """
 
     # A fault must not print what was read from the rows, nor its fingerprints.
@@ -85,7 +87,8 @@ class Reviewed(BaseModel):
         return tuple(
             key
             for key in self.readable
-            if not self._confirmation(key) and read.intersection(self._prints(key))
+            if not self._confirmation(key)
+            and (self.drafted.get(key) == _UNCONFIRMED or read.intersection(self._prints(key)))
         )
 
     @property
@@ -101,9 +104,14 @@ class Reviewed(BaseModel):
         given = [key for key in self.readable if self._readings(key)]
         return not self.source.strip() and not (given and all(map(self._confirmation, given)))
 
+    def marks(self) -> dict[str, str]:
+        """What stands as `drafted` where all entries are left as drafted, without a fingerprint."""
+        return dict.fromkeys(self.fingerprints(), _UNCONFIRMED)
+
     def without_fingerprints(self) -> Self:
-        """The same as it may leave with a release."""
-        return self.model_copy(update={"drafted": {}}) if self.drafted else self
+        """The same as it may leave with a release: what is left as drafted is still marked."""
+        marks = dict.fromkeys(self.left_as_drafted, _UNCONFIRMED)
+        return self if marks == self.drafted else self.model_copy(update={"drafted": marks})
 
     def _confirmation(self, key: str) -> str:
         return self.confirmed.get(key, "").strip()
