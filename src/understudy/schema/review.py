@@ -36,8 +36,8 @@ class Reviewed(BaseModel):
         confirmed: entry → the place (codebook and page, say) that confirms its values, though they
             are those of the draft.
         drafted: entry → fingerprints of the values that `schema draft` read from the rows,
-            separated by spaces. They never leave with a release: in its schema, "unconfirmed" stands
-            for those of an entry that was left as drafted, which its guarantee names anyway.
+            separated by spaces. They never leave with a release: in its schema, "unconfirmed"
+            stands for those of an entry left as drafted, which its guarantee names anyway.
     """
 
     # A fault must not print what was read from the rows, nor its fingerprints.
