@@ -200,9 +200,17 @@ def test_an_unreadable_column_is_a_finding():
 
 
 def test_values_of_another_type_are_a_finding_like_any_that_do_not_fit():
-    frame = data().to_pandas().assign(income=1j)
+    frame = data().to_pandas().assign(income=pd.Timedelta("1D"))
     wanted = {("income", "holds values that are no numbers", 3)}
     assert problems(check(frame, SCHEMA)) == wanted
+    assert problems(check(frame.astype({"income": object}), SCHEMA)) == wanted
+
+
+def test_complex_numbers_are_a_finding_by_their_type_and_as_objects_by_their_values():
+    """pandas makes complex numbers of others, and leaves its empty cells to chance."""
+    frame = data().to_pandas().assign(income=1j)
+    assert problems(check(frame, SCHEMA)) == {("income", "has the type complex128 in the data", 0)}
+    wanted = {("income", "holds values that are no numbers", 3)}
     assert problems(check(frame.astype({"income": object}), SCHEMA)) == wanted
 
 
