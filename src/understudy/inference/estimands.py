@@ -156,7 +156,7 @@ def _model(kind: str, formula: str, schema: Schema) -> Estimand:
     outcome = left.strip().strip("`")
     if outcome in schema.columns:
         _require_outcome(kind, outcome, schema)
-        if outcome in formulas.columns_of(f"{{1}} ~ {right}", schema.names):
+        if formulas.has_predictor(formula, outcome):
             raise InferenceError(
                 f"The outcome {outcome!r} is among its own predictors, and would be predicted "
                 "perfectly; leave it out there."

@@ -65,6 +65,17 @@ def columns_of(formula: str, known: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in table if name in used)
 
 
+def has_predictor(formula: str, name: str) -> bool:
+    """Whether a column stands among the predictors as it is; what is made of it does not count.
+
+    Example:
+        >>> has_predictor("y ~ x + y", "y"), has_predictor("y ~ {y > 0}", "y")
+        (True, False)
+    """
+    terms = _terms(_parts(parse(formula))[-1])
+    return any([factor.expr for factor in term.factors] == [name] for term in terms)
+
+
 def unknown(name: str, table: Iterable[str]) -> str:
     """The sentence that says that a name is no column, with the nearest one that is."""
     names = list(table)
