@@ -44,8 +44,8 @@ and independent noise in several cells composes: an integer vector that changes 
 costs Δ² times the cost of one shift. Replacing a record changes two cells by 1: Δ² = 2.
 
 The bound wastes little: the variance it asks for exceeds the smallest possible one, from (1) at k =
-0, by 2·10⁻³ of it at v = 1, and by at most 5·10⁻³ at any v. `tests/privacy/accounting/test_gaussian_dp.py`
-checks the vertices with high precision.
+0, by 2·10⁻³ of it at v = 1, and by at most 5·10⁻³ at any v.
+`tests/privacy/accounting/test_gaussian_dp.py` checks the vertices with high precision.
 
 Sources: Canonne, Kamath & Steinke (2020) for the law; Dong, Roth & Su (2022) for GDP. The proof is
 ours; (ii) is the discrete form of an argument on transport maps between log-concave laws.
