@@ -101,6 +101,11 @@ class Request:
         """What one fit measures."""
         return self.method.plan(self.schema, self.fit_spend, self.budget)
 
+    @property
+    def draws_records(self) -> bool:
+        """Whether drawing records is the mechanism, so that no seed may fix which are drawn."""
+        return any(step.records for step in self.tables())
+
     def setup(self) -> tuple[PlannedTable, ...]:
         """What is measured once, before the fits."""
         return self.method.plan_setup(self.schema, self.setup_spend, self.budget)

@@ -190,9 +190,9 @@ def replicate(world: World, number: int) -> list[Outcome | None]:
     request = world.request
     gate = world.door(world.sample(rng), request.schema, request.budget, int(rng.integers(2**63)))
     n_rows = gate.count_rows(spend=request.rows_spend).value
-    method, binned = request.method.setup(gate, request.setup_spend, fits=request.fits)
-    schema = binned.schema
-    drawn = draw_sets(request, method, binned, n_rows, rng)
+    prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
+    schema = prepared.schema
+    drawn = draw_sets(request, prepared, gate, n_rows, rng)
     tables = [decode(one.states, schema, rng, one.values) for one in drawn]
     return [_answer(question, tables, schema) for question in world.questions]
 

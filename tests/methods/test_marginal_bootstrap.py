@@ -29,7 +29,7 @@ def model(a, b, rule=""):
     rows = pl.DataFrame({"a": [str(x) for x in a], "b": [str(x) for x in b]})
     table = Table(rows, schema(len(rows), rule))
     gate = Gate(table, Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
-    return configure("marginal-bootstrap", {}).fit(gate, gate.budget.amount)
+    return configure("marginal-bootstrap", {}).fit(gate, gate.budget.amount, 10)
 
 
 def test_it_is_refused_without_permission_and_before_the_rows_are_read():

@@ -21,6 +21,7 @@ from understudy.methods.chosen_keys import (
     sweep_of_tables,
 )
 from understudy.planning import budget_of
+from understudy.privacy.budget import Budget
 from understudy.schema import Sweep
 
 SIZES = {"a": 3, "b": 3, "c": 2, "d": 4, "e": 3}
@@ -164,7 +165,9 @@ WIDE = {f"x{j}": 20 for j in range(12)}
 
 
 def lazy(schema, **options):
-    return configure("pegs-tables", options).draws_records(schema)
+    budget = Budget.of(1)
+    (step, *_) = configure("pegs-tables", options).plan(schema, budget.amount, budget)
+    return step.records
 
 
 def test_tables_are_lazy_where_they_are_too_large():

@@ -366,7 +366,7 @@ def test_a_fit_without_setup_buys_its_network_from_the_same_money():
     schema = schema_of(SIZES, PUBLIC.format(n=100))
     gate = Gate(Table(chain(100, SIZES), schema), Budget.of(3, 0), SeededRandomness(1))
     method = configure("privbayes", {"degree": 2})
-    model = method.fit(gate, Fraction(2))
+    model = method.fit(gate, Fraction(2), 10)
     assert gate.remaining == 1
     assert len(model.sample(10, np.random.default_rng(1)).states) == 5
 

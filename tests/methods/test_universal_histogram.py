@@ -208,7 +208,7 @@ def test_without_noise_every_column_is_its_table(consistency, allocation, public
     gate = Gate(Table(rows, one), Budget.of(HUGE, 0), SeededRandomness(1))
     gate.count_rows(spend=Fraction(HUGE, 4))
     options = {"form": "ranges", "consistency": consistency, "allocation": allocation, "fanout": 3}
-    model = configure("universal-histogram", options).fit(gate, Fraction(HUGE, 2))
+    model = configure("universal-histogram", options).fit(gate, Fraction(HUGE, 2), 10)
     for name, weights in zip(SIZES, model.weights, strict=True):
         counts = rows[name].cast(pl.Int64).to_numpy()
         expected = np.bincount(counts[counts < SIZES[name]], minlength=SIZES[name])
@@ -267,5 +267,5 @@ def test_an_overdraft_is_refused_before_anything_is_spent():
     gate = Gate(Table(frame(9), schema(9)), Budget.of(1, 0), SeededRandomness(1))
     for form in ("layers", "ranges"):
         with pytest.raises(InsufficientBudgetError):
-            configure("universal-histogram", {"form": form}).fit(gate, Fraction(2))
+            configure("universal-histogram", {"form": form}).fit(gate, Fraction(2), 10)
     assert gate.remaining == 1

@@ -78,7 +78,7 @@ class Aim(AdaptiveMethod):
             model_cells=self._cells,
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the columns, then what the model gets wrong."""
         gate.require(spend)
         first, bought = self._spends(gate.schema, spend, gate.budget.accounting)

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Method
+from understudy.methods.base import Method, Prepared
 from understudy.methods.edges import MOST_BINS, bins_with_rules, numeric_columns
 from understudy.methods.planned import PlannedTable, planned, planned_step
 from understudy.privacy.budget import Budget, exact, split
@@ -107,8 +107,11 @@ class Binned(Method):
             for step in _planned_deviation(schema, name, share, budget)
         )
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """The same rows in the chosen bins."""
+        return super().setup(self._in_bins(gate, spend), spend, fits=fits)
+
+    def _in_bins(self, gate: Gate, spend: Fraction) -> Gate:
         schema = gate.schema
         self._require_bins(schema)
         if self.bins == "bought":
@@ -117,8 +120,8 @@ class Binned(Method):
             released = gate.deviations(numeric_columns(schema), mode="paper")
             found = {name: one.value for name, one in released.items()}
         else:
-            return self, gate.rebinned(self._public_bins(schema))
-        return self, gate.rebinned(bins_with_rules(schema, self._by_scott(schema, found)))
+            return gate.rebinned(self._public_bins(schema))
+        return gate.rebinned(bins_with_rules(schema, self._by_scott(schema, found)))
 
     def binned(self, schema: Schema) -> Schema:
         """The schema in the chosen bins; in the most there can be, if rows decide on them.

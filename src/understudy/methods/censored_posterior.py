@@ -120,7 +120,7 @@ class CensoredPosterior(GeneratingMethod):
 
         return self._search.plan(self._generator(schema), title, spend, budget)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Choose the parameters through the gate."""
         self._require()
         gate.require(spend)

@@ -56,6 +56,6 @@ class ContingencyTable(Method):
         self.require_numbered(schema)
         return (planned_exact(schema.names),)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact full table."""
         return TableModel.sparse(gate.reveal_cells().value, gate.schema.domain)

@@ -89,7 +89,7 @@ class EmpiricalCdf(Method):
             for line, share in zip(lines, shares, strict=True)
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the distribution of every line."""
         schema = gate.schema
         drawn = [one.value for one in gate.draw(self._lines(schema), spend=spend)]

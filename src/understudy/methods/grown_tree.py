@@ -10,17 +10,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.methods.base import Method
-from understudy.methods.planned import PlannedTable
+from understudy.methods.paid_records import PaidRecords
 from understudy.models import Model, TableModel
 from understudy.models.consistency import Consistency, NoisyLayer, consistent
 from understudy.models.hierarchy import Floats, Hierarchy, downward
 from understudy.models.projection import projected
 from understudy.models.table import unravel
-from understudy.privacy.budget import Budget, split
+from understudy.privacy.budget import split
 from understudy.privacy.calibration import LawName
 from understudy.privacy.gate import Gate
-from understudy.privacy.values import NoisyNodes, NoisyTable, Records, Released
+from understudy.privacy.values import NoisyNodes, NoisyTable
 from understudy.schema import Partition, Schema
 from understudy.schema.partition import Layer
 
@@ -28,34 +27,36 @@ Allocation = Literal["downward", "projected", "leaves"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GrownTree(Method):
-    """A method that knows its tree.
+class MeasuredTree:
+    """A tree whose layers are to be measured.
 
     Attributes:
-        method: whose tree it is.
         tree: the inner layers.
+        lazy: whether the leaves are never written out, so that records are drawn behind the gate.
         law: noise.
         consistency: "gls", "hay" or "paper_phantom".
         allocation: "downward", "projected" or "leaves".
     """
 
-    method: Method
     tree: Partition
+    lazy: bool
     law: LawName
     consistency: Consistency
     allocation: Allocation
 
-    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """As planned without the tree."""
-        return self.method.plan(schema, spend, budget)
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure every layer, and draw records in proportion to the counts.
 
-    def draws_records(self, schema: Schema) -> bool:
-        """As without the tree."""
-        return self.method.draws_records(schema)
-
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure every layer, all cells included."""
+        Args:
+            gate: in whose cells the tree is.
+            spend: cost of all layers together.
+            n_rows: records to be drawn.
+        """
         gate.require(spend)
+        return self._below(gate, spend, n_rows) if self.lazy else self._of_cells(gate, spend)
+
+    def _of_cells(self, gate: Gate, spend: Fraction) -> Model:
+        """Measure every layer, all cells included."""
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
         layers = self._measured(gate, sum(shares, Fraction(0)))
         (table,) = gate.count([gate.schema.names], spend=last, law=self.law)
@@ -66,9 +67,8 @@ class GrownTree(Method):
         weights = self._weights(gate, Hierarchy((*self._parents, parents)), layers)
         return TableModel(gate.schema.domain, codes, weights)
 
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
+    def _below(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the inner layers and the sums of the leaves; records are drawn from those."""
-        gate.require(spend)
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
         layers = self._measured(gate, sum(shares, Fraction(0)))
         leaves = gate.count_leaves(self.tree, spend=last, law=self.law)
@@ -77,7 +77,8 @@ class GrownTree(Method):
         layers.append(NoisyLayer(sums.counts, sums.outside, variance, sums.summed))
         nodes = np.arange(len(sums.counts))
         weights = self._weights(gate, Hierarchy((*self._parents, nodes)), layers)
-        return gate.records_below(leaves, weights, n_rows=n_rows)
+        records = gate.records_below(leaves, weights, n_rows=n_rows)
+        return PaidRecords.of(records)
 
     def _measured(self, gate: Gate, spend: Fraction) -> list[NoisyLayer]:
         """The inner layers."""
@@ -101,7 +102,7 @@ class GrownTree(Method):
         if self.allocation == "projected":
             return projected(found[-1], found[0][..., 0])
         sizes = [one.sizes for one in self.tree.layers]
-        last = sizes[-1] if self.draws_records(gate.schema) else np.ones(len(found[-1]))
+        last = sizes[-1] if self.lazy else np.ones(len(found[-1]))
         return downward(tree, found, [*sizes, last])[-1]
 
     @property

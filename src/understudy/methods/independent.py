@@ -72,7 +72,7 @@ class Independent(Method):
             for name, share in zip(schema.names, shares, strict=True)
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure every column."""
         marginals = [(name,) for name in gate.schema.names]
         tables = gate.count(marginals, spend=spend, law=self._law(gate.budget.accounting))

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.methods.base import Method, known_rows
+from understudy.methods.base import known_rows
 from understudy.methods.chosen_keys import distinct_tables, own_tables
+from understudy.methods.paid_records import PaidRecords
 from understudy.methods.planned import PlannedTable, planned, planned_sweeps
 from understudy.models import Model
 from understudy.models.conditional_tables import Allocation, ConditionalTables, Seeds
@@ -16,13 +17,13 @@ from understudy.privacy.calibration import LawName, calibrate, describe
 from understudy.privacy.gate import Gate
 from understudy.privacy.lazy_rows import LazyRows
 from understudy.privacy.sweeping import n_cells
-from understudy.privacy.values import Noise, NoisyTable, Records, Released
+from understudy.privacy.values import NoisyTable
 from understudy.schema import Schema, Sweep
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnownSweep(Method):
-    """A method that knows its keys.
+class NoisyTableGibbs:
+    """Gibbs sampling from the noisy table of each column with its key.
 
     Attributes:
         sweep: what each column is drawn given.
@@ -56,30 +57,31 @@ class KnownSweep(Method):
             for names, share in zip(self.tables, split(spend, [1] * len(self.tables)), strict=True)
         )
 
-    def draws_records(self, schema: Schema) -> bool:
-        """Where tables are not written out."""
-        return self.lazy
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure the tables; draw records through the gate where they are not written out.
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure the tables."""
+        Args:
+            gate: in whose columns the keys are.
+            spend: cost of all tables together.
+            n_rows: records to be drawn.
+        """
+        if self.lazy:
+            records = gate.sweep_noisy(self._rows, n_rows=n_rows, spend=spend)
+            return PaidRecords.of(records)
         tables = gate.count(self.tables, spend=spend, law=self.law)
-        return self._model([one.value for one in tables], known_rows(gate))
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
-        """Draw records through the gate."""
-        return gate.sweep_noisy(self._rows, n_rows=n_rows, spend=spend)
-
-    def restored(
-        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
-    ) -> Model:
-        """The model of released tables."""
-        return self._model([table for table, _ in tables], n_rows)
+        return self.model([one.value for one in tables], known_rows(gate))
 
     @property
     def _rows(self) -> LazyRows:
         return LazyRows(sweep=self.sweep, sweeps=self.sweeps, noise=self.law)
 
-    def _model(self, tables: Sequence[NoisyTable], n_rows: int) -> Model:
+    def model(self, tables: Sequence[NoisyTable], n_rows: int) -> Model:
+        """The model of measured tables.
+
+        Args:
+            tables: in the order of `tables`.
+            n_rows: rows of the confidential table, as known.
+        """
         return ConditionalTables.fitted(
             self.sweep,
             tables,

@@ -64,7 +64,7 @@ class MarginalBootstrap(Method):
         """The exact table of each column."""
         return tuple(planned_exact((name,)) for name in schema.names)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact table of each column."""
         tables = gate.reveal([(name,) for name in gate.schema.names])
         counts = [table.value.counts for table in tables]

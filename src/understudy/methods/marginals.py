@@ -36,7 +36,7 @@ from pydantic import Field
 
 from understudy.methods.adaptive import Pace, expected_effort
 from understudy.methods.adaptive_method import AdaptiveMethod
-from understudy.methods.base import Facts, Method
+from understudy.methods.base import Facts, Prepared
 from understudy.methods.effort import Effort
 from understudy.methods.fine_bins import fine_bins
 from understudy.methods.grouping import coarse_groups, is_ordered
@@ -88,9 +88,9 @@ class Marginals(AdaptiveMethod):
             return tuple(one_ways)
         return (*one_ways, planned_rounds(schema, spend - bought, budget, self._cells))
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Fine bins for numbers whose bins are the default ones."""
-        return self, gate.rebinned(fine_bins(gate.schema))
+        return super().setup(gate.rebinned(fine_bins(gate.schema)), spend, fits=fits)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """Which columns are certain to be merged."""
@@ -119,7 +119,7 @@ class Marginals(AdaptiveMethod):
             model_cells=self._cells,
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the columns, merge states, measure what the model gets wrong."""
         gate.require(spend)
         schema = gate.schema

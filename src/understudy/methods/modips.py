@@ -138,19 +138,19 @@ class Modips(BlocksMethod):
         ]
         return (*tables, *successes, *sums)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the statistics of all blocks."""
         self._require(gate.budget)
         gate.require(spend)
         schema, layouts = gate.schema, self.layouts(gate.schema)
-        n_rows = _known_rows(gate, layouts)
+        total = _known_rows(gate, layouts)
         binned = gate.rebinned(self.bins(schema))
         counts = self._counts(binned, layouts, spend)
         _, shares = self._spends(layouts, spend)
         blocks = []
         for one, share in zip(layouts, shares, strict=True):
             moments = self._moments(binned, one, share)
-            measured = Measured(counts=counts.get(one.columns), moments=moments, n_rows=n_rows)
+            measured = Measured(counts=counts.get(one.columns), moments=moments, n_rows=total)
             blocks.append(block(one, schema, measured, self.prior))
         return BlocksModel(schema, tuple(blocks))
 

@@ -93,20 +93,20 @@ class Mst(MarginalMethod):
         """All pairs are counted once (`understudy.methods.effort`)."""
         return pairs_effort(schema, self._cells)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure columns, grow the tree, measure its pairs."""
         gate.require(spend)
-        names, n_rows = gate.schema.names, known_rows(gate)
+        names, total = gate.schema.names, known_rows(gate)
         if len(names) == 1:
-            return self._model(gate.schema, self._one_ways(gate, spend), n_rows)
+            return self._model(gate.schema, self._one_ways(gate, spend), total)
         third = spend / 3
         noted = self._one_ways(gate, third)
         merged = Merged(gate.schema, rare_groups(gate.schema, noted))
-        view, model = gate.grouped(merged.groups), fit_of(merged, noted, n_rows)
+        view, model = gate.grouped(merged.groups), fit_of(merged, noted, total)
         pairs = self._tree(view, model, third)
         law = self._law(gate.budget)
         noted += [Noted.of(one) for one in view.count(pairs, spend=third, law=law)]
-        return self._model(gate.schema, noted, n_rows)
+        return self._model(gate.schema, noted, total)
 
     def _tree(self, view: Gate, model: MaxEntropy, spend: Fraction) -> list[tuple[str, ...]]:
         """Pairs of columns that connect all of them, as far as they fit into the model."""

@@ -73,7 +73,7 @@ class MultipleImputation(ImputingMethod):
         self.require_numbered(schema)
         return (planned_exact(schema.names, form="sweeps"),)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact full table."""
         cells = gate.reveal_cells().value
         return ImputedModel(gate.schema.domain, cells.codes, cells.counts, self.imputation)

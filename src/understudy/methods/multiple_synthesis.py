@@ -69,7 +69,7 @@ class MultipleSynthesis(BlocksMethod):
             ),
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact statistics of all blocks."""
         schema, layouts = gate.schema, self.layouts(gate.schema)
         binned = gate.rebinned(self.bins(schema))

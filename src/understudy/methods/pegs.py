@@ -72,5 +72,6 @@ class Pegs(PaidSweeps):
         )
 
     @property
-    def _paid_for(self) -> str:
+    def paid_for(self) -> str:
+        """What each record or block pays for, in a word."""
         return "step"

@@ -24,13 +24,14 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.methods.base import Facts, Names
+from understudy.methods.paid_records import PaidRecords
 from understudy.methods.planned import PlannedTable, planned_exact
 from understudy.methods.sweeping_method import SweepingMethod
+from understudy.models import Model
 from understudy.privacy.budget import Budget
 from understudy.privacy.diverse_rows import DiverseRows
 from understudy.privacy.gate import Gate
 from understudy.privacy.sweeping import SYNTACTIC, table_names
-from understudy.privacy.values import Records, Released
 from understudy.schema import Schema
 
 
@@ -87,7 +88,7 @@ class PegsDiverse(SweepingMethod):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The exact table of each column."""
         return tuple(
-            planned_exact(names, form="sweeps", noise=SYNTACTIC)
+            planned_exact(names, form="sweeps", noise=SYNTACTIC, records=True)
             for names in table_names(self.specification(schema).sweep)
         )
 
@@ -110,6 +111,7 @@ class PegsDiverse(SweepingMethod):
             *limits * bool(named),
         )
 
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
-        return gate.reveal_sweep(self.specification(gate.schema), n_rows=n_rows)
+        records = gate.reveal_sweep(self.specification(gate.schema), n_rows=n_rows)
+        return PaidRecords.of(records)

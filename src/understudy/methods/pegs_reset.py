@@ -74,5 +74,6 @@ class PegsReset(PaidSweeps):
         )
 
     @property
-    def _paid_for(self) -> str:
+    def paid_for(self) -> str:
+        """What each record or block pays for, in a word."""
         return "table of a block"

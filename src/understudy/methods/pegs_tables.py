@@ -47,12 +47,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, Names, known_rows, natural_law
+from understudy.methods.base import Facts, Names, Prepared, PreparingMethod, known_rows, natural_law
 from understudy.methods.chosen_keys import (
     TableLimit,
     bought_keys,
@@ -63,7 +64,7 @@ from understudy.methods.chosen_keys import (
 )
 from understudy.methods.effort import Effort, expected_rows
 from understudy.methods.keys import declared_keys, ranked_columns, require_one_of
-from understudy.methods.known_sweep import KnownSweep, planned_rows
+from understudy.methods.known_sweep import NoisyTableGibbs, planned_rows
 from understudy.methods.network import LARGEST_TABLE, require_columns
 from understudy.methods.planned import PlannedTable, planned
 from understudy.models import Model
@@ -73,7 +74,7 @@ from understudy.privacy.calibration import LawName
 from understudy.privacy.gate import Gate
 from understudy.privacy.lazy_rows import LazyRows
 from understudy.privacy.sweeping import n_cells
-from understudy.privacy.values import Noise, NoisyTable, Records, Released
+from understudy.privacy.values import Noise, NoisyTable
 from understudy.schema import Schema, Sweep
 
 DENSE_CELLS = 2**22
@@ -83,7 +84,7 @@ _SWEEPS = {"chain": 5, "uniform": 20}
 
 
 @dataclass(frozen=True, kw_only=True)
-class PegsTables(Method):
+class PegsTables(PreparingMethod):
     """Configuration.
 
     Attributes:
@@ -133,7 +134,7 @@ class PegsTables(Method):
         self._require(schema)
         sweep = self._public_sweep(schema, spend, budget)
         if sweep is not None:
-            return self._known(schema, sweep, budget).plan(schema, spend, budget)
+            return self._sampler(schema, sweep, budget).plan(schema, spend, budget)
         law, share = self._law(budget), spend / len(schema.names)
         most = self._limit.largest(schema, spend, budget, law, bought=self._buys(schema))
         if self._lazy(schema):
@@ -152,10 +153,6 @@ class PegsTables(Method):
     def can_resume(self, schema: Schema) -> bool:
         """In the dense form."""
         return not self._lazy(schema)
-
-    def draws_records(self, schema: Schema) -> bool:
-        """In the lazy form, drawing is the mechanism."""
-        return self._lazy(schema)
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """Memory for cells and records; time for sweeps, noise and the scores of candidates."""
@@ -179,57 +176,44 @@ class PegsTables(Method):
         """One choice for each column."""
         return planned_keys(schema, spend, budget) if self._buys(schema) else ()
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
-        """The keys, once for all fits."""
-        if not self._buys(gate.schema):
-            return self, gate
-        self._require(gate.schema)
-        return self._bought(gate, spend, (gate.remaining - spend) / fits), gate
-
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure the tables; without `setup`, keys are bought from the same budget."""
-        method, left = self._resolved(gate, spend)
-        return method.fit(gate, left)
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
-        """Draw records through the gate; keys as in `fit`."""
-        method, left = self._resolved(gate, spend)
-        return method.synthesize(gate, n_rows, left)
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
+        """The keys, once for all fits, where they are bought."""
+        schema = gate.schema
+        self._require(schema)
+        sweep = None
+        if self._buys(schema):
+            cells = self._table_cells(gate, (gate.remaining - spend) / fits)
+            sweep = bought_keys(gate, cells, spend)
+        return Prepared(partial(self._measured, gate, sweep), schema)
 
     def restored(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """The sweeps of the released tables, which tell the keys."""
-        sweep = sweep_of_tables(schema, [table.columns for table, _ in tables])
-        known = self._known(schema, sweep, None)
-        return known.restored(schema, tables, n_rows)
+        found = [table for table, _ in tables]
+        sweep = sweep_of_tables(schema, [table.columns for table in found])
+        return self._sampler(schema, sweep, None).model(found, n_rows)
 
-    def _resolved(self, gate: Gate, spend: Fraction) -> tuple[KnownSweep, Fraction]:
-        """With its keys, and what is left for its tables."""
+    def _measured(self, gate: Gate, sweep: Sweep | None, spend: Fraction, n_rows: int) -> Model:
+        """Measure the tables of bought keys, or of those that follow from an order."""
         schema, budget = gate.schema, gate.budget
-        self._require(schema)
         gate.require(spend)
-        if self._buys(schema):
-            left = spend * (1 - self.setup_share(schema))
-            return self._bought(gate, spend - left, left), left
-        sweep = self._public_sweep(schema, spend, budget)
-        if sweep is not None:
-            return self._known(schema, sweep, budget), spend
-        cells = self._limit.cells(schema, known_rows(gate), spend, budget, self._law(budget))
-        return self._known(schema, ordered_keys(schema, self.order, cells), budget), spend
+        sweep = sweep or self._public_sweep(schema, spend, budget)
+        if sweep is None:
+            sweep = ordered_keys(schema, self.order, self._table_cells(gate, spend))
+        return self._sampler(schema, sweep, budget).fit(gate, spend, n_rows)
 
-    def _bought(self, gate: Gate, spend: Fraction, left: Fraction) -> KnownSweep:
-        """With bought keys; `left` is what the tables of one fit may cost."""
-        schema, budget = gate.schema, gate.budget
-        cells = self._limit.cells(schema, known_rows(gate), left, budget, self._law(budget))
-        return self._known(schema, bought_keys(gate, cells, spend), budget)
+    def _table_cells(self, gate: Gate, spend: Fraction) -> tuple[float, ...]:
+        """Most cells of each column's table, where all tables of a fit cost so much."""
+        law = self._law(gate.budget)
+        return self._limit.cells(gate.schema, known_rows(gate), spend, gate.budget, law)
 
-    def _known(self, schema: Schema, sweep: Sweep, budget: Budget | None) -> KnownSweep:
+    def _sampler(self, schema: Schema, sweep: Sweep, budget: Budget | None) -> NoisyTableGibbs:
         """Columns share tables where the plan can know which; only then is their number known."""
         lazy = self._lazy(schema)
         law: LawName = "geometric" if budget is None else self._law(budget)
         allocation: Allocation = "projected" if self.allocation == "auto" else self.allocation
-        return KnownSweep(
+        return NoisyTableGibbs(
             sweep=sweep,
             shared=self._shares_tables(schema),
             lazy=lazy,
@@ -237,7 +221,6 @@ class PegsTables(Method):
             sweeps=self._turns(schema),
             allocation="clipped" if lazy else allocation,
             seeds=self._start(schema),
-            sets=self.sets,
         )
 
     def _public_sweep(self, schema: Schema, spend: Fraction, budget: Budget) -> Sweep | None:

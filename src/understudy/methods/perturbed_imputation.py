@@ -37,7 +37,9 @@ from typing import ClassVar, Literal
 
 from understudy.methods.base import Facts
 from understudy.methods.imputing_method import ImputingMethod
+from understudy.methods.paid_records import PaidRecords
 from understudy.methods.planned import PlannedTable, planned_sweeps
+from understudy.models import Model
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.imputation import require_imputable
@@ -47,7 +49,6 @@ from understudy.privacy.imputing import (
     step_prior,
     steps_of_record,
 )
-from understudy.privacy.values import Records, Released
 from understudy.schema import Schema
 
 
@@ -79,13 +80,10 @@ class PerturbedImputation(ImputingMethod):
         noise, query = describe_imputation(spend, steps), imputation_query(schema.names)
         return (planned_sweeps(schema, spend, budget, n_cells=steps, noise=noise, query=query),)
 
-    def draws_records(self, schema: Schema) -> bool:
-        """Always."""
-        return True
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
-        return gate.impute(self.imputation, n_rows=n_rows, spend=spend)
+        records = gate.impute(self.imputation, n_rows=n_rows, spend=spend)
+        return PaidRecords.of(records)
 
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
         """How little this budget buys, where the number of rows is public."""

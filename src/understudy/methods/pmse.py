@@ -127,7 +127,7 @@ class Pmse(GeneratingMethod):
             self._generator(schema), lambda names: self._trees(schema, names).title, spend, budget
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Choose the parameters through the gate."""
         schema = gate.schema
         self._require(schema)

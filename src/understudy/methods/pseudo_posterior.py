@@ -56,7 +56,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, Names
+from understudy.methods.base import Facts, Method, Names, Prepared
 from understudy.methods.effort import Effort, expected_rows
 from understudy.methods.planned import PlannedTable, planned_exact
 from understudy.methods.posterior_laws import Modelling, columns_given
@@ -170,7 +170,7 @@ class PseudoPosteriorMechanism(Method):
         given = columns_given(schema, self.sensitive)
         return (planned_exact(given, open_query(given), form="posterior"),) if given else ()
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Publish these columns, once for all sets.
 
         Raises:
@@ -184,9 +184,9 @@ class PseudoPosteriorMechanism(Method):
             )
         if mechanism.law.given:
             gate.open_records(mechanism.law.given)
-        return self, gate
+        return super().setup(gate, spend, fits=fits)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw parameters through the gate."""
         mechanism = self._mechanism(gate.schema)
         law = mechanism.law

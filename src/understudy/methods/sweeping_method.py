@@ -9,26 +9,29 @@ the states then drowns sooner.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Method, Names
+from understudy.methods.base import Method, Names, Prepared, PreparingMethod
 from understudy.methods.chosen_keys import bought_keys, planned_keys
 from understudy.methods.effort import Effort, expected_rows
 from understudy.methods.keys import sweep_of
-from understudy.methods.known_paid_sweep import KnownPaidSweep
-from understudy.methods.planned import PlannedTable
+from understudy.methods.paid_records import PaidRecords
+from understudy.methods.planned import PlannedTable, planned_sweeps
+from understudy.models import Model
 from understudy.privacy.budget import Budget, exact
 from understudy.privacy.chains import state_weight
 from understudy.privacy.gate import Gate
 from understudy.privacy.perturbed_sweeps import PerturbedSweeps
 from understudy.privacy.reset_blocks import ResetBlocks
-from understudy.privacy.values import Records, Released
+from understudy.privacy.sweeping import n_cells
 from understudy.schema import Schema, Sweep
 
 BYTES_PER_CELL = 60
@@ -61,10 +64,6 @@ class SweepingMethod(Method):
         """
         return sweep_of(schema, self.keys, self.order, self.key_limit)
 
-    def draws_records(self, schema: Schema) -> bool:
-        """Always."""
-        return True
-
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """Memory for the occupied cells, 1 µs for each step, and 1 µs for each row and table."""
         n, sweep, d = expected_rows(schema), self.sweep(schema), len(schema.sizes)
@@ -80,7 +79,7 @@ class SweepingMethod(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaidSweeps(SweepingMethod):
+class PaidSweeps(SweepingMethod, PreparingMethod):
     """A method that draws records column by column, and pays for that.
 
     Attributes:
@@ -90,18 +89,31 @@ class PaidSweeps(SweepingMethod):
 
     choice_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
+    @abstractmethod
     def specification(self, sweep: Sweep) -> PerturbedSweeps | ResetBlocks:
         """The named mechanism, over known keys."""
-        raise NotImplementedError
+
+    @property
+    @abstractmethod
+    def paid_for(self) -> str:
+        """What each record or block pays for, in a word."""
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """One step over all tables."""
+        """One step over all tables; nothing is added to a number, so its deviation is 0."""
         self._require()
-        (known,) = self._known(self.sweep(schema)).plan(schema, spend, budget)
-        if not self._buys(schema):
-            return (known,)
+        sweep, buys = self.sweep(schema), self._buys(schema)
         most = sum(int(self.key_limit) * size for size in schema.sizes)
-        return (replace(known, n_cells=most, chosen=True),)
+        one = self.specification(sweep)
+        step = planned_sweeps(
+            schema,
+            spend,
+            budget,
+            n_cells=most if buys else n_cells(sweep),
+            noise=one.noise(spend, budget.accounting, schema.neighbours),
+            query=one.query,
+            chosen=buys,
+        )
+        return (step,)
 
     def setup_share(self, schema: Schema) -> Fraction:
         """Nothing where keys are public, or where there is nothing to choose."""
@@ -113,13 +125,20 @@ class PaidSweeps(SweepingMethod):
         """One choice for each column."""
         return planned_keys(schema, spend, budget) if self._buys(schema) else ()
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """The keys, once for all sets."""
-        if not self._buys(gate.schema):
-            return self, gate
         self._require()
-        cells = [self.key_limit * size for size in gate.schema.sizes]
-        return self._known(bought_keys(gate, cells, spend)), gate
+        schema = gate.schema
+        if self._buys(schema):
+            sweep = bought_keys(gate, [self.key_limit * size for size in schema.sizes], spend)
+        else:
+            sweep = self.sweep(schema)
+        return Prepared(partial(self._drawn, gate, sweep), schema)
+
+    def _drawn(self, gate: Gate, sweep: Sweep, spend: Fraction, n_rows: int) -> Model:
+        """Draw the records through the gate."""
+        records = gate.sweep(self.specification(sweep), n_rows=n_rows, spend=spend)
+        return PaidRecords.of(records)
 
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
         """How little this budget buys, where the number of rows is public."""
@@ -131,23 +150,10 @@ class PaidSweeps(SweepingMethod):
         factor = max(size * (n + prior) / (n + size * prior) for size in schema.sizes)
         return (
             f"For {n:,} records this budget leaves ε = {float(epsilon):.3g} for each "
-            f"{self._paid_for}, so {prior:,.4g} records are added to each state of a row. Were all "
+            f"{self.paid_for}, so {prior:,.4g} records are added to each state of a row. Were all "
             f"{n:,} rows alike, that would raise the share of their state to at most "
             f"{factor:,.4g} times what an even spread gives it.",
         )
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
-        """Draw the records; without `setup`, keys are bought from the same budget."""
-        gate.require(spend)
-        bought = spend * self.setup_share(gate.schema)
-        method, _ = self.setup(gate, bought)
-        known = (
-            method if isinstance(method, KnownPaidSweep) else self._known(self.sweep(gate.schema))
-        )
-        return known.synthesize(gate, n_rows, spend - bought)
-
-    def _known(self, sweep: Sweep) -> KnownPaidSweep:
-        return KnownPaidSweep(specification=self.specification(sweep))
 
     def _buys(self, schema: Schema) -> bool:
         return self.choice_share > 0 and len(schema.names) > 1
@@ -155,8 +161,3 @@ class PaidSweeps(SweepingMethod):
     def _require(self) -> None:
         if self.choice_share and (self.keys or self.order):
             raise MethodError("choice_share buys the keys; leave keys and order out, or it.")
-
-    @property
-    def _paid_for(self) -> str:
-        """What each record or block pays for, in a word."""
-        raise NotImplementedError

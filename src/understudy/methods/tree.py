@@ -24,17 +24,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Method, Names, natural_law
-from understudy.methods.grown_tree import Allocation, GrownTree
+from understudy.methods.base import Names, Prepared, PreparingMethod, natural_law
+from understudy.methods.grown_tree import Allocation, MeasuredTree
 from understudy.methods.laplace import DENSE_CELLS
 from understudy.methods.layers import PlannedLayer, along, known_layers
 from understudy.methods.planned import PlannedTable, planned
-from understudy.models import Model
 from understudy.models.consistency import Consistency
 from understudy.privacy.budget import Accounting, Budget, split
 from understudy.privacy.calibration import LawName, calibrate
@@ -43,7 +43,6 @@ from understudy.privacy.laws import DiscreteGaussian
 from understudy.privacy.layering import layer_query
 from understudy.privacy.lazy import require_tokens_fit
 from understudy.privacy.tables import MAX_CELLS
-from understudy.privacy.values import Records, Released
 from understudy.schema import Partition, Schema
 from understudy.schema.partition import Split
 
@@ -53,7 +52,7 @@ PUBLISHED: dict[str, Consistency] = {"hay": "hay", "paper_phantom": "paper_phant
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeMethod(Method):
+class TreeMethod(PreparingMethod):
     """Options of the methods that measure a tree of cells.
 
     Attributes:
@@ -84,7 +83,8 @@ class TreeMethod(Method):
         layers = self.inner(schema)
         shares = split(spend, [1] * (len(layers) + 1))
         law = self.noise(schema, budget.accounting)
-        if self.draws_records(schema):
+        lazy = self.lazy(schema)
+        if lazy:
             self._require_lazy(schema, shares[-1], budget, law)
         return (
             *(
@@ -106,38 +106,29 @@ class TreeMethod(Method):
                 shares[-1],
                 budget,
                 law,
-                form="lazy" if self.draws_records(schema) else "dense",
+                form="lazy" if lazy else "dense",
+                records=lazy,
             ),
         )
 
-    def draws_records(self, schema: Schema) -> bool:
-        """Where the leaves are not written out, drawing is part of the mechanism."""
+    def lazy(self, schema: Schema) -> bool:
+        """Whether leaves are never written out: drawing records is part of the mechanism then."""
         if self.consistency == "auto":
             return schema.domain.n_cells > DENSE_CELLS
         return self.consistency == "gls_inner"
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure every layer; without `setup`, the tree is bought from the same budget."""
-        grown, left = self._grown(gate, spend)
-        return grown.fit(gate, left)
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
-        """Measure every layer and draw records behind the gate."""
-        grown, left = self._grown(gate, spend)
-        return grown.synthesize(gate, n_rows, left)
-
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """The tree, once for all fits."""
-        self.require(gate.schema, gate.budget)
-        grown = GrownTree(
-            sets=self.sets,
-            method=self,
+        schema = gate.schema
+        self.require(schema, gate.budget)
+        measured = MeasuredTree(
             tree=self.grow(gate, spend),
-            law=self.noise(gate.schema, gate.budget.accounting),
+            lazy=self.lazy(schema),
+            law=self.noise(schema, gate.budget.accounting),
             consistency=PUBLISHED.get(self.consistency, "gls"),
             allocation=self.allocation,
         )
-        return grown, gate
+        return Prepared(partial(measured.fit, gate), schema)
 
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
         """The tree of the declared columns."""
@@ -189,7 +180,7 @@ class TreeMethod(Method):
         """The noise law."""
         if self.law != "auto":
             return self.law
-        return "geometric" if self.draws_records(schema) else natural_law(accounting)
+        return "geometric" if self.lazy(schema) else natural_law(accounting)
 
     def require(self, schema: Schema, budget: Budget) -> None:
         """Refuse what cannot be done, from public facts alone.
@@ -198,7 +189,7 @@ class TreeMethod(Method):
             MethodError: says what would work.
         """
         self.require_numbered(schema)
-        if not self.draws_records(schema):
+        if not self.lazy(schema):
             if schema.domain.n_cells > MAX_CELLS:
                 raise MethodError(
                     f"The full table has {schema.domain.n_cells:.3g} cells, too many to write out "
@@ -244,11 +235,6 @@ class TreeMethod(Method):
     def _closes(self, schema: Schema, used: list[int]) -> bool:
         whole = self.layers is None or self.layers == len(self.order)
         return whole and len(used) == len(schema.names)
-
-    def _grown(self, gate: Gate, spend: Fraction) -> tuple[Method, Fraction]:
-        gate.require(spend)
-        share = self.setup_share(gate.schema) * spend
-        return self.setup(gate, share)[0], spend - share
 
 
 def _group(schema: Schema, entry: str) -> Split:

@@ -36,13 +36,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method
+from understudy.methods.base import Facts, Prepared
 from understudy.methods.grown_tree import Allocation
 from understudy.methods.layers import along
 from understudy.methods.planned import PlannedTable, planned
@@ -103,13 +104,15 @@ class UniversalHistogram(TreeMethod):
                 found.append(layer)
         return tuple(found)
 
-    def draws_records(self, schema: Schema) -> bool:
+    def lazy(self, schema: Schema) -> bool:
         """Only where the leaves of the full table are not written out."""
-        return self.form == "layers" and super().draws_records(schema)
+        return self.form == "layers" and super().lazy(schema)
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """The order of the columns, once for all fits; free."""
-        return super().setup(gate, spend) if self.form == "layers" else (self, gate)
+        if self.form == "layers":
+            return super().setup(gate, spend, fits=fits)
+        return Prepared(partial(self._ranges, gate), gate.schema)
 
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
         """The tree of the declared columns, or of columns in random order."""
@@ -119,10 +122,8 @@ class UniversalHistogram(TreeMethod):
         order = gate.random_order(len(schema.names))[: len(self.unknown(schema))]
         return along(schema, tuple((j,) for j in order))
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure every layer; for form=ranges, of each column."""
-        if self.form == "layers":
-            return super().fit(gate, spend)
+    def _ranges(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure the ranges of each column."""
         gate.require(spend)
         trees = self._trees(gate.schema, spend)
         weights = [self._column(gate, name, tree, sum(shares)) for name, tree, shares in trees]

@@ -10,11 +10,12 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from understudy.methods.base import Method
+from understudy.methods.paid_records import PaidRecords
 from understudy.methods.planned import PlannedTable
+from understudy.models import Model
 from understudy.privacy.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.urn import Urn, describe_urn, prior_weight, urn_query
-from understudy.privacy.values import Records, Released
 from understudy.schema import Schema
 
 
@@ -49,18 +50,16 @@ class UrnMethod(Method):
             noise_mass=float(mass),
             form="draws",
             query=urn_query(schema.names),
+            records=True,
         )
         return (table,)
 
-    def draws_records(self, schema: Schema) -> bool:
-        """Always."""
-        return True
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
         self._require(gate.schema, gate.budget)
         urn = Urn(columns=gate.schema.names, reinforced=self.reinforced)
-        return gate.posterior(urn, n_rows=n_rows, spend=spend)
+        records = gate.posterior(urn, n_rows=n_rows, spend=spend)
+        return PaidRecords.of(records)
 
     def _require(self, schema: Schema, budget: Budget) -> None:
         self.require_pure(budget)

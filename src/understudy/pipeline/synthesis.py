@@ -17,7 +17,8 @@ from understudy import engine as engines
 from understudy.arguments import path_of, require_function, require_whole
 from understudy.drawing import draw_sets
 from understudy.errors import CheckpointError, MethodError, NotPrivateError
-from understudy.methods import METHODS, Facts, Method
+from understudy.methods import METHODS, Facts
+from understudy.methods.base import Prepared
 from understudy.methods.interruption import ending_rounds
 from understudy.models import Sample
 from understudy.pipeline.progress import Progress
@@ -128,7 +129,7 @@ def synthesize(
             f"The method {request.name} {request.method.unprotected}; it needs allow_nonprivate "
             "(--allow-nonprivate), and its release is stamped not private."
         )
-    if seed is not None and request.method.draws_records(schema):
+    if seed is not None and request.draws_records:
         raise MethodError(
             f"In this form of {request.name}, drawing records is the privacy "
             "mechanism, so no seed is accepted; leave seed out."
@@ -158,11 +159,11 @@ def synthesize(
         )
         rng = np.random.default_rng(entropy)
         n_rows = gate.count_rows(spend=request.rows_spend)
-        fitter, binned = request.method.setup(gate, request.setup_spend, fits=request.fits)
+        prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
         tables = []
-        samples = _draw_sets(request, fitter, binned, n_rows, rng=rng, tell=tell)
+        samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
         for k, drawn in enumerate(samples, start=1):
-            values = decode(drawn.states, binned.schema, rng, drawn.values)
+            values = decode(drawn.states, prepared.schema, rng, drawn.values)
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
         if confide:
@@ -170,9 +171,9 @@ def synthesize(
                 confide(one)
         release = Release(
             tables=tuple(tables),
-            schema=binned.schema,
+            schema=prepared.schema,
             manifest=_manifest(request, gate, n_rows, seed, randomness),
-            measurements=_measurements(binned),
+            measurements=_measurements(gate, prepared.schema),
             frame=frame or rows.frame_kind,
             pages=_pages,
         )
@@ -190,7 +191,7 @@ def _pages(release: Release) -> dict[str, str]:
 
 def _draw_sets(
     request: Request,
-    method: Method,
+    prepared: Prepared,
     gate: Gate,
     n_rows: Released[int],
     *,
@@ -200,7 +201,7 @@ def _draw_sets(
     """The records of every set, while it is told how much of the budget is spent."""
     _tell_spending(gate, tell)
     gate.listen(lambda _entry: _tell_spending(gate, tell))
-    drawn = draw_sets(request, method, gate, n_rows.value, rng)
+    drawn = draw_sets(request, prepared, gate, n_rows.value, rng)
     _tell_spending(gate, tell, done=True)
     return drawn
 
@@ -290,10 +291,10 @@ def _software() -> Mapping[str, str]:
     return {"python": platform.python_version()} | versions
 
 
-def _measurements(gate: Gate) -> tuple[Measurement, ...]:
+def _measurements(gate: Gate, schema: Schema) -> tuple[Measurement, ...]:
     """What was released of the rows, in the order in which it was paid for."""
     width = len(str(len(gate.measured)))
     return tuple(
-        Measurement.from_released(released, f"table-{k:0{width}d}", gate.schema)
+        Measurement.from_released(released, f"table-{k:0{width}d}", schema)
         for k, released in enumerate(gate.measured, start=1)
     )
