@@ -7,7 +7,7 @@ import pytest
 
 import understudy as us
 from understudy.methods import METHODS, restorable
-from understudy.replication import model_of, request_again
+from understudy.pipeline.bootstrap import model_of, request_again
 
 
 def drawn(model, n=400):

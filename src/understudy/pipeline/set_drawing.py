@@ -1,0 +1,49 @@
+"""The records of every set of a release: free sets from one fit, split sets from a fit each.
+
+What a release does, and what a bootstrap replicate of it does again, is this one function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from understudy.families.method import Prepared
+from understudy.models import Model, Sample
+from understudy.pipeline.planning import Request
+from understudy.privacy.gate import Gate
+from understudy.privacy.released import Noise, NoisyTable, Released
+
+
+def draw_sets(
+    request: Request, prepared: Prepared, gate: Gate, n_rows: int, rng: np.random.Generator
+) -> list[Sample]:
+    """Fit, and draw.
+
+    Args:
+        request: what was asked for.
+        prepared: its method, with what is bought once.
+        gate: through which it measures.
+        n_rows: records of each set.
+        rng: randomness of sampling that follows the last paid step.
+    """
+    per_fit = request.sets // request.fits
+    drawn: list[Sample] = []
+    for _ in range(request.fits):
+        model = _fitted(request, prepared, gate, n_rows, sets=per_fit)
+        drawn += [model.sample(n_rows, rng) for _ in range(per_fit)]
+    return drawn
+
+
+def _fitted(request: Request, prepared: Prepared, gate: Gate, n_rows: int, *, sets: int) -> Model:
+    """A fit; for several posterior sets, what draws parameters for each of them."""
+    method, before = request.method, len(gate.measured)
+    model = prepared.fit(request.fit_spend, n_rows * sets)
+    if sets == 1 or method.sets != "posterior":
+        return model
+    return method.redrawn(prepared.schema, _tables(gate.measured[before:]), n_rows, model)
+
+
+def _tables(measured: Sequence[Released[object]]) -> list[tuple[NoisyTable, Noise]]:
+    return [(one.value, one.noise) for one in measured if isinstance(one.value, NoisyTable)]
