@@ -13,6 +13,7 @@ import pytest
 import understudy as us
 from understudy.privacy.guarantee import Guarantee
 from understudy.release import Manifest, Measurement, Release
+from understudy.release.inference_facts import InferenceFacts
 from understudy.release.rows import dtype_of
 
 SCHEMA = """
@@ -71,6 +72,7 @@ def manifest(schema: us.Schema, sets: int, sets_kind: str, n_rows: int) -> Manif
         secure=True,
         sampling_seed=None,
         software={},
+        inference=InferenceFacts(),
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 from understudy.privacy.guarantee import Guarantee, public_inputs
 from understudy.privacy.ledger import Entry
 from understudy.release import Manifest, Measurement, Release
+from understudy.release.inference_facts import InferenceFacts
 from understudy.release.rows import decode
 from understudy.schema import Schema
 
@@ -134,6 +135,7 @@ def release_of(schema, measurements, *, n_rows=200, sets=2, guarantee=None, **ma
         "secure": True,
         "sampling_seed": 7,
         "software": {"understudy": "0.1.0"},
+        "inference": InferenceFacts(independent=True),
     }
     return Release(tables, schema, Manifest(**(content | manifest)), tuple(measurements))
 

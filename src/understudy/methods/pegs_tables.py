@@ -145,6 +145,11 @@ class PegsTables(Method):
         )
 
     @property
+    def leaves_only(self) -> bool:
+        """A table of all columns is drawn from as it is."""
+        return True
+
+    @property
     def accounting(self) -> Approximate:
         """Gaussian DP where the noise of the tables is Gaussian."""
         return "gdp" if self.law in ("auto", "gaussian") else "zcdp"

@@ -110,6 +110,11 @@ class TreeMethod(Method):
             ),
         )
 
+    @property
+    def leaves_only(self) -> bool:
+        """Unless shares are handed down the tree, which keeps its upper layers."""
+        return self.allocation != "downward"
+
     def draws_records(self, schema: Schema) -> bool:
         """Where the leaves are not written out, drawing is part of the mechanism."""
         if self.consistency == "auto":
