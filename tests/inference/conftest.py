@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.privacy.guarantee import Guarantee
+from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release import Manifest, Measurement, Release
+from understudy.release.decoding import dtype_of
 from understudy.release.inference_facts import InferenceFacts
-from understudy.release.rows import dtype_of
 
 SCHEMA = """
 rows = "private"

@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 from understudy.methods import Method
-from understudy.planning import Request
-from understudy.privacy.budget import decimal_up
+from understudy.pipeline.planning import Request
+from understudy.privacy.accounting.budget import decimal_up
 from understudy.privacy.gate import Gate
-from understudy.privacy.values import Released
+from understudy.privacy.released import Released
 from understudy.release import Manifest, Measurement
 from understudy.release.inference_facts import InferenceFacts
 from understudy.schema import Schema

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from understudy.functions.network import Edge, require_network
+from understudy.functions.declared_network import Edge, require_network
 from understudy.release.inference_facts import InferenceFacts
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.release.shape import Fault

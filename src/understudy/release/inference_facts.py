@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from understudy.functions.network import Edge
+from understudy.functions.declared_network import Edge
 
 PosteriorRule = Literal["partial", "mi"]
 
@@ -20,9 +20,9 @@ class InferenceFacts:
     """How the sets were made, as far as it matters to whoever computes with them.
 
     Attributes:
-        posterior_rule: the rule that combines posterior sets (`understudy.inference.rules`):
-            "partial" where parameters were drawn anew for each set, "mi" where noise was drawn anew
-            on top of noise that all sets share; None for other kinds of sets.
+        posterior_rule: the rule that combines posterior sets: "partial" where parameters were drawn
+            anew for each set, "mi" where noise was drawn anew on top of noise that all sets share
+            (`understudy.inference.choice.rule_table`); None for other kinds of sets.
         swept: whether records were drawn column by column from rows that contradict each other, or
             that were pulled towards an even spread, so that sets keep no table as it was measured.
         shrunk: whether a penalty makes relations between columns weaker, in every set alike.
