@@ -98,6 +98,7 @@ class Method(ABC):
         swept: whether records are drawn column by column from rows that contradict each other, or
             that were pulled towards an even spread, so that sets keep no table as it was measured.
         shrunk: whether a penalty makes relations between columns weaker, in every set alike.
+        independent: whether columns are drawn independently of each other, from one-way tables.
         picked: whether records come from a generator whose parameters were chosen, or drawn under
             weights, so that nothing of the rows is kept as it was measured.
         bytes_per_cell: memory per cell of a table that is written out, for plans
@@ -112,6 +113,7 @@ class Method(ABC):
     rounds: ClassVar[bool] = False
     swept: ClassVar[bool] = False
     shrunk: ClassVar[bool] = False
+    independent: ClassVar[bool] = False
     picked: ClassVar[bool] = False
     bytes_per_cell: ClassVar[int] = 40
 
@@ -185,6 +187,16 @@ class Method(ABC):
             budget: the whole budget.
         """
         return ()
+
+    @property
+    def prior_weight(self) -> float:
+        """Records that are added to each cell of a measured table before records are drawn."""
+        return 0.0
+
+    @property
+    def leaves_only(self) -> bool:
+        """Whether records come from the cells of the full table alone, where it is measured."""
+        return False
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
         """Numeric columns of which the model draws the numbers, not only the bins."""

@@ -13,7 +13,6 @@ from pydantic import TypeAdapter, ValidationError
 from understudy.errors import MethodError, suggestion
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Facts, Method
-from understudy.functions.declared_network import Edge
 from understudy.methods.aim import Aim
 from understudy.methods.censored_posterior import CensoredPosterior
 from understudy.methods.contingency_table import ContingencyTable
@@ -130,31 +129,6 @@ def configure(name: str, options: Mapping[str, Any]) -> Method:
         ) from None
 
 
-def modelled(name: str, options: Mapping[str, Any], schema: Schema) -> tuple[str, ...]:
-    """Numeric columns of which a release's method draws the numbers, not only the bins.
-
-    None of a method that this version does not have: a release may come from another one.
-    """
-    return configure(name, options).modelled(schema) if name in METHODS else ()
-
-
-def network(
-    name: str,
-    options: Mapping[str, Any],
-    schema: Schema,
-    tables: tuple[tuple[str, ...], ...],
-) -> tuple[Edge, ...] | None:
-    """The network that a release's method draws from; None of a method without, or of an unknown.
-
-    Args:
-        name: of the method.
-        options: of the release.
-        schema: of the release.
-        tables: columns of each measured table, in the order in which they were paid for.
-    """
-    return configure(name, options).network_of(schema, tables) if name in METHODS else None
-
-
 def restored(
     name: str,
     options: Mapping[str, Any],
@@ -187,21 +161,6 @@ def restored(
 def restorable() -> tuple[str, ...]:
     """Names of the methods whose model can be made anew from a release."""
     return tuple(name for name, kind in METHODS.items() if kind.restored is not Method.restored)
-
-
-def swept(name: str) -> bool:
-    """Whether sets of a release's method keep no table as it was measured."""
-    return name in METHODS and METHODS[name].swept
-
-
-def shrunk(name: str) -> bool:
-    """Whether relations between columns are weaker in all sets of a release's method."""
-    return name in METHODS and METHODS[name].shrunk
-
-
-def posterior_rule(name: str) -> str:
-    """The combining rule for posterior sets of a release's method; "partial" for an unknown one."""
-    return METHODS[name].posterior_rule if name in METHODS else "partial"
 
 
 def choose(schema: Schema, epsilon: Fraction, delta: Fraction = Fraction(0)) -> tuple[str, str]:
@@ -246,11 +205,6 @@ __all__ = [
     "choose",
     "configure",
     "kind_of",
-    "modelled",
-    "network",
-    "posterior_rule",
     "restorable",
     "restored",
-    "shrunk",
-    "swept",
 ]

@@ -54,6 +54,7 @@ class Independent(Method):
     )
 
     resumable: ClassVar[bool] = True
+    independent: ClassVar[bool] = True
 
     sets: Literal["free", "split"] = "free"
     law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"

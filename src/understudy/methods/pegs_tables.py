@@ -156,6 +156,11 @@ class PegsTables(PreparingMethod):
         )
 
     @property
+    def leaves_only(self) -> bool:
+        """A table of all columns is drawn from as it is."""
+        return True
+
+    @property
     def accounting(self) -> Approximate:
         """Gaussian DP where the noise of the tables is Gaussian."""
         return "gdp" if self.law in ("auto", "gaussian") else "zcdp"

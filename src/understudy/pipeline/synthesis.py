@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +16,11 @@ from understudy.families.interruption import ending_rounds
 from understudy.families.method import Prepared
 from understudy.methods import METHODS, Facts
 from understudy.models import Sample
+from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
 from understudy.pipeline.progress import Progress
 from understudy.pipeline.set_drawing import draw_sets
-from understudy.privacy.accounting.budget import Number, decimal_up
+from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.journal import remove as remove_checkpoint
 from understudy.privacy.checkpoint.resumable_gate import gate_of
@@ -33,11 +30,9 @@ from understudy.privacy.internal import Internal
 from understudy.privacy.misfits import misfits
 from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.released import Released
-from understudy.release import Manifest, Measurement, Release
+from understudy.release import Release
 from understudy.release.decoding import FrameKind, decode, require_frame
 from understudy.schema import Schema
-
-_SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")
 
 
 def methods() -> tuple[Facts, ...]:
@@ -169,11 +164,13 @@ def synthesize(
         if confide:
             for one in confided:
                 confide(one)
+        measurements = measurements_of(gate, prepared.schema)
+        facts = inference_facts(request.method, prepared.schema, measurements)
         release = Release(
             tables=tuple(tables),
             schema=prepared.schema,
-            manifest=_manifest(request, gate, n_rows, seed, randomness),
-            measurements=_measurements(gate, prepared.schema),
+            manifest=manifest_of(request, gate, n_rows, facts, seed=seed, secure=randomness.secure),
+            measurements=measurements,
             frame=frame or rows.frame_kind,
             pages=_pages,
         )
@@ -250,51 +247,3 @@ def _entropy(seed: int | None, insecure_noise_seed: int | None) -> int:
     if seed is None and insecure_noise_seed is not None:
         seed = insecure_noise_seed
     return secrets.randbits(128) if seed is None else seed
-
-
-def _manifest(
-    request: Request,
-    gate: Gate,
-    n_rows: Released[int],
-    seed: int | None,
-    randomness: Randomness,
-) -> Manifest:
-    bought = gate.ledger[n_rows.entry - 1].spent if n_rows.entry else None
-    return Manifest(
-        method=request.name,
-        options=request.options,
-        reason=request.reason,
-        sets=request.sets,
-        sets_kind=request.method.sets,
-        n_rows=n_rows.value,
-        # What was paid in the end: less than was planned, after a lost charge.
-        rows_obtained=replace(request, rows_spend=bought or request.rows_spend).rows_words,
-        guarantee=gate.guarantee(),
-        budget={
-            "epsilon": decimal_up(request.budget.epsilon),
-            "delta": decimal_up(request.budget.delta),
-            "unit": request.budget.unit_name,
-            "amount": decimal_up(request.budget.amount),
-        },
-        ledger=tuple(entry.to_json() for entry in gate.ledger),
-        secure=randomness.secure,
-        sampling_seed=seed,
-        software=dict(_software()),
-        ended_early=gate.ended_early,
-        rows_share=str(request.rows_spend / request.budget.amount) if request.rows_spend else None,
-    )
-
-
-@lru_cache(maxsize=1)  # reading the versions takes longer than a small release
-def _software() -> Mapping[str, str]:
-    versions = {name: importlib.metadata.version(name) for name in _SOFTWARE}
-    return {"python": platform.python_version()} | versions
-
-
-def _measurements(gate: Gate, schema: Schema) -> tuple[Measurement, ...]:
-    """What was released of the rows, in the order in which it was paid for."""
-    width = len(str(len(gate.measured)))
-    return tuple(
-        Measurement.from_released(released, f"table-{k:0{width}d}", schema)
-        for k, released in enumerate(gate.measured, start=1)
-    )

@@ -75,6 +75,11 @@ class BlocksMethod(Method):
     cells: Annotated[int, Field(ge=1)] = 200
     prior: Annotated[float, Field(ge=0, allow_inf_nan=False)] = PRIOR
 
+    @property
+    def prior_weight(self) -> float:
+        """The prior of the models of cells."""
+        return self.prior
+
     def modelled(self, schema: Schema) -> tuple[str, ...]:
         """Those that are modelled as normal."""
         return self.numbers(schema)

@@ -112,6 +112,11 @@ class TreeMethod(PreparingMethod):
             ),
         )
 
+    @property
+    def leaves_only(self) -> bool:
+        """Unless shares are handed down the tree, which keeps its upper layers."""
+        return self.allocation != "downward"
+
     def lazy(self, schema: Schema) -> bool:
         """Whether leaves are never written out: drawing records is part of the mechanism then."""
         if self.consistency == "auto":
