@@ -20,8 +20,11 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.methods import METHODS, PlannedTable, configure, restorable
+from understudy.families.measurement_plan import PlannedTable
+from understudy.methods import METHODS
+from understudy.methods.configuration import configure
 from understudy.pipeline.planning import budget_of
+from understudy.pipeline.rebuilt_model import restorable
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness

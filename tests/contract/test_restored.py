@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.methods import METHODS, restorable
-from understudy.pipeline.bootstrap import model_of, request_again
+from understudy.methods import METHODS
+from understudy.pipeline.bootstrap import request_again
+from understudy.pipeline.rebuilt_model import model_of, restorable
 
 
 def drawn(model, n=400):

@@ -8,7 +8,7 @@ from scipy import stats
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError, NotPrivateError
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness

@@ -9,8 +9,8 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.families.marginals.noisy_marginal import Merged, Noted, observations
-from understudy.methods import configure
-from understudy.pipeline.bootstrap import model_of
+from understudy.methods.configuration import configure
+from understudy.pipeline.rebuilt_model import model_of
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness

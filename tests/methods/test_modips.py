@@ -17,7 +17,7 @@ from understudy.demo import demo_data, demo_schema
 from understudy.engine import Table
 from understudy.errors import MethodError, UnderstudyError
 from understudy.inference.combining.combining_rules import partial_variance
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.models.bayesian import beta_binomial, normal
 from understudy.models.bayesian.bayesian_model import Drawn
 from understudy.models.bayesian.dirichlet_multinomial import Multinomial

@@ -9,7 +9,7 @@ import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError, NotPrivateError
 from understudy.inference.combining.combining_rules import partial_variance
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.models.bayesian import general_location
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate

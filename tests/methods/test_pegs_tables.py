@@ -19,7 +19,7 @@ from understudy.families.gibbs.private_keys import (
     own_tables,
     sweep_of_tables,
 )
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.pipeline.planning import budget_of
 from understudy.privacy.accounting.budget import Budget
 from understudy.schema import Sweep

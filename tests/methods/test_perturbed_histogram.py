@@ -11,7 +11,7 @@ import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.families.bins.histogram_bins import scott_bins
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.models.histogram import bin_counts, bin_shares, draw_values
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate

@@ -13,7 +13,8 @@ import understudy as us
 from understudy.cli import app
 from understudy.engine import Table
 from understudy.errors import BudgetError, InferenceError, MethodError
-from understudy.methods import METHODS, configure
+from understudy.methods import METHODS
+from understudy.methods.configuration import configure
 from understudy.methods.pmse import Pmse
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate

@@ -19,7 +19,8 @@ from understudy.families.networks.network_options import (
     most_candidates,
     usual_degree,
 )
-from understudy.methods import configure, privbayes
+from understudy.methods import privbayes
+from understudy.methods.configuration import configure
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness

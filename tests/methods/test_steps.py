@@ -10,7 +10,7 @@ from scipy import stats
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.methods.steps import Steps
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate

@@ -9,7 +9,7 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.methods.universal_histogram import range_weights
 from understudy.models.hierarchical.consistency import NoisyLayer, consistent
 from understudy.models.hierarchical.node_least_squares import gls

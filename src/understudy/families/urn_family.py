@@ -5,9 +5,10 @@ The mechanism, its law and its proof stand in `understudy.privacy.mechanisms.rec
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Literal
 
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Method
@@ -27,9 +28,15 @@ class UrnMethod(Method):
         sets: always "split": each set is drawn at a cost of its own.
     """
 
-    reinforced: ClassVar[bool]
-
     sets: Literal["split"] = "split"
+
+    @abstractmethod
+    def urn(self, columns: tuple[str, ...]) -> Urn:
+        """The mechanism: what happens to a record that was drawn.
+
+        Args:
+            columns: names of all columns.
+        """
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all columns.
@@ -39,13 +46,14 @@ class UrnMethod(Method):
         """
         self._require(schema, budget)
         n_cells, mass = schema.domain.n_allowed, Fraction(0)
+        reinforced = self.urn(schema.names).reinforced
         if schema.n_rows is not None and schema.rows == "public":
-            mass = n_cells * prior_weight(schema.n_rows, spend, reinforced=self.reinforced)
+            mass = n_cells * prior_weight(schema.n_rows, spend, reinforced=reinforced)
         table = PlannedTable(
             columns=schema.names,
             n_cells=n_cells,
             share=spend / budget.amount,
-            noise=describe_urn(spend, reinforced=self.reinforced),
+            noise=describe_urn(spend, reinforced=reinforced),
             stddev=0.0,
             noise_mass=float(mass),
             form="draws",
@@ -57,7 +65,7 @@ class UrnMethod(Method):
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
         self._require(gate.schema, gate.budget)
-        urn = Urn(columns=gate.schema.names, reinforced=self.reinforced)
+        urn = self.urn(gate.schema.names)
         records = gate.posterior(urn, n_rows=n_rows, spend=spend)
         return PaidRecords.of(records)
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, final
 
 from understudy.families.effort import Effort
 from understudy.families.marginals.adaptive_method import AdaptiveMethod
@@ -45,6 +45,7 @@ from understudy.schema import Schema
 MEASURED = Fraction(9, 10)
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Aim(AdaptiveMethod):
     """Configuration; see `AdaptiveMethod`."""

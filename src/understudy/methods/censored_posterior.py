@@ -56,7 +56,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import log, prod
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,7 @@ _ROOM = 2.0
 """Width beyond the logarithm of the number of states; see the head of this file."""
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class CensoredPosterior(GeneratingMethod):
     """Configuration; that of generator and search is in `GeneratingMethod`.

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 from understudy.families.measurement_plan import PlannedTable, planned_exact
 from understudy.families.method import Facts, Method
@@ -30,6 +30,7 @@ from understudy.privacy.gate import Gate
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class ContingencyTable(Method):
     """Configuration.

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 from understudy.families.measurement_plan import PlannedTable, planned
 from understudy.families.method import Facts, Method, natural_law
@@ -33,6 +33,7 @@ from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Independent(Method):
     """Configuration.

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ from understudy.privacy.gate import Gate
 from understudy.schema import Domain, Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class MarginalBootstrap(Method):
     """Configuration.

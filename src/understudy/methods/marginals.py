@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
@@ -51,6 +51,7 @@ MANY_BINS = 32
 """Runs of an ordered column where the budget is large."""
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Marginals(AdaptiveMethod):
     """Configuration; see also `AdaptiveMethod`.

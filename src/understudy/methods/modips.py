@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, TypedDict, final
 
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
@@ -83,6 +83,7 @@ class _Options(_How):
     weights: list[Fraction] | None
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Modips(BlocksMethod):
     """Configuration; those of blocks and models are in `BlocksMethod`.

@@ -32,7 +32,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import ClassVar
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ from understudy.privacy.selection.model_error_score import DistanceFromModel
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Mst(MarginalMethod):
     """Configuration; see `MarginalMethod`."""

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
@@ -43,6 +43,7 @@ from understudy.privacy.mechanisms.records.imputation_draws import require_imput
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class MultipleImputation(ImputingMethod):
     """Configuration; that of the regressions is in `ImputingMethod`.

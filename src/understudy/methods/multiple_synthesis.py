@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 from understudy.families.bayesian.column_blocks import BlocksMethod, Layout
 from understudy.families.bayesian.sufficient_statistics import Measured, block
@@ -34,6 +34,7 @@ from understudy.privacy.released import NoisyTable
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class MultipleSynthesis(BlocksMethod):
     """Configuration; those of blocks and models are in `BlocksMethod`.

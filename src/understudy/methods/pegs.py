@@ -24,7 +24,7 @@ Source: Park & Ghosh (2014), §3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
@@ -34,6 +34,7 @@ from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweep
 from understudy.schema import Schema, Sweep
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Pegs(PaidSweeps):
     """Configuration; options about keys are those of `PaidSweeps`.

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
@@ -35,6 +35,7 @@ from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PegsDiverse(SweepingMethod):
     """Configuration; `order`, `keys` and `key_limit` are in `SweepingMethod`.

@@ -23,7 +23,7 @@ Source: Park & Ghosh (2014), §3.4.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
@@ -33,6 +33,7 @@ from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlo
 from understudy.schema import Schema, Sweep
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PegsReset(PaidSweeps):
     """Configuration; options about keys are those of `PaidSweeps`.

@@ -50,7 +50,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
@@ -89,6 +89,7 @@ from understudy.schema import Schema, Sweep
 _SWEEPS = {"chain": 5, "uniform": 20}
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PegsTables(PreparingMethod):
     """Configuration.

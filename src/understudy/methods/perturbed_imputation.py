@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 from understudy.families.imputation_family import ImputingMethod
 from understudy.families.measurement_plan import PlannedTable, planned_sweeps
@@ -52,6 +52,7 @@ from understudy.privacy.mechanisms.records.imputing import (
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PerturbedImputation(ImputingMethod):
     """Configuration; that of the regressions is in `ImputingMethod`. Each sweep costs.

@@ -48,7 +48,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
@@ -81,6 +81,7 @@ _BEST_SIZE = 2
 """Simulated records for each row: the ratio that tells sets apart best, once they are close."""
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Pmse(GeneratingMethod):
     """Configuration; that of generator and search is in `GeneratingMethod`.

@@ -40,7 +40,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
@@ -91,6 +91,7 @@ _SCORES: dict[
 }
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PrivBayes(PreparingMethod):
     """Configuration.

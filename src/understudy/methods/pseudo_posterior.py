@@ -51,7 +51,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
@@ -80,6 +80,7 @@ from understudy.schema import NUMERIC, Schema
 _CHAINS = {"unweighted": 1, "count": 1, "vector": 2, "scalar": 3}
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PseudoPosteriorMechanism(Method):
     """Configuration.

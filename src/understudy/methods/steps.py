@@ -37,7 +37,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
@@ -53,6 +53,7 @@ from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
 from understudy.schema import Partition, Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Steps(TreeMethod):
     """Configuration.
@@ -105,7 +106,7 @@ class Steps(TreeMethod):
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
         """The declared tree, or one that is chosen layer by layer."""
         if not self._chooses(gate.schema):
-            return super().grow(gate, spend)
+            return self.in_order(gate.schema)
         tree = Partition(gate.schema.domain)
         if self.split == "groups":
             return gate.divide_in_groups(tree, spend=spend).value

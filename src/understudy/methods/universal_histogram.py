@@ -37,7 +37,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 from pydantic import Field
@@ -60,6 +60,7 @@ from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
 from understudy.schema import Partition, Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class UniversalHistogram(TreeMethod):
     """Configuration.
@@ -116,9 +117,9 @@ class UniversalHistogram(TreeMethod):
 
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
         """The tree of the declared columns, or of columns in random order."""
-        if self.order:
-            return super().grow(gate, spend)
         schema = gate.schema
+        if self.order:
+            return self.in_order(schema)
         order = gate.random_order(len(schema.names))[: len(self.unknown(schema))]
         return along(schema, tuple((j,) for j in order))
 

@@ -30,10 +30,9 @@ from understudy.inference.bootstrap.replicate_analysis import (
     require_restored,
 )
 from understudy.inference.estimates.question import Question
-from understudy.methods import restorable, restored
-from understudy.models import Model
 from understudy.parallel import one_thread_each, pool
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
+from understudy.pipeline.rebuilt_model import model_of, restorable
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
@@ -103,20 +102,6 @@ class World:
         """What the population answers to each question."""
         tables = [self.population]
         return [_answer(one, tables, self.request.schema) for one in self.questions]
-
-
-def model_of(release: Release, fits: int) -> Model | None:
-    """The model that the sets of a release were drawn from, made anew; None if it has none.
-
-    Args:
-        release: the release.
-        fits: how many fits it was made with.
-    """
-    schema, manifest = release.schema, release.manifest
-    tables = [one.noisy(schema) for one in release.measurements if one.kind == "table"]
-    return restored(
-        manifest.method, manifest.options, schema, tables, n_rows=manifest.n_rows, fits=fits
-    )
 
 
 def request_again(release: Release) -> Request:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from understudy.methods import Method
+from understudy.families.method import Method
 from understudy.pipeline.planning import Request
 from understudy.privacy.accounting.budget import decimal_up
 from understudy.privacy.gate import Gate

@@ -13,7 +13,10 @@ from typing import Any
 
 from understudy.arguments import require_mapping, require_text, require_whole
 from understudy.errors import BudgetError, MethodError
-from understudy.methods import Method, PlannedTable, choose, configure
+from understudy.families.measurement_plan import PlannedTable
+from understudy.families.method import Method
+from understudy.methods.auto import choose
+from understudy.methods.configuration import configure
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up, exact
 from understudy.privacy.noise.calibration import (
     LawName,

@@ -13,8 +13,8 @@ from understudy import engine as engines
 from understudy.arguments import path_of, require_function, require_whole
 from understudy.errors import CheckpointError, MethodError, NotPrivateError
 from understudy.families.interruption import ending_rounds
-from understudy.families.method import Prepared
-from understudy.methods import METHODS, Facts
+from understudy.families.method import Facts, Prepared
+from understudy.methods import METHODS
 from understudy.models import Sample
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
@@ -35,9 +35,13 @@ from understudy.release.decoding import FrameKind, decode, require_frame
 from understudy.schema import Schema
 
 
-def methods() -> tuple[Facts, ...]:
+def list_methods() -> tuple[Facts, ...]:
     """The table of methods."""
     return tuple(kind.facts for kind in METHODS.values())
+
+
+methods = list_methods
+"""Its former name, which is a room of the package as well."""
 
 
 def synthesize(

@@ -23,6 +23,7 @@ What STEPS and the universal histogram share: they differ in how the tree comes 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -136,9 +137,13 @@ class TreeMethod(PreparingMethod):
         )
         return Prepared(partial(measured.fit, gate), schema)
 
+    @abstractmethod
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
+        """The inner layers: chosen, drawn at random, or those of the declared order."""
+
+    def in_order(self, schema: Schema) -> Partition:
         """The tree of the declared columns."""
-        return along(gate.schema, self.declared(gate.schema) or ())
+        return along(schema, self.declared(schema) or ())
 
     def declared(self, schema: Schema) -> tuple[Split, ...] | None:
         """The columns of `order` that divide each inner layer; None if there is no order.

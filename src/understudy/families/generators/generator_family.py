@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -55,9 +56,9 @@ class GeneratingMethod(Method):
         return (remark,) if remark else ()
 
     @property
+    @abstractmethod
     def _search(self) -> Search:
         """The search that the method makes."""
-        raise NotImplementedError
 
     def _searching(self, *, by_column: bool, stride: float) -> Search:
         """A search; what methods differ in is said."""

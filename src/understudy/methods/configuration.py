@@ -1,23 +1,77 @@
-"""The options of a method as people read them: name, values, default, meaning.
+"""Options of a method: validated as they are given, and told as people read them.
 
-Everything comes from the method's own dataclass: types from its annotations, meanings from the
-`Attributes:` of its docstring or of the class that it has the option from.
+Everything that is told comes from the method's own dataclass: types from its annotations, meanings
+from the `Attributes:` of its docstring or of the class that it has the option from.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from pydantic import TypeAdapter, ValidationError
+
+from understudy.errors import MethodError, suggestion
 from understudy.families.method import Method, Names
+from understudy.methods import METHODS
 
 _ENTRY = re.compile(r"^(\w+): (.*)$")
 _BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 _PLAIN = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+
+
+def kind_of(name: str) -> type[Method]:
+    """A method by its name.
+
+    Raises:
+        MethodError: there is none of that name.
+    """
+    if type(name) is not str or name not in METHODS:
+        raise MethodError(
+            f"There is no method {name!r}{suggestion(name, METHODS)}; "
+            f"available: auto, {', '.join(METHODS)}."
+        )
+    return METHODS[name]
+
+
+def configure(name: str, options: Mapping[str, Any]) -> Method:
+    """A method with its options, validated by its own configuration.
+
+    Args:
+        name: name in the table of methods.
+        options: option → value; text is read as the option's type.
+
+    Raises:
+        MethodError: unknown method, unknown option, or a value that does not fit.
+    """
+    kind = kind_of(name)
+    known = [field.name for field in fields(kind)]
+    for option in options:
+        if option not in known:
+            raise MethodError(
+                f"The method {name} has no option {option!r}{suggestion(option, known)}; "
+                f"available: {', '.join(known)}."
+            )
+    try:
+        return _adapter(kind).validate_python(dict(options))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = first["loc"][0] if first["loc"] else "?"
+        said = first["msg"].removeprefix("Value error, ")
+        message = said[:1].lower() + said[1:]
+        raise MethodError(
+            f"The option {place!r} of the method {name} does not fit: {message}."
+        ) from None
+
+
+@cache
+def _adapter(kind: type[Method]) -> TypeAdapter[Method]:
+    return TypeAdapter(kind)
 
 
 @dataclass(frozen=True)
