@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.engine import Table
-from understudy.families.marginals.noisy_marginal import Merged, Noted, observations
+from understudy.families.noisy_marginal import Merged, Noted, observations
 from understudy.methods.configuration import configure
 from understudy.pipeline.rebuilt_model import model_of
 from understudy.privacy.accounting.budget import Budget

@@ -10,7 +10,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError
-from understudy.families.gibbs.private_keys import (
+from understudy.families.key_choice import (
     MOST_KEYS,
     distinct_tables,
     key_candidates,

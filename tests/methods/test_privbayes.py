@@ -10,7 +10,7 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.families.networks.network_options import (
+from understudy.families.network_options import (
     LARGEST_TABLE,
     candidates,
     declared,

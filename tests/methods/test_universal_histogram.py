@@ -11,9 +11,8 @@ from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.methods.configuration import configure
 from understudy.methods.universal_histogram import range_weights
-from understudy.models.hierarchical.consistency import NoisyLayer, consistent
-from understudy.models.hierarchical.node_least_squares import gls
-from understudy.models.hierarchical.range_tree import RangeTree
+from understudy.models.node_least_squares import gls
+from understudy.models.tree_consistency import NoisyLayer, RangeTree, consistent
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.distributions import DiscreteLaplace

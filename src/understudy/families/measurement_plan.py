@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.accounting.budget import Accounting, Budget
 from understudy.privacy.mechanisms.counts.binomial_count import PlannedSuccesses
 from understudy.privacy.mechanisms.sums.moments import PlannedMoment
 from understudy.privacy.noise.calibration import LawName, mean_positive
@@ -54,6 +54,11 @@ class PlannedTable:
         """Tables are asked for in the words of the ledger."""
         if not self.query:
             object.__setattr__(self, "query", f"counts by {' × '.join(self.columns)}")
+
+
+def natural_law(accounting: Accounting) -> LawName:
+    """The noise that fits the accounting best: geometric for pure ε, else Gaussian."""
+    return "geometric" if accounting == "pure" else "gaussian"
 
 
 def planned_step(

@@ -23,9 +23,8 @@ from understudy.families.effort import Effort, dense_effort
 from understudy.families.measurement_plan import PlannedTable
 from understudy.functions.declared_network import Edge
 from understudy.models import Model
-from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
+from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
 
@@ -318,8 +317,3 @@ def known_rows(gate: Gate) -> int:
         if limit is None:
             raise
         return limit
-
-
-def natural_law(accounting: Accounting) -> LawName:
-    """The noise that fits the accounting best: geometric for pure ε, else Gaussian."""
-    return "geometric" if accounting == "pure" else "gaussian"

@@ -64,13 +64,12 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.effort import Effort, expected_rows
-from understudy.families.generators.generator_family import GeneratingMethod
-from understudy.families.generators.parameter_search import ScoreOf, Search
+from understudy.families.generator_family import GeneratingMethod, ScoreOf, Search
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Facts
 from understudy.functions.sequential_generator import SequentialGenerator
 from understudy.models import Model
-from understudy.models.generated import GeneratedModel
+from understudy.models.bayesian.column_sequence_model import GeneratedModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
-from understudy.families.measurement_plan import PlannedTable, planned
-from understudy.families.method import Facts, Method, natural_law
+from understudy.families.measurement_plan import PlannedTable, natural_law, planned
+from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
 from understudy.privacy.accounting.budget import Accounting, Approximate, Budget, split
 from understudy.privacy.gate import Gate

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from understudy.families.measurement_plan import PlannedTable, planned_exact
 from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
-from understudy.models.redrawn_parameters import Redrawn
+from understudy.models.model import Redrawn
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.schema import Domain, Schema

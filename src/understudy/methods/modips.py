@@ -45,8 +45,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from understudy.errors import MethodError
-from understudy.families.bayesian.column_blocks import BlocksMethod, Layout
-from understudy.families.bayesian.sufficient_statistics import Measured, block
+from understudy.families.column_blocks import BlocksMethod, Layout, Measured, block
 from understudy.families.measurement_plan import PlannedTable, planned, planned_step
 from understudy.families.method import Facts, listed
 from understudy.models.bayesian.independent_blocks import BlocksModel

@@ -38,12 +38,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.families.effort import Effort, pairs_effort
-from understudy.families.marginals.marginal_family import MarginalMethod, fit_of
-from understudy.families.marginals.noisy_marginal import Merged, Noted
-from understudy.families.marginals.state_groups import rare_groups
-from understudy.families.marginals.workload import small
+from understudy.families.marginal_family import MarginalMethod, fit_of
 from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
 from understudy.families.method import Facts, known_rows
+from understudy.families.noisy_marginal import Merged, Noted, rare_groups
+from understudy.families.workload import small
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.privacy.accounting.budget import Budget, split

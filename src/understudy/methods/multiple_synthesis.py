@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
-from understudy.families.bayesian.column_blocks import BlocksMethod, Layout
-from understudy.families.bayesian.sufficient_statistics import Measured, block
+from understudy.families.column_blocks import BlocksMethod, Layout, Measured, block
 from understudy.families.measurement_plan import PlannedTable, planned_exact
 from understudy.families.method import Facts
 from understudy.models.bayesian.independent_blocks import Block, BlocksModel

@@ -28,7 +28,7 @@ from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
-from understudy.families.gibbs.gibbs_family import PaidSweeps
+from understudy.families.gibbs_family import PaidSweeps
 from understudy.families.method import Facts
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
 from understudy.schema import Schema, Sweep

@@ -23,7 +23,7 @@ from typing import Annotated, ClassVar, final
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.gibbs.gibbs_family import SweepingMethod
+from understudy.families.gibbs_family import SweepingMethod
 from understudy.families.measurement_plan import PlannedTable, planned_exact
 from understudy.families.method import Facts, Names
 from understudy.families.paid_records import PaidRecords

@@ -27,7 +27,7 @@ from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
-from understudy.families.gibbs.gibbs_family import PaidSweeps
+from understudy.families.gibbs_family import PaidSweeps
 from understudy.families.method import Facts
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks, usual_block
 from understudy.schema import Schema, Sweep

@@ -11,7 +11,7 @@ and sweeps is post-processing.
 
 * **`form=dense`** writes the tables out and publishes them. Negative counts are dealt with by
   projection onto the known number of records, and sweeps start from a chain of the same tables
-  (`models.gibbs.conditional_tables`); `allocation=clipped` and `seeds=uniform` are the plain way.
+  (`models.conditional_tables`); `allocation=clipped` and `seeds=uniform` are the plain way.
   Columns whose declared keys give the same set of columns share one table.
 * **`form=lazy`** is for tables of up to 2⁶² cells. A row gets its noise when a record first comes
   by, with the very law of the dense form that is clipped and starts from uniform seeds; memory goes
@@ -19,7 +19,7 @@ and sweeps is post-processing.
   four million cells together.
 * **Keys.** By default a table may have as many cells as are θ-useful: with n/cells records in a
   cell on average, at least θ times the scale of the noise. `choice_share` of the budget buys a key
-  for each column, among the largest that fit (`families.gibbs.private_keys`), by its distance from
+  for each column, among the largest that fit (`families.key_choice`), by its distance from
   being independent of it. The published way, by mutual information in the confidential table, is a
   leak.
 * **Measures** M choices, where keys are bought, once for all sets, in equal parts; then a table for
@@ -56,28 +56,23 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.effort import DENSE_CELLS, Effort, expected_rows
-from understudy.families.gibbs.declared_keys import declared_keys, ranked_columns, require_one_of
-from understudy.families.gibbs.noisy_table_gibbs import NoisyTableGibbs, planned_rows
-from understudy.families.gibbs.private_keys import (
+from understudy.families.key_choice import (
     TableLimit,
     bought_keys,
+    declared_keys,
     most_key_columns,
     ordered_keys,
     planned_keys,
+    ranked_columns,
+    require_one_of,
     sweep_of_tables,
 )
-from understudy.families.measurement_plan import PlannedTable, planned
-from understudy.families.method import (
-    Facts,
-    Names,
-    Prepared,
-    PreparingMethod,
-    known_rows,
-    natural_law,
-)
-from understudy.families.networks.network_options import LARGEST_TABLE, require_columns
+from understudy.families.measurement_plan import PlannedTable, natural_law, planned
+from understudy.families.method import Facts, Names, Prepared, PreparingMethod, known_rows
+from understudy.families.network_options import LARGEST_TABLE, require_columns
+from understudy.families.noisy_table_gibbs import NoisyTableGibbs, planned_rows
 from understudy.models import Model
-from understudy.models.gibbs.conditional_tables import Allocation, Seeds
+from understudy.models.conditional_tables import Allocation, Seeds
 from understudy.privacy.accounting.budget import Approximate, Budget, exact
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows

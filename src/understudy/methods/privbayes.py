@@ -45,16 +45,9 @@ from typing import Annotated, ClassVar, Literal, final
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
-from understudy.families.method import (
-    Facts,
-    Names,
-    Prepared,
-    PreparingMethod,
-    known_rows,
-    natural_law,
-)
-from understudy.families.networks.network_options import (
+from understudy.families.measurement_plan import PlannedTable, natural_law, planned, planned_choice
+from understudy.families.method import Facts, Names, Prepared, PreparingMethod, known_rows
+from understudy.families.network_options import (
     LARGEST_TABLE,
     MOST_CANDIDATES,
     candidates,
@@ -64,9 +57,9 @@ from understudy.families.networks.network_options import (
     most_candidates,
     own_joints,
     require_columns,
+    useful_cells,
     usual_degree,
 )
-from understudy.families.networks.theta_usefulness import useful_cells
 from understudy.functions.declared_network import Edge
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork

@@ -56,7 +56,7 @@ from typing import Annotated, ClassVar, Literal, final
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.bayesian.column_model_options import Modelling, columns_given
+from understudy.families.column_model_options import Modelling, columns_given
 from understudy.families.effort import Effort, expected_rows
 from understudy.families.measurement_plan import PlannedTable, planned_exact
 from understudy.families.method import Facts, Method, Names, Prepared

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
-from understudy.families.bins.histogram_bins import Binned
+from understudy.families.histogram_bins import Binned
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Facts
 from understudy.families.urn_family import UrnMethod

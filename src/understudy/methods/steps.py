@@ -5,7 +5,7 @@
    chooses a group of columns that divides the root, and leaves all others to the leaves. With
    `order` the columns are declared and nothing is chosen.
 2. All nodes of the L layers and all cells of the full table get noise; counts are made consistent,
-   and records drawn in proportion to them (`understudy.families.cell_trees.cell_tree_family`).
+   and records drawn in proportion to them (`understudy.families.cell_tree_family`).
 
 What stands near the root is counted once per layer below, and by few large nodes; that is kept
 best.
@@ -42,8 +42,8 @@ from typing import Annotated, ClassVar, Literal, final
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.cell_trees.cell_tree_family import TreeMethod
-from understudy.families.cell_trees.layers import PlannedLayer
+from understudy.families.cell_tree_family import TreeMethod
+from understudy.families.measured_tree import PlannedLayer
 from understudy.families.measurement_plan import PlannedTable, planned_choice
 from understudy.families.method import Facts
 from understudy.privacy.accounting.budget import Budget, exact, split

@@ -17,7 +17,7 @@ length. For single states it is worse than that of `independent` at the same bud
   without the rows.
 * **Consistency.** For ranges `hay` (the default, as published) pads each tree to a power of the
   fan-out with states that cannot occur, whose noise is counted in; `gls` needs no padding and is a
-  little more exact. For layers see `understudy.families.cell_trees.cell_tree_family`.
+  little more exact. For layers see `understudy.families.cell_tree_family`.
 * **Fan-out.** 2 in the original; 16 by default, near the best for the mean error of all ranges over
   a large domain (Qardaji, Yang & Li 2013).
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace. The nodes of
@@ -43,16 +43,14 @@ import numpy as np
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.cell_trees.cell_tree_family import TreeMethod
-from understudy.families.cell_trees.layers import along
-from understudy.families.cell_trees.measured_tree import Allocation
+from understudy.families.cell_tree_family import TreeMethod
+from understudy.families.measured_tree import Allocation, along
 from understudy.families.measurement_plan import PlannedTable, planned
 from understudy.families.method import Facts, Prepared
 from understudy.models import Model, ProductModel
-from understudy.models.hierarchical.consistency import Consistency, NoisyLayer, consistent
-from understudy.models.hierarchical.node_least_squares import Floats, downward
-from understudy.models.hierarchical.range_tree import RangeTree
-from understudy.models.nonnegative_projection import projected
+from understudy.models.node_least_squares import Floats, downward
+from understudy.models.table_models import projected
+from understudy.models.tree_consistency import Consistency, NoisyLayer, RangeTree, consistent
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.range_counts import range_query

@@ -6,7 +6,7 @@ from understudy.families.method import Method
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
 from understudy.models import Model
-from understudy.models.pooled_fits import Blend
+from understudy.models.model import Blend
 from understudy.release import Release
 
 

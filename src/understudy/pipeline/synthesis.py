@@ -12,11 +12,11 @@ import numpy as np
 from understudy import engine as engines
 from understudy.arguments import path_of, require_function, require_whole
 from understudy.errors import CheckpointError, MethodError, NotPrivateError
-from understudy.families.interruption import ending_rounds
 from understudy.families.method import Facts, Prepared
 from understudy.methods import METHODS
 from understudy.models import Sample
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
+from understudy.pipeline.interruption import ending_rounds
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
 from understudy.pipeline.progress import Progress
 from understudy.pipeline.set_drawing import draw_sets

@@ -11,8 +11,8 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.families.bins.bin_edges import bins_with_rules, numeric_columns
-from understudy.families.bins.histogram_bins import scott_bins
+from understudy.families.bin_edges import bins_with_rules, numeric_columns
+from understudy.families.histogram_bins import scott_bins
 from understudy.methods.configuration import configure
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate

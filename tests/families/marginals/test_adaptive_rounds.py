@@ -6,14 +6,14 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
+from understudy.families.marginals import adaptive_rounds
 
 import understudy as us
 from understudy.engine import Table
-from understudy.families.marginals import adaptive_rounds
-from understudy.families.marginals.adaptive_rounds import Pace, mean_size, run_rounds
-from understudy.families.marginals.marginal_family import fit_of
-from understudy.families.marginals.noisy_marginal import Merged, Noted
-from understudy.families.marginals.workload import Workload
+from understudy.families.adaptive_rounds import Pace, mean_size, run_rounds
+from understudy.families.marginal_family import fit_of
+from understudy.families.noisy_marginal import Merged, Noted
+from understudy.families.workload import Workload
 from understudy.functions.triangulation import Growth
 from understudy.methods.aim import Aim
 from understudy.methods.marginals import Marginals
