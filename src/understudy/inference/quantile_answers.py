@@ -31,7 +31,6 @@ from understudy.inference.estimates.quantiles import (
 from understudy.inference.estimates.value_ranges import record_ranges, value_ranges
 from understudy.inference.noise_aware.count_estimates import FEWEST, Counted
 from understudy.inference.noise_aware.unbiased_tables import covers, marginal, pooled_table
-from understudy.methods import modelled
 from understudy.release import Measurement, Release
 from understudy.schema import Schema
 
@@ -129,8 +128,7 @@ def _values(
     estimand: Estimand, table: pl.DataFrame, release: Release
 ) -> tuple[Ints, Vector, Vector, Vector]:
     """Quantity, least, largest and released value of each record; each of shape (n,)."""
-    manifest, schema = release.manifest, release.schema
-    drawn = modelled(manifest.method, manifest.options, schema)
+    schema, drawn = release.schema, release.manifest.inference.modelled
     records = Records.of(table, schema, estimand.columns)
     scores = estimand.scores(records)
     spread = [n for n in records.numbers if n not in drawn and n not in estimand.groups]

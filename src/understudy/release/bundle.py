@@ -13,8 +13,8 @@ from typing import Any
 
 from understudy.errors import ReleaseError
 from understudy.release.json_text import parse
+from understudy.release.shape import FORMATS
 
-FORMAT = 1
 MANIFEST = "manifest.json"
 
 
@@ -113,7 +113,7 @@ def publish(path: Path, fill: Callable[[Path], None], content: Mapping[str, Any]
 def _write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     sums = {file.relative_to(folder).as_posix(): digest(file) for file in files}
-    whole = {"format": FORMAT, **content, "files": sums}
+    whole = {"format": FORMATS[-1], **content, "files": sums}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
@@ -131,16 +131,14 @@ def open_checked(path: Path) -> dict[str, Any]:
     hidden files of a file manager are left aside and never read.
 
     Returns:
-        Its content, `files` included: the names of all files.
+        Its content, with its `format`, and the names of all `files`.
 
     Raises:
         ReleaseError: not a release, another format version, or a file that was changed.
     """
     content = _manifest(path)
     _check_files(path, content["files"])
-    content["files"] = list(content["files"])
-    del content["format"]
-    return content
+    return content | {"files": list(content["files"])}
 
 
 def remove(path: Path) -> None:
@@ -164,10 +162,11 @@ def _manifest(path: Path) -> dict[str, Any]:
         raise ReleaseError(f"{str(path)!r} is not a release: {why}.") from None
     if type(version) is not int:
         raise ReleaseError(f"{str(path)!r} is not a release: its format is not a number.")
-    if version != FORMAT:
+    if version not in FORMATS:
         raise ReleaseError(
             f"The release {str(path)!r} has format {str(version)[:20]}; this version of "
-            f"Understudy reads format {FORMAT}. Install a version that fits."
+            f"Understudy reads format {' and '.join(map(str, FORMATS))}. "
+            "Install a version that fits."
         )
     return dict(content)
 

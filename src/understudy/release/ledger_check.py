@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from understudy.errors import MethodError, UnderstudyError
+from understudy.errors import UnderstudyError
 from understudy.privacy.accounting.budget import UNITS, Approximate, Budget, decimal_up
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release.manifest import Manifest
@@ -33,7 +33,6 @@ def require_promise(manifest: Manifest, entries: Sequence[int], schema: Schema) 
     if not set(entries) <= set(range(1, len(manifest.ledger) + 1)):
         raise Fault("a measurement was paid by no entry of its ledger")
     _require_guarantee(manifest, budget, schema)
-    _require_method(manifest)
 
 
 def _budget(stated: Mapping[str, str]) -> Budget:
@@ -91,18 +90,3 @@ def _numbers(promise: Guarantee) -> tuple[str | None, ...]:
 def _stated(budget: Budget) -> tuple[str | None, ...]:
     rho = decimal_up(budget.amount) if budget.accounting == "zcdp" else None
     return decimal_up(budget.epsilon), decimal_up(budget.delta), rho
-
-
-def _require_method(manifest: Manifest) -> None:
-    """Refuse options that a method of this version does not take; it may not know the method."""
-    from understudy.methods import METHODS, configure  # slow to load: to read a release only
-
-    if manifest.method in METHODS:
-        try:
-            configure(manifest.method, manifest.options)
-        except MethodError:
-            raise Fault("its method does not take these options") from None
-    try:
-        float(manifest.options.get("prior", 0))
-    except (TypeError, ValueError, OverflowError):
-        raise Fault("its method does not take these options") from None

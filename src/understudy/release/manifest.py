@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.privacy.accounting.guarantee import Guarantee
+from understudy.release.inference_facts import InferenceFacts
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Manifest:
         secure: whether the noise came from the operating system's entropy.
         sampling_seed: seed of the sampling after the last paid step; None if it was not seeded.
         software: versions.
+        inference: what whoever computes with the sets must know of how they were made.
         rows_share: part of the budget that bought the number of rows, as a fraction; None where
             nothing was bought, or in a release that does not say.
         ended_early: whether whoever waited ended the rounds of the method before the budget did;
@@ -46,15 +48,27 @@ class Manifest:
     secure: bool
     sampling_seed: int | None
     software: dict[str, str]
+    inference: InferenceFacts
     ended_early: bool = False
     rows_share: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {**vars(self), "guarantee": self.guarantee.to_json(), "ledger": list(self.ledger)}
+        """Plain data, in the present format."""
+        return {
+            **vars(self),
+            "guarantee": self.guarantee.to_json(),
+            "ledger": list(self.ledger),
+            "inference": self.inference.to_json(),
+        }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Manifest:
-        """Read back what `to_json` wrote."""
-        guarantee = Guarantee.from_json(data["guarantee"])
-        return cls(**{**data, "guarantee": guarantee, "ledger": tuple(data["ledger"])})
+    def from_json(cls, data: dict[str, Any], inference: InferenceFacts) -> Manifest:
+        """Read back what `to_json` wrote.
+
+        Args:
+            data: plain data, in any format that is read.
+            inference: what it says for inference, or format 1 left unsaid (`format_1`).
+        """
+        guarantee, ledger = Guarantee.from_json(data["guarantee"]), tuple(data["ledger"])
+        own = {"guarantee": guarantee, "ledger": ledger, "inference": inference}
+        return cls(**{**data, **own})

@@ -113,7 +113,7 @@ class Release:
         return place
 
     def _fill(self, folder: Path, *, csv: _Csv) -> None:
-        from understudy.release.readme import readme  # knows all methods: only to write
+        from understudy.release.readme import readme  # loads jinja2: only to write
 
         pages = self.pages(self) if self.pages else {}
         altered = csv == "guarded" and any(map(has_formulas, self.tables))

@@ -8,7 +8,7 @@ import understudy as us
 from understudy.errors import InferenceError
 from understudy.inference.choice.distortion import distortion
 from understudy.inference.choice.release_facts import facts_of
-from understudy.inference.choice.sampled_network import ancestors, network_of
+from understudy.inference.choice.sampled_network import ancestors
 
 NETWORK = "a, b<-a, c<-a, d<-b&c, e<-a&c"
 EDGES = (("a", ()), ("b", ("a",)), ("c", ("a",)), ("d", ("b", "c")), ("e", ("a", "c")))
@@ -39,10 +39,10 @@ def declared():
 
 
 def test_a_release_knows_its_network(declared):
-    assert network_of(declared) == EDGES
-    assert network_of(release("independent")) is None
+    assert declared.manifest.inference.network == EDGES
+    assert release("independent").manifest.inference.network is None
     chosen = release("privbayes", degree=1)
-    edges = network_of(chosen)
+    edges = chosen.manifest.inference.network
     choices = [one.columns for one in chosen.measurements if one.kind == "choice"]
     assert [(edges[0][0], ()), *((c[0], c[1:]) for c in choices)] == list(edges)
 

@@ -1,23 +1,10 @@
-"""The Bayesian network that the sets of a release were drawn from, if they were."""
+"""Ancestors in the Bayesian network that the sets of a release were drawn from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from understudy.functions.declared_network import Edge
-from understudy.methods import network
-from understudy.release import Release
-
-
-def network_of(release: Release) -> tuple[Edge, ...] | None:
-    """The network behind a release; None where its method has none.
-
-    Args:
-        release: the release; its options or its tables tell.
-    """
-    manifest = release.manifest
-    tables = dict.fromkeys(one.columns for one in release.measurements if one.kind == "table")
-    return network(manifest.method, manifest.options, release.schema, tuple(tables))
 
 
 def ancestors(network: Sequence[Edge], columns: Iterable[str]) -> set[str]:
