@@ -5,14 +5,13 @@ One place for the checks, so that every rule refuses the same input with the sam
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from understudy.arguments import require_list, require_number
-from understudy.errors import InferenceError
+from understudy.errors import InferenceError, nearest
 from understudy.inference.combining.pooled import Vector
 
 # Relative to the largest entry: what rounding leaves in a covariance matrix from other software.
@@ -27,8 +26,8 @@ def check_rule(rule: str, known: Sequence[str], what: str = "a rule") -> None:
     """
     if rule in known:
         return
-    close = difflib.get_close_matches(str(rule), known, n=1)
-    meant = f" Did you mean {close[0]!r}?" if close else ""
+    close = nearest(rule, known)
+    meant = f" Did you mean {close!r}?" if close else ""
     raise InferenceError(f"Expected {what} among {', '.join(known)}, got {rule!r}.{meant}")
 
 
