@@ -12,7 +12,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import ReleaseError, UnderstudyError
-from understudy.release.inference_facts import InferenceFacts
+from understudy.release.manifest import InferenceFacts
 from understudy.schema import Schema
 
 PLACE = Path(__file__).parent / "format_1"

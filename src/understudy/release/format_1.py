@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from understudy.functions.declared_network import Edge
-from understudy.release.inference_facts import InferenceFacts, PosteriorRule
+from understudy.release.manifest import InferenceFacts, PosteriorRule
 from understudy.release.shape import MOST, Fault
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 

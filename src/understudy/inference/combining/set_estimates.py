@@ -63,7 +63,42 @@ def read_sets(estimates: ArrayLike, variances: ArrayLike) -> tuple[Vector, Vecto
     return q, diagonal(u) if u.ndim == 2 else checked_covariance(u)
 
 
-def read_noise(noise_variance: ArrayLike, k: int) -> Vector:
+def read_rule_noise(rule: str, m: int, k: int, noise_variance: ArrayLike | None) -> Vector:
+    """The noise that a rule is told of; others count it by how the sets differ.
+
+    Args:
+        rule: one of the combining rules.
+        m: number of sets.
+        k: number of quantities.
+        noise_variance: as handed in; None where it was not.
+
+    Returns:
+        Covariance of the noise, shape (k, k); 0 for rules that are not told.
+
+    Raises:
+        InferenceError: the rule cannot be used for so many sets with this knowledge of the noise.
+    """
+    if rule == "single":
+        if noise_variance is None:
+            raise InferenceError(
+                "The rule 'single' needs noise_variance, the variance that noise adds to the "
+                "estimate: with one noise in all sets it cannot be estimated from them."
+            )
+        return _read_noise(noise_variance, k)
+    if noise_variance is not None:
+        raise InferenceError(
+            f"The rule {rule!r} counts the noise by how the sets differ; noise_variance would "
+            f"count it twice. Leave it out, or use rule='single' if the sets share one noise."
+        )
+    if m < 2:
+        raise InferenceError(
+            f"The rule {rule!r} needs at least 2 sets, got 1. Use rule='single' with "
+            f"noise_variance, or a noise-aware likelihood."
+        )
+    return np.zeros((k, k))
+
+
+def _read_noise(noise_variance: ArrayLike, k: int) -> Vector:
     """Covariance of the noise in k quantities, shape () or (k,) or (k, k) → (k, k).
 
     Raises:

@@ -15,7 +15,7 @@ known, because the law of the noise is published. So for what is linear in count
 4. **Ratio.** R = N/D has noise variance Σ v·(w - R)²/D² over the cells of its group, by the delta
    method. Its relative error is of the order of (noise in D)/D, and `small_groups` says where that
    is too large to be trusted. Sampling variance is added, as if the records were a random sample
-   of the population that the analyst asks about (`understudy.inference.noise_aware.ratios`).
+   of the population that the analyst asks about (`understudy.inference.noise_aware.cell_scores`).
 
 Values within a bin count as uniform, as in the synthetic sets; that is not in the error.
 
@@ -45,9 +45,9 @@ from understudy.inference.noise_aware.cell_scores import (
     CellScores,
     cell_sampling,
     cell_scores,
+    ratio,
     sum_by,
 )
-from understudy.inference.noise_aware.ratios import ratio
 from understudy.inference.noise_aware.unbiased_tables import Table, covers, marginal, pooled_table
 from understudy.release import Measurement
 from understudy.schema import Schema
