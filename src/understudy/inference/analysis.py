@@ -23,9 +23,8 @@ from understudy.inference.combining.pooled import Pooled
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.estimates.estimators import Estimator
 from understudy.inference.estimates.question import Question
-from understudy.inference.noise_aware.count_estimates import estimate_counts
+from understudy.inference.noise_aware.count_estimates import count_quantiles, estimate_counts
 from understudy.inference.noise_aware.urn_estimates import estimate_draws
-from understudy.inference.quantile_answers import count_quantiles
 from understudy.inference.set_answers import SetAnswer, set_answer
 from understudy.release import Release
 
