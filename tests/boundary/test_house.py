@@ -283,6 +283,17 @@ def picklers(modules: Sources) -> list[str]:
     ]
 
 
+def plotters(modules: Sources) -> list[str]:
+    """Where a library for figures is loaded: the pages write their charts themselves."""
+    return [
+        f"{module} imports {name}"
+        for module, tree in modules.items()
+        if room(module) != "studies"
+        for name in all_imported(tree)
+        if name.split(".")[0] == "matplotlib"
+    ]
+
+
 def other_randomness(modules: Sources) -> list[str]:
     """Random numbers in the boundary that are not made of words, but for the seeded source."""
     found = []
@@ -392,6 +403,10 @@ PLANTED = {
     picklers: [
         ("understudy.release.x", "import pickle"),
         ("understudy.engine.x", "def f():\n    from cloudpickle import dumps"),
+    ],
+    plotters: [
+        ("understudy.report.x", "from matplotlib.figure import Figure"),
+        ("understudy.risk_utility.x", "def f():\n    import matplotlib"),
     ],
     other_randomness: [
         ("understudy.privacy.x", "import random"),

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from understudy.release import Release
 from understudy.report.accuracy import Marginal, half_width_95, marginal
+from understudy.report.charts import chart, spark
 from understudy.report.shares import Bar, bars, mean_shares, ordered_as_line
 from understudy.report.text import number, percent
 from understudy.schema import Column, Schema
@@ -65,8 +66,6 @@ def fitting_details(schema: Schema, room: int) -> tuple[Detail, ...]:
 
 def card(release: Release, position: int, name: str, detail: Detail) -> Card:
     """Work out and draw one column."""
-    from understudy.report.charts import chart
-
     column = release.schema.columns[name]
     noisy = marginal(name, release.measurements, release.schema)
     shares = mean_shares(release.tables, name, column)
@@ -83,8 +82,6 @@ def card(release: Release, position: int, name: str, detail: Detail) -> Card:
 
 def overview(release: Release) -> Iterator[tuple[int, str, Markup]]:
     """Number, name and tiny chart of each column."""
-    from understudy.report.charts import spark
-
     for position, (name, column) in enumerate(release.schema.columns.items(), start=1):
         noisy = marginal(name, release.measurements, release.schema)
         shares = mean_shares(release.tables, name, column)

@@ -16,6 +16,7 @@ from understudy.release import Release
 from understudy.release.measurement import kept_columns
 from understudy.report import columns, explain, pages, reliability, sections
 from understudy.report.answers import Answers
+from understudy.report.pair_map import MOST_COLUMNS, pair_map
 
 MAX_BYTES = 1_000_000
 FEW_COLUMNS = 8  # the charts of more columns are folded below an overview
@@ -103,8 +104,6 @@ def _context(release: Release) -> dict[str, Any]:
 
 def _pair_map(answers: Answers) -> Markup | None:
     """The map of pairs; None where one column leaves none, or where there are too many."""
-    from understudy.report.pair_map import MOST_COLUMNS, pair_map
-
     return pair_map(answers) if 1 < len(answers.names) <= MOST_COLUMNS else None
 
 
