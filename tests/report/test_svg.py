@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from understudy.report.drawing import Chart, Colour, nice_ticks, short
+from understudy.report.svg import Chart, Colour, nice_ticks, short
 
 PLACE = (10.0, 20.0, 110.0, 70.0)
 
