@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.families.measurement_plan import PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable
 from understudy.families.method import Method
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
@@ -47,7 +47,7 @@ class UrnMethod(Method):
             noise=describe_urn(spend, reinforced=self.reinforced),
             stddev=0.0,
             noise_mass=float(mass),
-            form="draws",
+            form=Form.DRAWS,
             query=urn_query(schema.names),
         )
         return (table,)

@@ -45,7 +45,7 @@ from understudy.errors import MethodError
 from understudy.families.cell_trees.cell_tree_family import TreeMethod
 from understudy.families.cell_trees.layers import along
 from understudy.families.cell_trees.measured_tree import Allocation
-from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.measurement_plan import Form, PlannedTable, planned
 from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
 from understudy.models.hierarchical.consistency import Consistency, NoisyLayer, consistent
@@ -96,7 +96,7 @@ class UniversalHistogram(TreeMethod):
                     share,
                     budget,
                     law,
-                    form="ranges",
+                    form=Form.RANGES,
                     n_cells=len(edges) - 1,
                     query=range_query(name, len(edges) - 1),
                 )

@@ -39,6 +39,7 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.release import Release
 from understudy.release.decoding import decode
+from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
 
 LEAST_POPULATION = 100_000
@@ -113,7 +114,7 @@ def model_of(release: Release, fits: int) -> Model | None:
         fits: how many fits it was made with.
     """
     schema, manifest = release.schema, release.manifest
-    tables = [one.noisy(schema) for one in release.measurements if one.kind == "table"]
+    tables = [one.noisy(schema) for one in release.measurements if one.kind is Kind.TABLE]
     return restored(
         manifest.method, manifest.options, schema, tables, n_rows=manifest.n_rows, fits=fits
     )

@@ -231,15 +231,6 @@ def _planned_table(rows: list[tuple[str, ...]], fits: str) -> Table:
     return table
 
 
-_WITHOUT_MASS = (
-    *("filtered", "moments", "sweeps", "distribution"),
-    *("choice", "nodes", "ranges", "rounds", "posterior"),
-)
-
-_WITHOUT_NOISE = ("choice", "rounds", "sweeps", "posterior")
-"""Forms without noise in a number, or with noise that what is measured decides."""
-
-
 def _alike(rows: tuple[PlannedTable, ...]) -> list[tuple[PlannedTable, int]]:
     """Steps, and how often each follows itself; the costs of equal steps may differ in a unit."""
     found: list[tuple[PlannedTable, int]] = []
@@ -255,20 +246,18 @@ def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ..
     names = ", ".join(row.columns[:6]) + (
         f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else ""
     )
-    counted = row.form in ("dense", "filtered", "lazy")
+    counted = row.form.counts_cells
     form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "") + when
     cells = f"{row.n_cells:,}" if row.n_cells < 10**9 else f"10^{math.log10(row.n_cells):.1f}"
-    mass = "–" if row.form in _WITHOUT_MASS else f"{row.noise_mass:,.3g}"
+    mass = f"{row.noise_mass:,.3g}" if row.form.has_noise_mass else "–"
     measured = names if counted and names else row.query
-    choice = row.form == "choice"
-    unknown = row.form in _WITHOUT_NOISE
     return (
         escape(f"{times} × {measured}" if times > 1 else measured),
         form,
-        "–" if choice else "up to " * row.chosen + cells,
+        "up to " * row.chosen + cells if row.form.has_cells else "–",
         f"{times} × {float(row.share):.2%}" if times > 1 else f"{float(row.share):.2%}",
-        "–" if unknown else f"{row.stddev:,.4g}",
-        "–" if unknown else f"± {1.96 * row.stddev:,.4g}",
+        f"{row.stddev:,.4g}" if row.form.has_noise else "–",
+        f"± {1.96 * row.stddev:,.4g}" if row.form.has_noise else "–",
         mass,
     )
 

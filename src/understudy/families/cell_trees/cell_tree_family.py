@@ -34,7 +34,7 @@ from understudy.errors import MethodError
 from understudy.families.cell_trees.layers import PlannedLayer, along, known_layers
 from understudy.families.cell_trees.measured_tree import Allocation, GrownTree
 from understudy.families.effort import DENSE_CELLS
-from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.measurement_plan import Form, PlannedTable, planned
 from understudy.families.method import Method, Names, natural_law
 from understudy.models import Model
 from understudy.models.hierarchical.consistency import Consistency
@@ -95,7 +95,7 @@ class TreeMethod(Method):
                     share,
                     budget,
                     law,
-                    form="nodes",
+                    form=Form.NODES,
                     n_cells=one.nodes,
                     query=layer_query(one.columns, depth, alike=one.known),
                 )
@@ -107,7 +107,7 @@ class TreeMethod(Method):
                 shares[-1],
                 budget,
                 law,
-                form="lazy" if self.draws_records(schema) else "dense",
+                form=Form.LAZY if self.draws_records(schema) else Form.DENSE,
             ),
         )
 

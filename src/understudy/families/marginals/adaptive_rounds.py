@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from understudy.families.effort import Effort, expected_rows, rounds_effort
 from understudy.families.marginals.noisy_marginal import Noted
 from understudy.families.marginals.workload import Workload
-from understudy.families.measurement_plan import PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable
 from understudy.families.method import known_rows
 from understudy.functions.triangulation import TreeLimit
 from understudy.models.graphical.marginal_counts import table_counts
@@ -150,7 +150,7 @@ def expected_effort(
     return rounds_effort(
         schema,
         workload.candidates,
-        rounds=rounds if any(one.form == "rounds" for one in tables) else 1,
+        rounds=rounds if any(one.form is Form.ROUNDS for one in tables) else 1,
         n_drawn=records_drawn(n_rows),
         most_cells=min(2 * max(n_rows, 1) / stddev, model_cells),
         model_cells=model_cells,

@@ -16,6 +16,7 @@ from understudy.methods import posterior_rule, shrunk, swept
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
 from understudy.release.measurement import kept_columns
+from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
 
 
@@ -81,7 +82,7 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
     network = network_of(release)
-    tables = [frozenset(one.columns) for one in measured if one.kind != "choice"]
+    tables = [frozenset(one.columns) for one in measured if one.kind is not Kind.CHOICE]
     kept_together = kept(network) if network else tables
     return Facts(
         kind=kind,
@@ -101,10 +102,10 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
         ),
         merged=_merged(measured, kind, columns, release.schema),
         redrawn=manifest.sets_kind == "posterior" and posterior_rule(manifest.method) == "mi",
-        swept=swept(manifest.method) or any(one.kind == "sweeps" for one in measured),
-        picked=any(one.kind == "parameters" for one in measured),
+        swept=swept(manifest.method) or any(one.kind is Kind.SWEEPS for one in measured),
+        picked=any(one.kind is Kind.PARAMETERS for one in measured),
         shrunk=shrunk(manifest.method),
-        weighted=any(one.kind == "posterior" for one in measured)
+        weighted=any(one.kind is Kind.POSTERIOR for one in measured)
         and not set(columns) <= set(kept_columns(measured)),
         drawn=are_drawn(measured, columns, manifest, release.schema),
         conditioned=bool(_cut_off(tables, kept_together, release.schema) & set(columns)),
@@ -118,7 +119,7 @@ def merged_columns(measured: Sequence[Measurement], columns: Sequence[str]) -> t
         measured: what was released.
         columns: several; of one column alone every state is measured.
     """
-    counted = [one for one in measured if one.kind != "choice"]
+    counted = [one for one in measured if one.kind is not Kind.CHOICE]
     covering = [one for one in counted if set(columns) <= set(one.columns)]
     merged = [tuple(name for name in columns if name in one.groups) for one in covering]
     return min(merged, key=len, default=())

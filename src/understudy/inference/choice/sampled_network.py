@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from understudy.functions.declared_network import Edge
 from understudy.methods import network
 from understudy.release import Release
+from understudy.release.measurement_content import Kind
 
 
 def network_of(release: Release) -> tuple[Edge, ...] | None:
@@ -16,7 +17,7 @@ def network_of(release: Release) -> tuple[Edge, ...] | None:
         release: the release; its options or its tables tell.
     """
     manifest = release.manifest
-    tables = dict.fromkeys(one.columns for one in release.measurements if one.kind == "table")
+    tables = dict.fromkeys(one.columns for one in release.measurements if one.kind is Kind.TABLE)
     return network(manifest.method, manifest.options, release.schema, tuple(tables))
 
 

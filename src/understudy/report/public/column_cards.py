@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from understudy.release import Release
+from understudy.release.measurement_content import Kind
 from understudy.report.number_text import number, percent
 from understudy.report.public.column_charts import chart, spark
 from understudy.report.public.count_accuracy import Marginal, half_width_95, marginal
@@ -116,7 +117,8 @@ def _band_note(release: Release, name: str, noisy: Marginal | None, found: Seque
         return "No band: the noisy total does not rise above its own noise."
     if not noisy.variance.any():
         return "Measured without noise."
-    alone = [one for one in release.measurements if one.columns == (name,) and one.kind == "table"]
+    tables = [one for one in release.measurements if one.kind is Kind.TABLE]
+    alone = [one for one in tables if one.columns == (name,)]
     if noisy.n_tables == 1 and alone:
         return f"Noise in one count: ± {number(half_width_95(alone[0]))} records (95 %)."
     if noisy.n_tables == 1:

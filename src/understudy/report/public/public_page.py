@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from understudy.release import Release
 from understudy.release.measurement import kept_columns
+from understudy.release.measurement_content import Kind
 from understudy.report import guarantee_text, templates
 from understudy.report.public import column_cards, measurement_reliability, release_sections
 from understudy.report.public.answers import Answers
@@ -84,7 +85,7 @@ def _context(release: Release) -> dict[str, Any]:
         "title": schema.title or "Synthetic data release",
         "badge": guarantee_text.badge(guarantee),
         "limit_only": guarantee.kind == "asymptotic",
-        "by_posterior": any(one.kind == "posterior" for one in release.measurements),
+        "by_posterior": any(one.kind is Kind.POSTERIOR for one in release.measurements),
         "kept": kept_columns(release.measurements),
         "private": not guarantee_text.is_not_private(guarantee) and manifest.secure,
         "meaning": guarantee_text.meaning(guarantee),
