@@ -310,9 +310,8 @@ def evaluated(found: Evaluation, page: Path | None) -> None:
 
 
 def _score_row(score: Score) -> tuple[str, ...]:
-    arrow = {"low": "↓", "high": "↑", "one": "→ 1"}[score.better]
     return (
-        f"{score.name} {arrow}",
+        f"{score.name} {score.better.arrow}",
         f"{score.value:.3g}",
         "" if score.spread is None else f"{score.spread:.2g}",
         "" if score.null is None else f"{score.null:.3g}",
