@@ -347,7 +347,7 @@ PLANTED = {
         ("understudy.privacy.x", "import understudy.release.decoding"),
         ("understudy.report.x", "from understudy import pipeline"),
         ("understudy.release.x", "from understudy import synthesize"),
-        ("understudy.demo.x", "from understudy.cli.terminal.release_text import methods"),
+        ("understudy.demo.x", "from understudy.cli.terminal.plan_text import methods"),
     ],
     imports_of_the_engine: [
         ("understudy.methods.x", "from understudy.engine import Table"),
