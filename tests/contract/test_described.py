@@ -5,7 +5,7 @@ import json
 import understudy as us
 from understudy.methods import METHODS
 from understudy.release import format_1
-from understudy.release.inference_facts import InferenceFacts
+from understudy.release.manifest import InferenceFacts
 
 
 def test_what_a_method_says_is_written_and_read_back(case, some, tmp_path):

@@ -14,7 +14,7 @@ import understudy as us
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.decoding import dtype_of
-from understudy.release.inference_facts import InferenceFacts
+from understudy.release.manifest import InferenceFacts
 
 SCHEMA = """
 rows = "private"

@@ -11,7 +11,7 @@ from understudy.privacy.accounting.guarantee import Guarantee, public_inputs
 from understudy.release import Manifest, Measurement, Release
 from understudy.release import readme as readme_file
 from understudy.release.decoding import decode
-from understudy.release.inference_facts import InferenceFacts
+from understudy.release.manifest import InferenceFacts
 from understudy.schema import Schema
 
 TEXT = """

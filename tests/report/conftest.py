@@ -13,7 +13,7 @@ from understudy.privacy.accounting.guarantee import Guarantee, public_inputs
 from understudy.privacy.accounting.ledger import Entry
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.decoding import decode
-from understudy.release.inference_facts import InferenceFacts
+from understudy.release.manifest import InferenceFacts
 from understudy.schema import Schema
 
 MIXED = """

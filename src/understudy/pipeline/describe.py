@@ -14,7 +14,7 @@ from understudy.privacy.accounting.budget import decimal_up
 from understudy.privacy.gate import Gate
 from understudy.privacy.released import Released
 from understudy.release import Manifest, Measurement
-from understudy.release.inference_facts import InferenceFacts
+from understudy.release.manifest import InferenceFacts
 from understudy.schema import Schema
 
 _SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from understudy.functions.declared_network import Edge
-from understudy.release.inference_facts import InferenceFacts, PosteriorRule
-from understudy.release.shape import Fault
+from understudy.release.manifest import InferenceFacts, PosteriorRule
+from understudy.release.shape import MOST, Fault
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 
@@ -98,11 +98,19 @@ def facts_of(
             independent=flags.independent,
             modelled=_modelled(flags, options, schema),
             network=_network(options, tables, schema.names) if flags.network else None,
-            prior_weight=float(options.get("prior", 0)),
+            prior_weight=_weight(options.get("prior", 0)),
             leaves_only=options.get("allocation", "downward") != "downward",
         )
     except (TypeError, ValueError, AttributeError, LookupError, OverflowError):
         raise Fault("its method does not take these options") from None
+
+
+def _weight(prior: Any) -> float:
+    """A number of records, within the limits of later formats."""
+    found = float(prior)
+    if not 0 <= found <= MOST:
+        raise ValueError
+    return found
 
 
 def _modelled(flags: _Flags, options: Mapping[str, Any], schema: Schema) -> tuple[str, ...]:

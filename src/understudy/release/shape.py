@@ -19,13 +19,16 @@ from understudy.release.measurement_content import Kind
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 """Names of measurements, which become names of files."""
 
+MOST = 2.0**127
+"""Largest number of records, and size of any other number, that a manifest may state."""
+
 _Decimal = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?$", max_length=800)]
 _Fraction = Annotated[str, Field(pattern=r"^[0-9]+(/0*[1-9][0-9]*)?$", max_length=4000)]
 _Scale = Annotated[
     str,
     Field(pattern=r"^[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e[+-]?[0-9]{1,3})?)$", max_length=4000),
 ]
-_Number = Annotated[int | FiniteFloat, Field(ge=-(2.0**127), le=2.0**127)]
+_Number = Annotated[int | FiniteFloat, Field(ge=-MOST, le=MOST)]
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 _Option = str | bool | int | FiniteFloat | None
 _Neighbours = Literal["add_remove", "replace"]

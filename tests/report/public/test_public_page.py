@@ -14,7 +14,7 @@ import understudy as us
 from understudy.privacy.accounting.guarantee import Guarantee, PublicInput
 from understudy.release import Measurement
 from understudy.release.decoding import decode
-from understudy.release.inference_facts import InferenceFacts
+from understudy.release.manifest import InferenceFacts
 from understudy.report import public_page
 from understudy.report.guarantee_text import badge, best_guess, meaning
 from understudy.report.public.count_accuracy import factor_95, laplace_sum_95, marginal, noisy_total

@@ -6,9 +6,8 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError
-from understudy.inference.choice.distortion import distortion
+from understudy.inference.choice.distortion import ancestors, distortion
 from understudy.inference.choice.release_facts import facts_of
-from understudy.inference.choice.sampled_network import ancestors
 
 NETWORK = "a, b<-a, c<-a, d<-b&c, e<-a&c"
 EDGES = (("a", ()), ("b", ("a",)), ("c", ("a",)), ("d", ("b", "c")), ("e", ("a", "c")))
