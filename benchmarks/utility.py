@@ -35,7 +35,7 @@ from typing import Any
 import known_tables
 import utility_page
 from understudy.methods import METHODS, configure
-from understudy.studies.chunks import sources
+from understudy_studies.framework.chunk_files import sources
 from utility_cases import (
     REFERENCES,
     TABLES,

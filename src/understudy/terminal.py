@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to
     from understudy.privacy.metropolis import Travelled
     from understudy.privacy.posterior.pseudo_posterior import FittedPosterior
     from understudy.release import Release
-    from understudy.studies import Study
 
 _MOST_ROWS = 20
 _out = Console(highlight=False)
@@ -362,37 +361,12 @@ def release(loaded: Release) -> None:
         _out.print(escape(f"Doubtful public input: {public.what}: {public.note}"))
 
 
-def studies(found: Iterable[Study[Any]]) -> None:
-    """The table of studies."""
-    table = Table(title="Studies")
-    for heading in ("study", "what it shows", "design"):
-        table.add_column(heading, no_wrap=heading == "study")
-    for one in found:
-        table.add_row(one.name, one.title, escape(one.source))
-    _out.print(table)
-
-
-def studied(study: Study[Any], page: Path) -> None:
-    """Where the results of a study are."""
-    _out.print(f"[bold]{escape(study.title)}[/bold]: results in {escape(str(page.parent))}/")
-    _out.print(f"Open the page in a browser: {escape(str(page.resolve()))}", soft_wrap=True)
-
-
 def synthesis_interrupted(checkpoint: Path) -> None:
     """What is kept, and how to go on."""
     Console(stderr=True, highlight=False).print(
         f"Interrupted; no release was written. What was paid for is kept in "
         f"{escape(str(checkpoint))}, and counts: add --resume to the same command to go on, on the "
         "same rows.",
-        soft_wrap=True,
-    )
-
-
-def study_interrupted(folder: Path) -> None:
-    """How to go on."""
-    Console(stderr=True, highlight=False).print(
-        f"Interrupted; what is finished is kept in {escape(str(folder))}. Run the same command "
-        "again to go on.",
         soft_wrap=True,
     )
 

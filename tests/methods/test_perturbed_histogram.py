@@ -12,12 +12,12 @@ from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.methods import configure
 from understudy.methods.binning import scott_bins
-from understudy.models.histogram import bin_counts, bin_shares, draw_values
 from understudy.privacy.budget import Budget
 from understudy.privacy.continuous import ContinuousLaplace
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise import FLOATING, HALVED
 from understudy.privacy.randomness import SeededRandomness
+from understudy_studies.measures.grouped_histograms import bin_counts, bin_shares, draw_values
 
 N = 1000
 COLUMNS = """
