@@ -15,11 +15,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from understudy import bars
 from understudy.cli.app import INTERRUPTED
-from understudy.cli.options import Quiet
+from understudy.cli.shared_options import Quiet
+from understudy.cli.terminal import progress_bar
+from understudy.cli.terminal.release_text import escape
 from understudy.errors import StudyError
-from understudy.terminal import escape
 
 if TYPE_CHECKING:
     from understudy_studies.framework.study import Study
@@ -55,7 +55,7 @@ def study(
     if out is None:
         raise StudyError("A study needs a folder for its results; give --out DIR.")
     try:
-        with bars.progress(quiet=quiet) as tell:
+        with progress_bar.progress(quiet=quiet) as tell:
             page = run_study(chosen, out, reps=reps, jobs=jobs, seed=seed, progress=tell)
     except KeyboardInterrupt:
         _say_how_to_go_on(out)

@@ -10,13 +10,14 @@ import polars as pl
 import pytest
 
 from understudy.engine import Table
-from understudy.models import TableModel, normal
-from understudy.privacy.budget import Budget
-from understudy.privacy.continuous import ContinuousLaplace
+from understudy.models import TableModel
+from understudy.models.bayesian import normal
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.noise import perturb
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.urn import Urn
+from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
+from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 from understudy_studies.bowen_liu_2020 import BOWEN_LIU_2, histograms
 from understudy_studies.bowen_liu_2020.continuous import claims as continuous_claims

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy import pipeline, planning
+from understudy import pipeline
 from understudy.errors import StudyError
 from understudy.evaluation.comparison import Comparison
+from understudy.pipeline import planning
 from understudy_studies.all_studies import STUDIES
 from understudy_studies.bowen_liu_su_2021 import STEPS_VOTER, STEPS_VOTER_CPS
 from understudy_studies.bowen_liu_su_2021.young_voters import (

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from understudy.evaluation.comparison import Comparison, distinct
-from understudy.evaluation.pmse import specks
+from understudy.evaluation.utility.pmse_specks import specks
 from understudy_studies.measures import pairwise_logistic
 from understudy_studies.measures.indicator_layout import Layout
 from understudy_studies.measures.pairwise_logistic import (
@@ -160,7 +160,7 @@ def test_distinct_rows_are_counted_whatever_the_number_of_columns():
 
 
 def test_data_frames_are_coded_like_rows(schema, compare):
-    from understudy.release.rows import decode
+    from understudy.release.decoding import decode
 
     comparison = compare(50, sets=2)
     rng = np.random.default_rng(0)

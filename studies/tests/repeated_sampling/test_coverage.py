@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy import cli, pipeline, planning
+from understudy import cli, pipeline
 from understudy.errors import MethodError
 from understudy.methods import METHODS
+from understudy.pipeline import planning
 from understudy_studies.repeated_sampling import coverage
 from understudy_studies.repeated_sampling.coverage import naive, population, simulation
 from understudy_studies.repeated_sampling.coverage.claims import findings

@@ -9,16 +9,16 @@ import pytest
 from scipy import stats
 from scipy.special import softmax
 
+from understudy.decision_trees import Greedy, Stumps
 from understudy.engine import Table
 from understudy.inference.private_regression import coefficients
-from understudy.models.mixture import Mixture, Statistics
-from understudy.privacy.budget import Budget
+from understudy.models.bayesian.general_location import Mixture, Statistics
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.regression import Regression
-from understudy.privacy.selection import select
-from understudy.privacy.urn import Urn
-from understudy.trees import Greedy, Stumps
+from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.mechanisms.sums.linear_regression import Regression
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.selection.exponential_mechanism import select
 from understudy_studies.snoke_slavkovic_2018 import (
     candidates,
     comparators,

@@ -28,7 +28,7 @@ import understudy
 from understudy_studies.framework.study import Row, ScenarioT, Study
 
 SOFTWARE = version("understudy")
-_SHOWING = {"cli", "demo", "report", "tradeoffs", "bars.py", "terminal.py"}
+_SHOWING = {"cli", "demo", "report", "risk_utility"}
 """What of Understudy only shows: no row of a chunk goes through it."""
 
 

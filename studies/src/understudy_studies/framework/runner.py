@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from understudy.errors import StudyError
-from understudy.processes import processors
+from understudy.parallel import processors
 from understudy_studies.framework import chunk_files, page_writer
 from understudy_studies.framework.charts import render
 from understudy_studies.framework.chunk_files import SOFTWARE, Chunk

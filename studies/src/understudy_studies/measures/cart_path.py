@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.trees.greedy import NO_LIMIT, Greedy, best_split, part
-from understudy.trees.leaf import Codes, Floats, compiled, leaf
-from understudy.trees.ranks import Ranked, ranked
-from understudy.trees.tree_class import in_order
+from understudy.decision_trees.cart import NO_LIMIT, Greedy, best_split, part
+from understudy.decision_trees.leaf_impurity import Codes, Floats, compiled, leaf
+from understudy.decision_trees.tree_class import in_order
+from understudy.decision_trees.value_ranks import Ranked, ranked
 
 _Flags = NDArray[np.bool_]
 

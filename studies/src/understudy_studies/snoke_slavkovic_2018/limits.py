@@ -25,9 +25,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from understudy.functions.parameters import Prior
-from understudy.privacy.selection import rate_of
-from understudy.trees import Greedy
+from understudy.decision_trees import Greedy
+from understudy.functions.parameter_prior import Prior
+from understudy.privacy.selection.exponential_mechanism import rate_of
 from understudy_studies.measures.cart_path import GreedyFamily
 from understudy_studies.snoke_slavkovic_2018.candidates import (
     DEPTH_2,

@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy import pipeline
 from understudy.evaluation.threads import single_threaded
-from understudy.methods.base import CostClass
+from understudy.families.method import CostClass
 from understudy.release import Release
 from understudy_studies.bowen_liu_su_2021.simulation import population
 from understudy_studies.bowen_liu_su_2021.simulation.population import (

@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy import pipeline
 from understudy.evaluation.threads import single_threaded
-from understudy.methods.base import CostClass
+from understudy.families.method import CostClass
 from understudy_studies.bowen_liu_su_2021.young_voters import standin, voter_case
 from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import (
     LAPLACE,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from understudy.trees import sensitivity
+from understudy.decision_trees import sensitivity
 from understudy_studies.framework.study import Row
 from understudy_studies.snoke_slavkovic_2018.bound_violations.trees import Line
 from understudy_studies.snoke_slavkovic_2018.population import Floats

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from understudy.trees import (
+from understudy.decision_trees import (
     DepthTwo,
     Greedy,
     Grid,

@@ -14,11 +14,11 @@ from typing import Literal
 
 import numpy as np
 
+from understudy.families.method import CostClass
 from understudy.inference.private_regression import coefficients
-from understudy.methods.base import CostClass
-from understudy.privacy.normal_equations import NormalEquations, on_lattice
-from understudy.privacy.randomness import Randomness
-from understudy.privacy.regression import Mechanism, plan, sanitise
+from understudy.privacy.mechanisms.sums.linear_regression import Mechanism, plan, sanitise
+from understudy.privacy.mechanisms.sums.normal_equations import NormalEquations, on_lattice
+from understudy.privacy.noise.randomness import Randomness
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import Row
 from understudy_studies.snoke_slavkovic_2018 import comparators, limits, methods, searches

@@ -15,9 +15,9 @@ from typing import Literal
 
 import numpy as np
 
-from understudy.methods.base import CostClass
-from understudy.privacy.randomness import Randomness
-from understudy.trees import pmse
+from understudy.decision_trees import pmse
+from understudy.families.method import CostClass
+from understudy.privacy.noise.randomness import Randomness
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import Row
 from understudy_studies.snoke_slavkovic_2018 import (
