@@ -2,6 +2,8 @@
 
 import importlib
 import sys
+import tomllib
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -81,6 +83,32 @@ def study(version=1, sides=(6, 20), cost="fast"):
         page_text=page_text,
     )
 '''
+
+
+PROJECT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """What an installation would leave, made of the project file, so that it is what is tested."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    folder = tmp_path_factory.mktemp("site")
+    told = folder / f"understudy_studies-{project['version']}.dist-info"
+    told.mkdir()
+    head = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (told / "METADATA").write_text(head)
+    lines = []
+    for group, points in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    (told / "entry_points.txt").write_text("\n".join(lines))
+    return folder
+
+
+@pytest.fixture
+def installed(site, monkeypatch):
+    """The studies stand where the command line looks for its commands."""
+    monkeypatch.syspath_prepend(site)
+    return site
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -14,30 +12,10 @@ from understudy import cli
 from understudy_studies.all_studies import STUDIES
 from understudy_studies.framework import runner
 
-PROJECT = Path(__file__).parents[1]
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """What an installation would leave, made of the project file, so that it is what is tested."""
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    folder = tmp_path_factory.mktemp("site")
-    told = folder / f"understudy_studies-{project['version']}.dist-info"
-    told.mkdir()
-    head = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    (told / "METADATA").write_text(head)
-    lines = []
-    for group, points in project["entry-points"].items():
-        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
-    (told / "entry_points.txt").write_text("\n".join(lines))
-    return folder
-
 
 @pytest.fixture
 def command(installed, monkeypatch, capsys):
     """Run a command in this process: exit code, standard output, standard error."""
-
-    monkeypatch.syspath_prepend(installed)
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["understudy", *map(str, arguments)])

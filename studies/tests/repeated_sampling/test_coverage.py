@@ -184,7 +184,9 @@ def test_poor_coverage_is_said():
     assert "In none of 1 valid cases is coverage below 93 %" in sentences
 
 
-def test_the_study_runs_over_all_methods_from_the_command_line(tmp_path, monkeypatch, capsys):
+def test_the_study_runs_over_all_methods_from_the_command_line(
+    installed, tmp_path, monkeypatch, capsys
+):
     """With a repetition at two budgets, as `understudy study coverage --out DIR --reps 1`."""
     monkeypatch.setattr(simulation, "EPSILONS", (0.5, 5.0))
     out = tmp_path / "out"

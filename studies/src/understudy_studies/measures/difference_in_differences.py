@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from understudy.engine.coding import Codes
 from understudy.evaluation.comparison import Comparison, Rows, distinct
 from understudy.evaluation.utility.interval_overlap import interval_overlap
 from understudy.evaluation.utility.robust_regression import Fit, fit_counts
@@ -156,7 +155,7 @@ def terms(schema: Schema, model: Model) -> tuple[str, ...]:
     return (*found, model.product)
 
 
-def _design(states: dict[str, Codes], schema: Schema, model: Model) -> Vector:
+def _design(states: dict[str, NDArray[np.unsignedinteger]], schema: Schema, model: Model) -> Vector:
     n = len(states[model.outcome])
     parts = [np.ones((n, 1))]
     for name, column in _predictors(schema, model).items():
