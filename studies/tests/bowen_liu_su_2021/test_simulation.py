@@ -336,7 +336,7 @@ def test_the_page_tells_what_was_found(monkeypatch):
     assert "in 75 % of releases" in " ".join(page.findings)
     numbers = page.tables[0]
     assert len(numbers.rows) == (len(LINES) + 1) * len(MEASURES)
-    monkeypatch.setattr(PAGE.figures, "drawings", lambda _results: ())
+    monkeypatch.setattr(PAGE.figures, "charts", lambda _results: ())
     short = page_text(planted(), replace(CONDUCT, repetitions=(5, 5)))
     assert short.comparison is None
     assert len(short.findings) == 1

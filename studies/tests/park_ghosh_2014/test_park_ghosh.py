@@ -313,7 +313,7 @@ def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
     """With scores that are made up, and figures of one page only; the runner does all else."""
     monkeypatch.setattr(hospital, "require", lambda: None)
     if study is park_ghosh_2014.PEGS_HOSPITAL:
-        monkeypatch.setattr(figures, "drawings", lambda *_: ())
+        monkeypatch.setattr(figures, "charts", lambda *_: ())
     fake = replace(study, run=lambda one, repetitions, seed: [made_up(one)] * repetitions)
     out = tmp_path / "out"
     page = run_study(fake, out, reps=20, jobs=1).read_text(encoding="utf-8")

@@ -406,7 +406,7 @@ def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
         consumer_files, "consumers", lambda _folder: {"income": np.array([1, 2, 3])}
     )
     if real:
-        monkeypatch.setattr(figures, "drawings", lambda *_: ())
+        monkeypatch.setattr(figures, "charts", lambda *_: ())
     fake = replace(study, run=lambda one, repetitions, seed: made_up(one) * repetitions)
     out = tmp_path / "out"
     page = run_study(fake, out, reps=3, jobs=1).read_text(encoding="utf-8")

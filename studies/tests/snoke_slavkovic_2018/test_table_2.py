@@ -159,7 +159,7 @@ def test_another_ordering_is_called_wrong(changes, reading, claim):
 
 
 def test_the_study_runs_to_its_page(tmp_path, serial, monkeypatch):
-    for module in ("account", "simulation"):
+    for module in ("page", "simulation"):
         name = f"understudy_studies.snoke_slavkovic_2018.table_2.{module}"
         monkeypatch.setattr(sys.modules[name], "WALKS", {2: 1, 3: 1})
     page_text = sys.modules["understudy_studies.snoke_slavkovic_2018.table_2.page"]
