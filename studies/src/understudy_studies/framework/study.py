@@ -6,6 +6,7 @@ them. It knows nothing of processes, files or pages.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -69,6 +70,17 @@ class RunRecord:
         """
         minutes = self.seconds / 60
         return f"{minutes:.0f} minutes" if minutes >= 1.5 else f"{self.seconds:.0f} seconds"
+
+    @property
+    def coverage_error_words(self) -> str:
+        """The Monte Carlo error of a coverage at the fewest repetitions, in words.
+
+        Example:
+            >>> RunRecord("", 1, (475, 1000), 3, "", 0.0).coverage_error_words
+            '1 points for a coverage of 95 %'
+        """
+        error = 100 * math.sqrt(0.95 * 0.05 / self.repetitions[0])
+        return f"{error:.2g} points for a coverage of 95 %"
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from understudy_studies.bowen_liu_2020.binary.simulation import (
 from understudy_studies.bowen_liu_2020.bowen_liu_paper import PAPER_MODE
 from understudy_studies.bowen_liu_2020.panels import MEASURES, Panel
 from understudy_studies.framework.claim_verdicts import Verdict, told
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.result_curves import FEWEST, Curves, Reading, plain
 from understudy_studies.framework.study import Chart, PageText, Row, RunRecord, TextTable
@@ -43,14 +44,20 @@ def page_text(results: list[Row], run_record: RunRecord) -> PageText:
     """The page of the study."""
     curves = Curves(results, ("pi", "n_rows"))
     findings, comparison = told(lambda: verdicts(curves, run_record.repetitions[0]), run_record)
+    prose = prose_of(
+        __package__,
+        fewest=FEWEST,
+        sets=SETS,
+        paper_mode=PAPER_MODE,
+        shares=PIS,
+        n_rows=N_ROWS,
+        log_epsilons=LOG_EPSILONS,
+        run_record=run_record,
+    )
     return PageText(
-        lead=(
-            "A binary column with a share π of ones is released by every method at budgets from "
-            "ε = e⁻¹⁰ to e¹⁰, and π is estimated from the synthetic sets alone. How far off is the "
-            "estimate, and how often does its 95 % interval hold π?"
-        ),
-        done=_done(),
-        parameters=_parameters(run_record),
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=(*findings, _TRUNCATION),
         comparison=comparison,
         tables=(_usable(curves, run_record), _truncation(), _reconstructed()),
@@ -71,39 +78,6 @@ def verdicts(curves: Curves, repetitions: int) -> tuple[Verdict, ...]:
         *about_coverage(reading),
         *about_usable(reading, repetitions),
     )
-
-
-def _done() -> tuple[str, ...]:
-    return (
-        "In every repetition n records are drawn with probability π of a one. Every method makes "
-        "synthetic sets of n records; of each set the share q and its variance q(1 − q)/n are "
-        "taken, as by an analyst, and pooled by T = ū + b/m with its t reference (Reiter 2003). A "
-        "repetition is usable if T > 0; all measures are of usable repetitions, and nothing is "
-        f"drawn or said of fewer than {FEWEST}.",
-        f"MODIPS: {SETS} sets at ε/{SETS}; the noisy number of ones is clipped to [0, n] "
-        "(threshold) or drawn again until inside (truncation), then π from its Beta posterior, then"
-        f" records. MD: {SETS} sets at ε/{SETS}, each drawn from a Dirichlet-multinomial urn whose "
-        "prior is as strong as ε demands. DP-prior: one set of independent draws. Laplace: one set,"
-        " drawn with the clipped noisy share. MS: multiple synthesis without noise. All go through "
-        "the code that releases use.",
-        "“Laplace, undrawn” is another reading of the paper: the clipped noisy number of ones is "
-        "released as it is, without drawing records. The table of usable repetitions cannot tell "
-        "the readings apart.",
-        PAPER_MODE,
-    )
-
-
-def _parameters(run_record: RunRecord) -> dict[str, str]:
-    error = 100 * math.sqrt(0.95 * 0.05 / run_record.repetitions[0])
-    return {
-        "π": ", ".join(f"{pi:g}" for pi in PIS),
-        "n": ", ".join(f"{n:,}" for n in N_ROWS),
-        "log ε": f"{plain(LOG_EPSILONS[0])} to {LOG_EPSILONS[-1]} in steps of 1",
-        "Sets": f"{SETS} for MODIPS, MD and MS; 1 for Laplace and DP-prior",
-        "Prior of MODIPS and MS": "Beta(1/3, 1/3)",
-        "Repetitions": run_record.repetitions_words,
-        "Monte Carlo error": f"{error:.2g} points for a coverage of 95 %",
-    }
 
 
 def _usable(curves: Curves, run_record: RunRecord) -> TextTable:

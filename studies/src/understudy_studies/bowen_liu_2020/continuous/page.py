@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from understudy_studies.bowen_liu_2020 import panels
@@ -28,8 +27,9 @@ from understudy_studies.bowen_liu_2020.continuous.simulation import (
 )
 from understudy_studies.bowen_liu_2020.panels import MEASURES, SHORT, Panel
 from understudy_studies.framework.claim_verdicts import told
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
-from understudy_studies.framework.result_curves import Curves, plain
+from understudy_studies.framework.result_curves import Curves
 from understudy_studies.framework.study import Chart, PageText, Row, RunRecord, TextTable
 
 LINES = panels.lines((ORIGINAL, MS), (SPLIT, NONSPLIT, PERTURBED, SMOOTHED))
@@ -40,55 +40,25 @@ def page_text(results: list[Row], run_record: RunRecord) -> PageText:
     """The page of the study."""
     curves = Curves(results, ("shape", "variance", "n_rows"))
     findings, comparison = told(lambda: about_study(curves), run_record)
+    prose = prose_of(
+        __package__,
+        sets=SETS,
+        paper_mode=PAPER_MODE,
+        variances=VARIANCES,
+        n_rows=N_ROWS,
+        ends=ENDS,
+        log_epsilons=LOG_EPSILONS,
+        run_record=run_record,
+    )
     return PageText(
-        lead=(
-            "A number from a normal law, clipped to public bounds, is released by Bayesian models "
-            "with noisy mean and variance, and by noisy histograms. How well do synthetic sets "
-            "give its mean and variance back?"
-        ),
-        done=_done(),
-        parameters=_parameters(run_record),
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=findings,
         comparison=comparison,
         tables=(_bins(curves), _reconstructed()),
         charts=tuple(_charts(curves)),
     )
-
-
-def _done() -> tuple[str, ...]:
-    return (
-        "In every repetition n numbers are drawn from N(0, σ²) and clipped to the bounds. Of each "
-        "synthetic set mean and variance are taken, with u = s²/n and u = 2s⁴/(n − 1), and pooled "
-        "by T = ū + b/m with its t reference (Reiter 2003).",
-        f"MODIPS: {SETS} sets at ε/{SETS}; mean and variance get Laplace noise for the "
-        "sensitivities R/n and R²/n (R: width of the bounds), with half of the budget each (split),"
-        " or of one scale for the sum of both sensitivities (non-split); they are clipped to what "
-        "is possible, then σ² and μ are drawn from their posterior, then records, clipped to the "
-        "bounds.",
-        f"Perturbed histogram: {SETS} sets at ε/{SETS}; Laplace noise in every bin, negative counts"
-        " set to 0, records uniform in their bins. Smoothed histogram: one set, drawn from bins "
-        "mixed with the uniform law as much as ε demands. Both have the bins of Scott's rule with "
-        "the standard deviation of the confidential data, which is a leak: a release takes public "
-        "bins unless the paper's mode is asked for.",
-        PAPER_MODE,
-    )
-
-
-def _parameters(run_record: RunRecord) -> dict[str, str]:
-    bounds = "; ".join(
-        f"[{plain(low)}σ, {plain(high)}σ] ({shape})" for shape, (low, high) in ENDS.items()
-    )
-    error = 100 * math.sqrt(0.95 * 0.05 / run_record.repetitions[0])
-    return {
-        "μ": "0",
-        "σ²": ", ".join(f"{one:g}" for one in VARIANCES),
-        "n": ", ".join(f"{n:,}" for n in N_ROWS),
-        "Bounds": bounds,
-        "log ε": f"{plain(LOG_EPSILONS[0])} to {LOG_EPSILONS[-1]} in steps of 1",
-        "Sets": f"{SETS}; 1 for the smoothed histogram",
-        "Repetitions": run_record.repetitions_words,
-        "Monte Carlo error": f"{error:.2g} points for a coverage of 95 %",
-    }
 
 
 def _bins(curves: Curves) -> TextTable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from understudy_studies.bowen_liu_2020 import panels
@@ -31,6 +30,7 @@ from understudy_studies.bowen_liu_2020.mixed.simulation import (
 )
 from understudy_studies.bowen_liu_2020.panels import MEASURES, SHORT, Panel
 from understudy_studies.framework.claim_verdicts import told
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.result_curves import Curves, plain
 from understudy_studies.framework.study import Chart, PageText, Row, RunRecord, TextTable
@@ -52,60 +52,28 @@ def page_text(results: list[Row], run_record: RunRecord) -> PageText:
     """The page of the study."""
     curves = Curves(results, ("n_rows",))
     findings, comparison = told(lambda: about_study(curves), run_record)
+    prose = prose_of(
+        __package__,
+        sets=SETS,
+        blocks=BLOCKS,
+        paper_mode=PAPER_MODE,
+        shares=population.shares(),
+        means=population.means(),
+        variance=population.VARIANCE,
+        correlation=population.CORRELATION,
+        bounds=population.BOUNDS,
+        log_epsilons=LOG_EPSILONS,
+        run_record=run_record,
+    )
     return PageText(
-        lead=(
-            "A table of three categorical columns and two numbers is released by a Bayesian model "
-            "of cells and normal numbers, and by histograms within cells. How well do synthetic "
-            "sets give shares, means, variances and the correlation back?"
-        ),
-        done=_done(),
-        parameters=_parameters(run_record),
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=(*findings, _CAUTION),
         comparison=comparison,
         tables=(_empty(curves), _reconstructed()),
         charts=tuple(_charts(Mixed(curves))),
     )
-
-
-def _done() -> tuple[str, ...]:
-    return (
-        "In every repetition records are drawn from 2 × 3 × 4 cells, with two normal numbers whose "
-        "means differ between cells and whose covariance is the same, clipped to the bounds. Of "
-        "each synthetic set are taken: means of the cells (u: pooled s²/n_k), shares of the levels "
-        "and of the cells (u: p(1 − p)/n), variances (u: s⁴(2/(n − 1) + κ/n), κ the excess "
-        "kurtosis), the covariance (u: (s₁²s₂² + s₁₂²)/(n − 1)) and the correlation (u: "
-        "(1 − r²)²/(n − 1)), all pooled within cells. They are pooled by T = ū + b/m with its t "
-        "reference (Reiter 2003). The mean of a cell is pooled over those sets that have records in"
-        " it, and needs two.",
-        f"MODIPS: {SETS} sets at ε/{SETS}; counts, means of both numbers in the cells, both "
-        f"variances and the covariance are {BLOCKS} blocks with a sixth of that each. As "
-        "published, a cell's mean gets noise of scale R/n_k with the private count n_k, and no "
-        "record changes its cell: this is no valid guarantee. “MODIPS, strict sensitivities” has "
-        "the noise that one needs: in the sums of the cells, for records that may change their "
-        "cell.",
-        f"Perturbed histogram: {SETS} sets at ε/{SETS}, half of it for the table of cells and half "
-        "for histograms within cells, with bins by Scott's rule from the confidential deviations of"
-        " each cell. MS: multiple synthesis without noise.",
-        PAPER_MODE,
-    )
-
-
-def _parameters(run_record: RunRecord) -> dict[str, str]:
-    shares, means = population.shares(), population.means()
-    error = 100 * math.sqrt(0.95 * 0.05 / run_record.repetitions[0])
-    return {
-        "n": "1,000",
-        "Shares of the cells": f"{shares.min():g} to {shares.max():g}",
-        "Means of the cells": f"a grid of 6 × 4 points from {plain(means.min())} to "
-        f"{plain(means.max())}",
-        "σ₁², σ₂², ρ": f"{population.VARIANCE:g}, {population.VARIANCE:g}, "
-        f"{population.CORRELATION:g}",
-        "Bounds": f"{plain(population.BOUNDS[0])} to {plain(population.BOUNDS[1])}",
-        "log ε": f"{plain(LOG_EPSILONS[0])} to {LOG_EPSILONS[-1]} in steps of 1",
-        "Sets": f"{SETS}",
-        "Repetitions": run_record.repetitions_words,
-        "Monte Carlo error": f"{error:.2g} points for a coverage of 95 %",
-    }
 
 
 def _empty(curves: Curves) -> TextTable:

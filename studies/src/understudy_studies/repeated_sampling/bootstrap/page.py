@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
 from understudy_studies.repeated_sampling.bootstrap import population, simulation
 from understudy_studies.repeated_sampling.bootstrap.simulation import (
@@ -24,14 +25,22 @@ FEWEST = 20
 
 def page_text(results: list[Row], run_record: RunRecord) -> PageText:
     """The page of the study."""
+    prose = prose_of(
+        __package__,
+        n_rows=N_ROWS,
+        population=population.DESCRIPTION,
+        estimands=population.estimands(),
+        sets=simulation.SETS,
+        refits=REFITS,
+        epsilons=EPSILONS,
+        delta=simulation.DELTA,
+        methods=simulation.METHODS,
+        run_record=run_record,
+    )
     return PageText(
-        lead=(
-            "Do intervals from a parametric bootstrap of the whole release, and from posterior "
-            "sets, hold the truth as often as they say? Each release is made from "
-            f"{N_ROWS:,} people drawn from a population whose true values are known."
-        ),
-        done=_done(),
-        parameters=_parameters(run_record),
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=tuple(findings(results)),
         tables=(
             *_tables(results, "coverage", _coverage_text),
@@ -68,34 +77,6 @@ def _where(row: Row) -> str:
         f"{row['estimand']} by {row['method']}, ε = {row['epsilon']:g} "
         f"({100 * row['coverage']:.0f} %)"
     )
-
-
-def _done() -> tuple[str, ...]:
-    names = [f"{one.name} ({one.kind} “{one.formula}”)" for one in population.estimands()]
-    return (
-        f"Population. {population.DESCRIPTION}",
-        f"In every repetition {N_ROWS:,} people are drawn and released twice by the code that "
-        f"makes every release (with seeded noise): as one set, and as {simulation.SETS} posterior "
-        f"sets. Both are asked for: {'; '.join(names)}.",
-        f"Basic, percentile, studentised: us.analyze with uncertainty = bootstrap and {REFITS} "
-        "replicates, on the release of one set. Posterior sets: us.analyze by its rule for these "
-        "(Rubin 1987). Naive: the one set taken for real rows. A question that us.analyze refuses "
-        "gives no interval; what is refused depends on which tables were measured.",
-    )
-
-
-def _parameters(run_record: RunRecord) -> dict[str, str]:
-    truths = "; ".join(f"{one.name} {one.truth:.4g}" for one in population.estimands())
-    one = 100 * math.sqrt(0.95 * 0.05 / run_record.repetitions[0])
-    return {
-        "Rows": f"{N_ROWS:,}, public",
-        "Budget": f"ε = {', '.join(f'{e:g}' for e in EPSILONS)}; δ = {simulation.DELTA}",
-        "Methods": ", ".join(simulation.METHODS),
-        "Replicates of a bootstrap": f"{REFITS}",
-        "True values": truths,
-        "Repetitions": run_record.repetitions_words,
-        "Monte Carlo error": f"{one:.2g} points for a coverage of 95 %",
-    }
 
 
 def _coverage_text(row: Row) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
 from understudy_studies.repeated_sampling.coverage import figures, population, simulation
 from understudy_studies.repeated_sampling.coverage.claims import findings, is_poor
@@ -14,50 +15,24 @@ from understudy_studies.repeated_sampling.coverage.simulation import EPSILONS, N
 
 def page_text(results: list[Row], run_record: RunRecord) -> PageText:
     """The page of the study."""
+    prose = prose_of(
+        __package__,
+        n_rows=N_ROWS,
+        population=population.DESCRIPTION,
+        estimands=population.estimands(),
+        epsilons=EPSILONS,
+        sets=simulation.SETS,
+        left_out=simulation.left_out(),
+        run_record=run_record,
+    )
     return PageText(
-        lead=(
-            "Do intervals computed from a release alone hold the truth as often as they say? Each "
-            f"release is made from {N_ROWS:,} people drawn from a population whose true values are "
-            "known; intervals of nominally 95 % are asked of it, and counted when they hold the "
-            "true value."
-        ),
-        done=_done(),
-        parameters=_parameters(run_record),
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=tuple(findings(results)),
         tables=(*_tables(results, _coverage_text), *_tables(results, _bias_text, fold=True)),
         charts=figures.charts(results, Layout.of),
     )
-
-
-def _done() -> tuple[str, ...]:
-    names = [f"{one.name} ({one.kind} “{one.formula}”)" for one in population.estimands()]
-    return (
-        f"Population. {population.DESCRIPTION}",
-        f"In every repetition {N_ROWS:,} people are drawn, a release is made with the code that "
-        f"makes every release (with seeded noise), and it is asked for: {'; '.join(names)}.",
-        "The valid interval is the one that us.analyze gives, by the rule that it picks, or its "
-        "refusal. The naive interval takes the first synthetic set for real rows. The line “real "
-        "rows” is the textbook interval from the sample itself: what the best release could reach.",
-        "The number of rows is private and bought from the budget, except where a method needs a "
-        "public one. Whether a rule applies may depend on the noise: “n = …” says in how many "
-        "repetitions it gave an interval, where these are not all.",
-    )
-
-
-def _parameters(run_record: RunRecord) -> dict[str, str]:
-    truths = "; ".join(f"{one.name} {one.truth:.4g}" for one in population.estimands())
-    one = 100 * math.sqrt(0.95 * 0.05 / run_record.repetitions[0])
-    found = {
-        "Rows": f"{N_ROWS:,}",
-        "ε of a release": ", ".join(f"{epsilon:g}" for epsilon in EPSILONS),
-        "Sets": ", ".join(map(str, simulation.SETS)) + "; free and split",
-        "True values": truths,
-        "Repetitions": run_record.repetitions_words,
-        "Monte Carlo error": f"{one:.2g} points for a coverage of 95 %, with "
-        f"{run_record.repetitions[0]:,} repetitions",
-    }
-    excluded = "; ".join(f"{name}: {why}" for name, why in simulation.left_out().items())
-    return found | ({"Left out": excluded} if excluded else {})
 
 
 def _coverage_text(row: Row) -> str:
