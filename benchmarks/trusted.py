@@ -1,0 +1,92 @@
+"""What a guarantee rests on, in files and lines: ``python benchmarks/trusted.py [METHOD …]``.
+
+For each method a release of the demonstration is made, and the mechanisms that it asks are noted.
+To be trusted are then the gate, the engine that holds the rows, those mechanisms, and all that they
+import, at whatever moment. Comments, docstrings and blank lines are no lines of code. `--list`
+names the files.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import Any
+
+from house import PACKAGE, House, closure, read_house
+
+GATE = f"{PACKAGE}.privacy.gate"
+ENGINE = f"{PACKAGE}.engine.memory"
+ELSEWHERE = "what these rest on: public facts and arithmetic"
+
+
+def asked(method: str) -> set[str]:
+    """Modules of the mechanisms that a method asks for a release of the demonstration.
+
+    The `laplace` of few columns stands for its kind: its table is written out.
+    """
+    import understudy as us
+    from understudy.demo import demo_data, demo_schema
+    from understudy.privacy.gate import Gate
+
+    noted, ask = set[str](), Gate.ask
+
+    def noting(gate: Gate, mechanism: Any, *args: Any, **kwargs: Any) -> Any:
+        noted.add(type(mechanism).__module__)
+        return ask(gate, mechanism, *args, **kwargs)
+
+    Gate.ask = noting
+    schema, rows = demo_schema(), demo_data()
+    if method == "laplace":
+        few = ("children", "affairs")
+        schema = us.Schema(**{**dict(schema), "columns": {n: schema.columns[n] for n in few}})
+        rows = rows[list(few)]
+    try:
+        us.synthesize(rows, schema, epsilon=1, method=method, sets=1)
+    finally:
+        Gate.ask = ask
+    return noted
+
+
+def parts(mechanisms: Iterable[str], house: House) -> dict[str, set[str]]:
+    """Part of the trusted code → its modules; each module stands in one part.
+
+    The base is whatever the gate imports of its own room; a mechanism's part is what it adds there.
+    """
+    mechanisms = set(mechanisms)
+    base, named = closure({GATE}, house), closure({GATE, *mechanisms}, house)
+    everything = closure({GATE, ENGINE, *mechanisms}, house)
+    boundary = {name for name in everything if name.startswith(f"{PACKAGE}.privacy")}
+    engine = {name for name in everything if name.startswith(f"{PACKAGE}.engine")}
+    names = ", ".join(sorted(name.rpartition(".")[2] for name in mechanisms)) or "none"
+    return {
+        "base: the gate, accounting and noise": boundary & base - mechanisms,
+        f"mechanisms: {names}": boundary & (named - base | mechanisms),
+        "engine": engine,
+        ELSEWHERE: everything - boundary - engine,
+    }
+
+
+def show(title: str, found: dict[str, set[str]], house: House, *, files: bool) -> None:
+    """Print a table: part, files, lines of code."""
+    print(f"\n{title}")
+    for part, names in {**found, "together": set().union(*found.values())}.items():
+        code = sum(house[name].code for name in names)
+        print(f"  {part:60} {len(names):4} files {code:7,} lines of code")
+        if files and part in found:
+            for name in sorted(names):
+                print(f"      {name} {house[name].code}")
+
+
+def main() -> None:
+    """Count for the methods named on the command line."""
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("methods", nargs="*", default=["laplace", "marginals"])
+    reader.add_argument("--list", action="store_true", help="name the files")
+    options = reader.parse_args()
+    house = read_house()
+    for method in options.methods:
+        show(method, parts(asked(method), house), house, files=options.list)
+
+
+if __name__ == "__main__":
+    main()

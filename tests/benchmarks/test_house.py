@@ -1,0 +1,110 @@
+"""What the documentation shows of the code, read off the source: its rooms, and what to trust."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import house
+import rooms
+import trusted
+
+TEXT = '''"""A docstring.
+
+Of several lines.
+"""
+
+import os  # counted
+
+
+# not counted
+class A:
+    """Not counted."""
+
+    x = """counted,
+twice"""
+    """Of an attribute: not counted."""
+
+    def f(self):
+        """Not counted."""
+        return os.sep
+'''
+SIZE = re.compile(r"([\d,]+) lines")
+
+
+def test_only_code_is_counted():
+    assert house.code_lines(TEXT) == 1 + 1 + 2 + 2
+    assert house.Module("x", TEXT).lines == len(TEXT.splitlines())
+
+
+@pytest.fixture(scope="module")
+def package():
+    return house.read_house()
+
+
+def made_house(**texts):
+    """A house of made-up modules: `a__b` stands for `a.b`."""
+    names = {"": "", **texts}
+    return {
+        name: house.Module(name, text)
+        for part, text in names.items()
+        for name in [".".join(filter(None, [house.PACKAGE, *part.split("__")]))]
+    }
+
+
+def test_a_closure_follows_imports_in_functions_and_packages_on_the_way():
+    found = made_house(
+        a="from understudy.b import c",
+        b="from understudy.d import thing",
+        b__c="def f():\n    import understudy.e",
+        d="thing = 1",
+        e="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import understudy.g",
+        g="",
+    )
+    names = {one.removeprefix("understudy.") for one in house.closure({"understudy.a"}, found)}
+    assert names == {"a", "b", "b.c", "d", "e"}
+
+
+@pytest.mark.parametrize("module", [trusted.GATE, trusted.ENGINE])
+def test_a_closure_holds_all_that_an_import_loads(module, package):
+    code = (
+        f"import sys, {module}\nprint(*sorted(n for n in sys.modules if n[:11] == 'understudy.'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert len(loaded) > 10
+    assert loaded <= house.closure({module}, package)
+
+
+def test_a_room_stands_just_above_the_rooms_that_import_it():
+    edges = {"a": set(), "b": {"a"}, "c": {"b", "a"}, "late": set(), "d": {"c", "late"}}
+    assert rooms.storeys(edges) == {"a": 0, "b": 1, "c": 2, "late": 2, "d": 3}
+    assert rooms.shortest(edges) == {("b", "a"), ("c", "b"), ("d", "c"), ("d", "late")}
+    with pytest.raises(ValueError, match="import each other"):
+        rooms.storeys({"a": {"b"}, "b": {"a"}})
+
+
+def test_parts_of_what_is_trusted_share_no_module_and_hold_all(package):
+    some = {"understudy.privacy.internal"}
+    split = trusted.parts(some, package)
+    names = [name for one in split.values() for name in one]
+    assert len(names) == len(set(names))
+    assert set(names) == house.closure({trusted.GATE, trusted.ENGINE, *some}, package)
+
+
+def test_the_picture_of_the_rooms_is_up_to_date(package):
+    """Boxes and arrows exactly; a size may be a tenth out before it must be drawn again."""
+    stored = rooms.PICTURE.read_text(encoding="utf-8")
+    drawn = rooms.picture(package)
+    assert SIZE.sub("", stored) == SIZE.sub("", drawn), "run: python benchmarks/rooms.py"
+    for old, new in zip(SIZE.findall(stored), SIZE.findall(drawn), strict=True):
+        lines = int(new.replace(",", ""))
+        assert abs(int(old.replace(",", "")) - lines) <= max(30, lines / 10), "draw it again"
+
+
+def test_the_picture_shows_a_look_at_the_rows_that_is_new(package):
+    planted = house.Module("understudy.report.x", "from understudy.engine import Table")
+    drawn = [rooms.picture(one) for one in (package, package | {planted.name: planted})]
+    looks = [text.count('class="look"') for text in drawn]
+    assert looks[1] == looks[0] + 1
