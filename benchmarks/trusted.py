@@ -15,7 +15,7 @@ from typing import Any
 from house import PACKAGE, House, closure, read_house
 
 GATE = f"{PACKAGE}.privacy.gate"
-ENGINE = f"{PACKAGE}.engine.memory"
+ENGINE = f"{PACKAGE}.engine.table"
 ELSEWHERE = "what these rest on: public facts and arithmetic"
 
 
