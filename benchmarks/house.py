@@ -138,17 +138,22 @@ def _statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def closure(names: Iterable[str], house: House) -> set[str]:
-    """Modules that run when some are imported and used: they, what they import, and so on.
+    """Modules that some modules rest on: they, what they import, and so on.
 
-    Packages on the way to a module run too, but for the package itself: it loads a public name when
-    that is asked for, and nothing before.
+    Packages on the way to a module belong to it, but not what they import, unless something is
+    taken from the package itself: to ask one mechanism loads the table of all of them, and rests
+    on that one. The package as a whole is left out: it loads a public name when that is asked for.
     """
     found, ahead = set[str](), list(names)
     while ahead:
         name = ahead.pop()
-        if name in found or name == PACKAGE:
-            continue
-        found.add(name)
-        ahead += imported(house[name], house)
-        ahead.append(name.rpartition(".")[0])
-    return found
+        if name not in found and name != PACKAGE:
+            found.add(name)
+            ahead += imported(house[name], house)
+    return found.union(*(_packages(name) for name in found))
+
+
+def _packages(name: str) -> set[str]:
+    """The packages on the way to a module, without the whole."""
+    parts = name.split(".")
+    return {".".join(parts[:depth]) for depth in range(2, len(parts))}

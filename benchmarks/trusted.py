@@ -38,7 +38,7 @@ def asked(method: str) -> set[str]:
     schema, rows = demo_schema(), demo_data()
     if method == "laplace":
         few = ("children", "affairs")
-        schema = us.Schema(**{**dict(schema), "columns": {n: schema.columns[n] for n in few}})
+        schema = schema.model_copy(update={"columns": {one: schema.columns[one] for one in few}})
         rows = rows[list(few)]
     try:
         us.synthesize(rows, schema, epsilon=1, method=method, sets=1)
