@@ -109,8 +109,13 @@ class Room:
         return 2 * PAD + lines + (CHIP + 4) * len(self.chips) - 2
 
 
+def _chip_width(label: str) -> float:
+    wide = sum(label.count(letter) for letter in "mw")
+    return len(label) * LETTER + 5 * wide + 16
+
+
 def _chips_width(labels: Iterable[str]) -> float:
-    return sum(len(label) * LETTER + 16 + 6 for label in labels) - 6
+    return sum(_chip_width(label) + 6 for label in labels) - 6
 
 
 def edges_between(house: House, place: Callable[[str], str]) -> dict[str, set[str]]:
@@ -227,7 +232,7 @@ def drawn_chips(labels: list[str], x: float, y: float) -> list[str]:
     """A row of rooms within a room."""
     parts = []
     for label in labels:
-        width = len(label) * LETTER + 16
+        width = _chip_width(label)
         parts += [
             f'<rect class="chip" x="{x:g}" y="{y:g}" width="{width:g}" height="{CHIP}" rx="5"/>',
             f'<text x="{x + 8:g}" y="{y + 16:g}">{escape(label)}</text>',
@@ -250,9 +255,10 @@ class Arrows:
         start, end = self._rooms[room], self._rooms[other]
         near = self._levels[room] == self._levels[other] + 1
         path = self._short(start, end, look) if near else self._long(start, end, look)
+        kind = "look" if look else "arrow"
         return (
-            f'<path class="{"look" if look else "arrow"}" d="{path}" '
-            f'marker-end="url(#{"look" if look else "arrow"})"/>'
+            f'<path class="{kind}" d="{path}" marker-end="url(#{kind})">'
+            f"<title>{room} imports {other}</title></path>"
         )
 
     def _short(self, start: Room, end: Room, look: bool) -> str:
