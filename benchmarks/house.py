@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -157,3 +157,43 @@ def _packages(name: str) -> set[str]:
     """The packages on the way to a module, without the whole."""
     parts = name.split(".")
     return {".".join(parts[:depth]) for depth in range(2, len(parts))}
+
+
+def edges_between(house: House, place: Callable[[str], str]) -> dict[str, set[str]]:
+    """Who imports whom, among the places that modules stand in; "" is no place."""
+    edges: dict[str, set[str]] = {place(name): set() for name in house}
+    for name, module in house.items():
+        edges[place(name)] |= {place(other) for other in imported(module, house)} - {place(name)}
+    return {here: {other for other in others if other} for here, others in edges.items() if here}
+
+
+def storeys(edges: dict[str, set[str]]) -> dict[str, int]:
+    """Room → its storey, from 0 at the top: just above the highest room that imports it.
+
+    Raises:
+        ValueError: rooms import each other in a circle.
+    """
+    found: dict[str, int] = {}
+    while len(found) < len(edges):
+        users = {
+            room: {other for other, others in edges.items() if room in others}
+            for room in edges.keys() - found.keys()
+        }
+        ready = {room for room, using in users.items() if using <= found.keys()}
+        if not ready:
+            raise ValueError(f"These rooms import each other: {sorted(users)}.")
+        found |= {room: min((found[one] for one in users[room]), default=0) - 1 for room in ready}
+    return {room: level - min(found.values()) for room, level in found.items()}
+
+
+def shortest(edges: dict[str, set[str]]) -> set[tuple[str, str]]:
+    """Arrows that do not follow from others."""
+    below: dict[str, set[str]] = {}
+    for room in sorted(edges, key=storeys(edges).__getitem__):
+        below[room] = edges[room].union(*(below[other] for other in edges[room]))
+    return {
+        (room, other)
+        for room, others in edges.items()
+        for other in others
+        if not any(other in below[between] for between in others)
+    }

@@ -9,11 +9,20 @@ others. Red are all imports of the room that holds the rows.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 
-from house import PACKAGE, ROOT, House, closure, imported, read_house
+from house import (
+    PACKAGE,
+    ROOT,
+    House,
+    closure,
+    edges_between,
+    read_house,
+    shortest,
+    storeys,
+)
 
 PICTURE = ROOT / "docs" / "rooms.svg"
 SECRET = "engine"
@@ -118,50 +127,10 @@ def _chips_width(labels: Iterable[str]) -> float:
     return sum(_chip_width(label) + 6 for label in labels) - 6
 
 
-def edges_between(house: House, place: Callable[[str], str]) -> dict[str, set[str]]:
-    """Who imports whom, among the places that modules stand in; "" is no place."""
-    edges: dict[str, set[str]] = {place(name): set() for name in house}
-    for name, module in house.items():
-        edges[place(name)] |= {place(other) for other in imported(module, house)} - {place(name)}
-    return {here: {other for other in others if other} for here, others in edges.items() if here}
-
-
 def room_of(module: str) -> str:
     """The room of a module; the package's own face has none."""
     room = module.removeprefix(f"{PACKAGE}.").partition(".")[0]
     return "" if room in {PACKAGE, "__main__"} else room
-
-
-def storeys(edges: dict[str, set[str]]) -> dict[str, int]:
-    """Room → its storey, from 0 at the top: just above the highest room that imports it.
-
-    Raises:
-        ValueError: rooms import each other in a circle.
-    """
-    found: dict[str, int] = {}
-    while len(found) < len(edges):
-        users = {
-            room: {other for other, others in edges.items() if room in others}
-            for room in edges.keys() - found.keys()
-        }
-        ready = {room for room, using in users.items() if using <= found.keys()}
-        if not ready:
-            raise ValueError(f"These rooms import each other: {sorted(users)}.")
-        found |= {room: min((found[one] for one in users[room]), default=0) - 1 for room in ready}
-    return {room: level - min(found.values()) for room, level in found.items()}
-
-
-def shortest(edges: dict[str, set[str]]) -> set[tuple[str, str]]:
-    """Arrows that do not follow from others."""
-    below: dict[str, set[str]] = {}
-    for room in sorted(edges, key=storeys(edges).__getitem__):
-        below[room] = edges[room].union(*(below[other] for other in edges[room]))
-    return {
-        (room, other)
-        for room, others in edges.items()
-        for other in others
-        if not any(other in below[between] for between in others)
-    }
 
 
 def rooms_of(house: House) -> dict[str, Room]:

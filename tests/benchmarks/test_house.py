@@ -79,10 +79,10 @@ def test_a_closure_holds_all_that_an_import_loads(module, package):
 
 def test_a_room_stands_just_above_the_rooms_that_import_it():
     edges = {"a": set(), "b": {"a"}, "c": {"b", "a"}, "late": set(), "d": {"c", "late"}}
-    assert rooms.storeys(edges) == {"a": 0, "b": 1, "c": 2, "late": 2, "d": 3}
-    assert rooms.shortest(edges) == {("b", "a"), ("c", "b"), ("d", "c"), ("d", "late")}
+    assert house.storeys(edges) == {"a": 0, "b": 1, "c": 2, "late": 2, "d": 3}
+    assert house.shortest(edges) == {("b", "a"), ("c", "b"), ("d", "c"), ("d", "late")}
     with pytest.raises(ValueError, match="import each other"):
-        rooms.storeys({"a": {"b"}, "b": {"a"}})
+        house.storeys({"a": {"b"}, "b": {"a"}})
 
 
 def test_parts_of_what_is_trusted_share_no_module_and_hold_all(package):
