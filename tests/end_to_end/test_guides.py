@@ -117,5 +117,12 @@ def test_the_guide_to_methods_names_no_other_and_each_once():
     assert set(named) <= set(METHODS)
 
 
+def test_the_guide_to_studies_names_all_that_make_runs():
+    names = re.findall(r"understudy study ([\w-]+)", (ROOT / "Makefile").read_text("utf-8"))
+    assert len(names) > 8
+    text = (GUIDES / "studies.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in text for name in names)
+
+
 def test_the_readme_is_one_page():
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 110
