@@ -1,15 +1,16 @@
 """What a guarantee rests on, in files and lines: ``python benchmarks/trusted.py [METHOD …]``.
 
-For each method a release of the demonstration is made, and the mechanisms that it asks are noted.
-To be trusted are then the gate, the engine that holds the rows, those mechanisms, and all that they
-import, at whatever moment. Comments, docstrings and blank lines are no lines of code. `--list`
-names the files.
+For each method a release of the demonstration is made, and the mechanisms that it asks are noted,
+with the scores and generators that it hands in. To be trusted are then the gate, the engine that
+holds the rows, what was noted, and all that these import, at whatever moment. Comments, docstrings
+and blank lines are no lines of code. `--list` names the files.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from house import PACKAGE, House, closure, read_house
@@ -20,9 +21,9 @@ ELSEWHERE = "what these rest on: public facts and arithmetic"
 
 
 def asked(method: str) -> set[str]:
-    """Modules of the mechanisms that a method asks for a release of the demonstration.
+    """Modules of the mechanisms that a method asks, and of whatever stands in their fields.
 
-    The `laplace` of few columns stands for its kind: its table is written out.
+    The method makes a release of the demonstration. The `laplace` of few columns stands for its kind: its table is written out.
     """
     import understudy as us
     from understudy.demo import demo_data, demo_schema
@@ -31,7 +32,7 @@ def asked(method: str) -> set[str]:
     noted, ask = set[str](), Gate.ask
 
     def noting(gate: Gate, mechanism: Any, *args: Any, **kwargs: Any) -> Any:
-        noted.add(type(mechanism).__module__)
+        noted.update(modules_of(mechanism))
         return ask(gate, mechanism, *args, **kwargs)
 
     Gate.ask = noting
@@ -47,6 +48,21 @@ def asked(method: str) -> set[str]:
     return noted
 
 
+def modules_of(value: Any) -> Iterator[str]:
+    """Modules of this package that a value and what it holds come from."""
+    if type(value).__module__.startswith(PACKAGE):
+        yield type(value).__module__
+    inner: Iterable[Any] = ()
+    if is_dataclass(value):
+        inner = (getattr(value, one.name) for one in fields(value))
+    elif isinstance(value, Mapping):
+        inner = value.values()
+    elif isinstance(value, tuple | list):
+        inner = value
+    for one in inner:
+        yield from modules_of(one)
+
+
 def parts(mechanisms: Iterable[str], house: House) -> dict[str, set[str]]:
     """Part of the trusted code → its modules; each module stands in one part.
 
@@ -57,10 +73,11 @@ def parts(mechanisms: Iterable[str], house: House) -> dict[str, set[str]]:
     everything = closure({GATE, ENGINE, *mechanisms}, house)
     boundary = {name for name in everything if name.startswith(f"{PACKAGE}.privacy")}
     engine = {name for name in everything if name.startswith(f"{PACKAGE}.engine")}
-    names = ", ".join(sorted(name.rpartition(".")[2] for name in mechanisms)) or "none"
+    own = mechanisms & boundary - base
+    names = ", ".join(sorted(name.rpartition(".")[2] for name in own)) or "none"
     return {
-        "base: the gate, accounting and noise": boundary & base - mechanisms,
-        f"mechanisms: {names}": boundary & (named - base | mechanisms),
+        "base: the gate, accounting and noise": boundary & base,
+        f"mechanisms: {names}": boundary & named - base,
         "engine": engine,
         ELSEWHERE: everything - boundary - engine,
     }

@@ -3,12 +3,15 @@
 import re
 import subprocess
 import sys
+from fractions import Fraction
 
 import pytest
 
 import house
 import rooms
 import trusted
+from understudy.demo import demo_schema
+from understudy.privacy.accounting.budget import Budget
 
 TEXT = '''"""A docstring.
 
@@ -83,6 +86,12 @@ def test_a_room_stands_just_above_the_rooms_that_import_it():
     assert house.shortest(edges) == {("b", "a"), ("c", "b"), ("d", "c"), ("d", "late")}
     with pytest.raises(ValueError, match="import each other"):
         house.storeys({"a": {"b"}, "b": {"a"}})
+
+
+def test_what_a_mechanism_is_handed_counts_as_well():
+    held = (1, {"score": [Budget(epsilon=Fraction(1)), demo_schema()]})
+    noted = set(trusted.modules_of(held))
+    assert {"understudy.privacy.accounting.budget", "understudy.schema.schema"} <= noted
 
 
 def test_parts_of_what_is_trusted_share_no_module_and_hold_all(package):
