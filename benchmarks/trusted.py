@@ -23,7 +23,8 @@ ELSEWHERE = "what these rest on: public facts and arithmetic"
 def asked(method: str) -> set[str]:
     """Modules of the mechanisms that a method asks, and of whatever stands in their fields.
 
-    The method makes a release of the demonstration. The `laplace` of few columns stands for its kind: its table is written out.
+    The method makes a release of the demonstration; `laplace` of two of its columns, so that the
+    full table is written out.
     """
     import understudy as us
     from understudy.demo import demo_data, demo_schema

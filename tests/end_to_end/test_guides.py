@@ -32,7 +32,7 @@ def run(page, scope):
             for command in text.splitlines():
                 program, *arguments = shlex.split(command)
                 assert program == "understudy"
-                app(arguments, standalone_mode=False)
+                assert not app(arguments, standalone_mode=False), command
         elif not Path("people.toml").exists():
             Path("people.toml").write_text(text, encoding="utf-8")
 
