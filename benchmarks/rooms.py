@@ -33,7 +33,7 @@ KINDS = {
         "released values",
         ("models", "families", "methods", "release", "inference", "report"),
     ),
-    "internal": ("compares with the rows: internal", ("evaluation", "risk_utility", "tradeoffs")),
+    "internal": ("compares with the rows: internal", ("evaluation", "risk_utility")),
     "plain": ("public facts, and faces", ()),
 }
 """What the colours mean, and whose they are; every other room is plain."""
