@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from understudy.evaluation.threads import single_threaded
 from understudy.inference.combining.combining_rules import pool
+from understudy.parallel import single_threaded
 from understudy.studies import STUDIES, drawing, run_study, verdicts
 from understudy.studies.steps.simulation import STEPS_SIMULATION, claims, population, regression
 from understudy.studies.steps.simulation import simulation as steps

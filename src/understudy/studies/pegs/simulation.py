@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.threads import single_threaded
 from understudy.families.method import CostClass
+from understudy.parallel import single_threaded
 from understudy.studies.montecarlo import mean_and_error
 from understudy.studies.number_texts import joined, parted
 from understudy.studies.pegs import case, hospital

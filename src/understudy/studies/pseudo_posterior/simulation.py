@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.evaluation.threads import single_threaded
 from understudy.families.method import CostClass
+from understudy.parallel import single_threaded
 from understudy.privacy.samplers.response_scale import Form
 from understudy.studies.montecarlo import mean_and_error
 from understudy.studies.number_texts import joined, parted

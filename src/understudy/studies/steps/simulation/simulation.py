@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from understudy import pipeline
-from understudy.evaluation.threads import single_threaded
 from understudy.families.method import CostClass
+from understudy.parallel import single_threaded
 from understudy.release import Release
 from understudy.studies import totals
 from understudy.studies.intervals import Intervals, Values, pooled_where

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from understudy import pipeline
-from understudy.evaluation.threads import single_threaded
 from understudy.families.method import CostClass
+from understudy.parallel import single_threaded
 from understudy.studies.montecarlo import mean_and_error
 from understudy.studies.steps.voter import case, standin
 from understudy.studies.steps.voter.measures import CLASSES, MEASURES, measured
