@@ -12,8 +12,9 @@ from rich.table import Table
 from understudy.cli.terminal import MOST_ROWS, escape, out, sets_words
 
 if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to show help
-    from understudy.methods import Facts, PlannedTable
-    from understudy.methods.options import Option
+    from understudy.families.measurement_plan import PlannedTable
+    from understudy.families.method import Facts
+    from understudy.methods.configuration import Option
     from understudy.pipeline.planning import Plan
 
 
