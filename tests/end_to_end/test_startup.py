@@ -82,7 +82,8 @@ def test_public_names_are_themselves_whatever_was_imported_before():
 from understudy.methods import METHODS
 import understudy as us
 import understudy.methods
-assert [facts.name for facts in us.methods()] == list(METHODS)
+assert [facts.name for facts in us.list_methods()] == list(METHODS)
+assert us.methods() == us.list_methods()
 from understudy.pipeline import methods
 assert us.methods is methods and us.methods is us.methods
 for name in us.__all__:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from understudy.methods import Method
+from understudy.families.method import Method
 from understudy.pipeline.planning import Request
 from understudy.privacy.accounting.budget import decimal_up
 from understudy.privacy.gate import Gate
@@ -95,10 +95,15 @@ def _software() -> Mapping[str, str]:
     return {"python": platform.python_version()} | versions
 
 
-def measurements_of(gate: Gate) -> tuple[Measurement, ...]:
-    """What was released of the rows, in the order in which it was paid for."""
+def measurements_of(gate: Gate, schema: Schema) -> tuple[Measurement, ...]:
+    """What was released of the rows, in the order in which it was paid for.
+
+    Args:
+        gate: that everything was paid through.
+        schema: of the release.
+    """
     width = len(str(len(gate.measured)))
     return tuple(
-        Measurement.from_released(released, f"table-{k:0{width}d}", gate.schema)
+        Measurement.from_released(released, f"table-{k:0{width}d}", schema)
         for k, released in enumerate(gate.measured, start=1)
     )

@@ -12,10 +12,11 @@ import numpy as np
 from understudy import engine as engines
 from understudy.arguments import path_of, require_function, require_whole
 from understudy.errors import CheckpointError, MethodError, NotPrivateError
-from understudy.families.interruption import ending_rounds
-from understudy.methods import METHODS, Facts, Method
+from understudy.families.method import Facts, Prepared
+from understudy.methods import METHODS
 from understudy.models import Sample
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
+from understudy.pipeline.interruption import ending_rounds
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
 from understudy.pipeline.progress import Progress
 from understudy.pipeline.set_drawing import draw_sets
@@ -34,9 +35,13 @@ from understudy.release.decoding import FrameKind, decode, require_frame
 from understudy.schema import Schema
 
 
-def methods() -> tuple[Facts, ...]:
+def list_methods() -> tuple[Facts, ...]:
     """The table of methods."""
     return tuple(kind.facts for kind in METHODS.values())
+
+
+methods = list_methods
+"""Its former name, which is a room of the package as well."""
 
 
 def synthesize(
@@ -123,7 +128,7 @@ def synthesize(
             f"The method {request.name} {request.method.unprotected}; it needs allow_nonprivate "
             "(--allow-nonprivate), and its release is stamped not private."
         )
-    if seed is not None and request.method.draws_records(schema):
+    if seed is not None and request.draws_records:
         raise MethodError(
             f"In this form of {request.name}, drawing records is the privacy "
             "mechanism, so no seed is accepted; leave seed out."
@@ -153,21 +158,21 @@ def synthesize(
         )
         rng = np.random.default_rng(entropy)
         n_rows = gate.count_rows(spend=request.rows_spend)
-        fitter, binned = request.method.setup(gate, request.setup_spend, fits=request.fits)
+        prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
         tables = []
-        samples = _draw_sets(request, fitter, binned, n_rows, rng=rng, tell=tell)
+        samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
         for k, drawn in enumerate(samples, start=1):
-            values = decode(drawn.states, binned.schema, rng, drawn.values)
+            values = decode(drawn.states, prepared.schema, rng, drawn.values)
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
         if confide:
             for one in confided:
                 confide(one)
-        measurements = measurements_of(binned)
-        facts = inference_facts(request.method, binned.schema, measurements)
+        measurements = measurements_of(gate, prepared.schema)
+        facts = inference_facts(request.method, prepared.schema, measurements)
         release = Release(
             tables=tuple(tables),
-            schema=binned.schema,
+            schema=prepared.schema,
             manifest=manifest_of(request, gate, n_rows, facts, seed=seed, secure=randomness.secure),
             measurements=measurements,
             frame=frame or rows.frame_kind,
@@ -187,7 +192,7 @@ def _pages(release: Release) -> dict[str, str]:
 
 def _draw_sets(
     request: Request,
-    method: Method,
+    prepared: Prepared,
     gate: Gate,
     n_rows: Released[int],
     *,
@@ -197,7 +202,7 @@ def _draw_sets(
     """The records of every set, while it is told how much of the budget is spent."""
     _tell_spending(gate, tell)
     gate.listen(lambda _entry: _tell_spending(gate, tell))
-    drawn = draw_sets(request, method, gate, n_rows.value, rng)
+    drawn = draw_sets(request, prepared, gate, n_rows.value, rng)
     _tell_spending(gate, tell, done=True)
     return drawn
 

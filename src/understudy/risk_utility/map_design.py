@@ -11,7 +11,8 @@ from typing import Any
 from understudy.arguments import require_list, require_mapping, require_number, require_whole
 from understudy.errors import BudgetError, MethodError, nearest, suggestion
 from understudy.evaluation.utility.losses import LOSSES
-from understudy.methods import METHODS, configure
+from understudy.methods import METHODS
+from understudy.methods.configuration import configure
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, request_of
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up
 from understudy.risk_utility.risk_axis import RISKS
