@@ -7,7 +7,7 @@
 
 * **Measures** one table over all columns, and the out-of-domain count; for `bins=bought` the
   deviations of the numeric columns before it, once for all sets.
-* **Bins** (`binning.py`): those of the schema, a number, Scott's rule with a public deviation, or
+* **Bins** (`families.histogram_bins`): those of the schema, a number, Scott's rule with a public deviation, or
   with a bought one. The forms `dense`, `filtered` and `lazy` are those of `laplace`.
 * **Public**: the schema with its bounds and structural zeros; what the bins are made of.
 * **Guarantee**: pure ε-DP, add/remove and replace. `mode=paper`, dense only, has continuous noise
@@ -26,9 +26,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
-from understudy.families.bins.histogram_bins import Binned
+from understudy.families.histogram_bins import Binned
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Facts
 from understudy.methods.laplace import Laplace
@@ -36,6 +36,7 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PerturbedHistogram(Binned, Laplace):
     """Configuration: the options of `Binned` for the bins, those of `Laplace` for the noise.

@@ -17,8 +17,7 @@ from rich.table import Table
 
 from understudy.cli.app import INTERRUPTED
 from understudy.cli.shared_options import Quiet
-from understudy.cli.terminal import progress_bar
-from understudy.cli.terminal.release_text import escape
+from understudy.cli.terminal import escape, progress_bar
 from understudy.errors import StudyError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import pytest
 
 import understudy as us
 from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.threads import single_threaded
+from understudy.parallel import single_threaded
 
 SCHEMA = us.Schema.loads(
     """

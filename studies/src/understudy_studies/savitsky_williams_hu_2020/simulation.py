@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.evaluation.threads import single_threaded
 from understudy.families.method import CostClass
+from understudy.parallel import single_threaded
 from understudy.privacy.samplers.response_scale import Form
 from understudy_studies.framework.csv_numbers import joined, parted
 from understudy_studies.framework.monte_carlo_error import mean_and_error

@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from understudy import pipeline
-from understudy.evaluation.threads import single_threaded
 from understudy.families.method import CostClass
+from understudy.parallel import single_threaded
 from understudy.release import Release
 from understudy_studies.bowen_liu_su_2021.simulation import population
 from understudy_studies.bowen_liu_su_2021.simulation.population import (

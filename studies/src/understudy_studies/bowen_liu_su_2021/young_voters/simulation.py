@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from understudy import pipeline
-from understudy.evaluation.threads import single_threaded
 from understudy.families.method import CostClass
+from understudy.parallel import single_threaded
 from understudy_studies.bowen_liu_su_2021.young_voters import standin, voter_case
 from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import (
     LAPLACE,
