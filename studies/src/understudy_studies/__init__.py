@@ -12,5 +12,6 @@
 `all_studies` lists them, `framework` runs them, `measures` holds scores and models that nothing
 else uses. Importing this package loads none of them. In a study `population`, `simulation`,
 `figures`, `claims` and `page` are always the same parts: whom the records are about, what is
-repeated, what is drawn, what the paper says beside what was measured, and what the page tells.
+repeated, what is drawn, what the paper says beside what was measured, and what the page tells. The
+page's fixed prose stands beside it as `page.md.jinja`, and its numbers are filled in.
 """

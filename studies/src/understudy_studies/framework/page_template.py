@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, meta
 
 from understudy.errors import StudyError
 
@@ -40,13 +40,19 @@ def prose_of(package: str, **values: Any) -> Prose:
 
     Args:
         package: of the study, which holds the template.
-        values: what the template names; each must be there.
+        values: what the template names, no more and no less.
 
     Raises:
-        StudyError: the template lacks a section, or a parameter does not read `* **name**: value`.
+        StudyError: the template names another value, lacks a section, or has a parameter that does
+            not read `* **name**: value`.
     """
+    environment = _environment()
     text = (files(package) / TEMPLATE).read_text(encoding="utf-8")
-    return parsed(_environment().from_string(text).render(values))
+    if others := meta.find_undeclared_variables(environment.parse(text)) ^ set(values):
+        raise StudyError(
+            f"The {TEMPLATE} of {package} and its page differ in {', '.join(sorted(others))}."
+        )
+    return parsed(environment.from_string(text).render(values))
 
 
 def parsed(text: str) -> Prose:

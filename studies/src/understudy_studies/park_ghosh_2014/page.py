@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from understudy_studies.framework.claim_verdicts import told
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
 from understudy_studies.park_ghosh_2014 import figures, prepared
@@ -47,43 +48,33 @@ def real_page_text(results: list[Row], run_record: RunRecord) -> PageText:
 def _page_text(table: str, rows: list[Row], run_record: RunRecord) -> PageText:
     case, results = find(table), Results(rows)
     words, comparison = told(lambda: about_study(case, results), run_record)
+    sizes = dict(zip(case.schema.names, case.sizes, strict=True))
+    prose = prose_of(
+        __package__,
+        case=case,
+        n_records=N_RECORDS,
+        block=BLOCK,
+        logistic=_formula(case.logistic),
+        linear=_formula(case.linear),
+        intruder_keys=", ".join(case.intruder.keys),
+        targets=TARGETS,
+        unique_columns=", ".join(case.intruder.unique),
+        unique_cells=_product(sizes, case.intruder.unique),
+        columns=", ".join(case.schema.names),
+        epsilons=EPSILONS,
+        table_epsilons=", ".join(f"{one * N_RECORDS:,.0f}" for one in EPSILONS),
+        order=", ".join(case.order),
+        key_limit=prepared.KEY_LIMIT,
+        run_record=run_record,
+    )
     return PageText(
-        lead=(
-            "Perturbed Gibbs samplers and perturbed multiple imputation, as Park & Ghosh compare "
-            "them, with the ε that a whole table costs: what remains of a table with 13 columns, "
-            "and what an intruder gets."
-        ),
-        done=_done(case),
-        parameters=_parameters(case, run_record),
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=(*words, *findings(case, results)),
         comparison=comparison,
         tables=tuple(_tables(case, results)),
         charts=figures.charts(table, results, run_record.repetitions[0]),
-    )
-
-
-def _done(case: Case) -> tuple[str, ...]:
-    sizes = dict(zip(case.schema.names, case.sizes, strict=True))
-    return (
-        case.words,
-        f"Every way makes {N_RECORDS:,} records, by the code that makes every release, with seeded "
-        "noise; the rows are always the same. A step of PeGS draws a column from the real counts "
-        "with the same key, with α = 1/(e^(ε/13) − 1) added to each, as the paper has it; of "
-        f"PeGS.rs, whose {BLOCK} records share a block, with {BLOCK}·ε for ε. PMI adds this α to "
-        "the fitted probabilities of elastic-net regressions of each column on all others. Orders "
-        "of columns are public, and records start from uniform cells, but for the lines “as "
-        "published”, where both are read off the rows. All budgets are for one record more or "
-        "less; our own methods spend 5 % of theirs on the number of rows.",
-        "Marginal distance: mean over the columns of ‖p − p̃‖₁, from 0 to 2. Given a column: the "
-        "same within each of its levels, weighted by the original; a level without a synthetic "
-        f"record counts 2. Regressions: {_formula(case.logistic)}; {_formula(case.linear)}. A "
-        "coefficient that cannot be estimated counts as no effect.",
-        f"The intruder knows {', '.join(case.intruder.keys)} of somebody, and looks for records "
-        f"that agree. He guesses {case.intruder.levels} as the most frequent one among them, and "
-        f"{case.intruder.number.words} as their mean; without a match he takes all records. He "
-        f"does so for {TARGETS:,} people of the table, and as many of those held out. Unique "
-        f"records are those alone with their {', '.join(case.intruder.unique)} "
-        f"({_product(sizes, case.intruder.unique):,} cells).",
     )
 
 
@@ -95,20 +86,6 @@ def _formula(regression: Regression) -> str:
 
 def _product(sizes: dict[str, int], columns: Sequence[str]) -> int:
     return int(np.prod([sizes[one] for one in columns]))
-
-
-def _parameters(case: Case, run_record: RunRecord) -> dict[str, str]:
-    return {
-        "Rows": f"{case.n_rows:,}, and people held out",
-        "Columns": ", ".join(case.schema.names),
-        "ε for each record": ", ".join(f"{one:g}" for one in EPSILONS),
-        "ε of the table": ", ".join(f"{one * N_RECORDS:,.0f}" for one in EPSILONS),
-        "Records of a table": f"{N_RECORDS:,}",
-        "Block of PeGS.rs": f"{BLOCK} records",
-        "Keys": f"the foremost other columns of {', '.join(case.order)}, as long as they have at "
-        f"most {prepared.KEY_LIMIT:,} values",
-        "Repetitions": run_record.repetitions_words,
-    }
 
 
 def _tables(case: Case, results: Results) -> Iterator[TextTable]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
 from understudy_studies.savitsky_williams_hu_2020 import claims, figures, mechanisms, resampling
-from understudy_studies.savitsky_williams_hu_2020.consumer_case import Case, find
+from understudy_studies.savitsky_williams_hu_2020.consumer_case import find
 from understudy_studies.savitsky_williams_hu_2020.mechanism_results import Results, View
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import (
     COMPONENTS,
@@ -34,57 +35,29 @@ def page_text(rows: list[Row], run_record: RunRecord) -> PageText:
     """The page of a study; its rows say on which table it was run."""
     case, results = find(rows[0]["table"]), Results(rows)
     words, comparison = claims.told(results, run_record)
+    prose = prose_of(
+        __package__,
+        case=case,
+        components=COMPONENTS,
+        sets=SETS,
+        n_rows=len(case.values),
+        predictors=", ".join(case.predictors),
+        models=", ".join(one.words for one in (*results.views, *results.others)),
+        settings="; ".join(_setting(one) for one in SETTINGS),
+        burn_in=mechanisms.BURN_IN,
+        draws=mechanisms.DRAWS,
+        resamples=resampling.RESAMPLES,
+        run_record=run_record,
+    )
     return PageText(
-        lead=(
-            "The pseudo posterior mechanism weights each record by how much it stands out, and so "
-            "lowers the largest log-likelihood of a record. What do vector weights keep of a "
-            "skewed income, beside one weight for all records, weights by count, and none? It "
-            "depends on the scale on which income is modelled."
-        ),
-        done=_done(case),
-        parameters=_parameters(case, results, run_record),
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=(*words, *findings(results)),
         comparison=comparison,
         tables=tuple(_tables(results)),
         charts=figures.charts(results),
     )
-
-
-def _done(case: Case) -> tuple[str, ...]:
-    return (
-        case.words,
-        "Income is synthesised, the predictors stay. The synthesizer is a mixture of "
-        f"{COMPONENTS} regressions with a sparse prior on a scale asinh(income/unit), by a Gibbs "
-        "sampler under record weights; four mechanisms, fitted by the code that makes a release: "
-        "unweighted; vector weights α = c(1 − Δ̃) + g; one scalar weight α = Δ_α/Δ, set by the "
-        "bound Δ_α of the vector weights; count weights, the share of records with the same "
-        "predictors within a fifth of the own income. Each has chains of its own, also for the "
-        "unweighted bounds that weights are made from.",
-        f"{SETS} sets of each, from different draws; components are drawn from π, and once more in "
-        "the paper’s way, from each record’s confidential income. The mean and the 90th percentile "
-        "have a law under resampling in each set, the laws over sets have a Wasserstein barycentre "
-        "(the mean of their quantile functions), and W₁ is its distance from the law on the "
-        "confidential records, in dollars.",
-        "A bound is the largest |log c| of a record over the draws kept, c what the record adds "
-        "to the sampler’s target; the paper’s figure, α·|log f| with f the density of the mixture, "
-        "stands beside it. Densities are counted on the scale of income, as the paper’s are on "
-        "that of log income.",
-    )
-
-
-def _parameters(case: Case, results: Results, run_record: RunRecord) -> dict[str, str]:
-    return {
-        "Records": f"{len(case.values):,}",
-        "Predictors": ", ".join(case.predictors),
-        "Models of income": ", ".join(one.words for one in (*results.views, *results.others)),
-        "Components": str(COMPONENTS),
-        "Settings (c, g)": "; ".join(_setting(one) for one in SETTINGS),
-        "Sets": str(SETS),
-        "Chains": f"{mechanisms.BURN_IN} sweeps left out, {mechanisms.DRAWS} draws, every second "
-        "sweep; draws above the 95 % quantile of Δ dropped",
-        "Resamples of a mean": str(resampling.RESAMPLES),
-        "Repetitions": run_record.repetitions_words,
-    }
 
 
 def _tables(results: Results) -> Iterator[TextTable]:

@@ -37,6 +37,7 @@ from understudy_studies.bowen_liu_su_2021.simulation.simulation import (
     TEST_ROWS,
 )
 from understudy_studies.framework.claim_verdicts import told
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.result_curves import FEWEST, plain, span
 from understudy_studies.framework.study import Chart, PageText, Row, RunRecord, TextTable
@@ -49,63 +50,40 @@ def page_text(rows: list[Row], run_record: RunRecord) -> PageText:
     results = Results(rows)
     findings, comparison = told(lambda: about_study(results), run_record)
     ours = tuple(_ours(results)) if run_record.repetitions[0] >= FEWEST else ()
-    return PageText(
-        lead=(
-            "Four columns and a number that depends on them are released by trees of counts and by "
-            "a Bayesian network. How well do regressions on the synthetic sets give the "
-            "coefficients back, and how well do they predict?"
+    error = 100 * math.sqrt(0.95 * 0.05 / run_record.repetitions[0])
+    prose = prose_of(
+        __package__,
+        sets=SETS,
+        bins=BINS,
+        test_rows=TEST_ROWS,
+        steps=STEPS,
+        uh=UH,
+        strict=STRICT,
+        uh_strict=UH_STRICT,
+        downward=DOWNWARD,
+        groups=GROUPS,
+        printed=PRINTED,
+        numbers_of_rows=", ".join(f"{n:,}" for n in N_ROWS),
+        epsilons=", ".join(f"{epsilon:g}" for epsilon in EPSILONS),
+        bins_of_y="; ".join(
+            (
+                f"{BINS} from {plain(low)} to {plain(high)} ({model})"
+                for model, (low, high) in BOUNDS.items()
+            )
         ),
-        done=_done(),
-        parameters=_parameters(run_record),
+        ways=", ".join(LINES),
+        run_record=run_record,
+        error=f"{error:.2g}",
+    )
+    return PageText(
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=(*findings, *ours),
         comparison=comparison,
         tables=(*_numbers(results), _groups(results), _reconstructed()),
         charts=_charts(results),
     )
-
-
-def _done() -> tuple[str, ...]:
-    return (
-        "In every repetition n records are drawn: columns x1 to x4 with 2, 3, 4 and 5 levels, all "
-        "120 cells alike likely, and y normal with variance 1 about a mean that is a sum of main "
-        "effects, or one of 120 numbers (saturated model). Every way at every ε releases the same "
-        f"records as {SETS} split sets, by the code that makes every release; y goes through "
-        f"{BINS} public bins and is drawn uniformly within its bin.",
-        "The true model is fitted to each set: least squares for main effects, ridge regression for"
-        " the saturated model. Coefficients are pooled by T = ū + b/m with its t reference (Liu "
-        "2016; Reiter 2003), and the pooled ones predict y of "
-        f"{TEST_ROWS} further records.",
-        f"{STEPS}: x1, x2 and x4 together divide the first layer, and x3 and y the second; counts "
-        f"are made consistent by least squares. {UH}: four layers in random order. Both draw "
-        "records in proportion to the positive leaves. PrivBayes: degree 2, mutual information, "
-        "half of the budget for the network, which is bought once for all sets.",
-        "As published, the noise of trees allows for a record that is removed (sensitivity 1), "
-        "although n is public, and STEPS keeps a tenth of ε for choosing groups that were in fact "
-        "fixed after a look at the records. So that the noise is the paper’s, the release spends "
-        "1.8 ε for STEPS and 2 ε for UH; that is what they guarantee. PrivBayes spends ε.",
-        f"Ours spend ε: “{STRICT}” and “{UH_STRICT}” are the same with noise for a replaced record,"
-        f" the groups of STEPS being declared; “{DOWNWARD}” hands shares down the tree; “{GROUPS}” "
-        "buys the groups with a tenth of ε instead of declaring them. "
-        f"“{PRINTED}” has the paper’s noise and its equations for consistency as they are printed, "
-        "which leave the leaves as they were: it is the flat sanitizer at half of the "
-        "budget for counts.",
-    )
-
-
-def _parameters(run_record: RunRecord) -> dict[str, str]:
-    error = 100 * math.sqrt(0.95 * 0.05 / run_record.repetitions[0])
-    return {
-        "n": ", ".join(f"{n:,}" for n in N_ROWS),
-        "ε": ", ".join(f"{epsilon:g}" for epsilon in EPSILONS),
-        "Sets": f"{SETS}, split",
-        "Bins of y": "; ".join(
-            f"{BINS} from {plain(low)} to {plain(high)} ({model})"
-            for model, (low, high) in BOUNDS.items()
-        ),
-        "Ways": ", ".join(LINES),
-        "Repetitions": run_record.repetitions_words,
-        "Monte Carlo error": f"{error:.2g} points for the coverage of one coefficient",
-    }
 
 
 def _ours(results: Results) -> Iterator[str]:

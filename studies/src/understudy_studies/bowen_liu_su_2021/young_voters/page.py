@@ -20,6 +20,7 @@ from understudy_studies.bowen_liu_su_2021.young_voters.utility_results import DE
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_findings import findings
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_utilities import OURS, PAPERS
 from understudy_studies.framework.claim_verdicts import comparison, count, disagreements
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
 from understudy_studies.measures.rank_sums import rank_sums, ranks
 
@@ -42,57 +43,25 @@ def _page_text(name: str, rows: list[Row], run_record: RunRecord) -> PageText:
     simulated = name == voter_case.SIMULATED
     verdicts = about_study(results)
     paper = (_paper(), _same_class(results)) if simulated else ()
+    prose = prose_of(
+        __package__,
+        rows="simulated rows." if simulated else "a public sample of the same survey.",
+        table=table,
+        sets=SETS,
+        order=", ".join(table.order),
+        n_columns=len(table.schema.names),
+        epsilons=", ".join(f"e^{one}".replace("-", "−") for one in LOG_EPSILONS),
+        run_record=run_record,
+    )
     return PageText(
-        lead=(
-            "Which way to release a large, sparse table of voters keeps most of its use: one flat "
-            "table, a Bayesian network, or a tree of counts? The comparison of Bowen, Liu & Su on "
-            + ("simulated rows." if simulated else "a public sample of the same survey.")
-        ),
-        done=_done(table),
-        parameters=_parameters(table, run_record),
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=(count(verdicts), *disagreements(verdicts), *findings(table, results)),
         comparison=comparison(verdicts),
         tables=(_ours(results), *paper, _beside(results), *_classes(results)),
         charts=figures.charts(results, beside_paper=simulated),
     )
-
-
-def _done(table: voter_case.Case) -> tuple[str, ...]:
-    return (
-        table.words,
-        f"Every repetition makes {SETS} sets, each with a fit of its own at a fifth of ε, with "
-        "seeded noise, by the code that makes every release. The flat Laplace sanitizer has "
-        "geometric noise in all cells that can occur. As the number of rows is public, all noise "
-        "is that for a replaced record, of twice the scale that the paper prints; and a tree of L "
-        "layers divides its budget among the L + 1 layers that are counted. UH-L takes L columns "
-        "in a random order, "
-        f"STEPS-L the columns {', '.join(table.order)} in this order; each has L layers and the "
-        "full table, exact least squares, and records drawn from the leaves, negative ones set "
-        "to 0. PrivBayes has degree 2, mutual information as its score, and half of the budget "
-        "for the network. Five more ways are ours: each tree with records drawn from the top down, "
-        "and PrivBayes with the score R and 0.3 of the budget for the network.",
-        "SPECKS: Kolmogorov-Smirnov distance of fitted propensities, by logistic regression on "
-        "all indicators and all their products in pairs, mean over the sets. χ²: share of the "
-        f"{table.n_pairs} pairs of columns for which the test of independence decides as on the "
-        "original, the p-values of the sets pooled by the rule of Li et al. (1991). Overlap: mean "
-        "share of each other that the 95 % intervals of a coefficient have, on the original and "
-        "over the sets (T = ū + b/m), in a logistic regression of voting on all columns and the "
-        f"product of {table.model.exposure} and {table.model.group}.",
-        "Ranks are among the paper’s six methods, scores that agree to three digits are tied and "
-        "share the better rank; the sum over the eight measures is the overall score.",
-    )
-
-
-def _parameters(table: voter_case.Case, run_record: RunRecord) -> dict[str, str]:
-    return {
-        "Rows": f"{table.schema.n_rows:,}",
-        "Columns": f"{len(table.schema.names)}",
-        "Cells that can occur": f"{table.schema.domain.n_allowed:,}",
-        "ε of a release": ", ".join(f"e^{one}".replace("-", "−") for one in LOG_EPSILONS),
-        "Sets": f"{SETS}, split",
-        "Order of STEPS": ", ".join(table.order),
-        "Repetitions": run_record.repetitions_words,
-    }
 
 
 def _ours(results: Results) -> TextTable:

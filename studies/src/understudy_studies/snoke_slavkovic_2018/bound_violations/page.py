@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from understudy_studies.framework.claim_verdicts import told
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
 from understudy_studies.snoke_slavkovic_2018.bound_violations import figures
@@ -39,65 +40,42 @@ def page_text(rows: list[Row], run_record: RunRecord) -> PageText:
     """The page of the study."""
     results = Results(rows)
     words, comparison = told(lambda: about_study(results), run_record)
-    return PageText(
-        lead=(
-            "The pMSE mechanism is private if pMSE moves by at most 1/n when one record changes. "
-            "That is proved for the best trees of a class, and the trees that were computed are "
-            "greedy. They break the bound, and a limit of complexity does so by itself; exact "
-            "trees and public partitions never move by more than about half of it."
+    law = Parameters()
+    prose = prose_of(
+        __package__,
+        large_variance=NOISE.variance,
+        small_variance=SMALL_NOISE.variance,
+        far=FAR,
+        mean=law.mean,
+        variance_1=law.stddev**2,
+        intercept=law.intercept,
+        slope=law.slope,
+        variance_2=law.residual**2,
+        numbers_of_rows=", ".join(f"{n:,}" for n in COMPLEXITIES),
+        complexities="; ".join(
+            (
+                f"{', '.join((f'{one:g}' for one in values))} (n = {n:,})"
+                for n, values in COMPLEXITIES.items()
+            )
         ),
-        done=_done(),
-        parameters=_parameters(run_record),
+        depths=", ".join(DEPTHS),
+        cells=CELLS,
+        end_1=ENDS[1][0],
+        end_2=ENDS[1][1],
+        n_trees=N_TREES,
+        depth=DEPTH,
+        run_record=run_record,
+        every=OUTLIER.every,
+    )
+    return PageText(
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=(*words, *findings(results)),
         comparison=comparison,
         tables=tuple(_tables(results)),
         charts=figures.charts(results),
     )
-
-
-def _done() -> tuple[str, ...]:
-    return (
-        "In every repetition X has n records of two columns, x₁ normal and x₂ normal given x₁; Z "
-        "has n records from the two regressions fitted to X. The first record of X then moves, "
-        "which gives X′, and pMSE of X and of X′ against the same Z is computed with trees of "
-        "every kind. Trees that are dear are asked in every 10th to 100th repetition.",
-        f"The record moves by Gaussian noise on both values, of variance {NOISE.variance:g} or "
-        f"{SMALL_NOISE.variance:g}, or to a place {FAR:g} standard deviations out in both columns "
-        "(outlier; since neighbours are symmetric, that is an outlier moved onto the bulk).",
-        "Two bounds: 1/n, as published, and 1/(2(n + 1)), which is proved for every class of trees "
-        "that does not depend on the data, and attained. Intervals are those of Clopper & Pearson, "
-        "95 %.",
-        "Two readings of the complexity c. Stopped: a split must lessen the impurity by more than "
-        "a share c of that of the root, at once. Pruned: the grown tree is cut back to the subtree "
-        "with the smallest impurity plus c for each leaf. The first is the default of this study: "
-        "it is what the paper describes (an improvement that is required for another split), and "
-        "the only one of both that gives nearly the same rates at depth 5 and without limit, as in "
-        "the paper's table.",
-        "The published mechanism draws θ with density prior · exp(−ε·n·pMSE/2). With a score that "
-        "moves by D, the proof of the exponential mechanism gives ε·n·D, and so much is lost when "
-        "pMSE of some θ rises by D while that of all likely others falls by D. So the largest "
-        "n·|ΔpMSE| that was seen is the least that ε = 1 can stand for in that proof. For exact "
-        "trees ε = 1 stands for n/(2(n + 1)), a half: there the published exponent wastes budget.",
-    )
-
-
-def _parameters(run_record: RunRecord) -> dict[str, str]:
-    law = Parameters()
-    return {
-        "x₁": f"N({law.mean:g}, {law.stddev**2:g})",
-        "x₂ given x₁": f"N({law.intercept:g} + {law.slope:g}·x₁, {law.residual**2:g})",
-        "n": ", ".join(f"{n:,}" for n in COMPLEXITIES),
-        "c": "; ".join(
-            f"{', '.join(f'{one:g}' for one in values)} (n = {n:,})"
-            for n, values in COMPLEXITIES.items()
-        ),
-        "Depths": ", ".join(DEPTHS),
-        "Leaves": "of any size",
-        "Public grid": f"{CELLS} cells a column over ±{ENDS[1][0]:g} and ±{ENDS[1][1]:g}",
-        "Public partitions": f"the best of {N_TREES} random trees of depth {DEPTH} over the same",
-        "Repetitions": f"{run_record.repetitions_words}; a half of them with noise of variance "
-        f"{SMALL_NOISE.variance:g} too, and one in {OUTLIER.every} with an outlier",
-    }
 
 
 def _tables(results: Results) -> Iterator[TextTable]:

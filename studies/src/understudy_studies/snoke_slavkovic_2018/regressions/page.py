@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.result_curves import Curves, span
 from understudy_studies.framework.study import Chart, PageText, Row, RunRecord, TextTable
@@ -46,21 +47,22 @@ def page_text(results: list[Row], run_record: RunRecord) -> PageText:
     findings, comparison = told(lambda: about_regression(curves), run_record)
     if comparison is not None:
         findings = (*findings, *_own(curves))
+    prose = prose_of(
+        __package__,
+        n_rows=N_ROWS,
+        sets=methods.SETS,
+        candidates=candidates.CANDIDATES,
+        rounds=searches.ROUNDS,
+        weighted=limits.CANDIDATES,
+        epsilons=methods.EPSILONS,
+        reaches=REACHES,
+        complexity=limits.COMPLEXITY,
+        run_record=run_record,
+    )
     return PageText(
-        lead=(
-            "A table of two normal columns is released at a budget of ε, and one is regressed on "
-            "the other. How far are intercept and slope from those of the confidential records? "
-            "The pMSE mechanism beside other synthesizers, and beside mechanisms that release "
-            "coefficients only."
-        ),
-        done=_done(),
-        parameters={
-            "n": f"{N_ROWS:,}",
-            "ε": ", ".join(f"{one:g}" for one in methods.EPSILONS),
-            "Bounds": ", ".join(f"{one:g}" for one in REACHES) + " true standard deviations",
-            "Complexity of greedy trees": f"{limits.COMPLEXITY:g} of the root’s SSE for each leaf",
-            "Repetitions": run_record.repetitions_words,
-        },
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=findings,
         comparison=comparison,
         tables=(*(_table(curves, *which) for which in _GRIDS), _reconstructed()),
@@ -105,30 +107,6 @@ def _own(curves: Curves) -> Iterator[str]:
         f"(error {span(whole)}); one with ε for each record, as the paper’s seems to be, goes from "
         f"{each[0]:.2f} to {each[-1]:.3f} and costs n·ε. As the uniform law is symmetric about the "
         "true means, histograms look good for the intercept."
-    )
-
-
-def _done() -> tuple[str, ...]:
-    return (
-        f"In every repetition {N_ROWS:,} records are drawn, x₁ ~ N(0, 1), x₂ | x₁ ~ N(x₁, 1); n is "
-        "public, a neighbour replaces one record. x₂ is regressed on x₁ by least squares in each "
-        "released set; of m sets the mean of the coefficients is taken. Errors are distances from "
-        "least squares on the confidential records, not from the truth.",
-        "pMSE, strict: exact trees or public partitions with their sensitivity n/(n + 1), one θ "
-        f"for all of ε, {methods.SETS} sets from it, which cost nothing more. One grid: "
-        f"{candidates.CANDIDATES:,} points of the prior; rounds: {searches.ROUNDS} of them at "
-        f"ε/{searches.ROUNDS}; by column: x₁ at ε/2, then x₂ given x₁ at ε/2. The page of "
-        "`pmse-table2` has more on them.",
-        "pMSE as published: greedy trees of depth 1, 2, 5 and without limit, exponent "
-        "ε·n·pMSE/2, a θ for each of m sets at ε/m; greedy trees exceed the bound 1/n, so ε "
-        "promises nothing. θ comes from the law that a Metropolis walk approaches, by "
-        f"{limits.CANDIDATES} weighted candidates around the truth: a device of the simulation. "
-        "“pMSE, depth 2, limit” is the same with exact trees and their sensitivity.",
-        f"Noisy Bayes: m = {methods.SETS} sets at ε/m. Smoothed histogram: one set, ε for all n "
-        "records, or for each. Functional mechanism (Zhang et al. 2012) and ℓ∞ K-norm mechanism "
-        "(Awan & Slavković 2018) with their exact sensitivities 5 (L1) and 2 (L∞), repaired by a "
-        "ridge. Data beyond the bounds are clipped.",
-        "Rounds and limits are simulated in a part of the repetitions; tables say in how many.",
     )
 
 

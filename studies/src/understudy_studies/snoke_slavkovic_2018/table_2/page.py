@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.result_curves import Curves, plain, span
 from understudy_studies.framework.study import Chart, PageText, Row, RunRecord, TextTable
@@ -49,15 +50,30 @@ def page_text(results: list[Row], run_record: RunRecord) -> PageText:
     findings, comparison = told(lambda: about_table(curves), run_record)
     if comparison is not None:
         findings = (*findings, *_own(curves))
+    prose = prose_of(
+        __package__,
+        n_rows=N_ROWS,
+        cells=candidates.CELLS,
+        candidates=candidates.CANDIDATES,
+        prior_bounds=candidates.REACH,
+        rounds=searches.ROUNDS,
+        finer=searches.FINER,
+        shrink=searches.SHRINK,
+        conditional=searches.CONDITIONAL,
+        fixed_trees=candidates.FIXED_TREES,
+        fixed_depth=candidates.FIXED_DEPTH,
+        weighted=limits.CANDIDATES,
+        width=walks.WIDTH,
+        sets=methods.SETS,
+        bounds=REACH,
+        epsilons=methods.EPSILONS,
+        complexity=limits.COMPLEXITY,
+        run_record=run_record,
+    )
     return PageText(
-        lead=(
-            "A table of two normal columns is released at a budget of ε. How well can trees tell "
-            "the released records from the confidential ones? The pMSE mechanism chooses the "
-            "parameters of its generator by just this measure. Here it is beside noisy Bayes and "
-            "the smoothed histogram: as published, and in forms that keep their promise."
-        ),
-        done=_done(),
-        parameters=_parameters(run_record),
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
         findings=findings,
         comparison=comparison,
         tables=tuple(_tables(curves)),
@@ -124,52 +140,6 @@ def _power(exponent: float) -> str:
         '10^−13'
     """
     return "unknown" if np.isnan(exponent) else f"10^{plain(round(exponent))}"
-
-
-def _done() -> tuple[str, ...]:
-    return (
-        f"In every repetition {N_ROWS:,} records are drawn, x₁ ~ N(0, 1), x₂ | x₁ ~ N(x₁, 1); n is "
-        "public, a neighbour replaces one record. One released set is compared with them, by a "
-        "greedy tree without limit of depth, pruned, as in the paper, and by the best tree of "
-        f"depth 2 on the public grid ({candidates.CELLS} × {candidates.CELLS} cells). Both are "
-        "pMSE = 1/4 − SSE/(2n): 0 where nothing can be told apart, 1/4 where all can.",
-        "pMSE, strict: the score of θ is the smallest SSE over a class of trees that does not "
-        "depend on the data, against one simulated set with fixed ω (an even one: a Sobol "
-        f"sequence); its sensitivity is n/(n + 1), and θ is drawn with P ∝ exp(ε·q·(n + 1)/(2n)). "
-        f"One grid: {candidates.CANDIDATES:,} points of the package’s proper prior, with bounds "
-        f"{candidates.REACH:g} true deviations from the middle. Rounds: {searches.ROUNDS} of them "
-        f"at ε/{searches.ROUNDS}, the later with {searches.FINER} points in a space "
-        f"{searches.SHRINK:g} times as wide. By column: x₁ by what trees see of it at ε/2, then x₂ "
-        f"given x₁ among {searches.CONDITIONAL} points at ε/2. Partitions: the best of "
-        f"{candidates.FIXED_TREES} public random trees of depth {candidates.FIXED_DEPTH}.",
-        "pMSE as published: greedy trees, exponent ε·n·pMSE/2, one θ for each of m sets at ε/m. "
-        "Greedy trees exceed the bound 1/n behind that exponent, so ε promises nothing here. θ "
-        "comes from the law that a Metropolis walk approaches under the same proper prior, drawn "
-        f"from by {limits.CANDIDATES} weighted candidates around the truth: a device of the "
-        "simulation, and the best that any walk can do. “pMSE, depth 2, limit” is the same with "
-        "exact trees and their sensitivity. Walks as published start at the fitted parameters, "
-        "have the published prior, and make steps with a deviation of "
-        f"{walks.WIDTH:g} for an exponent of m = 10.",
-        f"Noisy Bayes: sums and scatters of both columns with Laplace noise, a fifth of ε/m each, "
-        f"m = {methods.SETS}; bounds {REACH:g} deviations from the middle. Smoothed histogram: one "
-        "set, bins by Scott’s rule with the true deviations, records from the histogram mixed with "
-        "the uniform law as much as ε demands for all n records, or for each. Without privacy: "
-        "posterior draws given exact statistics.",
-        "Of m sets one is compared, which has the same law as the others. Rounds, limits and walks "
-        "are simulated in a part of the repetitions; the table of numbers says in how many.",
-    )
-
-
-def _parameters(run_record: RunRecord) -> dict[str, str]:
-    return {
-        "n": f"{N_ROWS:,}",
-        "ε": ", ".join(f"{one:g}" for one in methods.EPSILONS),
-        "Sets": f"m = {methods.SETS} for noisy Bayes; 10 and 1 for the mechanism as published",
-        "Complexity of greedy trees": f"{limits.COMPLEXITY:g} of the root’s SSE for each leaf",
-        "Prior": "in half widths of the bounds: intercepts N(0, 0.4²), slope N(0, 0.5²), "
-        "log σ N(log 0.35, 0.5²)",
-        "Repetitions": run_record.repetitions_words,
-    }
 
 
 def _tables(curves: Curves) -> Iterator[TextTable]:
