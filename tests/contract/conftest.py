@@ -91,6 +91,10 @@ COMBINATIONS = (("0", "private"), ("0", "public"), ("0.000001", "private"))
 """δ and rows."""
 SETS = ("free", "split", "posterior")
 ROW_LIMIT = 60
+EPSILON = "7.12345678912"
+"""Of releases that tests share: no binary fraction, and few private numbers of rows are clipped."""
+LEAST_EPSILON = "0.0000123456789123456789"
+"""Of releases that are all noise; more digits than a manifest writes out."""
 
 COLUMNS = """
 [columns.sex]
@@ -238,6 +242,25 @@ def people(n: int, seed: int = 0) -> People:
             found.append(found[0])
     found = found[:n]
     return People(tuple(record for record, _ in found), tuple(labels for _, labels in found))
+
+
+def _rows() -> dict[str, People]:
+    """Tables by name. Ordinary ones hold rows out of domain too; neighbours differ in one row."""
+    one, ordinary = people(1), people(40) + STRANGER + IMPOSSIBLE + IMPOSSIBLE
+    return {
+        "no rows": NOBODY,
+        "one row": one,
+        "another row": people(1, seed=5),
+        "constant": sum([one] * 30, NOBODY),
+        "out of domain": sum([STRANGER, IMPOSSIBLE] * 15, NOBODY),
+        "ordinary": ordinary,
+        "one more": ordinary + people(1, seed=5),
+        "another more": ordinary + people(1, seed=6),
+        "a stranger more": ordinary + STRANGER,
+    }
+
+
+ROWS = _rows()
 
 
 @dataclass(frozen=True)
@@ -428,6 +451,41 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def cases() -> list[Case]:
     """The whole table."""
     return CASES
+
+
+@pytest.fixture(scope="session")
+def released() -> Callable[..., us.Release]:
+    """Releases that several tests look at, each made once: `released(case, "ordinary", epsilon)`.
+
+    A release is frozen, so that no test leaves anything in it for the next one.
+    """
+    made: dict[str, us.Release] = {}
+
+    def release(case: Case, rows: str = "ordinary", epsilon: str = EPSILON, **more: Any) -> Any:
+        key = f"{case}, {rows}, {epsilon}, {more}"
+        if key not in made:
+            made[key] = case.release(ROWS[rows], epsilon, **more)
+        return made[key]
+
+    return release
+
+
+@pytest.fixture(scope="session")
+def epsilon() -> str:
+    """What releases that tests share were asked for, unless they say so."""
+    return EPSILON
+
+
+@pytest.fixture(scope="session")
+def least_epsilon() -> str:
+    """At which a release is all noise."""
+    return LEAST_EPSILON
+
+
+@pytest.fixture(scope="session")
+def tables() -> dict[str, People]:
+    """Tables by the names that `released` takes."""
+    return ROWS
 
 
 @pytest.fixture(scope="session")
