@@ -21,11 +21,11 @@ from rich.console import Console
 from rich.table import Table
 
 from understudy.functions.triangulation import Columns, Growth
-from understudy.models.calibration import calibrate
-from understudy.models.junction_tree import JunctionTree
-from understudy.models.max_entropy import MaxEntropy, fitted
-from understudy.models.observation import Observation
-from understudy.models.tree_layout import TreeLayout
+from understudy.models.graphical.belief_propagation import calibrate
+from understudy.models.graphical.clique_layout import TreeLayout
+from understudy.models.graphical.junction_tree import JunctionTree
+from understudy.models.graphical.linear_measurement import Observation
+from understudy.models.graphical.max_entropy import MaxEntropy, fitted
 
 CENSUS = (16, 9, 16, 16, 7, 15, 6, 5, 2, 8, 6, 16, 10, 2)
 N_ROWS, SIGMA = 48_842, 60.0

@@ -21,11 +21,12 @@ from rich.table import Table
 import understudy as us
 from understudy.demo import demo_data, demo_schema
 from understudy.methods import METHODS
-from understudy.models import histogram, normal
-from understudy.privacy.distribution import draw_counts
-from understudy.privacy.randomness import SecureRandomness
-from understudy.privacy.truncation import TruncatedDiscreteLaplace
-from understudy.privacy.urn import draw_urn, prior_weight
+from understudy.models import histogram
+from understudy.models.bayesian import normal
+from understudy.privacy.mechanisms.choices.empirical_distribution import draw_counts
+from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
+from understudy.privacy.noise.randomness import SecureRandomness
+from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace
 
 
 def seconds(action: Callable[[], object], repeats: int) -> tuple[float, float]:

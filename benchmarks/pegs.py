@@ -38,9 +38,9 @@ import yardstick
 from made_up import made_up
 from understudy.engine import Table as Rows
 from understudy.methods import configure
-from understudy.planning import budget_of
+from understudy.pipeline.planning import budget_of
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SecureRandomness
+from understudy.privacy.noise.randomness import SecureRandomness
 from utility import Bench, Book
 from utility_cases import ACS, ADULT, Case
 

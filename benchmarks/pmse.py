@@ -34,9 +34,9 @@ import understudy as us
 import yardstick
 from understudy.demo import demo_data, demo_schema
 from understudy.engine import Table as Rows
-from understudy.functions.generator import regressions
+from understudy.functions.sequential_generator import regressions
 from understudy.models.generated import GeneratedModel
-from understudy.release.rows import decode
+from understudy.release.decoding import decode
 from understudy.schema import Schema
 from utility import Book
 from utility_cases import Case

@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 import understudy as us
-from understudy.privacy.confiding import Confided
+from understudy.privacy.diagnostics import Confided
 from understudy.privacy.internal import Internal
-from understudy.privacy.posterior.pseudo_posterior import FittedPosterior
+from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
 from understudy.studies.pseudo_posterior import case
 
 FORMS = ("unweighted", "vector", "scalar", "count")

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from counting import PeakMemory
-from understudy.engine.frames import BATCH_ROWS, open_rows
+from understudy.engine.reading.readers import BATCH_ROWS, open_rows
 from understudy.schema import Schema
 from understudy.schema.file_format import FileFormat
 

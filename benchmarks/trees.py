@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.tree import DecisionTreeClassifier
 
-from understudy.trees import (
+from understudy.decision_trees import (
     DepthTwo,
     Greedy,
     Grid,

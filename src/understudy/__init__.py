@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from understudy.errors import UnderstudyError
 
 if TYPE_CHECKING:
-    from understudy.inference.pooling import pool
+    from understudy.inference.combining.combining_rules import pool
     from understudy.pipeline import analyze, check, draft, evaluate, methods, risk, synthesize
-    from understudy.pipeline.regression import regress
-    from understudy.planning import Plan, plan
-    from understudy.privacy.guarantee import Guarantee
+    from understudy.pipeline.planning import Plan, plan
+    from understudy.pipeline.regression_release import regress
+    from understudy.privacy.accounting.guarantee import Guarantee
     from understudy.release import Release
+    from understudy.risk_utility import tradeoff
     from understudy.schema import Schema
-    from understudy.tradeoffs import tradeoff
 
 __version__ = "0.1.0"
 
@@ -58,17 +58,17 @@ def _home(name: str) -> ModuleType:
     if name == "Schema":
         from understudy import schema as home
     elif name == "Guarantee":
-        from understudy.privacy import guarantee as home
+        from understudy.privacy.accounting import guarantee as home
     elif name == "Release":
         from understudy import release as home
     elif name in {"Plan", "plan"}:
-        from understudy import planning as home
+        from understudy.pipeline import planning as home
     elif name == "pool":
-        from understudy.inference import pooling as home
+        from understudy.inference.combining import combining_rules as home
     elif name == "regress":
-        from understudy.pipeline import regression as home
+        from understudy.pipeline import regression_release as home
     elif name == "tradeoff":
-        from understudy import tradeoffs as home
+        from understudy import risk_utility as home
     else:
         from understudy import pipeline as home
     return home

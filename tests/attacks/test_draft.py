@@ -17,13 +17,13 @@ import understudy as us
 from understudy import pipeline
 from understudy.engine import Table
 from understudy.errors import SchemaError
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.gate import Gate
-from understudy.privacy.guarantee import Guarantee
-from understudy.privacy.randomness import SecureRandomness
+from understudy.privacy.noise.randomness import SecureRandomness
 from understudy.release import Release
+from understudy.risk_utility.map_page import page
 from understudy.schema import Categorical, Continuous, Date, Integer, Schema
-from understudy.tradeoffs.page import page
 
 RNG = np.random.default_rng(3)
 N = 400

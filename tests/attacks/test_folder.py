@@ -18,13 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import understudy as us
-from understudy import terminal
-from understudy.cli.output import internal_place, print_json, write_text
+from understudy.cli.json_output import internal_place, print_json, write_text
+from understudy.cli.terminal import release_text
 from understudy.errors import MethodError, ReleaseError, UnderstudyError
-from understudy.privacy.randomness import SeededRandomness
-from understudy.release.folder import digest
-from understudy.release.formulas import without_formulas
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.release.bundle import digest
 from understudy.release.measurement import Measurement
+from understudy.release.spreadsheet_formulas import without_formulas
 
 SCHEMA = us.Schema.loads("""
 title = "Small"
@@ -488,10 +488,10 @@ def test_texts_of_a_folder_do_not_act_in_a_terminal(folder, capsys, monkeypatch)
     with_evil_texts(folder)
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=200, highlight=False)
-    monkeypatch.setattr(terminal, "_out", console)
+    monkeypatch.setattr(release_text, "_out", console)
     loaded = us.Release.load(folder)
-    terminal.release(loaded)
-    terminal.released(loaded, folder)
+    release_text.release(loaded)
+    release_text.released(loaded, folder)
     shown = stream.getvalue()
     assert "\x1b]8" not in shown, "a link was made"
     assert "[link=http" in shown
@@ -505,7 +505,7 @@ def test_texts_of_a_folder_do_not_act_in_a_terminal(folder, capsys, monkeypatch)
 
 def test_texts_of_a_folder_do_not_act_on_a_page_or_in_a_readme(folder, tmp_path):
     """Claim attacked: pages and the recipient's README show them as texts."""
-    from understudy.release.recipient import readme
+    from understudy.release.readme import readme
     from understudy.report import internal_page, public_page
 
     with_evil_texts(folder)
@@ -664,10 +664,10 @@ def used(folder):
     """Load and use a folder: anything but an error of our own is a fault."""
     with contextlib.suppress(UnderstudyError):
         loaded = us.Release.load(folder)
-        terminal.release(loaded)
+        release_text.release(loaded)
         for kind, formula in (("mean", "age"), ("proportion", "city"), ("table", "city + member")):
             with contextlib.suppress(UnderstudyError):
-                terminal.analyzed(us.analyze(loaded, kind, formula))
+                release_text.analyzed(us.analyze(loaded, kind, formula))
 
 
 FUZZ = settings(

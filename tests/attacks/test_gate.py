@@ -15,40 +15,40 @@ import pytest
 from pydantic import BaseModel
 
 import understudy as us
+from understudy.decision_trees import Grid, GridDepthTwo, Stumps
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.functions.generator import regressions
-from understudy.functions.simulated import SimulatedColumn, SimulatedRecords, even_numbers
+from understudy.functions.sequential_generator import regressions
+from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers
 from understudy.functions.triangulation import TreeLimit
-from understudy.privacy.budget import Budget
-from understudy.privacy.dependence import DistanceFromIndependence
-from understudy.privacy.distribution import CumulativeDistribution
-from understudy.privacy.diverse_rows import DiverseRows
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.checkpoint.journal import Journal
+from understudy.privacy.checkpoint.resumable_gate import RecordedGate
 from understudy.privacy.gate import Gate
-from understudy.privacy.imputation import Imputation
-from understudy.privacy.journal import Journal
-from understudy.privacy.lazy import LazyTable
-from understudy.privacy.lazy_rows import LazyRows
-from understudy.privacy.metropolis import Walk
-from understudy.privacy.model_distance import DistanceFromModel
-from understudy.privacy.perturbed_sweeps import PerturbedSweeps
-from understudy.privacy.posterior.censored_likelihood import Censoring
-from understudy.privacy.posterior.column_likelihood import ColumnLikelihood
-from understudy.privacy.posterior.normal_linear import NormalLinear
-from understudy.privacy.posterior.number_law import NumberLaw
-from understudy.privacy.posterior.pseudo_posterior import PseudoPosterior
-from understudy.privacy.posterior.sequence import SequentialLaw
-from understudy.privacy.posterior.state_logit import StateLogit
-from understudy.privacy.posterior.state_table import StateTable
-from understudy.privacy.propensity_trees import PropensityTrees
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.recorded_gate import RecordedGate
-from understudy.privacy.regression import Regression
-from understudy.privacy.reset_blocks import ResetBlocks
-from understudy.privacy.scores import CellCount
-from understudy.privacy.urn import Urn
+from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
+from understudy.privacy.mechanisms.choices.censored_likelihood import Censoring
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.mechanisms.records.imputation_draws import Imputation
+from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
+from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
+from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.mechanisms.sums.linear_regression import Regression
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows
+from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
+from understudy.privacy.samplers.categorical_logit import StateLogit
+from understudy.privacy.samplers.categorical_table import StateTable
+from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
+from understudy.privacy.selection.metropolis import Walk
+from understudy.privacy.selection.model_error_score import DistanceFromModel
+from understudy.privacy.selection.scores import CellCount
+from understudy.privacy.selection.tree_distinguisher_score import PropensityTrees
 from understudy.schema import Partition, Schema, Sweep
-from understudy.trees import Grid, GridDepthTwo, Stumps
 
 F = Fraction
 SCHEMA = """
@@ -166,7 +166,7 @@ def calls(gate):
     """A genuine call of every verb: "verb" or "verb, in words" → its arguments."""
     schema, spend = gate.schema, F(2)
     tree = Partition(schema.domain)
-    sweep = Sweep.of(schema, {"a": ("b",), "b": ("a",)})
+    sweep = Sweep.of(schema.names, schema.domain, {"a": ("b",), "b": ("a",)})
     pairs = (("a", "b"), ("b", "a"))
     estimates, ones = np.zeros(12), np.zeros(2)
     model = DistanceFromModel(schema, pairs, estimates, (1, 2), ones)

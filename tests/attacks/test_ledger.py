@@ -14,12 +14,12 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.accounting.ledger import Ledger
 from understudy.privacy.gate import Gate
-from understudy.privacy.ledger import Ledger
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.scores import CellCount
-from understudy.privacy.selection import selection_epsilon
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.selection.exponential_mechanism import selection_epsilon
+from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Partition, Schema
 
 THREADS = 8

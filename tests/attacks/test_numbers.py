@@ -12,16 +12,16 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, SchemaError
-from understudy.privacy.budget import Budget
-from understudy.privacy.distribution import CumulativeDistribution
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.imputation import Imputation
-from understudy.privacy.lazy import LazyTable
-from understudy.privacy.lazy_rows import LazyRows
-from understudy.privacy.perturbed_sweeps import PerturbedSweeps
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.scores import CellCount
-from understudy.privacy.urn import Urn
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.mechanisms.records.imputation_draws import Imputation
+from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
+from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Partition, Schema, Sweep
 
 SCHEMA = Schema.loads("""
@@ -98,7 +98,7 @@ def test_a_tree_without_what_is_asked_of_it_is_refused_before_it_is_paid():
 
 
 def sweep():
-    return Sweep.of(SCHEMA, {"a": ("b",), "b": ("a",)})
+    return Sweep.of(SCHEMA.names, SCHEMA.domain, {"a": ("b",), "b": ("a",)})
 
 
 SENSELESS = {

@@ -10,7 +10,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError
-from understudy.inference.advice import RefusedError
+from understudy.inference.choice.advice import RefusedError
 
 SCHEMA = us.Schema.loads(
     '[columns.age]\nkind = "integer"\nlower = 0\nupper = 9\nreviewed = true\n'

@@ -14,11 +14,11 @@ import pytest
 from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.functions.triangulation import TreeLimit
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.model_distance import DistanceFromModel
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.scores import CellCount
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.selection.model_error_score import DistanceFromModel
+from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Schema
 
 LEVELS = 12

@@ -15,24 +15,23 @@ import understudy
 SOURCE = Path(understudy.__file__).parent
 ROOMS = [
     ["errors", "printable"],
-    ["arguments"],
+    ["arguments", "parallel"],
+    ["domain"],
     ["schema"],
-    ["engine", "functions", "trees"],
+    ["features", "decision_trees"],
+    ["functions", "engine"],
     ["privacy"],
     ["models"],
+    ["families"],
     ["methods"],
     ["release"],
     ["inference"],
     ["evaluation"],
     ["report"],
-    ["planning", "processes"],
-    ["drawing"],
-    ["replication"],
     ["pipeline"],
-    ["tradeoffs"],
+    ["risk_utility"],
     ["studies"],
-    ["bars"],
-    ["demo", "terminal"],
+    ["demo"],
     ["cli"],
     ["__init__", "__main__"],
 ]
@@ -202,7 +201,7 @@ NAMED_TUPLES = {"_replace", "_asdict", "_make", "_fields"}
 
 def heirs(modules: Sources) -> list[str]:
     """Classes that inherit from what sees rows, or stands in its place, in other rooms."""
-    closed = {"privacy", "functions", "trees", "engine"}
+    closed = {"privacy", "functions", "decision_trees", "engine"}
     found = []
     for module, tree in modules.items():
         if room(module) in closed:
@@ -291,7 +290,7 @@ def other_randomness(modules: Sources) -> list[str]:
             continue
         named = {"random", "numpy.random"}
         found += [f"{module} imports {n}" for n in all_imported(tree) if named & {n, n[:12]}]
-        seeded = module == "understudy.privacy.randomness"
+        seeded = module == "understudy.privacy.noise.randomness"
         spared = {
             id(inner)
             for node in nodes(tree)
@@ -332,28 +331,31 @@ HEIR = "from understudy.privacy.{0} import {1}\nclass Mine({1}):\n    pass"
 
 PLANTED = {
     imports_from_below: [
-        ("understudy.schema.x", "from understudy.privacy.budget import Budget"),
+        ("understudy.schema.x", "from understudy.privacy.accounting.budget import Budget"),
         ("understudy.models.x", "def f():\n    from understudy import methods"),
-        ("understudy.privacy.x", "import understudy.release.rows"),
+        ("understudy.privacy.x", "import understudy.release.decoding"),
         ("understudy.report.x", "from understudy import pipeline"),
         ("understudy.release.x", "from understudy import synthesize"),
-        ("understudy.demo.x", "from understudy.terminal import methods"),
+        ("understudy.demo.x", "from understudy.cli.terminal.release_text import methods"),
     ],
     imports_of_the_engine: [
         ("understudy.methods.x", "from understudy.engine import Table"),
-        ("understudy.terminal.x", "from understudy.engine.check import CheckReport"),
+        (
+            "understudy.cli.x",
+            "from understudy.engine.steward.check import CheckReport",
+        ),
         ("understudy.models.x", "from understudy import engine"),
-        ("understudy.report.x", "def f():\n    import understudy.engine.counts as c"),
+        ("understudy.report.x", "def f():\n    import understudy.engine.exact_tables as c"),
     ],
     circles: [
         ("understudy.errors", "from understudy.schema import Schema"),
-        ("understudy.privacy.values", "def f():\n    from understudy.privacy import gate"),
+        ("understudy.privacy.released", "def f():\n    from understudy.privacy import gate"),
     ],
     makers_of_released: [
         ("understudy.methods.x", "Released(1, None, '', 0)"),
         ("understudy.release.x", "values.Released(1, None, '', 0)"),
         ("understudy.models.x", "Released[int](1, None, '', 0)"),
-        ("understudy.pipeline", "from understudy.privacy.values import Released as R"),
+        ("understudy.pipeline", "from understudy.privacy.released import Released as R"),
     ],
     exposers: [
         ("understudy.pipeline", "rows.total().expose()"),
@@ -373,14 +375,26 @@ PLANTED = {
         ("understudy.models.x", "class A:\n    def f(self):\n        self.gate._places(())"),
     ],
     heirs: [
-        ("understudy.methods.x", HEIR.format("perturbed_sweeps", "PerturbedSweeps")),
-        ("understudy.methods.x", HEIR.format("propensity_trees", "PropensityTrees")),
-        ("understudy.methods.x", HEIR.format("model_distance", "DistanceFromModel")),
-        ("understudy.methods.x", HEIR.format("posterior.sequence", "SequentialLaw")),
+        (
+            "understudy.methods.x",
+            HEIR.format("mechanisms.records.perturbed_gibbs", "PerturbedSweeps"),
+        ),
+        (
+            "understudy.methods.x",
+            HEIR.format("selection.tree_distinguisher_score", "PropensityTrees"),
+        ),
+        ("understudy.methods.x", HEIR.format("selection.model_error_score", "DistanceFromModel")),
+        ("understudy.methods.x", HEIR.format("samplers.column_sequence", "SequentialLaw")),
         ("understudy.methods.x", HEIR.format("gate", "Gate")),
-        ("understudy.studies.x", "from understudy.trees import Stumps as S\nclass A(S): ..."),
-        ("understudy.studies.x", "from understudy import trees\nclass A(trees.Stumps): ..."),
-        ("understudy.cli.x", "import understudy.trees as t\nclass A(t.Stumps): ..."),
+        (
+            "understudy.studies.x",
+            "from understudy.decision_trees import Stumps as S\nclass A(S): ...",
+        ),
+        (
+            "understudy.studies.x",
+            "from understudy import decision_trees\nclass A(decision_trees.Stumps): ...",
+        ),
+        ("understudy.cli.x", "import understudy.decision_trees as t\nclass A(t.Stumps): ..."),
     ],
     unguarded_verbs: [
         (
@@ -399,7 +413,7 @@ PLANTED = {
         ("understudy.privacy.x", "from numpy.random import default_rng"),
         ("understudy.privacy.x", "from numpy import random as r"),
         ("understudy.privacy.x", "stats.norm.rvs(3)"),
-        ("understudy.privacy.randomness", "import numpy as np\nnp.random.Philox(1)"),
+        ("understudy.privacy.noise.randomness", "import numpy as np\nnp.random.Philox(1)"),
     ],
     imports_in_disguise: [
         ("understudy.methods.x", "import importlib\nimportlib.import_module('understudy.engine')"),

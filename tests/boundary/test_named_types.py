@@ -26,24 +26,24 @@ import polars as pl
 import pytest
 from pydantic import BaseModel
 
+from understudy.decision_trees import Stumps
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.functions.generator import regressions
-from understudy.functions.parameters import Prior
-from understudy.functions.simulated import SimulatedRecords, even_numbers
+from understudy.functions.parameter_prior import Prior
+from understudy.functions.sequential_generator import regressions
+from understudy.functions.simulated_tables import SimulatedRecords, even_numbers
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.admission import PLAIN, verb
-from understudy.privacy.budget import Budget
-from understudy.privacy.dependence import DistanceFromIndependence
+from understudy.privacy.checkpoint.resumable_gate import RecordedGate
 from understudy.privacy.gate import Gate
-from understudy.privacy.imputation import Imputation
-from understudy.privacy.metropolis import Walk
-from understudy.privacy.posterior.pseudo_posterior import PseudoPosterior
-from understudy.privacy.posterior.sequence import SequentialLaw
-from understudy.privacy.propensity_trees import PropensityTrees
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.recorded_gate import RecordedGate
+from understudy.privacy.mechanisms.records.imputation_draws import Imputation
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
+from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
+from understudy.privacy.selection.metropolis import Walk
+from understudy.privacy.selection.tree_distinguisher_score import PropensityTrees
 from understudy.schema import Schema, Sweep
-from understudy.trees import Stumps
 
 SCHEMA = Schema.loads(
     '[columns.a]\nkind = "boolean"\nsource = "codebook"\nreviewed = true\n'
@@ -69,7 +69,7 @@ class OwnPrice:
     """A sweep with a price and draws of its own."""
 
     law, query = "perturbed sweeps", "records after 1 sweep of a × b"
-    sweep, sweeps = Sweep.of(SCHEMA, {}), 1
+    sweep, sweeps = Sweep.of(SCHEMA.names, SCHEMA.domain, {}), 1
 
     def step_epsilon(self, *_):
         return Fraction(1)
@@ -158,7 +158,10 @@ def test_foreigners_stay_out(ask):
 
 # --- the lists are closed -------------------------------------------------------------------------
 
-ROOMS = tuple(f"understudy.{room}." for room in ("functions", "privacy", "schema", "trees"))
+ROOMS = tuple(
+    f"understudy.{room}."
+    for room in ("functions", "privacy", "schema", "domain", "decision_trees", "features")
+)
 CONTAINERS = (tuple, list, dict, frozenset, Mapping, Sequence)
 
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from understudy.engine import Confidential, Table
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SecureRandomness
+from understudy.privacy.noise.randomness import SecureRandomness
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

@@ -21,10 +21,10 @@ import pytest
 import understudy as us
 from understudy.errors import MethodError
 from understudy.methods import METHODS, PlannedTable, configure, restorable
-from understudy.planning import budget_of
-from understudy.privacy.budget import Budget
+from understudy.pipeline.planning import budget_of
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.noise.randomness import SeededRandomness
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "independent": [{}, {"law": "geometric"}, {"law": "laplace"}],

@@ -21,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.engine.coding import ColumnCoder
-from understudy.engine.frames import open_rows
-from understudy.engine.types import type_fault
+from understudy.engine.reading.column_types import type_fault
+from understudy.engine.reading.readers import open_rows
 from understudy.schema import Boolean, Categorical, Continuous, Date, Integer, Ordinal
 
 DAY = datetime.date

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import understudy as us
+from understudy.families.gibbs.noisy_table_gibbs import KnownSweep
+from understudy.families.networks.measured_network import KnownNetwork
 from understudy.methods import METHODS, restorable
-from understudy.methods.known_network import KnownNetwork
-from understudy.methods.known_sweep import KnownSweep
-from understudy.replication import model_of, request_again
+from understudy.pipeline.bootstrap import model_of, request_again
 
 
 def drawn(model, n=400):

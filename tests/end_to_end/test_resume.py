@@ -1,7 +1,7 @@
 """A killed run leaves no release, only a checkpoint; `--resume` makes the release of it.
 
 Real processes are killed here (SIGKILL) and interrupted (SIGINT); which write they die at is played
-through more thoroughly in `tests/privacy/test_journal.py`.
+through more thoroughly in `tests/privacy/checkpoint/test_journal.py`.
 """
 
 import json
@@ -21,15 +21,15 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy import bars
+from understudy.cli.terminal import progress_bar
 from understudy.engine import Table
 from understudy.errors import CheckpointError, MethodError
+from understudy.families.interruption import NOTICE
 from understudy.methods import METHODS as TABLE
 from understudy.methods.independent import Independent
-from understudy.methods.interruption import NOTICE
 from understudy.models import ProductModel
-from understudy.privacy import journal as journals
-from understudy.privacy.recording import LOST
+from understudy.privacy.checkpoint import journal as journals
+from understudy.privacy.checkpoint.replay import LOST
 
 SCHEMA = us.Schema.loads("""
 row_limit = 500
@@ -270,7 +270,7 @@ def test_progress_says_how_much_is_spent(tmp_path, dying):
 def test_a_bar_whose_words_change_stays_one_bar(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
-    with bars.progress(quiet=False) as tell:
+    with progress_bar.progress(quiet=False) as tell:
         for k in (0, 40, 100):
             tell(f"Measuring with noise, {k} % of ε spent", k, 100)
     last = capsys.readouterr().err.split("\r")[-1]
@@ -436,7 +436,7 @@ def test_what_costs_nothing_leaves_no_checkpoint(understudy, place):
 
 DYING = """
 import os, signal, sys
-import understudy.privacy.journal as journals
+import understudy.privacy.checkpoint.journal as journals
 sync, left = os.fsync, [{writes}]
 def synced(file):
     sync(file)

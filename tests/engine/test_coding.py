@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.engine.coding import Coder, ColumnCoder, code_dtype
-from understudy.engine.frames import open_rows
+from understudy.engine.reading.readers import open_rows
 from understudy.schema import (
     NUMERIC,
     Boolean,
@@ -25,7 +25,7 @@ from understudy.schema import (
     Ordinal,
     Schema,
 )
-from understudy.schema.values import text_of
+from understudy.schema.cell_values import text_of
 
 reproducible = settings(derandomize=True, deadline=None, max_examples=30)
 DAY = datetime.date

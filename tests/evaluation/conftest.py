@@ -9,7 +9,7 @@ import understudy as us
 from understudy.engine import Table
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.threads import single_threaded
-from understudy.release.rows import decode
+from understudy.release.decoding import decode
 
 SCHEMA = us.Schema.loads(
     """

@@ -8,7 +8,7 @@ from markupsafe import escape
 import understudy as us
 from understudy.demo import demo_data, demo_schema
 from understudy.evaluation.definitions import DEFINITIONS, definition_of
-from understudy.evaluation.distances import MOST_TRIPLES
+from understudy.evaluation.utility.marginal_distances import MOST_TRIPLES
 from understudy.report import internal_page
 
 

@@ -13,8 +13,8 @@ from understudy.evaluation.differences import (
     fit_table,
     terms,
 )
-from understudy.evaluation.fits import fit, fit_counts
-from understudy.evaluation.overlaps import interval_overlap
+from understudy.evaluation.utility.interval_overlap import interval_overlap
+from understudy.evaluation.utility.robust_regression import fit, fit_counts
 
 SCHEMA = us.Schema.loads(
     """

@@ -10,7 +10,7 @@ from understudy.evaluation import pairwise
 from understudy.evaluation.comparison import Comparison, distinct
 from understudy.evaluation.indicators import Layout
 from understudy.evaluation.pairwise import Search, distance, fitted_scores, pairwise_specks
-from understudy.evaluation.pmse import specks
+from understudy.evaluation.utility.pmse_specks import specks
 
 TIGHT = 1e-9
 
@@ -155,7 +155,7 @@ def test_distinct_rows_are_counted_whatever_the_number_of_columns():
 
 
 def test_data_frames_are_coded_like_rows(schema, compare):
-    from understudy.release.rows import decode
+    from understudy.release.decoding import decode
 
     comparison = compare(50, sets=2)
     rng = np.random.default_rng(0)

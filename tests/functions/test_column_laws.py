@@ -8,13 +8,13 @@ from scipy.special import logit
 from scipy.stats import chi2, norm
 
 from understudy.errors import MethodError
+from understudy.features.column_draws import Drawn
+from understudy.features.design import Features, indicated
 from understudy.functions.logistic_normal import LogisticNormal
 from understudy.functions.multinomial_logit import MultinomialLogit
 from understudy.functions.normal_regression import NormalRegression, NormalWidths
 from understudy.models.numbers import NumberLine
 from understudy.schema import NUMERIC, Categorical, Continuous, Ordinal, Schema
-from understudy.schema.drawn import Drawn
-from understudy.schema.features import Features, indicated
 
 # A correct law fails one chi-square test with probability 1e-6; seeds are fixed.
 LEVEL = 1e-6

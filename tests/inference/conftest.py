@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.privacy.guarantee import Guarantee
+from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release import Manifest, Measurement, Release
-from understudy.release.rows import dtype_of
+from understudy.release.decoding import dtype_of
 
 SCHEMA = """
 rows = "private"

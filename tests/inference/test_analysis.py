@@ -15,15 +15,15 @@ import statsmodels.formula.api as smf
 
 import understudy as us
 from understudy.errors import InferenceError
-from understudy.inference.cells import cell_scores
-from understudy.inference.counts import marginal
-from understudy.inference.distortion import distortion
-from understudy.inference.estimands import parse
-from understudy.inference.facts import facts_of
+from understudy.inference.choice.distortion import distortion
+from understudy.inference.choice.release_facts import facts_of
+from understudy.inference.choice.rule_table import FRESH, RULES, distorts
+from understudy.inference.estimates.estimands import parse
 from understudy.inference.noise_aware import ratios
-from understudy.inference.rules import FRESH, RULES, distorts
-from understudy.privacy.calibration import calibrate
-from understudy.privacy.randomness import SeededRandomness
+from understudy.inference.noise_aware.cell_scores import cell_scores
+from understudy.inference.noise_aware.unbiased_tables import marginal
+from understudy.privacy.noise.calibration import calibrate
+from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 
 SMALL = """

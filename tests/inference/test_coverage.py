@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.inference.pooling import full_variance, partial_variance, single_variance
+from understudy.inference.combining.combining_rules import (
+    full_variance,
+    partial_variance,
+    single_variance,
+)
 
 REPETITIONS = 10_000
 MARGIN = 4.5 * np.sqrt(0.95 * 0.05 / REPETITIONS)

@@ -14,9 +14,9 @@ from understudy.inference.private_regression import (
     require_repair,
     solve,
 )
-from understudy.privacy.normal_equations import ONE, NormalEquations, on_lattice
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.regression import plan, sanitise
+from understudy.privacy.mechanisms.sums.linear_regression import plan, sanitise
+from understudy.privacy.mechanisms.sums.normal_equations import ONE, NormalEquations, on_lattice
+from understudy.privacy.noise.randomness import SeededRandomness
 
 
 def sample(repetitions, n, d, seed=1):

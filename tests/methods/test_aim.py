@@ -10,10 +10,10 @@ import understudy as us
 from understudy.engine import Table
 from understudy.methods import configure
 from understudy.methods.aim import Aim
-from understudy.privacy.budget import Budget
+from understudy.pipeline.bootstrap import model_of
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
-from understudy.replication import model_of
+from understudy.privacy.noise.randomness import SeededRandomness
 
 SIZES = (3, 2, 4, 3)
 

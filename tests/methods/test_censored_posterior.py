@@ -1,6 +1,6 @@
 """The censored posterior as a method: plans, refusals, what it learns, what its releases say.
 
-Its ε is audited in `tests/privacy/test_column_likelihood.py`.
+Its ε is audited in `tests/privacy/mechanisms/choices/test_censored_column_likelihood.py`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from understudy.cli import app
 from understudy.errors import BudgetError, InferenceError, MethodError
 from understudy.methods import METHODS, configure
 from understudy.methods.censored_posterior import CensoredPosterior
-from understudy.privacy.budget import Budget
-from understudy.privacy.metropolis import CONVERGENCE
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.selection.metropolis import CONVERGENCE
 from understudy.report import public_page
-from understudy.report.sections import relations, sets_words
+from understudy.report.public.release_sections import relations, sets_words
 from understudy.schema import Schema
 
 MIXED = """

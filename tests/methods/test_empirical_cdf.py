@@ -10,10 +10,10 @@ import understudy as us
 from understudy.engine import Table
 from understudy.errors import BudgetError, MethodError
 from understudy.methods import configure
-from understudy.privacy.budget import Budget
-from understudy.privacy.distribution import CumulativeDistribution
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.noise.randomness import SeededRandomness
 
 SCHEMA = us.Schema.loads("""
 rows = "public"

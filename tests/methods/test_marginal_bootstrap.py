@@ -8,9 +8,9 @@ import understudy as us
 from understudy.engine import Table
 from understudy.errors import NotPrivateError
 from understudy.methods import configure
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 
 COLUMNS = "".join(

@@ -8,13 +8,13 @@ import pytest
 
 import understudy as us
 from understudy.engine import Table
+from understudy.families.marginals.noisy_marginal import Merged, Noted, observations
 from understudy.methods import configure
-from understudy.methods.noted import Merged, Noted, observations
-from understudy.privacy.budget import Budget
+from understudy.pipeline.bootstrap import model_of
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.values import Noise, NoisyTable
-from understudy.replication import model_of
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.released import Noise, NoisyTable
 
 HEAD = 'rows = "public"\nn_rows = {n}\n'
 REVIEWED = 'reviewed = true\nsource = "codebook"\n'

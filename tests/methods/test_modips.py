@@ -16,18 +16,18 @@ import understudy as us
 from understudy.demo import demo_data, demo_schema
 from understudy.engine import Table
 from understudy.errors import MethodError, UnderstudyError
-from understudy.inference.pooling import partial_variance
+from understudy.inference.combining.combining_rules import partial_variance
 from understudy.methods import configure
-from understudy.models import bernoulli, normal
-from understudy.models.bayesian import Drawn
-from understudy.models.blocks import Block, BlocksModel
-from understudy.models.multinomial import Multinomial
-from understudy.privacy.budget import Budget
+from understudy.models.bayesian import beta_binomial, normal
+from understudy.models.bayesian.bayesian_model import Drawn
+from understudy.models.bayesian.dirichlet_multinomial import Multinomial
+from understudy.models.bayesian.independent_blocks import Block, BlocksModel
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.moments import planned_moments, sanitise
-from understudy.privacy.noise import perturb
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.successes import planned_successes
+from understudy.privacy.mechanisms.counts.binomial_count import planned_successes
+from understudy.privacy.mechanisms.sums.moments import planned_moments, sanitise
+from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 
 REVIEWED = 'reviewed = true\nsource = "codebook"'
@@ -107,8 +107,8 @@ def test_one_repetition_of_the_bernoulli_kernels_is_the_release(bounds, mode):
     plan = planned_successes(of, "x", spend=spend, bounds=bounds, mode=mode)
     rng = np.random.default_rng(3)
     noisy = perturb(np.array([[12]]), plan.law, SeededRandomness(5))
-    p = bernoulli.posterior(noisy, n, rng)
-    records = bernoulli.records(bernoulli.predict(p, n, rng), n, rng)
+    p = beta_binomial.posterior(noisy, n, rng)
+    records = beta_binomial.records(beta_binomial.predict(p, n, rng), n, rng)
     assert sample.states[0].tolist() == records[0, 0].tolist()
 
 
@@ -232,8 +232,8 @@ def test_coverage_of_a_proportion_by_the_rule_for_partially_synthetic_data(bound
     rng, source = np.random.default_rng(1), SeededRandomness(1)
     plan = planned_successes(schema(BINARY, n), "x", spend=Fraction(1, m), bounds=bounds)
     real = np.repeat(rng.binomial(n, truth, REPETITIONS)[:, None], m, axis=1)
-    p = bernoulli.posterior(perturb(real, plan.law, source), n, rng)
-    q = bernoulli.predict(p, n, rng) / n
+    p = beta_binomial.posterior(perturb(real, plan.law, source), n, rng)
+    q = beta_binomial.predict(p, n, rng) / n
     u = q * (1 - q) / n
     assert coverage(q, u, truth) == pytest.approx(0.95, abs=MARGIN)
     assert naive(q, u, truth) < 0.9

@@ -9,9 +9,9 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.methods.mst import Mst
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.noise.randomness import SeededRandomness
 
 
 def chain(n, d=6, size=4, keep=0.85, seed=0):

@@ -7,8 +7,8 @@ from scipy import stats
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError, NotPrivateError
-from understudy.models.imputed import ImputedModel
-from understudy.privacy.imputation import Imputation
+from understudy.models.gibbs.imputation_model import ImputedModel
+from understudy.privacy.mechanisms.records.imputation_draws import Imputation
 from understudy.schema import Domain, Schema
 
 COLUMNS = "".join(

@@ -8,12 +8,12 @@ from scipy import stats
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError, NotPrivateError
-from understudy.inference.pooling import partial_variance
+from understudy.inference.combining.combining_rules import partial_variance
 from understudy.methods import configure
-from understudy.models import mixture
-from understudy.privacy.budget import Budget
+from understudy.models.bayesian import general_location
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SecureRandomness
+from understudy.privacy.noise.randomness import SecureRandomness
 from understudy.schema import Schema
 
 REVIEWED = 'reviewed = true\nsource = "codebook"'
@@ -108,14 +108,16 @@ def test_the_rule_for_partially_synthetic_data_covers():
     n, m, repetitions = 200, 5, 1500
     rng = np.random.default_rng(3)
     q, u = np.empty((2, repetitions, m))
-    model = mixture.Mixture(np.array([[-20.0, 20.0]]), np.ones((2, 1), bool), np.ones(2, bool))
+    model = general_location.Mixture(
+        np.array([[-20.0, 20.0]]), np.ones((2, 1), bool), np.ones(2, bool)
+    )
     for r in range(repetitions):
         group = (rng.random(n) < 0.3).astype(int)
         y = rng.normal(1 - 2 * group)
         counts = np.bincount(group, minlength=2).astype(float)
         sums = np.bincount(group, y, minlength=2)
         scatter = (y**2).sum() - (sums**2 / counts).sum()
-        found = mixture.Statistics(
+        found = general_location.Statistics(
             np.tile(counts, (m, 1)),
             np.tile(sums[:, None], (m, 1, 1)),
             np.full((m, 1, 1), scatter),

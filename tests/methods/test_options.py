@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 import pytest
 from pydantic import Field
 
+from understudy.families.method import Names
 from understudy.methods import METHODS, configure, kind_of
-from understudy.methods.base import Names
 from understudy.methods.options import options_of
 
 ALL = [(name, option) for name, kind in METHODS.items() for option in options_of(kind)]

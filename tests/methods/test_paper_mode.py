@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.privacy.deviations import UNPAID
-from understudy.privacy.moments import ONE_CELL
-from understudy.privacy.noise import FLOATING, HALVED, UNCALIBRATED
+from understudy.privacy.mechanisms.sums.moments import ONE_CELL
+from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED
+from understudy.privacy.not_dp.exact_deviation import UNPAID
 
 COLUMNS = """
 [columns.sick]

@@ -10,8 +10,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError
-from understudy.methods import configure
-from understudy.methods.chosen_keys import (
+from understudy.families.gibbs.private_keys import (
     MOST_KEYS,
     distinct_tables,
     key_candidates,
@@ -20,7 +19,8 @@ from understudy.methods.chosen_keys import (
     own_tables,
     sweep_of_tables,
 )
-from understudy.planning import budget_of
+from understudy.methods import configure
+from understudy.pipeline.planning import budget_of
 from understudy.schema import Sweep
 
 SIZES = {"a": 3, "b": 3, "c": 2, "d": 4, "e": 3}

@@ -10,14 +10,14 @@ from scipy import stats
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError
+from understudy.families.bins.histogram_bins import scott_bins
 from understudy.methods import configure
-from understudy.methods.binning import scott_bins
 from understudy.models.histogram import bin_counts, bin_shares, draw_values
-from understudy.privacy.budget import Budget
-from understudy.privacy.continuous import ContinuousLaplace
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.noise import FLOATING, HALVED
-from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
+from understudy.privacy.noise.perturbation import FLOATING, HALVED
+from understudy.privacy.noise.randomness import SeededRandomness
 
 N = 1000
 COLUMNS = """

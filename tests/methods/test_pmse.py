@@ -15,13 +15,13 @@ from understudy.engine import Table
 from understudy.errors import BudgetError, InferenceError, MethodError
 from understudy.methods import METHODS, configure
 from understudy.methods.pmse import Pmse
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.metropolis import CONVERGENCE
-from understudy.privacy.propensity_trees import GREEDY
-from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.selection.metropolis import CONVERGENCE
+from understudy.privacy.selection.tree_distinguisher_score import GREEDY
 from understudy.report import public_page
-from understudy.report.sections import relations, sets_words
+from understudy.report.public.release_sections import relations, sets_words
 from understudy.schema import Schema
 
 MIXED = """

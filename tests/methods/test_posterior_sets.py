@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.inference.facts import facts_of
-from understudy.inference.pooling import mi_variance, pool
-from understudy.inference.rules import MOST_SHARE, choose, outweighs
-from understudy.methods.fresh_noise import fresh
-from understudy.methods.noted import Noted
-from understudy.models.redrawn import Redrawn
-from understudy.privacy.values import Noise, NoisyTable
+from understudy.families.marginals.noise_resampling import fresh
+from understudy.families.marginals.noisy_marginal import Noted
+from understudy.inference.choice.release_facts import facts_of
+from understudy.inference.choice.rule_table import MOST_SHARE, choose, outweighs
+from understudy.inference.combining.combining_rules import mi_variance, pool
+from understudy.models.redrawn_parameters import Redrawn
+from understudy.privacy.released import Noise, NoisyTable
 
 SCHEMA = us.Schema.loads(
     """

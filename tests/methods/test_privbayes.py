@@ -10,8 +10,7 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.methods import configure, privbayes
-from understudy.methods.network import (
+from understudy.families.networks.network_options import (
     LARGEST_TABLE,
     candidates,
     declared,
@@ -20,9 +19,10 @@ from understudy.methods.network import (
     most_candidates,
     usual_degree,
 )
-from understudy.privacy.budget import Budget
+from understudy.methods import configure, privbayes
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.noise.randomness import SeededRandomness
 
 PUBLIC = 'rows = "public"\nn_rows = {n}\n'
 PRIVATE = 'rows = "private"\nrow_limit = 5000\n'

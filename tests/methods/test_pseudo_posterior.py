@@ -11,14 +11,14 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError, NotPrivateError
+from understudy.families.bayesian.column_model_options import MOST_FEATURES, Modelling
+from understudy.features.design import Features
 from understudy.methods import configure
-from understudy.methods.posterior_laws import MOST_FEATURES, Modelling
-from understudy.privacy.posterior.normal_linear import NormalLinear
-from understudy.privacy.posterior.number_law import NumberLaw
-from understudy.privacy.posterior.state_logit import StateLogit
-from understudy.privacy.posterior.state_table import StateTable
+from understudy.privacy.samplers.categorical_logit import StateLogit
+from understudy.privacy.samplers.categorical_table import StateTable
+from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.numeric_column import NumberLaw
 from understudy.schema import Schema
-from understudy.schema.features import Features
 
 REVIEWED = 'reviewed = true\nsource = "codebook"'
 COLUMNS = f"""

@@ -12,9 +12,9 @@ from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.methods import configure
 from understudy.methods.steps import Steps
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.noise.randomness import SeededRandomness
 
 FALSE_ALARM = 1e-4
 HUGE = 10**5

@@ -11,13 +11,13 @@ from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.methods import configure
 from understudy.methods.universal_histogram import range_weights
-from understudy.models.consistency import NoisyLayer, consistent
-from understudy.models.hierarchy import gls
-from understudy.models.ranges import RangeTree
-from understudy.privacy.budget import Budget
+from understudy.models.hierarchical.consistency import NoisyLayer, consistent
+from understudy.models.hierarchical.node_least_squares import gls
+from understudy.models.hierarchical.range_tree import RangeTree
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.laws import DiscreteLaplace
-from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.noise.distributions import DiscreteLaplace
+from understudy.privacy.noise.randomness import SeededRandomness
 
 HUGE = 10**5
 SIZES = {"a": 2, "b": 3, "c": 40}

@@ -10,8 +10,8 @@ import pytest
 import understudy as us
 from understudy.errors import MethodError
 from understudy.methods import METHODS, configure
-from understudy.privacy.budget import Budget
-from understudy.privacy.urn import prior_weight
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.mechanisms.records.urn import prior_weight
 from understudy.schema import Schema
 
 URNS = ["dirichlet", "dp-prior", "smoothed-histogram"]

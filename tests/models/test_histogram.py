@@ -10,13 +10,13 @@ from scipy import stats
 from understudy.engine import Table
 from understudy.models import TableModel
 from understudy.models.histogram import bin_counts, bin_shares, draw_values
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.laws import DiscreteLaplace
-from understudy.privacy.noise import perturb
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.values import NoisyTable
-from understudy.release.rows import decode
+from understudy.privacy.noise.distributions import DiscreteLaplace
+from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.released import NoisyTable
+from understudy.release.decoding import decode
 from understudy.schema import Domain, Schema
 
 EDGES = np.linspace(-3, 4, 8)

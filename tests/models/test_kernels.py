@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.models import bernoulli, mixture, multinomial, normal
-from understudy.models.covariance import FLOOR, admissible_root, inverse_wishart_root
+from understudy.models.bayesian import (
+    beta_binomial,
+    dirichlet_multinomial,
+    general_location,
+    normal,
+)
+from understudy.models.bayesian.inverse_wishart import FLOOR, admissible_root, inverse_wishart_root
 
 R = 40_000
 
@@ -33,29 +38,31 @@ def pvalue(draws, law):
 
 @pytest.mark.parametrize("successes", [-5.0, 0, 12.5, 40, 99])
 def test_bernoulli_posterior_is_beta_with_successes_clipped(successes):
-    drawn = bernoulli.posterior(np.full(R, successes), 40, rng())
+    drawn = beta_binomial.posterior(np.full(R, successes), 40, rng())
     s = min(max(successes, 0), 40)
     assert pvalue(drawn, stats.beta(1 / 3 + s, 1 / 3 + 40 - s)) > 1e-4
     assert pvalue(drawn, stats.beta(1 + s, 1 + 40 - s)) < 1e-6
 
 
 def test_bernoulli_without_rows_is_the_prior():
-    assert pvalue(bernoulli.posterior(np.full(R, 3.0), 0, rng()), stats.beta(1 / 3, 1 / 3)) > 1e-4
-    assert bernoulli.predict(np.array([0.3]), 0, rng()).tolist() == [0]
-    assert bernoulli.records(np.array([0, 0]), 0, rng()).shape == (2, 0)
+    assert (
+        pvalue(beta_binomial.posterior(np.full(R, 3.0), 0, rng()), stats.beta(1 / 3, 1 / 3)) > 1e-4
+    )
+    assert beta_binomial.predict(np.array([0.3]), 0, rng()).tolist() == [0]
+    assert beta_binomial.records(np.array([0, 0]), 0, rng()).shape == (2, 0)
 
 
 def test_bernoulli_records_hold_the_predicted_successes_in_random_order():
-    found = bernoulli.records(np.array([0, 3, 7]), 7, rng())
+    found = beta_binomial.records(np.array([0, 3, 7]), 7, rng())
     assert found.sum(axis=-1).tolist() == [0, 3, 7]
-    many = bernoulli.records(np.full(R, 3), 7, rng())
+    many = beta_binomial.records(np.full(R, 3), 7, rng())
     # Each place is a success with probability 3/7; five standard errors.
     assert np.abs(many.mean(axis=0) - 3 / 7).max() < 5 * np.sqrt(3 / 7 * 4 / 7 / R)
 
 
 def test_multinomial_posterior_is_dirichlet_with_negative_counts_at_zero():
     counts = np.array([3.5, -2.0, 0.0, 10.0])
-    drawn = multinomial.posterior(np.tile(counts, (R, 1)), rng())
+    drawn = dirichlet_multinomial.posterior(np.tile(counts, (R, 1)), rng())
     alpha = np.maximum(counts, 0) + 1 / 3
     assert drawn.sum(axis=-1) == pytest.approx(1)
     for k in range(4):
@@ -64,30 +71,32 @@ def test_multinomial_posterior_is_dirichlet_with_negative_counts_at_zero():
 
 def test_cells_that_cannot_occur_are_never_drawn():
     allowed = np.array([True, False, True])
-    drawn = multinomial.posterior(np.tile([1.0, 50.0, -3.0], (100, 1)), rng(), allowed=allowed)
+    drawn = dirichlet_multinomial.posterior(
+        np.tile([1.0, 50.0, -3.0], (100, 1)), rng(), allowed=allowed
+    )
     assert (drawn[:, 1] == 0).all()
-    assert (multinomial.predict(drawn, 20, rng())[:, 1] == 0).all()
+    assert (dirichlet_multinomial.predict(drawn, 20, rng())[:, 1] == 0).all()
 
 
 def test_without_any_weight_cells_are_alike():
     allowed = np.array([True, False, True])
-    drawn = multinomial.posterior(np.zeros(3) - 1, rng(), prior=0.0, allowed=allowed)
+    drawn = dirichlet_multinomial.posterior(np.zeros(3) - 1, rng(), prior=0.0, allowed=allowed)
     assert drawn.tolist() == [0.5, 0, 0.5]
 
 
 def test_multinomial_records_hold_the_predicted_counts_in_random_order():
     counts = np.array([[[2, 0, 3]], [[0, 5, 0]]])
-    found = multinomial.records(counts, rng())
+    found = dirichlet_multinomial.records(counts, rng())
     assert found.shape == (2, 1, 5)
     assert np.sort(found[0, 0]).tolist() == [0, 0, 2, 2, 2]
     assert (found[1, 0] == 1).all()
-    many = multinomial.records(np.tile([2, 0, 3], (R, 1)), rng())
+    many = dirichlet_multinomial.records(np.tile([2, 0, 3], (R, 1)), rng())
     assert np.abs((many == 0).mean(axis=0) - 0.4).max() < 5 * np.sqrt(0.24 / R)
 
 
 def test_two_cells_are_the_bernoulli_model():
-    two = multinomial.posterior(np.tile([28.0, 12.0], (R, 1)), rng())[:, 1]
-    assert stats.ks_2samp(two, bernoulli.posterior(np.full(R, 12.0), 40, rng(2))).pvalue > 1e-4
+    two = dirichlet_multinomial.posterior(np.tile([28.0, 12.0], (R, 1)), rng())[:, 1]
+    assert stats.ks_2samp(two, beta_binomial.posterior(np.full(R, 12.0), 40, rng(2))).pvalue > 1e-4
 
 
 # --- normal --------------------------------------------------------------------------------------
@@ -181,13 +190,15 @@ def test_an_admissible_scatter_stays_and_any_other_becomes_one():
 
 def everywhere(k, bounds, **more):
     bounds = np.array(bounds, dtype=float)
-    return mixture.Mixture(bounds, np.ones((k, len(bounds)), bool), np.ones(k, bool), **more)
+    return general_location.Mixture(
+        bounds, np.ones((k, len(bounds)), bool), np.ones(k, bool), **more
+    )
 
 
 def test_one_cell_and_one_number_are_the_normal_model():
     n, mean, variance = 30, 1.5, 2.0
     model = everywhere(1, [(-4, 6)])
-    found = mixture.Statistics(
+    found = general_location.Statistics(
         np.full((R, 1), float(n)),
         np.full((R, 1, 1), n * (mean - 1)),
         np.full((R, 1, 1), (n - 1) * variance),
@@ -203,7 +214,7 @@ def test_one_cell_and_one_number_are_the_normal_model():
 def test_one_cell_is_the_multivariate_normal_model():
     n, scatter = 25, np.array([[30.0, 12.0], [12.0, 60.0]])
     theta = everywhere(1, [(-10, 10), (-20, 20)]).posterior(
-        mixture.Statistics(
+        general_location.Statistics(
             np.full((R, 1), float(n)),
             np.tile([n * 1.0, n * 2.0], (R, 1, 1)),
             np.tile(scatter, (R, 1, 1)),
@@ -223,7 +234,7 @@ def test_cells_have_their_means_and_share_a_covariance():
     counts = np.array([400.0, 100.0, 0.0])
     means = np.array([[1.0], [-2.0], [0.0]])
     theta = everywhere(3, [(-5, 5)]).posterior(
-        mixture.Statistics(
+        general_location.Statistics(
             np.tile(counts, (R, 1)),
             np.tile(means * counts[:, None], (R, 1, 1)),
             np.full((R, 1, 1), 2.0 * 498),
@@ -238,7 +249,7 @@ def test_cells_have_their_means_and_share_a_covariance():
 
 
 def test_mixture_records_follow_their_parameters():
-    theta = mixture.Parameters(
+    theta = general_location.Parameters(
         np.array([0.2, 0.8]),
         np.array([[0.0, 1.0], [3.0, -1.0]]),
         np.array([[1.0, 0.0], [0.6, 0.8]]),
@@ -260,7 +271,7 @@ def test_noise_in_sparse_tables_does_not_eat_up_the_degrees_of_freedom():
     counts = rng().laplace(0, 2, size=(200, k))
     counts[:, :20] += n / 20
     theta = everywhere(k, [(-5, 5)]).posterior(
-        mixture.Statistics(
+        general_location.Statistics(
             counts, np.zeros((200, k, 1)), np.full((200, 1, 1), 1.0 * (n - 20)), n_rows=float(n)
         ),
         rng(),
@@ -271,11 +282,11 @@ def test_noise_in_sparse_tables_does_not_eat_up_the_degrees_of_freedom():
 def test_a_column_that_is_absent_from_cells_is_estimated_from_the_others():
     """The second number exists in one cell of two only."""
     present = np.array([[True, True], [True, False]])
-    model = mixture.Mixture(np.array([[-5.0, 5], [-5, 5]]), present, np.ones(2, bool))
+    model = general_location.Mixture(np.array([[-5.0, 5], [-5, 5]]), present, np.ones(2, bool))
     counts, sigma = np.array([600.0, 400.0]), np.array([[1.0, 0.4], [0.4, 2.0]])
     degrees = np.array([[998.0, 599.0], [599.0, 599.0]])
     theta = model.posterior(
-        mixture.Statistics(
+        general_location.Statistics(
             np.tile(counts, (R, 1)),
             np.zeros((R, 2, 2)),
             np.tile(sigma * degrees, (R, 1, 1)),
@@ -292,9 +303,9 @@ def test_a_column_that_is_absent_from_cells_is_estimated_from_the_others():
 
 def test_a_column_that_is_hardly_ever_there_does_not_spoil_the_others():
     present = np.array([[True, True], [True, False]])
-    model = mixture.Mixture(np.array([[-5.0, 5], [-5, 5]]), present, np.ones(2, bool))
+    model = general_location.Mixture(np.array([[-5.0, 5], [-5, 5]]), present, np.ones(2, bool))
     theta = model.posterior(
-        mixture.Statistics(
+        general_location.Statistics(
             np.tile([2.0, 998.0], (R, 1)),
             np.zeros((R, 2, 2)),
             np.tile(np.diag([998.0, 1.0]), (R, 1, 1)),
@@ -309,7 +320,9 @@ def test_a_column_that_is_hardly_ever_there_does_not_spoil_the_others():
 def test_without_rows_the_law_does_not_depend_on_the_statistics(statistic):
     model = everywhere(2, [(0, 6), (0, 12)])
     scatter = np.full((R, 2, 2), statistic)
-    found = mixture.Statistics(np.zeros((R, 2)) - 3, np.full((R, 2, 2), statistic), scatter)
+    found = general_location.Statistics(
+        np.zeros((R, 2)) - 3, np.full((R, 2, 2), statistic), scatter
+    )
     theta = model.posterior(found, rng())
     assert np.median(theta.means, axis=0) == pytest.approx(np.array([[3, 6]] * 2), abs=0.1)
     law = stats.invgamma((4 - 2 + 1) / 2, scale=4 / 2)
@@ -319,7 +332,7 @@ def test_without_rows_the_law_does_not_depend_on_the_statistics(statistic):
 def test_any_statistics_give_finite_records():
     source = rng()
     for size in (1e-9, 1.0, 1e12):
-        found = mixture.Statistics(
+        found = general_location.Statistics(
             source.laplace(0, size, (300, 6)),
             source.laplace(0, size, (300, 6, 3)),
             source.laplace(0, size, (300, 3, 3)),
@@ -341,7 +354,7 @@ def test_one_repetition_of_many_is_one_alone_in_law():
 
     def draw(scatter, seed):
         shape = (len(scatter), 2)
-        found = mixture.Statistics(np.full(shape, 50.0), np.zeros((*shape, 1)), scatter)
+        found = general_location.Statistics(np.full(shape, 50.0), np.zeros((*shape, 1)), scatter)
         return model.posterior(found, rng(seed)).root[:, 0, 0] ** 2
 
     mixed = np.tile([[[98.0]], [[9.8]]], (R, 1, 1))

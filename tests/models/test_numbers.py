@@ -5,7 +5,7 @@ import pytest
 
 from understudy.engine.coding import Coder
 from understudy.models.numbers import NumberLine
-from understudy.release.rows import decode
+from understudy.release.decoding import decode
 from understudy.schema import Schema
 
 COLUMNS = {

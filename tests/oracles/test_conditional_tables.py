@@ -13,13 +13,13 @@ import pytest
 from scipy import stats
 
 from understudy.engine import ExactCells, ExactTable
-from understudy.models.conditional_tables import ConditionalTables
-from understudy.privacy.hashed_rows import HashedRows
-from understudy.privacy.laws import DiscreteLaplace
-from understudy.privacy.lazy_rows import NoisyRows, lazy_sweeps
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.tables import noisy_table
-from understudy.privacy.values import NoisyTable
+from understudy.models.gibbs.conditional_tables import ConditionalTables
+from understudy.privacy.mechanisms.counts.tables import noisy_table
+from understudy.privacy.mechanisms.records.key_counts import HashedRows
+from understudy.privacy.mechanisms.records.lazy_gibbs import NoisyRows, lazy_sweeps
+from understudy.privacy.noise.distributions import DiscreteLaplace
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.released import NoisyTable
 from understudy.schema import Domain, Sweep
 
 LEVEL = 1e-4

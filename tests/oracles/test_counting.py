@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.engine import marginals as marginals_module
-from understudy.engine.cover import cover
-from understudy.engine.marginals import MarginalCounter, count_marginals
-from understudy.engine.sparse import MAX_CODES, OccupiedCounter, decode, encode
+from understudy.engine import marginal_counter as marginals_module
+from understudy.engine.marginal_counter import MarginalCounter, count_marginals
+from understudy.engine.occupied_cells import MAX_CODES, OccupiedCounter, decode, encode
+from understudy.engine.query_cover import cover
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 reproducible = settings(derandomize=True, deadline=None, max_examples=150, database=None)

@@ -13,13 +13,13 @@ import pytest
 from scipy import stats
 
 from understudy.engine import ExactCells, ExactTable
-from understudy.privacy.calibration import lattice_step
-from understudy.privacy.empty_cells import fresh_cells
-from understudy.privacy.filtered import noisy_cells, threshold_for
-from understudy.privacy.laws import DiscreteLaplace, LatticeLaplace, representable
-from understudy.privacy.lazy import below_each, lazy_records
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.tables import noisy_table
+from understudy.privacy.mechanisms.counts.empty_cells import fresh_cells
+from understudy.privacy.mechanisms.counts.lazy_table import below_each, lazy_records
+from understudy.privacy.mechanisms.counts.tables import noisy_table
+from understudy.privacy.mechanisms.counts.threshold_table import noisy_cells, threshold_for
+from understudy.privacy.noise.calibration import lattice_step
+from understudy.privacy.noise.distributions import DiscreteLaplace, LatticeLaplace, representable
+from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Domain
 
 ALPHA = 1e-4

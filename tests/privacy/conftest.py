@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from understudy.engine import ExactCells
-from understudy.privacy.hashed_rows import HashedRows
+from understudy.privacy.mechanisms.records.key_counts import HashedRows
 
 
 def step(record, column, real, *, sweep, prior, used):

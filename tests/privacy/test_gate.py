@@ -10,14 +10,14 @@ from scipy import stats
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
 from understudy.functions.triangulation import TreeLimit
-from understudy.privacy.budget import Budget
-from understudy.privacy.distribution import CumulativeDistribution
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.lazy import LazyTable
-from understudy.privacy.model_distance import DistanceFromModel
-from understudy.privacy.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.scores import CellCount
-from understudy.privacy.urn import Urn
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.selection.model_error_score import DistanceFromModel
+from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

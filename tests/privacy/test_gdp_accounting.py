@@ -9,13 +9,13 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.methods import configure
-from understudy.planning import budget_of
+from understudy.pipeline.planning import budget_of
 from understudy.privacy import door
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.gate import Gate
-from understudy.privacy.guarantee import Guarantee
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.selection import gdp_cost, selection_epsilon
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.selection.exponential_mechanism import gdp_cost, selection_epsilon
 from understudy.report import public_page
 from understudy.schema import Schema
 

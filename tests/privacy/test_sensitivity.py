@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from understudy.engine import Table
-from understudy.privacy.calibration import calibrate, l1_sensitivity, l2_sensitivity_squared
-from understudy.privacy.model_distance import STEPS, DistanceFromModel
-from understudy.privacy.scores import CellCount
+from understudy.privacy.noise.calibration import calibrate, l1_sensitivity, l2_sensitivity_squared
+from understudy.privacy.selection.model_error_score import STEPS, DistanceFromModel
+from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Schema
 
 COLUMNS = """

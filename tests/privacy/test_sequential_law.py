@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.privacy.posterior.mixture_prior import MixturePrior
-from understudy.privacy.posterior.mixture_regression import MixtureRegression
-from understudy.privacy.posterior.normal_linear import NormalLinear
-from understudy.privacy.posterior.number_law import NumberLaw
-from understudy.privacy.posterior.sequence import SequentialLaw
-from understudy.privacy.posterior.state_table import StateTable
-from understudy.privacy.randomness import SeededRandomness
+from understudy.features.column_draws import Drawn
+from understudy.features.number_line import line_of, settled
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.samplers.categorical_table import StateTable
+from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.mixture_prior import MixturePrior
+from understudy.privacy.samplers.mixture_regression import MixtureRegression
+from understudy.privacy.samplers.numeric_column import NumberLaw
 from understudy.schema import Schema
-from understudy.schema.drawn import Drawn
-from understudy.schema.number_kernels import line_of, settled
 
 LEVEL = 1e-5
 SCHEMA = Schema.loads(
@@ -89,7 +89,9 @@ def test_parameters_are_named_by_column(fitted):
 
 @pytest.mark.parametrize("chunk", [1, 130, 1 << 21])
 def test_likelihoods_and_contributions_add_up(fitted, monkeypatch, chunk):
-    monkeypatch.setattr("understudy.privacy.posterior.law.slices.__kwdefaults__", {"chunk": chunk})
+    monkeypatch.setattr(
+        "understudy.privacy.samplers.column_model.slices.__kwdefaults__", {"chunk": chunk}
+    )
     rows, draws = fitted
     weights = np.linspace(0, 1, 60)
     plain, weighted = np.zeros((7, 60)), np.zeros((7, 60))

@@ -9,9 +9,9 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SecureRandomness
+from understudy.privacy.noise.randomness import SecureRandomness
 from understudy.release import Measurement
 
 SCHEMA = us.Schema.loads("""

@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from understudy.privacy.guarantee import Guarantee, public_inputs
-from understudy.privacy.ledger import Entry
+from understudy.privacy.accounting.guarantee import Guarantee, public_inputs
+from understudy.privacy.accounting.ledger import Entry
 from understudy.release import Manifest, Measurement, Release
-from understudy.release.rows import decode
+from understudy.release.decoding import decode
 from understudy.schema import Schema
 
 MIXED = """

@@ -1,73 +1,128 @@
-"""The same table in other bins: spikes and codes stay, rules that would cut a bin go."""
+"""Intervals: a partition of the range, spikes apart; faults in one clear phrase."""
 
-import datetime
+from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from understudy.errors import SchemaError
-from understudy.schema import Schema
+from understudy.schema.bins import integer_intervals, real_intervals
 
-SCHEMA = Schema.loads("""
-[columns.sex]
-kind = "categorical"
-levels = ["f", "m"]
-[columns.pay]
-kind = "continuous"
-lower = 0
-upper = 100
-bins = 4
-spikes = [0]
-missing = [""]
-[columns.age]
-kind = "integer"
-lower = 0
-upper = 9
-[columns.day]
-kind = "date"
-lower = 2020-01-01
-upper = 2020-12-31
-[[forbidden]]
-where = { sex = "f", pay = { lower = 50, upper = 100 } }
-[[forbidden]]
-where = { sex = "m", age = 3 }
-[[forbidden]]
-where = { sex = "m", pay = 0 }
-""")
+reproducible = settings(derandomize=True, deadline=None)
 
 
-def test_one_bin_keeps_spikes_and_codes_apart():
-    binned = SCHEMA.with_bins({"pay": 1})
-    assert binned.columns["pay"].labels == ("0", "[0, 100]", "(empty)")
-    assert binned.columns["age"] == SCHEMA.columns["age"]
+def states_of(intervals, number, *, whole):
+    """All intervals that hold a number, by linear scan; a spike keeps it from the bin around it."""
+    spikes = [k for k, one in enumerate(intervals) if one.spike and one.low == number]
+    last = max(one.high for one in intervals)
+    bins = [
+        k
+        for k, one in enumerate(intervals)
+        if not one.spike
+        and (
+            one.low <= number <= one.high
+            if whole
+            else one.low <= number < one.high or number == one.high == last
+        )
+    ]
+    return spikes or bins
 
 
-def test_rules_that_would_cut_a_bin_are_left_out_and_others_kept():
-    texts = [rule.text for rule in SCHEMA.with_bins({"pay": 1}).forbidden]
-    assert texts == ["sex = m and age = 3", "sex = m and pay = 0"]
-    assert len(SCHEMA.with_bins({"pay": 2}).forbidden) == 3
-    assert len(SCHEMA.with_bins({"age": 2}).forbidden) == 2
+@reproducible
+@given(st.data())
+def test_integer_intervals_hold_every_value_once(data):
+    lower = data.draw(st.integers(-60, 60))
+    upper = data.draw(st.integers(lower, lower + 80))
+    bins = data.draw(st.integers(1, upper - lower + 1))
+    spikes = tuple(data.draw(st.sets(st.integers(lower, upper), max_size=4)))
+    starts = [lower + ((upper - lower + 1) * k) // bins for k in range(bins)] + [upper + 1]
+    if any(set(range(a, b)) <= set(spikes) for a, b in pairwise(starts)):
+        with pytest.raises(ValueError, match="nothing but spikes"):
+            integer_intervals(lower, upper, bins, spikes, str)
+        return
+    intervals = integer_intervals(lower, upper, bins, spikes, str)
+    for value in range(lower, upper + 1):
+        assert len(states_of(intervals, value, whole=True)) == 1
+    widths = {one.high - one.low + 1 for one in intervals if not one.spike}
+    assert max(widths) - min(widths) <= 1
+    assert len(intervals) == bins + len(spikes)
+    assert [(one.low, not one.spike) for one in intervals] == sorted(
+        (one.low, not one.spike) for one in intervals
+    )
 
 
-def test_edges_of_any_kind_of_number():
-    edges = (datetime.date(2020, 1, 1), datetime.date(2020, 7, 1), datetime.date(2020, 12, 31))
-    binned = SCHEMA.with_bins({"pay": (0.0, 10.0, 100.0), "age": (0, 5, 9), "day": edges})
-    assert [binned.columns[name].n_ordinary for name in ("pay", "age", "day")] == [3, 2, 2]
+@reproducible
+@given(st.sets(st.integers(-50, 50), min_size=2, max_size=12), st.data())
+def test_integer_edges_open_bins_and_the_last_one_closes(edges, data):
+    edges = tuple(sorted(edges))
+    intervals = integer_intervals(edges[0], edges[-1], edges, (), str)
+    assert [one.low for one in intervals] == list(edges[:-1])
+    value = data.draw(st.integers(edges[0], edges[-1]))
+    assert len(states_of(intervals, value, whole=True)) == 1
 
 
-def test_the_domain_of_other_bins_is_counted_anew():
-    assert SCHEMA.domain.n_cells == 2 * 6 * 10 * 20
-    assert SCHEMA.with_bins({"pay": 1, "day": 1}).domain.n_cells == 2 * 3 * 10
+@reproducible
+@given(
+    st.floats(-1e6, 1e6),
+    st.floats(1e-3, 1e6),
+    st.integers(1, 30),
+    st.lists(st.floats(0, 1), max_size=20),
+    st.sets(st.sampled_from([0.0, 0.25, 0.5, 1.0])),
+)
+def test_real_intervals_hold_every_value_once(lower, width, bins, places, spike_places):
+    upper = lower + width
+    spikes = tuple({min(lower + p * width, upper) for p in spike_places})
+    intervals = real_intervals(lower, upper, bins, spikes)
+    edges = [one.low for one in intervals if not one.spike] + [upper]
+    assert edges[0] == lower
+    for value in [*(min(lower + p * width, upper) for p in places), *edges, *spikes]:
+        assert len(states_of(intervals, value, whole=False)) == 1
+
+
+def test_labels_say_which_end_is_in():
+    labels = [one.label for one in real_intervals(0.0, 1.0, (0.0, 0.3, 1.0), (0.0,))]
+    assert labels == ["0", "[0, 0.3)", "[0.3, 1]"]
+    labels = [one.label for one in integer_intervals(0, 5, (0, 2, 3, 5), (4,), str)]
+    assert labels == ["0 to 1", "2", "3 to 5", "4"]
+
+
+def test_labels_of_close_large_edges_differ():
+    labels = [one.label for one in real_intervals(1234567.0, 1234569.0, 4, ())]
+    assert len(set(labels)) == 4
 
 
 @pytest.mark.parametrize(
-    ("bins", "message"),
+    ("bins", "spikes", "phrase"),
     [
-        ({"sex": 2}, "no numeric column 'sex'"),
-        ({"wage": 2}, "no numeric column 'wage'"),
-        ({"pay": 0}, "bins must be at least 1"),
-        ({"age": (0, 3)}, "increase from lower to upper"),
+        (0, (), "between 1 and the number of values, 6"),
+        (7, (), "between 1 and the number of values, 6"),
+        ((0, 3), (), "increase from lower to upper"),
+        ((0, 3, 3, 5), (), "increase from lower to upper"),
+        ((5,), (), "increase from lower to upper"),
+        (2, (6,), "between lower and upper"),
+        (2, (1, 1), "twice among the spikes"),
+        (3, (2, 3), "nothing but spikes"),
     ],
 )
-def test_bins_that_do_not_fit_are_refused(bins, message):
-    with pytest.raises(SchemaError, match=message):
-        SCHEMA.with_bins(bins)
+def test_faulty_integer_bins_are_explained(bins, spikes, phrase):
+    with pytest.raises(ValueError, match=phrase):
+        integer_intervals(0, 5, bins, spikes, str)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "bins", "spikes", "phrase"),
+    [
+        (1.0, 1.0, 2, (), "lower must be below upper"),
+        (2.0, 1.0, 2, (), "lower must be below upper"),
+        (0.0, 1.0, 0, (), "at least 1"),
+        (0.0, 1.0, (0.0, 0.5), (), "increase from lower to upper"),
+        (0.0, 1.0, (0.0, float("nan"), 1.0), (), "increase from lower to upper"),
+        (0.0, 1.0, 2, (1.5,), "between lower and upper"),
+        (0.0, 1.0, 2, (float("nan"),), "between lower and upper"),
+        (1e16, 1e16 + 2, 20, (), "narrower than numbers"),
+        (-1.7e308, 1.7e308, 20, (), "wider than numbers go"),
+    ],
+)
+def test_faulty_real_bins_are_explained(lower, upper, bins, spikes, phrase):
+    with pytest.raises(ValueError, match=phrase):
+        real_intervals(lower, upper, bins, spikes)

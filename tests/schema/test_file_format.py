@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from understudy.errors import SchemaError
-from understudy.privacy.guarantee import drafted_leaks, file_conditions, public_inputs
+from understudy.privacy.accounting.guarantee import drafted_leaks, file_conditions, public_inputs
 from understudy.schema import Schema
 from understudy.schema.file_format import RECORD_LINES, Encoding, FileFormat
 

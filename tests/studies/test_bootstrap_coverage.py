@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy import pipeline
-from understudy.inference.question import Question
+from understudy.inference.estimates.question import Question
 from understudy.studies import STUDIES, find
 from understudy.studies.bootstrap import population, simulation
 from understudy.studies.bootstrap.account import account, findings

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from understudy.inference.pooling import pool
+from understudy.inference.combining.combining_rules import pool
 from understudy.studies import STUDIES, run_study
 from understudy.studies import totals as sums
 from understudy.studies.bowen_liu import BOWEN_LIU_1, BOWEN_LIU_2, BOWEN_LIU_3

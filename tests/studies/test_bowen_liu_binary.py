@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 
 from understudy.engine import Table
-from understudy.models.bernoulli import Bernoulli
-from understudy.privacy.budget import Budget
+from understudy.models.bayesian.beta_binomial import Bernoulli
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.urn import Urn
+from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 from understudy.studies import drawing, run_study
 from understudy.studies import totals as sums

@@ -10,14 +10,15 @@ import polars as pl
 import pytest
 
 from understudy.engine import Table
-from understudy.models import TableModel, normal
+from understudy.models import TableModel
+from understudy.models.bayesian import normal
 from understudy.models.histogram import bin_counts, bin_shares
-from understudy.privacy.budget import Budget
-from understudy.privacy.continuous import ContinuousLaplace
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.noise import perturb
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.urn import Urn
+from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
+from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 from understudy.studies import drawing, run_study
 from understudy.studies.bowen_liu import BOWEN_LIU_2, histograms

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from understudy.engine import Table
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
+from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 from understudy.studies import drawing, run_study
 from understudy.studies.bowen_liu import BOWEN_LIU_3

@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy import cli, pipeline, planning
+from understudy import cli, pipeline
 from understudy.errors import MethodError
 from understudy.methods import METHODS
+from understudy.pipeline import planning
 from understudy.studies import coverage
 from understudy.studies.coverage import naive, population, simulation
 from understudy.studies.coverage.findings import findings

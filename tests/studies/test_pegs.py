@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from understudy import planning
 from understudy.engine import ExactCells
 from understudy.errors import StudyError
-from understudy.privacy.hashed_rows import HashedRows
-from understudy.privacy.imputation import Imputation
+from understudy.pipeline import planning
+from understudy.privacy.mechanisms.records.imputation_draws import Imputation
+from understudy.privacy.mechanisms.records.key_counts import HashedRows
 from understudy.schema import Schema
 from understudy.studies import STUDIES, pegs, public_files, run_study
 from understudy.studies.pegs import (

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from understudy.decision_trees import DepthTwo, Greedy, Stumps
 from understudy.studies import STUDIES, run_study
 from understudy.studies.pmse.failure import PMSE_FAILURE, claims, findings, lines, simulation, tally
 from understudy.studies.pmse.failure.lines import (
@@ -24,7 +25,6 @@ from understudy.studies.pmse.failure.results import Results
 from understudy.studies.pmse.failure.simulation import MOVES, NOISE, OUTLIER, SMALL_NOISE, Scenario
 from understudy.studies.pmse.population import Parameters, Regressions, fitted, records
 from understudy.studies.streams import Streams
-from understudy.trees import DepthTwo, Greedy, Stumps
 
 LAW = Parameters(mean=1.0, stddev=2.0, intercept=-1.0, slope=0.5, residual=0.3)
 SMALL = Scenario(100)

@@ -9,20 +9,20 @@ import pytest
 from scipy import stats
 from scipy.special import softmax
 
+from understudy.decision_trees import Greedy, Stumps
 from understudy.engine import Table
 from understudy.inference.private_regression import coefficients
-from understudy.models.mixture import Mixture, Statistics
-from understudy.privacy.budget import Budget
+from understudy.models.bayesian.general_location import Mixture, Statistics
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.randomness import SeededRandomness
-from understudy.privacy.regression import Regression
-from understudy.privacy.selection import select
-from understudy.privacy.urn import Urn
+from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.mechanisms.sums.linear_regression import Regression
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.selection.exponential_mechanism import select
 from understudy.studies.pmse import candidates, comparators, limits, lines, searches, walks
 from understudy.studies.pmse.candidates import DEPTH_1, DEPTH_2, PARTITIONS, PRIOR, TRUTH
 from understudy.studies.pmse.population import N_ROWS, Regressions, fitted, records
 from understudy.studies.pmse.regression import simulation as regression
-from understudy.trees import Greedy, Stumps
 
 pytestmark = pytest.mark.usefixtures("few_partitions")
 

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from understudy.decision_trees import Greedy, pmse
 from understudy.studies import STUDIES, drawing, run_study
 from understudy.studies.curves import Curves
 from understudy.studies.pmse import limits, lines, results
@@ -15,7 +16,6 @@ from understudy.studies.pmse.readings import OTHERS, PUBLISHED_ONE, PUBLISHED_TE
 from understudy.studies.pmse.table2 import PMSE_TABLE2, claims, paper, simulation
 from understudy.studies.pmse.table2.account import METHODS
 from understudy.studies.pmse.table2.simulation import EXACT, GREEDY, Scenario
-from understudy.trees import Greedy, pmse
 
 COUNTED = Scenario("counted")
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from understudy.errors import StudyError
-from understudy.privacy.posterior.record_weights import vector_weights
+from understudy.privacy.not_dp.record_weights import vector_weights
 from understudy.schema import Schema
 from understudy.studies import STUDIES, pseudo_posterior, public_files, run_study
 from understudy.studies.number_texts import joined, parted

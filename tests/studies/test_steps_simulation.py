@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from understudy.evaluation.threads import single_threaded
-from understudy.inference.pooling import pool
+from understudy.inference.combining.combining_rules import pool
 from understudy.studies import STUDIES, drawing, run_study, verdicts
 from understudy.studies.steps.simulation import STEPS_SIMULATION, claims, population, regression
 from understudy.studies.steps.simulation import simulation as steps

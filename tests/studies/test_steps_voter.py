@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy import pipeline, planning
+from understudy import pipeline
 from understudy.errors import StudyError
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.ranks import rank_sums
+from understudy.pipeline import planning
 from understudy.studies import STUDIES, public_files, run_study
 from understudy.studies.steps import STEPS_VOTER, STEPS_VOTER_CPS
 from understudy.studies.steps.voter import case, claims, measures, population, simulation, standin

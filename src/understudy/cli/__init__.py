@@ -3,7 +3,23 @@
 Each file adds its commands to the program as it is imported; help shows them in this order.
 """
 
-from understudy.cli import release, analyze, inside, tradeoff, study, schema  # isort: skip
+from understudy.cli import (
+    analyze_command,
+    evaluate_commands,
+    release_commands,
+    risk_utility_command,
+    schema_commands,
+    study_command,
+)  # isort: skip
 from understudy.cli.app import app, main
 
-__all__ = ["analyze", "app", "inside", "main", "release", "schema", "study", "tradeoff"]
+__all__ = [
+    "analyze_command",
+    "app",
+    "evaluate_commands",
+    "main",
+    "release_commands",
+    "risk_utility_command",
+    "schema_commands",
+    "study_command",
+]

@@ -1,9 +1,9 @@
 """SECRET: the rows, and exact statistics of them."""
 
+from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.confidential import Confidential
-from understudy.engine.counts import ExactCells, ExactTable
-from understudy.engine.memory import Table
+from understudy.engine.exact_tables import ExactCells, ExactTable
 from understudy.engine.protocol import Engine
-from understudy.engine.sums import ExactSums
+from understudy.engine.table import Table
 
 __all__ = ["Confidential", "Engine", "ExactCells", "ExactSums", "ExactTable", "Table"]

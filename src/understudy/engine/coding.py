@@ -16,12 +16,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.engine.named import Keys, Named
-from understudy.engine.plain import FIRST_DAY, LAST_DAY, is_text, plain
-from understudy.engine.texts import as_floats, days_of, numbers_of, truths_of
+from understudy.domain.domain import box_contains
+from understudy.engine.reading.named_states import Keys, Named
+from understudy.engine.reading.plain_types import FIRST_DAY, LAST_DAY, is_text, plain
+from understudy.engine.reading.texts import as_floats, days_of, numbers_of, truths_of
 from understudy.schema import NUMERIC, Column, Continuous, Date, Schema
-from understudy.schema.domain import box_contains
-from understudy.schema.values import CLOSE
+from understudy.schema.cell_values import CLOSE
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -67,9 +67,9 @@ class ColumnCoder:
     """Turns the values of one column into state numbers.
 
     A value is the state that has its very text; else the one that it means by its truth value, its
-    day or its number (`understudy.engine.named`); else, in a numeric column, the bin it lies in
-    after clipping to the bounds. True and "true" are the number 1 as well, a moment is its local
-    day, and a day in a text is that day.
+    day or its number (`understudy.engine.reading.named_states`); else, in a numeric column, the bin
+    it lies in after clipping to the bounds. True and "true" are the number 1 as well, a moment is
+    its local day, and a day in a text is that day.
 
     Attributes:
         name: the column's name, for error messages.

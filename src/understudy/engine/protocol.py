@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes, Reading
 from understudy.engine.confidential import Confidential
-from understudy.engine.counts import ExactCells, ExactTable
-from understudy.engine.sums import ExactSums
+from understudy.engine.exact_tables import ExactCells, ExactTable
 from understudy.schema import Schema
 
 

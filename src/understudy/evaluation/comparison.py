@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.engine import Table
 from understudy.engine.coding import Coder, Codes
-from understudy.engine.marginals import count_marginals, in_groups
+from understudy.engine.marginal_counter import count_marginals, in_groups
 from understudy.errors import DataError, MethodError
 from understudy.release import Release
 from understudy.schema import Column, Schema

@@ -7,12 +7,12 @@ are combined by T = ū + b/m with its t reference (Reiter 2003). Then the 95 % i
 by their overlap (Karr et al. 2006).
 
 Where the likelihood has no maximum, estimates are shrunk by a weak normal prior
-(`understudy.evaluation.fits`) and this is flagged. It is no rare case here: if no one in the group
-0 can have the outcome (nobody votes unregistered), the coefficient of the group is infinite, and
-the exposure, of which only the group 0 tells, and the product have none either. Overlaps of such
-coefficients compare one prior with another and come out high, whatever the sets are worth. The
-*sum* of exposure and product, the effect of the exposure within group 1, is identified; it is given
-beside the others.
+(`understudy.evaluation.utility.robust_regression`) and this is flagged. It is no rare case here: if
+no one in the group 0 can have the outcome (nobody votes unregistered), the coefficient of the group
+is infinite, and the exposure, of which only the group 0 tells, and the product have none either.
+Overlaps of such coefficients compare one prior with another and come out high, whatever the sets
+are worth. The *sum* of exposure and product, the effect of the exposure within group 1, is
+identified; it is given beside the others.
 
 Sources:
     Holbein & Hillygus (2016), American Journal of Political Science 60, 364-382, for the model;
@@ -31,9 +31,9 @@ from scipy import stats
 
 from understudy.engine.coding import Codes
 from understudy.evaluation.comparison import Comparison, Rows, distinct
-from understudy.evaluation.fits import Fit, fit_counts
-from understudy.evaluation.overlaps import interval_overlap
-from understudy.inference.pooling import partial_variance
+from understudy.evaluation.utility.interval_overlap import interval_overlap
+from understudy.evaluation.utility.robust_regression import Fit, fit_counts
+from understudy.inference.combining.combining_rules import partial_variance
 from understudy.schema import NUMERIC, Column, Schema
 
 Vector = NDArray[np.float64]

@@ -11,7 +11,7 @@ import polars as pl
 import polars.selectors as cs
 
 from understudy.engine import Table
-from understudy.engine.frames import open_rows
+from understudy.engine.reading.readers import open_rows
 from understudy.errors import DataError
 from understudy.schema import Schema
 

@@ -1,9 +1,9 @@
 """SPECKS by a logistic regression on all columns and all pairs of them, fast on large tables.
 
-`understudy.evaluation.propensity` groups states until a few hundred parameters are left, and gives
-a null. Here nothing is grouped: every state has an indicator but the most frequent of its column,
-and every pair of indicators of two columns has a product, as in Bowen, Liu & Su (2021). For 15
-columns that makes some 500 parameters on 90,000 rows.
+`understudy.evaluation.utility.propensity` groups states until a few hundred parameters are left,
+and gives a null. Here nothing is grouped: every state has an indicator but the most frequent of its
+column, and every pair of indicators of two columns has a product, as in Bowen, Liu & Su (2021). For
+15 columns that makes some 500 parameters on 90,000 rows.
 
 What makes it fast: no design is written out (`understudy.evaluation.indicators`). The sets of one
 release resemble each other, so the fit to one starts at the estimate of the one before and keeps
@@ -16,7 +16,7 @@ moves the distance by less than 0.001 (`tests/evaluation/test_pairwise.py`).
 
 Sources:
     Bowen, Liu & Su (2021), METRON 79, section 2.4. The distance itself stands
-    in `understudy.evaluation.pmse`.
+    in `understudy.evaluation.utility.pmse_specks`.
 """
 
 from __future__ import annotations

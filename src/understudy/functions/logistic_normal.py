@@ -28,15 +28,20 @@ import numpy as np
 from numba import njit
 from scipy.special import expit, logit
 
+from understudy.features.column_draws import Drawn
+from understudy.features.design import Features, Integers, Parents, indicated, predicted
+from understudy.features.logit_draws import outcomes_of
+from understudy.features.number_line import Line, line_of, normal_quantiles, settled
 from understudy.functions.multinomial_logit import LogitWidths
 from understudy.functions.normal_regression import NormalWidths, linear_and_stddev, shares_between
-from understudy.functions.parameters import Floats, Prior
-from understudy.functions.state_shares import cuts, feature_row, logit_shares, shares_of_range
+from understudy.functions.parameter_prior import Floats, Prior
+from understudy.functions.state_probabilities import (
+    cuts,
+    feature_row,
+    logit_shares,
+    shares_of_range,
+)
 from understudy.schema import NUMERIC, Boolean, Categorical, Column
-from understudy.schema.drawn import Drawn
-from understudy.schema.features import Features, Integers, Parents, indicated, predicted
-from understudy.schema.number_kernels import Line, line_of, normal_quantiles, settled
-from understudy.schema.outcomes import outcomes_of
 
 _PLACE = NormalWidths(intercept=1.5, slope=1.0, log_sd_mean=-0.3, log_sd=0.6)
 _KIND = LogitWidths(intercept=1.5, slope=1.0)

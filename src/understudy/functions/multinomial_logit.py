@@ -21,12 +21,12 @@ from math import sqrt
 
 import numpy as np
 
-from understudy.functions.parameters import Floats, Prior
-from understudy.functions.state_shares import feature_row, logit_shares
+from understudy.features.column_draws import Drawn
+from understudy.features.design import Features, Integers
+from understudy.features.logit_draws import outcomes_of
+from understudy.functions.parameter_prior import Floats, Prior
+from understudy.functions.state_probabilities import feature_row, logit_shares
 from understudy.schema import Column
-from understudy.schema.drawn import Drawn
-from understudy.schema.features import Features, Integers
-from understudy.schema.outcomes import outcomes_of
 
 
 @dataclass(frozen=True, kw_only=True)

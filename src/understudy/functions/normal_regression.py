@@ -28,13 +28,18 @@ from math import log
 import numpy as np
 
 from understudy.errors import MethodError
+from understudy.features.column_draws import Drawn
+from understudy.features.design import Features, Integers, Linear, predicted
+from understudy.features.number_line import Line, line_of, normal_quantiles, settled
 from understudy.functions.multinomial_logit import shared
-from understudy.functions.parameters import Floats, Prior
-from understudy.functions.state_shares import cuts, feature_row, normal_shares, shares_of_range
+from understudy.functions.parameter_prior import Floats, Prior
+from understudy.functions.state_probabilities import (
+    cuts,
+    feature_row,
+    normal_shares,
+    shares_of_range,
+)
 from understudy.schema import NUMERIC, Column
-from understudy.schema.drawn import Drawn
-from understudy.schema.features import Features, Integers, Linear, predicted
-from understudy.schema.number_kernels import Line, line_of, normal_quantiles, settled
 
 LARGEST_LOG = 600.0
 """Beyond it, σ would be no number."""

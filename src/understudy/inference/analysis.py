@@ -1,7 +1,7 @@
 """From a release and a question to numbers with valid error bars, or a refusal that says why.
 
 `analyze_release` looks at nothing but the release. It takes the rule that the manifest and the
-measurements allow (`understudy.inference.rules`), and refuses where there is none.
+measurements allow (`understudy.inference.choice.rule_table`), and refuses where there is none.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import numpy as np
 import pandas as pd
 
 from understudy.errors import InferenceError
-from understudy.inference import notes
-from understudy.inference.advice import RefusedError, advise
-from understudy.inference.estimands import SHARES, Estimand
-from understudy.inference.estimators import Estimator
-from understudy.inference.facts import Facts, facts_of
-from understudy.inference.noise_aware import estimate_counts
+from understudy.inference.choice import caveats
+from understudy.inference.choice.advice import RefusedError, advise
+from understudy.inference.choice.refusals import distorted_reason, noisy_reason
+from understudy.inference.choice.release_facts import Facts, facts_of
+from understudy.inference.choice.rule_table import choose, distorts, outweighs
+from understudy.inference.combining.pooled import Pooled
+from understudy.inference.estimates.estimands import SHARES, Estimand
+from understudy.inference.estimates.estimators import Estimator
+from understudy.inference.estimates.question import Question
+from understudy.inference.noise_aware.count_estimates import estimate_counts
+from understudy.inference.noise_aware.urn_estimates import estimate_draws
 from understudy.inference.numbers_text import row_texts
-from understudy.inference.pooled import Pooled
 from understudy.inference.quantile_answers import count_quantiles
-from understudy.inference.question import Question
-from understudy.inference.reasons import distorted_reason, noisy_reason
-from understudy.inference.rules import choose, distorts, outweighs
 from understudy.inference.set_answers import SetAnswer, set_answer
-from understudy.inference.urns import estimate_draws
 from understudy.release import Release
 
 STAMP = "not valid"
@@ -133,8 +133,8 @@ def analyze_release(
         release: the release.
         kind: mean, proportion, table, total, quantile, ols, logit, poisson; or a function that
             takes a data frame of complete records and gives estimates and their (co)variances.
-        formula: see `understudy.inference.estimands.parse`; for a function the columns that it
-            uses, "a + b", all if "".
+        formula: see `understudy.inference.estimates.estimands.parse`; for a function the columns
+            that it uses, "a + b", all if "".
         probability: of a quantile.
         level: confidence level in (0, 1).
         anyway: give numbers even where no rule is valid, stamped so. They are pooled by T = ū +
@@ -155,8 +155,8 @@ def analyze_release(
     _require_allowed(release, facts, anyway=anyway)
     found = set_answer(question, release, facts)
     said = (
-        *notes.number_notes(release, question.numeric, question.kind),
-        *notes.merged_notes(release, facts),
+        *caveats.number_notes(release, question.numeric, question.kind),
+        *caveats.merged_notes(release, facts),
     )
     reason = _doubt(found, facts)
     if reason:
@@ -176,13 +176,13 @@ def _doubt(found: SetAnswer, facts: Facts) -> str:
 def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
     if estimand.kind == "quantile":
         counted = count_quantiles(estimand, release.measurements, release.schema)
-        said = notes.count_notes(release.measurements, estimand, counted)
+        said = caveats.count_notes(release.measurements, estimand, counted)
     elif facts.full:
         counted = estimate_counts(estimand, release.measurements, release.schema)
-        said = notes.count_notes(release.measurements, estimand, counted)
+        said = caveats.count_notes(release.measurements, estimand, counted)
     else:
         counted = estimate_draws(estimand, release)
-        said = notes.draw_notes(estimand, counted)
+        said = caveats.draw_notes(estimand, counted)
     pooled = counted.pooled
     if np.isnan(pooled.estimate).all():  # no answer is no valid answer
         raise InferenceError(" ".join(pooled.notes))
@@ -196,8 +196,8 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
         notes=(
             *pooled.notes,
             *said,
-            *notes.number_notes(release, numeric, estimand.kind),
-            *notes.share_notes(estimand.kind, pooled, level),
+            *caveats.number_notes(release, numeric, estimand.kind),
+            *caveats.share_notes(estimand.kind, pooled, level),
         ),
         dropped=(counted.dropped,),
         level=level,
@@ -234,8 +234,8 @@ def _from_sets(
     said = (
         *pooled.notes,
         *found.notes,
-        *notes.drop_notes(found.dropped),
-        *notes.distortion_notes(facts),
+        *caveats.drop_notes(found.dropped),
+        *caveats.distortion_notes(facts),
     )
     return Analysis(
         kind=facts.kind,
@@ -243,7 +243,7 @@ def _from_sets(
         pooled=pooled,
         valid=valid,
         reason=reason if valid else f"{STAMP}: {reason}",
-        notes=(*said, *more, *notes.share_notes(facts.kind, pooled, level)),
+        notes=(*said, *more, *caveats.share_notes(facts.kind, pooled, level)),
         dropped=found.dropped,
         level=level,
     )

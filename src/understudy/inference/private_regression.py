@@ -1,9 +1,10 @@
 """Coefficients of a linear regression from noisy normal equations: post-processing throughout.
 
-The noisy statistics (`understudy.privacy.regression`) are laid out as a symmetric matrix A, that of
-the products of (1, x₁, …, x_d), and a vector b, that of their products with the response; all
-columns are scaled to [−1, 1]. Coefficients minimise βᵀAβ − 2bᵀβ, which has a minimum only if A is
-positive definite, and a noisy A need not be. Then it is repaired (Zhang et al. 2012, §6):
+The noisy statistics (`understudy.privacy.mechanisms.sums.linear_regression`) are laid out as a
+symmetric matrix A, that of the products of (1, x₁, …, x_d), and a vector b, that of their products
+with the response; all columns are scaled to [−1, 1]. Coefficients minimise βᵀAβ − 2bᵀβ, which has a
+minimum only if A is positive definite, and a noisy A need not be. Then it is repaired (Zhang et al.
+2012, §6):
 
 * **"ridge"** adds λ = 4 standard deviations of the noise in one number to the diagonal, for Laplace
   noise 4·√2·Δ₁/ε. A matrix that is still not positive definite is trimmed after that.
@@ -28,11 +29,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy.errors import InferenceError, suggestion
-from understudy.privacy.guarantee import Guarantee
-from understudy.privacy.ledger import Entry
-from understudy.privacy.normal_equations import NormalEquations
-from understudy.privacy.regression import NoisyRegression
-from understudy.privacy.values import Noise, Released
+from understudy.privacy.accounting.guarantee import Guarantee
+from understudy.privacy.accounting.ledger import Entry
+from understudy.privacy.mechanisms.sums.linear_regression import NoisyRegression
+from understudy.privacy.mechanisms.sums.normal_equations import NormalEquations
+from understudy.privacy.released import Noise, Released
 
 Repair = Literal["ridge", "trim"]
 REPAIRS: Final = ("ridge", "trim")

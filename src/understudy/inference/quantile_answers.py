@@ -1,6 +1,6 @@
 """Quantiles of a release: from its noisy counts, or from sets whose differences show the noise.
 
-What an interval says, and why, stands in `understudy.inference.quantiles`.
+What an interval says, and why, stands in `understudy.inference.estimates.quantiles`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ import numpy as np
 import polars as pl
 
 from understudy.errors import InferenceError
-from understudy.inference.counts import covers, marginal, pooled_table
-from understudy.inference.estimands import Estimand
-from understudy.inference.noise_aware import FEWEST, Counted
-from understudy.inference.pooled import Vector
-from understudy.inference.pooling import Totals, mi_variance, partial_variance, single_variance
-from understudy.inference.quantiles import (
+from understudy.inference.combining.combining_rules import (
+    Totals,
+    mi_variance,
+    partial_variance,
+    single_variance,
+)
+from understudy.inference.combining.pooled import Vector
+from understudy.inference.estimates.analysis_records import ABSENT, Ints, Records
+from understudy.inference.estimates.estimands import Estimand
+from understudy.inference.estimates.quantiles import (
     Curve,
     Quantiles,
     Steps,
@@ -24,8 +28,9 @@ from understudy.inference.quantiles import (
     counted_estimate,
     quantiles,
 )
-from understudy.inference.records import ABSENT, Ints, Records
-from understudy.inference.value_ranges import record_ranges, value_ranges
+from understudy.inference.estimates.value_ranges import record_ranges, value_ranges
+from understudy.inference.noise_aware.count_estimates import FEWEST, Counted
+from understudy.inference.noise_aware.unbiased_tables import covers, marginal, pooled_table
 from understudy.methods import modelled
 from understudy.release import Measurement, Release
 from understudy.schema import Schema

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.inference.advice import Advice, RefusedError, advise
-from understudy.inference.estimands import Estimand
-from understudy.inference.estimators import SetEstimates
-from understudy.inference.facts import Facts
-from understudy.inference.pooled import Pooled, Vector
-from understudy.inference.pooling import pool
+from understudy.inference.choice.advice import Advice, RefusedError, advise
+from understudy.inference.choice.refusals import errorless_reason
+from understudy.inference.choice.release_facts import Facts
+from understudy.inference.choice.rule_table import choose
+from understudy.inference.combining.combining_rules import pool
+from understudy.inference.combining.pooled import Pooled, Vector
+from understudy.inference.estimates.estimands import Estimand
+from understudy.inference.estimates.estimators import SetEstimates
+from understudy.inference.estimates.question import Question
 from understudy.inference.quantile_answers import set_quantiles
-from understudy.inference.question import Question
-from understudy.inference.reasons import errorless_reason
-from understudy.inference.rules import choose
 from understudy.release import Release
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from understudy.errors import MethodError, suggestion
-from understudy.functions.network import Edge
+from understudy.families.measurement_plan import PlannedTable
+from understudy.families.method import Facts, Method
+from understudy.functions.declared_network import Edge
 from understudy.methods.aim import Aim
-from understudy.methods.base import Facts, Method
 from understudy.methods.censored_posterior import CensoredPosterior
 from understudy.methods.contingency_table import ContingencyTable
 from understudy.methods.dirichlet import Dirichlet
@@ -33,7 +34,6 @@ from understudy.methods.pegs_reset import PegsReset
 from understudy.methods.pegs_tables import PegsTables
 from understudy.methods.perturbed_histogram import PerturbedHistogram
 from understudy.methods.perturbed_imputation import PerturbedImputation
-from understudy.methods.planned import PlannedTable
 from understudy.methods.pmse import Pmse
 from understudy.methods.privbayes import PrivBayes
 from understudy.methods.pseudo_posterior import PseudoPosteriorMechanism
@@ -41,8 +41,8 @@ from understudy.methods.smoothed_histogram import SmoothedHistogram
 from understudy.methods.steps import Steps
 from understudy.methods.universal_histogram import UniversalHistogram
 from understudy.models import Model
-from understudy.models.blend import Blend
-from understudy.privacy.values import Noise, NoisyTable
+from understudy.models.pooled_fits import Blend
+from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
 
 METHODS: dict[str, type[Method]] = {

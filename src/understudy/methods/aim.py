@@ -4,17 +4,17 @@
 2. In rounds: the exponential mechanism picks, among all parts of the workload's marginals, the one
    whose table is farthest from the model, less what noise alone would put there, times its weight;
    its table is measured and the model fitted again. A round that found nothing new halves the
-   noise of the next ones (`methods.adaptive`).
+   noise of the next ones (`families.marginals.adaptive_rounds`).
 3. Records are drawn from the model of greatest entropy that fits all tables
-   (`models.max_entropy`).
+   (`models.graphical.max_entropy`).
 
 * **Measures** at first d one-way tables and rounds of ρ/(16 d) each (ε/(2 d) where δ = 0, as costs
   add up differently there), nine tenths of it for tables.
 * **Public**: the schema with its bins and structural zeros, the options.
 * **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
   with geometric noise otherwise; **add/remove and replace**. The score is not monotone and is
-  charged as such (`understudy.privacy.model_distance`); adaptive costs stay within a privacy
-  filter (`understudy.privacy.ledger`).
+  charged as such (`understudy.privacy.selection.model_error_score`); adaptive costs stay within a
+  privacy filter (`understudy.privacy.accounting.ledger`).
 * **Costs** one count of the rows for each part of the workload, then seconds of fitting; it grows
   with the cells of the model, not with the domain.
 * **Choose it** to compare with the literature. **Do not** choose it for columns of many levels:
@@ -31,14 +31,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from understudy.methods.adaptive import Pace, expected_effort
-from understudy.methods.adaptive_method import AdaptiveMethod
-from understudy.methods.base import Facts
-from understudy.methods.effort import Effort
-from understudy.methods.noted import Merged
-from understudy.methods.planned import PlannedTable, planned_rounds
+from understudy.families.effort import Effort
+from understudy.families.marginals.adaptive_method import AdaptiveMethod
+from understudy.families.marginals.adaptive_rounds import Pace, expected_effort
+from understudy.families.marginals.noisy_marginal import Merged
+from understudy.families.measurement_plan import PlannedTable, planned_rounds
+from understudy.families.method import Facts
 from understudy.models import Model
-from understudy.privacy.budget import Accounting, Budget
+from understudy.privacy.accounting.budget import Accounting, Budget
 from understudy.privacy.gate import Gate
 from understudy.schema import Schema
 
@@ -69,7 +69,7 @@ class Aim(AdaptiveMethod):
         return (*one_ways, planned_rounds(schema, spend - bought, budget, self._cells))
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
-        """About 2 rounds a column, as seen at ε = 1 with δ (`understudy.methods.effort`)."""
+        """About 2 rounds a column, as seen at ε = 1 with δ (`understudy.families.effort`)."""
         return expected_effort(
             schema,
             self._workload(schema),

@@ -3,10 +3,10 @@
 1. Declare a generator: each column is drawn by a regression on some columns before it. Its
    parameters θ have a public prior.
 2. Lay public candidates for the parameters of one column evenly over their prior.
-3. Draw one of them with odds exp(r·u(θ)): u is the sum over the rows of the logarithm of
-   P(state of the column | states of its parents; θ), each row's cut to an interval of width W
-   (`privacy.posterior.column_likelihood`). That is the posterior of the censored likelihood to the
-   power r: ε/W under add/remove, ε/(2W) under replace, ε the column's share.
+3. Draw one of them with odds exp(r·u(θ)): u is the sum over the rows of the logarithm of P(state of
+   the column | states of its parents; θ), each row's cut to an interval of width W
+   (`privacy.mechanisms.choices.censored_column_likelihood`). That is the posterior of the censored
+   likelihood to the power r: ε/W under add/remove, ε/(2W) under replace, ε the column's share.
 4. Draw records from the generator at the drawn θ.
 
 * **Width.** W = log(states) + 2 by default. A candidate that puts all of a column on its most
@@ -63,18 +63,22 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.functions.generator import SequentialGenerator
-from understudy.methods.base import Facts
-from understudy.methods.effort import Effort, expected_rows
-from understudy.methods.generating_method import GeneratingMethod
-from understudy.methods.parameter_search import ScoreOf, Search
-from understudy.methods.planned import PlannedTable
+from understudy.families.effort import Effort, expected_rows
+from understudy.families.generators.generator_family import GeneratingMethod
+from understudy.families.generators.parameter_search import ScoreOf, Search
+from understudy.families.measurement_plan import PlannedTable
+from understudy.families.method import Facts
+from understudy.functions.sequential_generator import SequentialGenerator
 from understudy.models import Model
 from understudy.models.generated import GeneratedModel
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.posterior.censored_likelihood import Censoring, Form, censored_title
-from understudy.privacy.posterior.column_likelihood import ColumnLikelihood
+from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
+from understudy.privacy.mechanisms.choices.censored_likelihood import (
+    Censoring,
+    Form,
+    censored_title,
+)
 from understudy.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -91,7 +95,7 @@ class CensoredPosterior(GeneratingMethod):
         search: from a list of candidates for each of the "columns", or by a Metropolis "walk",
             whose guarantee is conditional.
         stride: of a walk's steps, in standard deviations of the prior.
-        censoring: what a record contributes (`privacy.posterior.censored_likelihood`).
+        censoring: what a record contributes (`privacy.mechanisms.choices.censored_likelihood`).
         width: W of each column; None: by the number of its states.
     """
 

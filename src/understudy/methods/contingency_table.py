@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.methods.base import Facts, Method
-from understudy.methods.planned import PlannedTable, planned_exact
+from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.method import Facts, Method
 from understudy.models import Model, TableModel
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.schema import Schema
 

@@ -9,9 +9,9 @@
 * **Measures** nothing; what leaves is the records, and how they were drawn.
 * **Public**: the schema with its structural zeros; the number of records drawn, or that number
   bought with noise. The prior follows from these and from ε.
-* **Guarantee**: pure ε-DP, add/remove and replace; exact (`understudy.privacy.urn`). It is the
-  drawing that protects, so no seed is accepted, and m sets have ε/m each. Under replace no smaller
-  α would do.
+* **Guarantee**: pure ε-DP, add/remove and replace; exact
+  (`understudy.privacy.mechanisms.records.urn`). It is the drawing that protects, so no seed is
+  accepted, and m sets have ε/m each. Under replace no smaller α would do.
 * **Costs** occupied cells and records, up to 2⁶² cells.
 * **Bias.** Shares are drawn towards 1/K with weight Kα/(n + Kα), and n does not help: α grows with
   the number of records. With K = 2 and ε = 1 the prior has weight 0.538 at n = ñ = 40, 100 or 1000;
@@ -30,8 +30,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from understudy.methods.base import Facts
-from understudy.methods.urn import UrnMethod
+from understudy.families.method import Facts
+from understudy.families.urn_family import UrnMethod
 
 
 @dataclass(frozen=True, kw_only=True)

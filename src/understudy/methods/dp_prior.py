@@ -8,8 +8,9 @@
   reveal the counts exactly, and stay inside.
 * **Public**: the schema with its structural zeros; the number of records drawn, or that number
   bought with noise. The prior follows from these and from ε.
-* **Guarantee**: pure ε-DP, add/remove and replace; exact (`understudy.privacy.urn`). It is the
-  drawing that protects, so no seed is accepted, and m sets have ε/m each.
+* **Guarantee**: pure ε-DP, add/remove and replace; exact
+  (`understudy.privacy.mechanisms.records.urn`). It is the drawing that protects, so no seed is
+  accepted, and m sets have ε/m each.
 * **Costs** occupied cells and records, up to 2⁶² cells.
 * **Bias.** Shares are drawn towards 1/K with weight Ka/(n + Ka), and n does not help, as a is about
   ñ/ε: with K = 2 and ε = 1 the prior has weight 0.664 at n = ñ = 40 and 0.667 at 1000; with K cells
@@ -27,8 +28,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from understudy.methods.base import Facts
-from understudy.methods.urn import UrnMethod
+from understudy.families.method import Facts
+from understudy.families.urn_family import UrnMethod
 
 
 @dataclass(frozen=True, kw_only=True)

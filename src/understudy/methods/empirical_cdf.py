@@ -4,7 +4,7 @@
    table in a declared order of columns.
 2. Choose the counts of the cells by the exponential mechanism: every vector of counts, weighted by
    e^(−ε·D/2), D the largest error of a cumulative count. Exact, without Markov chains
-   (`understudy.privacy.distribution`).
+   (`understudy.privacy.mechanisms.choices.empirical_distribution`).
 3. Draw records in proportion to the chosen counts; numbers uniformly within their bin.
 
 * **Several columns.** `columns=independent` gives each column a distribution of its own, at an
@@ -37,20 +37,20 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, Names
-from understudy.methods.planned import PlannedTable
+from understudy.families.measurement_plan import PlannedTable
+from understudy.families.method import Facts, Method, Names
 from understudy.models import Model, ProductModel, TableModel
-from understudy.privacy.budget import Budget, split
-from understudy.privacy.distribution import (
+from understudy.privacy.accounting.budget import Budget, split
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.empirical_distribution import (
     CumulativeDistribution,
     describe_distance,
     line_query,
     noise_of_distance,
     require_drawable,
 )
-from understudy.privacy.gate import Gate
-from understudy.privacy.selection import selection_epsilon
-from understudy.privacy.values import DrawnDistribution
+from understudy.privacy.released import DrawnDistribution
+from understudy.privacy.selection.exponential_mechanism import selection_epsilon
 from understudy.schema import Schema
 
 

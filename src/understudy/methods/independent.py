@@ -23,13 +23,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.methods.base import Facts, Method, natural_law
-from understudy.methods.planned import PlannedTable, planned
+from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.method import Facts, Method, natural_law
 from understudy.models import Model, ProductModel
-from understudy.privacy.budget import Accounting, Approximate, Budget, split
-from understudy.privacy.calibration import LawName
+from understudy.privacy.accounting.budget import Accounting, Approximate, Budget, split
 from understudy.privacy.gate import Gate
-from understudy.privacy.values import Noise, NoisyTable
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
 
 

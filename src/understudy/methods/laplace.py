@@ -30,21 +30,20 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method
-from understudy.methods.planned import PlannedTable, planned
+from understudy.families.effort import DENSE_CELLS
+from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.method import Facts, Method
 from understudy.models import Model, TableModel
-from understudy.privacy.budget import Budget
-from understudy.privacy.calibration import calibrate
-from understudy.privacy.filtered import threshold_for
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.laws import DiscreteGaussian
-from understudy.privacy.lazy import LazyTable
-from understudy.privacy.noise import Mode
-from understudy.privacy.tables import MAX_CELLS
-from understudy.privacy.values import Noise, NoisyTable, Records, Released
+from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.mechanisms.counts.threshold_table import threshold_for
+from understudy.privacy.noise.calibration import calibrate
+from understudy.privacy.noise.distributions import DiscreteGaussian
+from understudy.privacy.noise.perturbation import Mode
+from understudy.privacy.released import Noise, NoisyTable, Records, Released
 from understudy.schema import Schema
-
-DENSE_CELLS = 2**22
 
 
 @dataclass(frozen=True, kw_only=True)

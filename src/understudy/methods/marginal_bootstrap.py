@@ -8,9 +8,9 @@ combination occurs. The other extreme of the comparison of synthesizers: no rela
 * **Public**: the schema with its structural zeros.
 * **Guarantee**: none, though it looks harmless: a state that nobody has never occurs, so one that
   occurs was somebody's. Needs `allow_nonprivate`, and the release is stamped not private. With a
-  prior, Dirichlet(counts + α), ñ records of one column would be ε/M-DP for
-  α ≥ ñ/(e^(ε/M) − 1), and M columns together ε-DP (`understudy.privacy.urn`), were there no
-  structural zeros to condition on. `independent` is the private method to take.
+  prior, Dirichlet(counts + α), ñ records of one column would be ε/M-DP for α ≥ ñ/(e^(ε/M) − 1), and
+  M columns together ε-DP (`understudy.privacy.mechanisms.records.urn`), were there no structural
+  zeros to condition on. `independent` is the private method to take.
 * **Costs** rows × columns.
 * **Combining.** Each set has shares of its own, drawn around those of the rows: T = ū + b/m is
   valid for shares and moments of single columns. Relations between columns are lost in all sets.
@@ -30,11 +30,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.methods.base import Facts, Method
-from understudy.methods.planned import PlannedTable, planned_exact
+from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
-from understudy.models.redrawn import Redrawn
-from understudy.privacy.budget import Budget
+from understudy.models.redrawn_parameters import Redrawn
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.schema import Domain, Schema
 

@@ -4,18 +4,18 @@
    states: ∝ states^(2/3), which minimises the summed L1 error.
 2. States are merged by these tables: rare levels into one group, ordered values and numbers into
    runs of about equal mass. Tables of several columns are measured over groups.
-3. Rounds as in AIM (`methods.adaptive`), fewer and dearer ones at first.
+3. Rounds as in AIM (`families.marginals.adaptive_rounds`), fewer and dearer ones at first.
 4. The model of greatest entropy that fits all tables, regularised in proportion to the noise
-   (`models.max_entropy`). Within a group, states have the shape of their one-way table, shrunk
-   towards a smooth one as far as noise makes it doubtful; numbers are drawn within fine bins by a
-   density that keeps means and quantiles.
+   (`models.graphical.max_entropy`). Within a group, states have the shape of their one-way table,
+   shrunk towards a smooth one as far as noise makes it doubtful; numbers are drawn within fine bins
+   by a density that keeps means and quantiles.
 
 * **Public**: the schema with its bins and structural zeros, the options. States that differ in a
   structural zero, spikes and codes of absence are never merged with other values.
 * **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
   with geometric noise otherwise; **add/remove and replace**. Merging states is a map from record
   to record and leaves every sensitivity as it is; the score is not monotone and is charged as such
-  (`understudy.privacy.model_distance`).
+  (`understudy.privacy.selection.model_error_score`).
 * **Costs** one count of the rows for each part of the workload, then seconds of fitting; it grows
   with rows and with cells of the model, not with the domain.
 * **Choose it** for most tables: it is what `auto` takes beyond a handful of cells. **Do not**
@@ -34,16 +34,16 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from understudy.methods.adaptive import Pace, expected_effort
-from understudy.methods.adaptive_method import AdaptiveMethod
-from understudy.methods.base import Facts, Method
-from understudy.methods.effort import Effort
-from understudy.methods.fine_bins import fine_bins
-from understudy.methods.grouping import coarse_groups, is_ordered
-from understudy.methods.noted import Merged
-from understudy.methods.planned import PlannedTable, planned_rounds
+from understudy.families.bins.fine_bins import fine_bins
+from understudy.families.effort import Effort
+from understudy.families.marginals.adaptive_method import AdaptiveMethod
+from understudy.families.marginals.adaptive_rounds import Pace, expected_effort
+from understudy.families.marginals.noisy_marginal import Merged
+from understudy.families.marginals.state_groups import coarse_groups, is_ordered
+from understudy.families.measurement_plan import PlannedTable, planned_rounds
+from understudy.families.method import Facts, Method
 from understudy.models import Model
-from understudy.privacy.budget import Budget, exact
+from understudy.privacy.accounting.budget import Budget, exact
 from understudy.privacy.gate import Gate
 from understudy.schema import Schema
 
@@ -109,7 +109,7 @@ class Marginals(AdaptiveMethod):
         return (f"{rare}; states next to each other share one in {', '.join(wide)}.",)
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
-        """About 2.5 rounds a column, as seen at ε = 1 with δ (`understudy.methods.effort`)."""
+        """About 2.5 rounds a column, as seen at ε = 1 with δ (`understudy.families.effort`)."""
         schema = schema.with_bins(fine_bins(schema))
         return expected_effort(
             schema,

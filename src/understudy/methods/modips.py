@@ -19,8 +19,9 @@ rule for partially synthetic data holds (T = ū + b/m).
   one column of two levels, with a public number of rows, only the successes are counted.
 * **Public**: the schema, with bounds of all normal columns; the prior; the blocks.
 * **Guarantee**: pure ε-DP, both neighbouring relations; the sensitivities are proven in
-  `privacy/moments.py`, for sums that stay valid when a record changes its cell. In paper mode it is
-  conditional: continuous noise, halved counts and within-cell sensitivities, as published.
+  `privacy/mechanisms/sums/moments.py`, for sums that stay valid when a record changes its cell. In
+  paper mode it is conditional: continuous noise, halved counts and within-cell sensitivities, as
+  published.
 * **Budget**: `split` gives every statistic of every block an equal share; `weighted` one in
   proportion to the weights of counts, sums and scatters; `nonsplit` gives all sums and scatters of
   a block noise of one scale.
@@ -44,18 +45,18 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, listed
-from understudy.methods.blocks import BlocksMethod, Layout
-from understudy.methods.planned import PlannedTable, planned, planned_step
-from understudy.methods.sufficient import Measured, block
-from understudy.models.blocks import BlocksModel
+from understudy.families.bayesian.column_blocks import BlocksMethod, Layout
+from understudy.families.bayesian.sufficient_statistics import Measured, block
+from understudy.families.measurement_plan import PlannedTable, planned, planned_step
+from understudy.families.method import Facts, listed
+from understudy.models.bayesian.independent_blocks import BlocksModel
 from understudy.models.model import Model
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.moments import Calibration, PlannedMoment, planned_moments
-from understudy.privacy.noise import Bounds, Mode
-from understudy.privacy.successes import planned_successes
-from understudy.privacy.values import NoisyMoment
+from understudy.privacy.mechanisms.counts.binomial_count import planned_successes
+from understudy.privacy.mechanisms.sums.moments import Calibration, PlannedMoment, planned_moments
+from understudy.privacy.noise.perturbation import Bounds, Mode
+from understudy.privacy.released import NoisyMoment
 from understudy.schema import Schema
 
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -6,7 +6,7 @@
    yet connected, whose table is farthest (in L1) from that of independent columns.
 3. A noisy table of each pair of the tree.
 4. Among all distributions that fit the tables best, that of greatest entropy; records are drawn
-   from it (`models.max_entropy`).
+   from it (`models.graphical.max_entropy`).
 
 * **Measures** a third of the budget each in steps 1, 2 and 3, in equal parts.
 * **Public**: the schema with its bins and structural zeros, and the options. States are merged by
@@ -14,7 +14,7 @@
   exact.
 * **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
   with geometric noise otherwise; **add/remove and replace**. The score has sensitivity 1 or 2 and
-  is not monotone (`understudy.privacy.model_distance`).
+  is not monotone (`understudy.privacy.selection.model_error_score`).
 * **Costs** one pass over the rows for the columns, one for all pairs; about a second for 50,000
   rows of 14 columns.
 * **Choose it** for a fast and plain model, or for very many columns. **Do not** choose it where
@@ -37,18 +37,18 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.methods.base import Facts, known_rows
-from understudy.methods.effort import Effort, pairs_effort
-from understudy.methods.grouping import rare_groups
-from understudy.methods.marginal_method import MarginalMethod, fit_of
-from understudy.methods.noted import Merged, Noted
-from understudy.methods.planned import PlannedTable, planned, planned_choice
-from understudy.methods.workload import small
+from understudy.families.effort import Effort, pairs_effort
+from understudy.families.marginals.marginal_family import MarginalMethod, fit_of
+from understudy.families.marginals.noisy_marginal import Merged, Noted
+from understudy.families.marginals.state_groups import rare_groups
+from understudy.families.marginals.workload import small
+from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
+from understudy.families.method import Facts, known_rows
 from understudy.models import Model
-from understudy.models.max_entropy import MaxEntropy
-from understudy.privacy.budget import Budget, split
+from understudy.models.graphical.max_entropy import MaxEntropy
+from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
-from understudy.privacy.model_distance import DistanceFromModel
+from understudy.privacy.selection.model_error_score import DistanceFromModel
 from understudy.schema import Schema
 
 
@@ -90,7 +90,7 @@ class Mst(MarginalMethod):
         return (*self._planned_one_ways(schema, third, budget), *choices, *pairs)
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
-        """All pairs are counted once (`understudy.methods.effort`)."""
+        """All pairs are counted once (`understudy.families.effort`)."""
         return pairs_effort(schema, self._cells)
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:

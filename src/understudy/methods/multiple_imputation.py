@@ -32,14 +32,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from understudy.methods.base import Facts
-from understudy.methods.imputing_method import ImputingMethod
-from understudy.methods.planned import PlannedTable, planned_exact
+from understudy.families.imputation_family import ImputingMethod
+from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.method import Facts
 from understudy.models import Model
-from understudy.models.imputed import ImputedModel
-from understudy.privacy.budget import Budget
+from understudy.models.gibbs.imputation_model import ImputedModel
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.imputation import require_imputable
+from understudy.privacy.mechanisms.records.imputation_draws import require_imputable
 from understudy.schema import Schema
 
 

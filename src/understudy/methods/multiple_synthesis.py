@@ -21,16 +21,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.methods.base import Facts
-from understudy.methods.blocks import BlocksMethod, Layout
-from understudy.methods.planned import PlannedTable, planned_exact
-from understudy.methods.sufficient import Measured, block
-from understudy.models.blocks import Block, BlocksModel
+from understudy.families.bayesian.column_blocks import BlocksMethod, Layout
+from understudy.families.bayesian.sufficient_statistics import Measured, block
+from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.method import Facts
+from understudy.models.bayesian.independent_blocks import Block, BlocksModel
 from understudy.models.model import Model
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.moments import planned_moments
-from understudy.privacy.values import NoisyTable
+from understudy.privacy.mechanisms.sums.moments import planned_moments
+from understudy.privacy.released import NoisyTable
 from understudy.schema import Schema
 
 

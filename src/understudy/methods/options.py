@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, fields
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from understudy.methods.base import Method, Names
+from understudy.families.method import Method, Names
 
 _ENTRY = re.compile(r"^(\w+): (.*)$")
 _BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}

@@ -8,7 +8,7 @@
   with a `choice_share` of the budget.
 * **Guarantee**: pure ε, or (ε, δ); add/remove and replace. α = 1/(e^ε₀ − 1), where all ñ·s·M steps
   cost ε₀ each (δ > 0: ε₀²/8 in zCDP for add/remove, ε₀²/2 for replace). Proof:
-  `understudy.privacy.perturbed_sweeps`.
+  `understudy.privacy.mechanisms.records.perturbed_gibbs`.
 * **Costs** one binary search a step, whatever the number of cells; memory by occupied rows.
 * **Choose it** for a handful of records, or to reproduce the paper, whose ε is per record. For more
   than a few, ε₀ is so small that records are all but uniform: take `pegs-tables`, which pays for
@@ -28,9 +28,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from understudy.methods.base import Facts
-from understudy.methods.sweeping_method import PaidSweeps
-from understudy.privacy.perturbed_sweeps import PerturbedSweeps
+from understudy.families.gibbs.gibbs_family import PaidSweeps
+from understudy.families.method import Facts
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
 from understudy.schema import Schema, Sweep
 
 

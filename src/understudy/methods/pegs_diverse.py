@@ -5,9 +5,9 @@
   reaches log ℓ; rows of other columns are used as they are.
 * **Public**: schema, keys, their order, ℓ. The exact tables are not published as such.
 * **Guarantee**: none. ℓ-diversity is a property of the rows, not of what an outsider learns; it is
-  **not differential privacy** (`understudy.privacy.diverse_rows`). Needs `allow_nonprivate`, and
-  the release is stamped not private. Where the schema forbids combinations, even the syntactic
-  promise is about rows before forbidden states are left out.
+  **not differential privacy** (`understudy.privacy.not_dp.l_diverse_gibbs`). Needs
+  `allow_nonprivate`, and the release is stamped not private. Where the schema forbids combinations,
+  even the syntactic promise is about rows before forbidden states are left out.
 * **Costs** like `pegs`.
 * **Choose it** to compare with older practice. **Do not** publish from it.
 
@@ -23,14 +23,14 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Names
-from understudy.methods.planned import PlannedTable, planned_exact
-from understudy.methods.sweeping_method import SweepingMethod
-from understudy.privacy.budget import Budget
-from understudy.privacy.diverse_rows import DiverseRows
+from understudy.families.gibbs.gibbs_family import SweepingMethod
+from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.method import Facts, Names
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.sweeping import SYNTACTIC, table_names
-from understudy.privacy.values import Records, Released
+from understudy.privacy.mechanisms.records.sweeping import SYNTACTIC, table_names
+from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows
+from understudy.privacy.released import Records, Released
 from understudy.schema import Schema
 
 

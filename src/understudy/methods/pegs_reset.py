@@ -8,7 +8,7 @@
   A `choice_share` of the budget buys the keys instead.
 * **Guarantee**: pure ε, or (ε, δ); add/remove and replace. The paper's claim holds for add/remove
   alone; replacing a record may change two rows of each table and costs twice as much in pure DP,
-  which is allowed for. Proof: `understudy.privacy.reset_blocks`.
+  which is allowed for. Proof: `understudy.privacy.mechanisms.records.perturbed_gibbs_reset`.
 * **Costs** one binary search a step, whatever the number of cells; memory by occupied rows.
 * **Choose it** over `pegs` for more than a few records. `pegs-tables` is better still for many:
   here at most one draw from each row of each block says anything.
@@ -27,9 +27,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from understudy.methods.base import Facts
-from understudy.methods.sweeping_method import PaidSweeps
-from understudy.privacy.reset_blocks import ResetBlocks, usual_block
+from understudy.families.gibbs.gibbs_family import PaidSweeps
+from understudy.families.method import Facts
+from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks, usual_block
 from understudy.schema import Schema, Sweep
 
 

@@ -11,21 +11,23 @@ and sweeps is post-processing.
 
 * **`form=dense`** writes the tables out and publishes them. Negative counts are dealt with by
   projection onto the known number of records, and sweeps start from a chain of the same tables
-  (`models.conditional_tables`); `allocation=clipped` and `seeds=uniform` are the plain way. Columns
-  whose declared keys give the same set of columns share one table.
+  (`models.gibbs.conditional_tables`); `allocation=clipped` and `seeds=uniform` are the plain way.
+  Columns whose declared keys give the same set of columns share one table.
 * **`form=lazy`** is for tables of up to 2⁶² cells. A row gets its noise when a record first comes
   by, with the very law of the dense form that is clipped and starts from uniform seeds; memory goes
   by visited rows. Nothing but the records is published. `auto` is dense as long as all tables have
   four million cells together.
 * **Keys.** By default a table may have as many cells as are θ-useful: with n/cells records in a
   cell on average, at least θ times the scale of the noise. `choice_share` of the budget buys a key
-  for each column, among the largest that fit (`methods.chosen_keys`), by its distance from being
-  independent of it. The published way, by mutual information in the confidential table, is a leak.
+  for each column, among the largest that fit (`families.gibbs.private_keys`), by its distance from
+  being independent of it. The published way, by mutual information in the confidential table, is a
+  leak.
 * **Measures** M choices, where keys are bought, once for all sets, in equal parts; then a table for
   each of the M columns, or for each set of columns, in equal parts.
 * **Public**: schema with its bins and structural zeros, options, seeds, the keys once chosen.
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP; **add/remove and replace**. Choices: scores and their
-  sensitivities are in `privacy.dependence`; tables: one record is in one cell of each.
+  sensitivities are in `privacy.selection.dependence_scores`; tables: one record is in one cell of
+  each.
 * **Costs** one count of the rows for each candidate and table; then a draw for each record, column
   and sweep, and in the lazy form for each cell of a new row (`benchmarks/pegs.py`).
 * **Choose it** where `pegs` is wanted for more than a handful of records. **Do not** expect more
@@ -52,8 +54,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, Names, known_rows, natural_law
-from understudy.methods.chosen_keys import (
+from understudy.families.effort import DENSE_CELLS, Effort, expected_rows
+from understudy.families.gibbs.declared_keys import declared_keys, ranked_columns, require_one_of
+from understudy.families.gibbs.noisy_table_gibbs import KnownSweep, planned_rows
+from understudy.families.gibbs.private_keys import (
     TableLimit,
     bought_keys,
     most_key_columns,
@@ -61,23 +65,18 @@ from understudy.methods.chosen_keys import (
     planned_keys,
     sweep_of_tables,
 )
-from understudy.methods.effort import Effort, expected_rows
-from understudy.methods.keys import declared_keys, ranked_columns, require_one_of
-from understudy.methods.known_sweep import KnownSweep, planned_rows
-from understudy.methods.network import LARGEST_TABLE, require_columns
-from understudy.methods.planned import PlannedTable, planned
+from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.method import Facts, Method, Names, known_rows, natural_law
+from understudy.families.networks.network_options import LARGEST_TABLE, require_columns
 from understudy.models import Model
-from understudy.models.conditional_tables import Allocation, Seeds
-from understudy.privacy.budget import Approximate, Budget, exact
-from understudy.privacy.calibration import LawName
+from understudy.models.gibbs.conditional_tables import Allocation, Seeds
+from understudy.privacy.accounting.budget import Approximate, Budget, exact
 from understudy.privacy.gate import Gate
-from understudy.privacy.lazy_rows import LazyRows
-from understudy.privacy.sweeping import n_cells
-from understudy.privacy.values import Noise, NoisyTable, Records, Released
+from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
+from understudy.privacy.mechanisms.records.sweeping import n_cells
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.released import Noise, NoisyTable, Records, Released
 from understudy.schema import Schema, Sweep
-
-DENSE_CELLS = 2**22
-"""Cells of all tables together that `auto` writes out."""
 
 _SWEEPS = {"chain": 5, "uniform": 20}
 
@@ -137,7 +136,11 @@ class PegsTables(Method):
         law, share = self._law(budget), spend / len(schema.names)
         most = self._limit.largest(schema, spend, budget, law, bought=self._buys(schema))
         if self._lazy(schema):
-            rows = LazyRows(sweep=Sweep.of(schema, {}), sweeps=self._turns(schema), noise=law)
+            rows = LazyRows(
+                sweep=Sweep.of(schema.names, schema.domain, {}),
+                sweeps=self._turns(schema),
+                noise=law,
+            )
             return (planned_rows(schema, rows, spend, budget, sum(most), chosen=True),)
         query = "counts by a column and its key"
         return tuple(
@@ -243,7 +246,7 @@ class PegsTables(Method):
     def _public_sweep(self, schema: Schema, spend: Fraction, budget: Budget) -> Sweep | None:
         """The keys, where they are known before anything is bought."""
         if self.keys:
-            return Sweep.of(schema, declared_keys(schema, self.keys))
+            return Sweep.of(schema.names, schema.domain, declared_keys(schema, self.keys))
         if self._buys(schema) or not self._shares_tables(schema):
             return None
         cells = self._limit.cells(schema, schema.n_rows or 0, spend, budget, self._law(budget))
@@ -268,7 +271,7 @@ class PegsTables(Method):
             return self.form == "lazy"
         cells: float
         if self.keys:
-            cells = n_cells(Sweep.of(schema, declared_keys(schema, self.keys)))
+            cells = n_cells(Sweep.of(schema.names, schema.domain, declared_keys(schema, self.keys)))
         elif self.key_limit is None:
             return False
         elif self._buys(schema):

@@ -28,11 +28,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.methods.base import Facts
-from understudy.methods.binning import Binned
+from understudy.families.bins.histogram_bins import Binned
+from understudy.families.measurement_plan import PlannedTable
+from understudy.families.method import Facts
 from understudy.methods.laplace import Laplace
-from understudy.methods.planned import PlannedTable
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
 from understudy.schema import Schema
 
 

@@ -10,11 +10,11 @@
 * **Public**: the schema with its structural zeros; the number of records drawn, or that number
   bought with noise.
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP; add/remove and replace, at the same α. Each
-  of the ñ·sweeps·M draws costs ε₀ = ε/(ñ·sweeps·M), with α = 1/(e^ε₀ − 1), or the ε₀ of which
-  ε₀²/2 is that share of ρ. The proof is in `understudy.privacy.imputation`: p lies in [0, 1]
-  whatever the rows are, so fits, tuning and their failures cost nothing. The paper states ε for
-  one record; m sets have a share of the budget each. It is the drawing that protects, so no seed
-  is accepted.
+  of the ñ·sweeps·M draws costs ε₀ = ε/(ñ·sweeps·M), with α = 1/(e^ε₀ − 1), or the ε₀ of which ε₀²/2
+  is that share of ρ. The proof is in `understudy.privacy.mechanisms.records.imputation_draws`: p
+  lies in [0, 1] whatever the rows are, so fits, tuning and their failures cost nothing. The paper
+  states ε for one record; m sets have a share of the budget each. It is the drawing that protects,
+  so no seed is accepted.
 * **Costs** one fit for each column, of 10,000 rows at most, by scikit-learn: seconds for a dozen
   columns, two or three times as long with cross-validation; drawing is fast beside it.
 * **How little it buys.** α is about ñ·M/ε for one sweep. A thousand records of 13 columns at ε = 1
@@ -35,19 +35,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.methods.base import Facts
-from understudy.methods.imputing_method import ImputingMethod
-from understudy.methods.planned import PlannedTable, planned_sweeps
-from understudy.privacy.budget import Budget
+from understudy.families.imputation_family import ImputingMethod
+from understudy.families.measurement_plan import PlannedTable, planned_sweeps
+from understudy.families.method import Facts
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.imputation import require_imputable
-from understudy.privacy.imputing import (
+from understudy.privacy.mechanisms.records.imputation_draws import require_imputable
+from understudy.privacy.mechanisms.records.imputing import (
     describe_imputation,
     imputation_query,
     step_prior,
     steps_of_record,
 )
-from understudy.privacy.values import Records, Released
+from understudy.privacy.released import Records, Released
 from understudy.schema import Schema
 
 

@@ -4,7 +4,7 @@
    parameters θ have a public prior.
 2. Simulate a set Z(θ) for each of many public candidates θ, all from the same random numbers ω.
 3. Choose a candidate by the exponential mechanism. Its score is how little the best tree of a fixed
-   class can tell Z(θ) from the rows (`privacy.propensity_trees`).
+   class can tell Z(θ) from the rows (`privacy.selection.tree_distinguisher_score`).
 4. Draw records from the generator at the chosen θ.
 
 * **Search.** `together` chooses all parameters at once, as published. `columns` (default) chooses
@@ -15,9 +15,9 @@
   published.
 * **Generators.** `regressions`: multinomial logits for categories, logistic-normal numbers and
   ordinals within their bounds. `normal`: the paper's normal regressions, numeric columns only.
-  Priors are proper and spread over the bounds (`functions.generator`). The paper's own, a thousand
-  times as wide as the bounds (`flat`), has so little mass near any table that candidates miss it;
-  at small ε or with many sets the exact target misses it too (study `pmse-table2`).
+  Priors are proper and spread over the bounds (`functions.sequential_generator`). The paper's own,
+  a thousand times as wide as the bounds (`flat`), has so little mass near any table that candidates
+  miss it; at small ε or with many sets the exact target misses it too (study `pmse-table2`).
   `network` says which columns each is drawn given, parents first; by default the schema's order and
   the `parents` columns before.
 * **Trees**: all of depth 1, 2 (default) or 3 over the states of the columns, or the best of public
@@ -52,22 +52,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from understudy.errors import MethodError
-from understudy.functions.generator import SequentialGenerator
-from understudy.functions.normal_regression import NORMAL, NormalWidths
-from understudy.functions.simulated import even_numbers
-from understudy.methods.base import Facts, known_rows
-from understudy.methods.effort import Effort, expected_rows
-from understudy.methods.generating_method import GeneratingMethod
-from understudy.methods.parameter_search import Search
-from understudy.methods.planned import PlannedTable
-from understudy.methods.simulated_scoring import SimulatedScoring
-from understudy.models import Model
-from understudy.models.generated import GeneratedModel
-from understudy.privacy.budget import Budget
-from understudy.privacy.gate import Gate
-from understudy.schema import Categorical, Schema
-from understudy.trees import (
+from understudy.decision_trees import (
     Greedy,
     Grid,
     GridDepthThree,
@@ -76,6 +61,21 @@ from understudy.trees import (
     Trees,
     random_partitions,
 )
+from understudy.errors import MethodError
+from understudy.families.effort import Effort, expected_rows
+from understudy.families.generators.generator_family import GeneratingMethod
+from understudy.families.generators.parameter_search import Search
+from understudy.families.generators.pmse_scoring import SimulatedScoring
+from understudy.families.measurement_plan import PlannedTable
+from understudy.families.method import Facts, known_rows
+from understudy.functions.normal_regression import NORMAL, NormalWidths
+from understudy.functions.sequential_generator import SequentialGenerator
+from understudy.functions.simulated_tables import even_numbers
+from understudy.models import Model
+from understudy.models.generated import GeneratedModel
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.schema import Categorical, Schema
 
 _BEST_SIZE = 2
 """Simulated records for each row: the ratio that tells sets apart best, once they are close."""

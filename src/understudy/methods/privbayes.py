@@ -18,8 +18,8 @@
 * **Public**: the schema with its bins and structural zeros, the options, the network once chosen.
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; **add/remove and replace**. Scores
   are in records, so that a private number of rows divides none of them; their sensitivities have
-  proofs for both relations (`understudy.privacy.dependence`), the published ones for replace only.
-  Choices and tables share the rows, so their costs add up.
+  proofs for both relations (`understudy.privacy.selection.dependence_scores`), the published ones
+  for replace only. Choices and tables share the rows, so their costs add up.
 * **Costs** one count of the rows for each set of k + 1 columns; about a million records a second.
 * **Choose it** for many columns where relations of a few columns at a time matter. **Do not**
   choose it for a handful of cells (`laplace`), or where the
@@ -44,10 +44,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.functions.network import Edge
-from understudy.methods.base import Facts, Method, Names, known_rows, natural_law
-from understudy.methods.known_network import KnownNetwork
-from understudy.methods.network import (
+from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
+from understudy.families.method import Facts, Method, Names, known_rows, natural_law
+from understudy.families.networks.measured_network import KnownNetwork
+from understudy.families.networks.network_options import (
     LARGEST_TABLE,
     MOST_CANDIDATES,
     candidates,
@@ -59,19 +59,19 @@ from understudy.methods.network import (
     require_columns,
     usual_degree,
 )
-from understudy.methods.planned import PlannedTable, planned, planned_choice
-from understudy.methods.usefulness import useful_cells
+from understudy.families.networks.theta_usefulness import useful_cells
+from understudy.functions.declared_network import Edge
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
-from understudy.privacy.budget import Budget, exact, split
-from understudy.privacy.calibration import LawName
-from understudy.privacy.dependence import (
+from understudy.privacy.accounting.budget import Budget, exact, split
+from understudy.privacy.gate import Gate
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.released import Noise, NoisyTable
+from understudy.privacy.selection.dependence_scores import (
     DistanceFromDependence,
     DistanceFromIndependence,
     MutualInformation,
 )
-from understudy.privacy.gate import Gate
-from understudy.privacy.values import Noise, NoisyTable
 from understudy.schema import Schema
 
 _SCORES: dict[

@@ -25,7 +25,7 @@
 * **Guarantee**: `asymptotic`, which is **none at the number of rows that there is**; for
   `unweighted`, none. The bound is one of these rows and these draws, a record that changes moves
   the weights of others, and the published proof lets records fill the space of values
-  (`understudy.privacy.posterior.record_weights`, with an example). So the ledger's cost is
+  (`understudy.privacy.not_dp.record_weights`, with an example). So the ledger's cost is
   infinite, and `allow_nonprivate` is needed. Bounds and weights are for the steward alone; they are
   printed when the release is made.
 * **As published** (`mode=paper`): a value's component is drawn given the confidential value of the
@@ -56,25 +56,25 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method, Names
-from understudy.methods.effort import Effort, expected_rows
-from understudy.methods.planned import PlannedTable, planned_exact
-from understudy.methods.posterior_laws import Modelling, columns_given
+from understudy.families.bayesian.column_model_options import Modelling, columns_given
+from understudy.families.effort import Effort, expected_rows
+from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.method import Facts, Method, Names
 from understudy.models import Model
-from understudy.models.posterior_model import PosteriorModel
-from understudy.privacy.budget import Budget
+from understudy.models.bayesian.column_sequence_model import PosteriorModel
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.posterior.mixture_prior import MixturePrior
-from understudy.privacy.posterior.mixture_regression import MixtureRegression, Sampler
-from understudy.privacy.posterior.mixture_target import Power
-from understudy.privacy.posterior.normal_linear import NormalLinear
-from understudy.privacy.posterior.number_law import NumberLaw
-from understudy.privacy.posterior.pseudo_posterior import PseudoPosterior
-from understudy.privacy.posterior.sequence import SequentialLaw
-from understudy.privacy.posterior.state_logit import StateLogit
-from understudy.privacy.posterior.state_table import StateTable
-from understudy.privacy.posterior.weighting import Weighting
-from understudy.privacy.weighing import open_query, posterior_query
+from understudy.privacy.not_dp.pseudo_posterior_draw import open_query, posterior_query
+from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
+from understudy.privacy.not_dp.weighting_spec import Weighting
+from understudy.privacy.samplers.categorical_logit import StateLogit
+from understudy.privacy.samplers.categorical_table import StateTable
+from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.mixture_density import Power
+from understudy.privacy.samplers.mixture_prior import MixturePrior
+from understudy.privacy.samplers.mixture_regression import MixtureRegression, Sampler
+from understudy.privacy.samplers.numeric_column import NumberLaw
 from understudy.schema import NUMERIC, Schema
 
 _CHAINS = {"unweighted": 1, "count": 1, "vector": 2, "scalar": 3}
@@ -104,7 +104,7 @@ class PseudoPosteriorMechanism(Method):
         draws: of each chain.
         sampler: of the mixture, "gibbs" or, with the extra numpyro, "nuts".
         power: what a record of weight α is to the mixture: "labels" or, with nuts, "marginal"
-            (`understudy.privacy.posterior.mixture_regression`).
+            (`understudy.privacy.samplers.mixture_regression`).
         transform: scale of numbers: "asinh", "log" or "identity".
         offset: added before a logarithm.
         unit: of asinh, in units of the column; None: a thousandth of its larger bound.

@@ -6,7 +6,7 @@
    (1 − λ)·histogram + λ·uniform, with λ = Ka/(n + Ka) = K/(K + n(e^(ε/ñ) − 1)).
 3. Draw numbers uniformly within their bin.
 
-It is `dp-prior` on bins, and shares its mechanism (`understudy.privacy.urn`).
+It is `dp-prior` on bins, and shares its mechanism (`understudy.privacy.mechanisms.records.urn`).
 
 * **Measures** nothing but, for `bins=bought`, the deviations of the numeric columns, once for all
   sets; what leaves is the records. The density would reveal the counts exactly, and stays inside.
@@ -34,11 +34,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.methods.base import Facts
-from understudy.methods.binning import Binned
-from understudy.methods.planned import PlannedTable
-from understudy.methods.urn import UrnMethod
-from understudy.privacy.budget import Budget
+from understudy.families.bins.histogram_bins import Binned
+from understudy.families.measurement_plan import PlannedTable
+from understudy.families.method import Facts
+from understudy.families.urn_family import UrnMethod
+from understudy.privacy.accounting.budget import Budget
 from understudy.schema import Schema
 
 

@@ -5,7 +5,7 @@
    chooses a group of columns that divides the root, and leaves all others to the leaves. With
    `order` the columns are declared and nothing is chosen.
 2. All nodes of the L layers and all cells of the full table get noise; counts are made consistent,
-   and records drawn in proportion to them (`understudy.methods.tree`).
+   and records drawn in proportion to them (`understudy.families.cell_trees.cell_tree_family`).
 
 What stands near the root is counted once per layer below, and by few large nodes; that is kept
 best.
@@ -15,8 +15,9 @@ best.
 * **Public**: the schema with its bins and structural zeros, the options. An empty node is divided
   and perturbed like any other, so the shape of the tree tells nothing beyond the choices.
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace. A layer of
-  choices costs ε once (`understudy.privacy.aic`), as does a layer of counts
-  (`understudy.privacy.layering`), since its nodes are disjoint; layers add up.
+  choices costs ε once (`understudy.privacy.selection.aic_score`), as does a layer of counts
+  (`understudy.privacy.mechanisms.counts.hierarchy_layer`), since its nodes are disjoint; layers add
+  up.
 * **Costs** records × layers + nodes + cells (`gls`), or + occupied cells and records instead of
   cells (`gls_inner`), which goes up to 2⁶² cells.
 * **Choose it** where a few columns matter most, among many cells. **Do not** choose it where all
@@ -41,14 +42,14 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts
-from understudy.methods.layers import PlannedLayer
-from understudy.methods.planned import PlannedTable, planned_choice
-from understudy.methods.tree import TreeMethod
-from understudy.privacy.budget import Budget, exact, split
-from understudy.privacy.dividing import MOST_GROUPED, choice_query
+from understudy.families.cell_trees.cell_tree_family import TreeMethod
+from understudy.families.cell_trees.layers import PlannedLayer
+from understudy.families.measurement_plan import PlannedTable, planned_choice
+from understudy.families.method import Facts
+from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
-from understudy.privacy.tables import MAX_CELLS
+from understudy.privacy.mechanisms.choices.tree_split import MOST_GROUPED, choice_query
+from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
 from understudy.schema import Partition, Schema
 
 

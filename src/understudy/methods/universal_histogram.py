@@ -17,7 +17,7 @@ length. For single states it is worse than that of `independent` at the same bud
   without the rows.
 * **Consistency.** For ranges `hay` (the default, as published) pads each tree to a power of the
   fan-out with states that cannot occur, whose noise is counted in; `gls` needs no padding and is a
-  little more exact. For layers see `understudy.methods.tree`.
+  little more exact. For layers see `understudy.families.cell_trees.cell_tree_family`.
 * **Fan-out.** 2 in the original; 16 by default, near the best for the mean error of all ranges over
   a large domain (Qardaji, Yang & Li 2013).
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace. The nodes of
@@ -42,20 +42,20 @@ import numpy as np
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.methods.base import Facts, Method
-from understudy.methods.grown_tree import Allocation
-from understudy.methods.layers import along
-from understudy.methods.planned import PlannedTable, planned
-from understudy.methods.tree import TreeMethod
+from understudy.families.cell_trees.cell_tree_family import TreeMethod
+from understudy.families.cell_trees.layers import along
+from understudy.families.cell_trees.measured_tree import Allocation
+from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
-from understudy.models.consistency import Consistency, NoisyLayer, consistent
-from understudy.models.hierarchy import Floats, downward
-from understudy.models.projection import projected
-from understudy.models.ranges import RangeTree
-from understudy.privacy.budget import Budget, split
+from understudy.models.hierarchical.consistency import Consistency, NoisyLayer, consistent
+from understudy.models.hierarchical.node_least_squares import Floats, downward
+from understudy.models.hierarchical.range_tree import RangeTree
+from understudy.models.nonnegative_projection import projected
+from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
-from understudy.privacy.ranges import range_query
-from understudy.privacy.tables import MAX_CELLS
+from understudy.privacy.mechanisms.counts.range_counts import range_query
+from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
 from understudy.schema import Partition, Schema
 
 

@@ -22,10 +22,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from understudy.functions.network import Edge, require_network
-from understudy.models.conditioning import REDRAWS, conditioned
+from understudy.functions.declared_network import Edge, require_network
 from understudy.models.model import Sample
-from understudy.privacy.values import NoisyTable
+from understudy.models.structural_zero_rejection import REDRAWS, conditioned
+from understudy.privacy.released import NoisyTable
 from understudy.schema import Domain, Schema
 
 _CHUNK = 2**14

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from understudy.functions.generator import SequentialGenerator
-from understudy.functions.parameters import Floats
-from understudy.models.conditioning import REDRAWS, conditioned, put
+from understudy.features.column_draws import Drawn
+from understudy.functions.parameter_prior import Floats
+from understudy.functions.sequential_generator import SequentialGenerator
 from understudy.models.model import Sample
+from understudy.models.structural_zero_rejection import REDRAWS, conditioned, put
 from understudy.schema import NUMERIC
-from understudy.schema.drawn import Drawn
 
 _CHUNK = 2**16
 """Records drawn at once, to bound memory."""

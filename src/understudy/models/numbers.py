@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.bayesian import Floats
+from understudy.features.number_line import reach_of, step_off
+from understudy.models.bayesian.bayesian_model import Floats
 from understudy.schema import Continuous, Date, Integer
-from understudy.schema.number_kernels import reach_of, step_off
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from understudy.pipeline.progress import Progress
 
 if TYPE_CHECKING:
-    from understudy.pipeline.analysis import analyze, replica_gate
-    from understudy.pipeline.inside import evaluate, risk
-    from understudy.pipeline.schema import check, draft
+    from understudy.pipeline.drafting import check, draft
+    from understudy.pipeline.release_analysis import analyze, replica_gate
+    from understudy.pipeline.release_evaluation import evaluate, risk
     from understudy.pipeline.synthesis import methods, synthesize
 
 __all__ = [
@@ -28,11 +28,11 @@ def __getattr__(name: str) -> Any:
     """A function when it is first asked for, so that each loads no more than it needs."""
     home: ModuleType
     if name in {"analyze", "replica_gate"}:
-        from understudy.pipeline import analysis as home
+        from understudy.pipeline import release_analysis as home
     elif name in {"evaluate", "risk"}:
-        from understudy.pipeline import inside as home
+        from understudy.pipeline import release_evaluation as home
     elif name in {"check", "draft"}:
-        from understudy.pipeline import schema as home
+        from understudy.pipeline import drafting as home
     elif name in {"methods", "synthesize"}:
         from understudy.pipeline import synthesis as home
     else:

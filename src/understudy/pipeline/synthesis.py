@@ -15,25 +15,25 @@ import numpy as np
 
 from understudy import engine as engines
 from understudy.arguments import path_of, require_function, require_whole
-from understudy.drawing import draw_sets
 from understudy.errors import CheckpointError, MethodError, NotPrivateError
+from understudy.families.interruption import ending_rounds
 from understudy.methods import METHODS, Facts, Method
-from understudy.methods.interruption import ending_rounds
 from understudy.models import Sample
+from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
 from understudy.pipeline.progress import Progress
-from understudy.planning import DEFAULT_ROWS_SHARE, Request, request_of
-from understudy.privacy.budget import Number, decimal_up
-from understudy.privacy.confiding import Confide, Confided
+from understudy.pipeline.set_drawing import draw_sets
+from understudy.privacy.accounting.budget import Number, decimal_up
+from understudy.privacy.checkpoint.journal import open_journal
+from understudy.privacy.checkpoint.journal import remove as remove_checkpoint
+from understudy.privacy.checkpoint.resumable_gate import gate_of
+from understudy.privacy.diagnostics import Confide, Confided
 from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Internal
-from understudy.privacy.journal import open_journal
-from understudy.privacy.journal import remove as remove_checkpoint
 from understudy.privacy.misfits import misfits
-from understudy.privacy.randomness import Randomness, SecureRandomness, SeededRandomness
-from understudy.privacy.recorded_gate import gate_of
-from understudy.privacy.values import Released
+from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness
+from understudy.privacy.released import Released
 from understudy.release import Manifest, Measurement, Release
-from understudy.release.rows import FrameKind, decode, require_frame
+from understudy.release.decoding import FrameKind, decode, require_frame
 from understudy.schema import Schema
 
 _SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")

@@ -13,29 +13,29 @@ from numpy.typing import NDArray
 from understudy.engine import Engine, ExactCells
 from understudy.engine.coding import Codes
 from understudy.errors import MethodError, NotPrivateError
-from understudy.privacy.admission import HowMany, verb
-from understudy.privacy.budget import Budget, Neighbours, decimal_down
-from understudy.privacy.calibration import LawName, calibrate
-from understudy.privacy.confiding import Confide
-from understudy.privacy.guarantee import (
+from understudy.features.column_draws import Drawn
+from understudy.privacy.accounting.budget import Budget, Neighbours, decimal_down
+from understudy.privacy.accounting.guarantee import (
     Guarantee,
     Kind,
     drafted_leaks,
     file_conditions,
     public_inputs,
 )
-from understudy.privacy.held_posterior import HeldPosterior, printed_bounds
-from understudy.privacy.laws import NoiseLaw
-from understudy.privacy.leaves import Leaves
-from understudy.privacy.ledger import Entry, Ledger
-from understudy.privacy.noise import Law, Mode, count_sensitivity, words
-from understudy.privacy.numbered_rows import NumberedRows
-from understudy.privacy.randomness import Randomness
-from understudy.privacy.selection import select, selection_epsilon
-from understudy.privacy.tables import MAX_CELLS
-from understudy.privacy.values import NO_NOISE, Bins, Groups, Published, Released
+from understudy.privacy.accounting.ledger import Entry, Ledger
+from understudy.privacy.admission import HowMany, verb
+from understudy.privacy.diagnostics import Confide
+from understudy.privacy.mechanisms.counts.lazy_leaves import Leaves
+from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.noise.calibration import LawName, calibrate
+from understudy.privacy.noise.distributions import NoiseLaw
+from understudy.privacy.noise.perturbation import Law, Mode, count_sensitivity, words
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.not_dp.held_posterior import HeldPosterior, printed_bounds
+from understudy.privacy.released import NO_NOISE, Bins, Groups, Published, Released
+from understudy.privacy.rows_with_numbers import NumberedRows
+from understudy.privacy.selection.exponential_mechanism import select, selection_epsilon
 from understudy.schema import Domain, Partition, Schema
-from understudy.schema.drawn import Drawn
 
 Measured = Released[Published]
 CHOICE = "exponential mechanism"

@@ -8,19 +8,19 @@ anything is computed.
 
 from __future__ import annotations
 
-from understudy.privacy.comparing import Comparing
-from understudy.privacy.counting import Counting
-from understudy.privacy.dividing import Dividing
 from understudy.privacy.door import Measured
-from understudy.privacy.drawing import Drawing
-from understudy.privacy.imputing import Imputing
-from understudy.privacy.layering import Layering
-from understudy.privacy.ranges import Ranging
-from understudy.privacy.regressing import Regressing
-from understudy.privacy.revealing import Revealing
-from understudy.privacy.row_sweeping import RowSweeping
-from understudy.privacy.summing import Summing
-from understudy.privacy.weighing import Weighing
+from understudy.privacy.mechanisms.choices.candidate import Drawing
+from understudy.privacy.mechanisms.choices.parameters import Comparing
+from understudy.privacy.mechanisms.choices.tree_split import Dividing
+from understudy.privacy.mechanisms.counts.hierarchy_layer import Layering
+from understudy.privacy.mechanisms.counts.noisy_table import Counting
+from understudy.privacy.mechanisms.counts.range_counts import Ranging
+from understudy.privacy.mechanisms.records.imputing import Imputing
+from understudy.privacy.mechanisms.records.row_sweeping import RowSweeping
+from understudy.privacy.mechanisms.sums.regressing import Regressing
+from understudy.privacy.mechanisms.sums.summing import Summing
+from understudy.privacy.not_dp.exact_statistics import Revealing
+from understudy.privacy.not_dp.pseudo_posterior_draw import Weighing
 
 
 class Gate(

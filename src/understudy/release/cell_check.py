@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.domain.domain import Domain
 from understudy.release.measurement import WITHOUT_CELLS, Measurement, stored_columns
 from understudy.release.shape import Fault, named
 from understudy.schema import NUMERIC, Schema
-from understudy.schema.domain import Domain
 
 _WHOLE = ("table", "sums", "distribution")
 """Kinds that hold every cell of their table."""

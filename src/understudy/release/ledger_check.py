@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from understudy.errors import MethodError, UnderstudyError
-from understudy.privacy.budget import UNITS, Approximate, Budget, decimal_up
-from understudy.privacy.guarantee import Guarantee
+from understudy.privacy.accounting.budget import UNITS, Approximate, Budget, decimal_up
+from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release.manifest import Manifest
 from understudy.release.shape import Fault
 from understudy.schema import Schema

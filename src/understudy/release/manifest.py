@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from understudy.privacy.guarantee import Guarantee
+from understudy.privacy.accounting.guarantee import Guarantee
 
 
 @dataclass(frozen=True)

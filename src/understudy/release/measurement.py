@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
-from understudy.privacy.values import Bins, Groups, Noise, NoisyTable, Published, Released
-from understudy.release.content import Kind, content_of
+from understudy.privacy.released import Bins, Groups, Noise, NoisyTable, Published, Released
+from understudy.release.measurement_content import Kind, content_of
 from understudy.release.shape import NAME
 from understudy.schema import Schema
 

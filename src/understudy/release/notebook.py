@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from markupsafe import Markup
 
-from understudy.schema.values import text_of
+from understudy.schema.cell_values import text_of
 
 _ROWS = 5
 _COLUMNS = 8

@@ -12,16 +12,16 @@ import polars as pl
 
 from understudy.arguments import path_of
 from understudy.errors import ReleaseError
-from understudy.privacy.guarantee import Guarantee
+from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.internal import Internal
-from understudy.release.folder import open_checked, publish
-from understudy.release.formulas import has_formulas, without_formulas
+from understudy.release.bundle import open_checked, publish
+from understudy.release.decoding import FrameKind, require_frame, to_frame
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.notebook import html
 from understudy.release.reading import MALFORMED, PAGES, read_parts
-from understudy.release.rows import FrameKind, require_frame, to_frame
 from understudy.release.shape import Fault
+from understudy.release.spreadsheet_formulas import has_formulas, without_formulas
 from understudy.schema import Schema
 
 _Csv = Literal["raw", "guarded"] | None
@@ -113,7 +113,7 @@ class Release:
         return place
 
     def _fill(self, folder: Path, *, csv: _Csv) -> None:
-        from understudy.release.recipient import readme  # knows all methods: only to write
+        from understudy.release.readme import readme  # knows all methods: only to write
 
         pages = self.pages(self) if self.pages else {}
         altered = csv == "guarded" and any(map(has_formulas, self.tables))

@@ -12,10 +12,10 @@ from operator import and_, or_
 
 import polars as pl
 
-from understudy.release.rows import dtype_of
+from understudy.release.decoding import dtype_of
 from understudy.release.shape import Fault, named
 from understudy.schema import NUMERIC, Column, Continuous, Schema
-from understudy.schema.values import Code, number_of, text_of
+from understudy.schema.cell_values import Code, number_of, text_of
 
 _SLACK = 1e-9
 """Share of its range by which a number may pass a bound: rounding to decimals."""

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from understudy.privacy.budget import UNITS
-from understudy.privacy.guarantee import Kind as Promise
-from understudy.release.content import Kind
+from understudy.privacy.accounting.budget import UNITS
+from understudy.privacy.accounting.guarantee import Kind as Promise
+from understudy.release.measurement_content import Kind
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 """Names of measurements, which become names of files."""

@@ -1,13 +1,13 @@
 """What is public about a table, declared before anyone looks at its rows."""
 
+from understudy.domain.cell_tree import Partition
+from understudy.domain.domain import Domain
+from understudy.domain.gibbs_keys import Sweep
+from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
 from understudy.schema.column import NUMERIC, Column
-from understudy.schema.domain import Domain
-from understudy.schema.levels import Boolean, Categorical, Ordinal
-from understudy.schema.numeric import Continuous, Date, Integer
-from understudy.schema.partition import Partition
-from understudy.schema.rule import Range, Rule
+from understudy.schema.numeric_columns import Continuous, Date, Integer
 from understudy.schema.schema import Schema, Unit
-from understudy.schema.sweep import Sweep
+from understudy.schema.structural_zeros import Range, Rule
 
 __all__ = [
     "NUMERIC",

@@ -13,9 +13,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from understudy.schema.declaration import Declaration
-from understudy.schema.levels import Boolean, Categorical, Ordinal
-from understudy.schema.numeric import Continuous, Date, Integer
+from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
+from understudy.schema.column_base import Declaration
+from understudy.schema.numeric_columns import Continuous, Date, Integer
 
 Column = Annotated[
     Categorical | Ordinal | Boolean | Integer | Continuous | Date, Field(discriminator="kind")

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from understudy.schema.column import KINDS
-from understudy.schema.faults import full_stop, place, worded
+from understudy.schema.error_sentences import full_stop, place, worded
 from understudy.schema.spelling import Loc, spelled
 
 _MOST = 20

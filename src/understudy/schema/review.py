@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from understudy.errors import suggestion
-from understudy.schema.values import number_of, text_of
+from understudy.schema.cell_values import number_of, text_of
 
 _DIGITS = 12
 _UNCONFIRMED = "unconfirmed"

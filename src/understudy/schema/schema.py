@@ -10,17 +10,17 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from understudy.arguments import path_of, require_text
+from understudy.domain.domain import Domain
 from understudy.errors import SchemaError
 from understudy.schema import toml
+from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
+from understudy.schema.coarsening import Groups, grouped_column, grouped_rules
 from understudy.schema.column import NUMERIC, Column
-from understudy.schema.domain import Domain
 from understudy.schema.file_format import FileFormat
-from understudy.schema.grouping import Groups, grouped_column, grouped_rules
 from understudy.schema.json_schema import json_schema
-from understudy.schema.levels import Boolean, Categorical, Ordinal
-from understudy.schema.numeric import Continuous, Date, Integer
+from understudy.schema.numeric_columns import Continuous, Date, Integer
 from understudy.schema.review import Reviewed
-from understudy.schema.rule import Range, Rule
+from understudy.schema.structural_zeros import Range, Rule
 
 
 class Unit(BaseModel):

@@ -14,8 +14,8 @@ from pydantic.fields import FieldInfo
 
 from understudy.errors import nearest, suggestion
 from understudy.schema.column import KINDS
-from understudy.schema.faults import expected
-from understudy.schema.rule import Range, Rule
+from understudy.schema.error_sentences import expected
+from understudy.schema.structural_zeros import Range, Rule
 
 Loc = tuple[int | str, ...]
 Tell = Callable[[Loc, str], None]

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from understudy.errors import SchemaError
 from understudy.schema.diagnosis import all_faults
-from understudy.schema.faults import full_stop
+from understudy.schema.error_sentences import full_stop
 
 _Model = TypeVar("_Model", bound=BaseModel)
 

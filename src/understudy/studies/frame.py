@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from understudy.errors import StudyError
-from understudy.processes import processors
+from understudy.parallel import processors
 from understudy.studies import chunks, page
 from understudy.studies.chunks import SOFTWARE, Chunk
 from understudy.studies.drawing import render

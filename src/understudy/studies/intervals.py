@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import stdtrit
 
-from understudy.inference.pooling import single_variance
+from understudy.inference.combining.combining_rules import single_variance
 
 LEVEL = 0.95
 

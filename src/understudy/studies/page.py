@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import escape
 
-from understudy.report.text import clean, number, prose
+from understudy.report.number_text import clean, number, prose
 from understudy.studies.drawing import Drawn
 from understudy.studies.study import Account, Conduct, Grid, Study
 

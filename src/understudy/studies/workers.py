@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import StudyError
-from understudy.processes import one_thread_each
-from understudy.processes import pool as new_pool
+from understudy.parallel import one_thread_each
+from understudy.parallel import pool as new_pool
 from understudy.studies import chunks
 from understudy.studies.chunks import Chunk
 from understudy.studies.study import Row

@@ -11,9 +11,9 @@ from understudy.demo import demo_data, demo_schema
 from understudy.engine import Table
 from understudy.errors import DataError, MethodError
 from understudy.evaluation.risk.assess import Intruder, assess
-from understudy.evaluation.risk.scene import numbers_of, places_of
+from understudy.evaluation.risk.attack_setup import numbers_of, places_of
 from understudy.privacy.internal import Internal
-from understudy.release.rows import decode
+from understudy.release.decoding import decode
 
 KNOWN = ["age", "educ", "occupation", "children"]
 

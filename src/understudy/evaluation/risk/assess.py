@@ -16,19 +16,19 @@ from understudy.evaluation.comparison import (
     require_columns,
     require_seed,
 )
-from understudy.evaluation.prediction import default_target
-from understudy.evaluation.risk.figures import (
+from understudy.evaluation.risk.attack_figures import (
     attribute_risks,
     membership_risks,
     probabilistic_risks,
     reidentification_risks,
     uniqueness_risks,
 )
-from understudy.evaluation.risk.intervals import difference, share
-from understudy.evaluation.risk.judgement import FEWEST
-from understudy.evaluation.risk.matching import numbered, occurrences
-from understudy.evaluation.risk.results import Risk, Risks
-from understudy.evaluation.risk.scene import Scene
+from understudy.evaluation.risk.attack_setup import Scene
+from understudy.evaluation.risk.interpretation import FEWEST
+from understudy.evaluation.risk.proportion_intervals import difference, share
+from understudy.evaluation.risk.record_matching import numbered, occurrences
+from understudy.evaluation.risk.risk_results import Risk, Risks
+from understudy.evaluation.utility.prediction import default_target
 from understudy.privacy.internal import Internal
 from understudy.release import Release
 

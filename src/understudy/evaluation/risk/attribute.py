@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.evaluation.risk.matching import Integers, Outcome, States, Vector, numbered
+from understudy.evaluation.risk.record_matching import Integers, Outcome, States, Vector, numbered
 
 
 def infer_level(

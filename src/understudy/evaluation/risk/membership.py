@@ -30,7 +30,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from understudy.evaluation.risk.matching import (
+from understudy.evaluation.risk.record_matching import (
     Integers,
     Outcome,
     States,

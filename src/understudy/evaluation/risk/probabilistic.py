@@ -19,8 +19,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.evaluation.risk.intervals import Figure
-from understudy.evaluation.risk.matching import Outcome, States, Vector, numbered, occurrences
+from understudy.evaluation.risk.proportion_intervals import Figure
+from understudy.evaluation.risk.record_matching import (
+    Outcome,
+    States,
+    Vector,
+    numbered,
+    occurrences,
+)
 
 
 def probability_of_truth(

@@ -27,7 +27,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.evaluation.risk.matching import Integers, States, Vector, numbered, occurrences
+from understudy.evaluation.risk.record_matching import (
+    Integers,
+    States,
+    Vector,
+    numbered,
+    occurrences,
+)
 
 
 @dataclass(frozen=True)

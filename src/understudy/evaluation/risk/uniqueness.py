@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.risk.matching import States, numbered, occurrences
+from understudy.evaluation.risk.record_matching import States, numbered, occurrences
 
 Marks = NDArray[np.bool_]
 

@@ -10,13 +10,13 @@ from scipy import stats
 
 from understudy import pipeline
 from understudy.errors import InferenceError
+from understudy.families.method import CostClass
 from understudy.inference.analysis import Analysis, analyze_release
-from understudy.inference.bootstrap import INTERVALS
-from understudy.inference.bootstrap_analysis import analysis_of, doubts, outcome_of
-from understudy.inference.question import Question
-from understudy.methods.base import CostClass
+from understudy.inference.bootstrap.intervals import INTERVALS
+from understudy.inference.bootstrap.replicate_analysis import analysis_of, doubts, outcome_of
+from understudy.inference.estimates.question import Question
+from understudy.pipeline.bootstrap import World, replicates
 from understudy.release import Release
-from understudy.replication import World, replicates
 from understudy.studies.bootstrap import population
 from understudy.studies.coverage.simulation import short_reason
 from understudy.studies.estimand import Estimand

@@ -14,12 +14,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.methods.binning import scott_bins
+from understudy.families.bins.histogram_bins import scott_bins
 from understudy.models.histogram import bin_counts, bin_shares, draw_values
-from understudy.privacy.continuous import ContinuousLaplace
-from understudy.privacy.noise import perturb
-from understudy.privacy.randomness import Randomness
-from understudy.privacy.urn import draw_urn
+from understudy.privacy.mechanisms.records.urn import draw_urn
+from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
+from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.randomness import Randomness
 from understudy.studies.intervals import Values
 
 PIECE = 2**16  # records that are in memory at once

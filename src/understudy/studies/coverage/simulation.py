@@ -10,11 +10,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from understudy import pipeline, planning
+from understudy import pipeline
 from understudy.errors import InferenceError, MethodError
+from understudy.families.method import CostClass, SetsKind
 from understudy.inference.analysis import analyze_release
 from understudy.methods import METHODS, restorable
-from understudy.methods.base import CostClass, SetsKind
+from understudy.pipeline import planning
 from understudy.release import Release
 from understudy.studies.coverage import naive, population
 from understudy.studies.estimand import Estimand

@@ -16,15 +16,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy import pipeline, planning
-from understudy.drawing import draw_sets
-from understudy.privacy.chains import state_weight
-from understudy.privacy.imputation import imputed_records
-from understudy.privacy.perturbed_sweeps import sweep_records
-from understudy.privacy.randomness import Randomness
-from understudy.privacy.reset_blocks import block_records
-from understudy.privacy.urn import prior_weight
-from understudy.privacy.values import Records
+from understudy import pipeline
+from understudy.pipeline import planning
+from understudy.pipeline.set_drawing import draw_sets
+from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
+from understudy.privacy.mechanisms.records.imputation_draws import imputed_records
+from understudy.privacy.mechanisms.records.perturbed_gibbs import sweep_records
+from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import block_records
+from understudy.privacy.mechanisms.records.urn import prior_weight
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.released import Records
 from understudy.studies.pegs import case
 from understudy.studies.pegs.prepared import Pool, frame, hashed, imputers
 from understudy.studies.pegs.source import BLOCK, N_RECORDS, PEGS, PMI, RESET

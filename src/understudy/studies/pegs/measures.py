@@ -14,8 +14,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.fits import Fit, fit
 from understudy.evaluation.ranks import Better
+from understudy.evaluation.utility.robust_regression import Fit, fit
 from understudy.studies.number_texts import joined
 from understudy.studies.pegs.case import Case, Regression, find
 from understudy.studies.pegs.source import N_RECORDS

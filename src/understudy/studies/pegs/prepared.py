@@ -10,12 +10,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.methods.keys import foremost_key, foremost_keys
-from understudy.privacy.hashed_rows import HashedRows
-from understudy.privacy.imputation import Imputation, Imputers, fit_imputers
-from understudy.release.rows import decode
+from understudy.domain.domain import Uniforms
+from understudy.families.gibbs.declared_keys import foremost_key, foremost_keys
+from understudy.privacy.mechanisms.records.imputation_draws import (
+    Imputation,
+    Imputers,
+    fit_imputers,
+)
+from understudy.privacy.mechanisms.records.key_counts import HashedRows
+from understudy.release.decoding import decode
 from understudy.schema import Domain, Sweep
-from understudy.schema.domain import Uniforms
 from understudy.studies.pegs import case
 from understudy.studies.streams import Streams
 
@@ -40,7 +44,7 @@ def hashed(name: str, read: bool) -> tuple[Sweep, tuple[HashedRows, ...]]:
     table = case.find(name)
     public = foremost_keys(table.schema, table.order, KEY_LIMIT)
     keys = informed_keys(table) if read else public
-    sweep = Sweep.of(table.schema, keys)
+    sweep = Sweep.of(table.schema.names, table.schema.domain, keys)
     numbers = sweep.keys_of(list(table.table))
     every = zip(numbers, table.table, table.sizes, strict=True)
     return sweep, tuple(_rows(key, states, size) for key, states, size in every)

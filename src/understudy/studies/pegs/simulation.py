@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.evaluation.threads import single_threaded
-from understudy.methods.base import CostClass
+from understudy.families.method import CostClass
 from understudy.studies.montecarlo import mean_and_error
 from understudy.studies.number_texts import joined, parted
 from understudy.studies.pegs import case, hospital

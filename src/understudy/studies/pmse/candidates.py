@@ -16,17 +16,17 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.functions.generator import SequentialGenerator, normal_regressions
-from understudy.functions.parameters import Prior
-from understudy.schema import Schema
-from understudy.studies.pmse.population import N_ROWS, Floats, Parameters, Regressions
-from understudy.trees import (
+from understudy.decision_trees import (
     CountedTreeClass,
     Grid,
     GridDepthTwo,
     Partitions,
     random_partitions,
 )
+from understudy.functions.parameter_prior import Prior
+from understudy.functions.sequential_generator import SequentialGenerator, normal_regressions
+from understudy.schema import Schema
+from understudy.studies.pmse.population import N_ROWS, Floats, Parameters, Regressions
 
 Integers = NDArray[np.int64]
 Counts = NDArray[np.int32]

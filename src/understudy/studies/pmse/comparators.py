@@ -4,10 +4,10 @@ All of them need bounds. These lie B standard deviations from the middle, by the
 which are taken as public; records beyond them are clipped first.
 
 * **Noisy Bayes** (Bowen & Liu): sums and scatters with Laplace noise, then parameters from their
-  posterior and records from the normal law (`understudy.models.mixture` with one cell), m sets at
-  ε/m, five statistics with an equal share each.
-* **Smoothed histogram** (Wasserman & Zhou): records from an urn (`understudy.privacy.urn`); bins by
-  Scott's rule with the public deviations.
+  posterior and records from the normal law (`understudy.models.bayesian.general_location` with one
+  cell), m sets at ε/m, five statistics with an equal share each.
+* **Smoothed histogram** (Wasserman & Zhou): records from an urn
+  (`understudy.privacy.mechanisms.records.urn`); bins by Scott's rule with the public deviations.
 * **Without privacy**: the same Bayesian model with exact statistics.
 """
 
@@ -18,12 +18,12 @@ from functools import cache
 
 import numpy as np
 
-from understudy.methods.binning import scott_bins
-from understudy.models.mixture import Mixture, Statistics
-from understudy.privacy.moments import PlannedMoment, planned_moments
-from understudy.privacy.noise import perturb
-from understudy.privacy.randomness import Randomness
-from understudy.privacy.urn import draw_urn, prior_weight
+from understudy.families.bins.histogram_bins import scott_bins
+from understudy.models.bayesian.general_location import Mixture, Statistics
+from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
+from understudy.privacy.mechanisms.sums.moments import PlannedMoment, planned_moments
+from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.randomness import Randomness
 from understudy.studies.pmse.candidates import SPREADS, Integers, schema_of
 from understudy.studies.pmse.population import N_ROWS, Floats
 

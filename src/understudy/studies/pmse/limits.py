@@ -25,8 +25,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from understudy.functions.parameters import Prior
-from understudy.privacy.selection import rate_of
+from understudy.decision_trees import Greedy
+from understudy.decision_trees.greedy_family import GreedyFamily
+from understudy.functions.parameter_prior import Prior
+from understudy.privacy.selection.exponential_mechanism import rate_of
 from understudy.studies.pmse.candidates import (
     DEPTH_2,
     PRIOR,
@@ -39,8 +41,6 @@ from understudy.studies.pmse.candidates import (
     trees_of,
 )
 from understudy.studies.pmse.population import Floats, Regressions
-from understudy.trees import Greedy
-from understudy.trees.greedy_family import GreedyFamily
 
 CANDIDATES = 512
 SHRINKS = (0.4, 0.2, 0.1, 0.05)

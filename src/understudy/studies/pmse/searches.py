@@ -1,8 +1,8 @@
 """How parameters are chosen: the exponential mechanism over public candidates, many times.
 
 The score is q(θ) = min SSE over a class of trees that is fixed beforehand, of sensitivity n/(n + 1)
-for a replaced record. Draws are by Gumbel-max, which has the law of `understudy.privacy.selection`
-but for its rounding.
+for a replaced record. Draws are by Gumbel-max, which has the law of
+`understudy.privacy.selection.exponential_mechanism` but for its rounding.
 
 * **One grid**: a candidate of the prior, with all of ε.
 * **Rounds**: equal shares of ε; each further round lays points around the last choice, in a space
@@ -18,7 +18,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from understudy.privacy.selection import rate_of
+from understudy.decision_trees import sensitivity
+from understudy.privacy.selection.exponential_mechanism import rate_of
 from understudy.studies.pmse import lines
 from understudy.studies.pmse.candidates import (
     DEPTH_1,
@@ -36,7 +37,6 @@ from understudy.studies.pmse.candidates import (
 )
 from understudy.studies.pmse.population import N_ROWS, Floats
 from understudy.studies.streams import Streams
-from understudy.trees import sensitivity
 
 ROUNDS = 3
 SHRINK = 0.4

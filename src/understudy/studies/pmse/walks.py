@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.functions.parameters import Prior
-from understudy.privacy.metropolis import Walk, walk
-from understudy.privacy.randomness import Randomness
+from understudy.functions.parameter_prior import Prior
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.selection.metropolis import Walk, walk
 from understudy.studies.pmse.candidates import PRIOR, simulated, theta_of
 from understudy.studies.pmse.limits import FLAT, flat_stddevs, greedy_trees, published_rate
 from understudy.studies.pmse.population import Floats, fitted

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import StudyError
-from understudy.privacy.posterior.law import Records
+from understudy.features.column_draws import Drawn
+from understudy.privacy.samplers.column_model import Records
 from understudy.schema import NUMERIC, Column, Schema
-from understudy.schema.drawn import Drawn
 from understudy.studies.pseudo_posterior import consumer_files, population
 
 SIMULATED, DIARY, HORNBY = "simulated consumers", "diary sample", "packaged sample"

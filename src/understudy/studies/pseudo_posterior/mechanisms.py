@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.privacy.posterior.law import Records
-from understudy.privacy.posterior.mixture_prior import MixturePrior
-from understudy.privacy.posterior.mixture_regression import MixtureRegression
-from understudy.privacy.posterior.number_law import NumberLaw
-from understudy.privacy.posterior.pseudo_posterior import FittedPosterior, PseudoPosterior
-from understudy.privacy.posterior.record_weights import LipschitzBounds, lipschitz_bounds
-from understudy.privacy.posterior.response import Form
-from understudy.privacy.posterior.sequence import SequentialLaw
-from understudy.privacy.posterior.weighting import Weighting
-from understudy.privacy.randomness import Randomness
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.not_dp.record_weights import LipschitzBounds, lipschitz_bounds
+from understudy.privacy.not_dp.weighted_posterior import FittedPosterior, PseudoPosterior
+from understudy.privacy.not_dp.weighting_spec import Weighting
+from understudy.privacy.samplers.column_model import Records
+from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.mixture_prior import MixturePrior
+from understudy.privacy.samplers.mixture_regression import MixtureRegression
+from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.samplers.response_scale import Form
 from understudy.studies.pseudo_posterior.case import INCOME, Case
 from understudy.studies.pseudo_posterior.source import (
     COMPONENTS,

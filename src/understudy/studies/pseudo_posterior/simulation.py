@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.evaluation.threads import single_threaded
-from understudy.methods.base import CostClass
-from understudy.privacy.posterior.response import Form
+from understudy.families.method import CostClass
+from understudy.privacy.samplers.response_scale import Form
 from understudy.studies.montecarlo import mean_and_error
 from understudy.studies.number_texts import joined, parted
 from understudy.studies.pseudo_posterior import case, consumer_files, measures

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from understudy.privacy.truncation import realised_epsilon
+from understudy.privacy.noise.truncated_laplace import realised_epsilon
 from understudy.studies.bowen_liu import panels
 from understudy.studies.bowen_liu.binary import usable
 from understudy.studies.bowen_liu.binary.coverage import about_coverage, about_usable

@@ -15,13 +15,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.methods.base import CostClass
-from understudy.models import bernoulli
-from understudy.privacy.continuous import ContinuousLaplace
-from understudy.privacy.noise import perturb
-from understudy.privacy.randomness import Randomness
-from understudy.privacy.truncation import TruncatedLaplace
-from understudy.privacy.urn import draw_urn, prior_weight
+from understudy.families.method import CostClass
+from understudy.models.bayesian import beta_binomial
+from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
+from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
+from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.noise.truncated_laplace import TruncatedLaplace
 from understudy.studies.intervals import Intervals, Values, pooled
 from understudy.studies.streams import Streams
 from understudy.studies.study import Row
@@ -155,7 +155,7 @@ def modips_truncation(sample: Sample) -> NDArray[np.int64]:
 
 def laplace(sample: Sample) -> NDArray[np.int64]:
     """Laplace sanitizer: one set, drawn with the clipped noisy share."""
-    return bernoulli.predict(undrawn(sample) / sample.n_rows, sample.n_rows, sample.rng)
+    return beta_binomial.predict(undrawn(sample) / sample.n_rows, sample.n_rows, sample.rng)
 
 
 def undrawn(sample: Sample) -> Values:
@@ -184,8 +184,8 @@ METHODS: dict[str, Callable[[Sample], Ones]] = {
 
 
 def _modelled(ones: Values, sample: Sample) -> NDArray[np.int64]:
-    p = bernoulli.posterior(ones, sample.n_rows, sample.rng)
-    return bernoulli.predict(p, sample.n_rows, sample.rng)
+    p = beta_binomial.posterior(ones, sample.n_rows, sample.rng)
+    return beta_binomial.predict(p, sample.n_rows, sample.rng)
 
 
 def from_urn(sample: Sample, sets: int, *, reinforced: bool) -> NDArray[np.int64]:

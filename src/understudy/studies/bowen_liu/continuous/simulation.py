@@ -14,12 +14,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from understudy.methods.base import CostClass
-from understudy.models import normal
-from understudy.privacy.continuous import ContinuousLaplace
-from understudy.privacy.noise import perturb
-from understudy.privacy.randomness import Randomness
-from understudy.privacy.urn import prior_weight
+from understudy.families.method import CostClass
+from understudy.models.bayesian import normal
+from understudy.privacy.mechanisms.records.urn import prior_weight
+from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
+from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.randomness import Randomness
 from understudy.studies import totals
 from understudy.studies.bowen_liu import histograms
 from understudy.studies.intervals import Values, pooled

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.methods.binning import scott_bins
-from understudy.models import multinomial
+from understudy.families.bins.histogram_bins import scott_bins
+from understudy.models.bayesian import dirichlet_multinomial
 from understudy.models.histogram import bin_shares
-from understudy.privacy.continuous import ContinuousLaplace
-from understudy.privacy.noise import perturb
-from understudy.privacy.randomness import Randomness
+from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
+from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.randomness import Randomness
 from understudy.studies.bowen_liu.mixed.description import Described
 from understudy.studies.bowen_liu.mixed.population import BOUNDS, CELLS, NUMBERS, WIDTH, Data
 from understudy.studies.intervals import Values
@@ -80,7 +80,7 @@ def records(
         Place 24 · set + cell of each record, shape (records,), and its numbers, (records, 2).
     """
     sets = table.shape[1]
-    sizes = multinomial.predict(bin_shares(table), data.cells.shape[1], rng)
+    sizes = dirichlet_multinomial.predict(bin_shares(table), data.cells.shape[1], rng)
     shapes = bins_of(data, exact).reshape(-1, NUMBERS)
     found: list[tuple[Integers, Values]] = []
     for shape in np.unique(shapes, axis=0):

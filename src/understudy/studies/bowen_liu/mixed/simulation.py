@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.methods.base import CostClass
-from understudy.models.mixture import Mixture, Statistics
-from understudy.privacy.continuous import ContinuousLaplace
-from understudy.privacy.noise import perturb
-from understudy.privacy.randomness import Randomness
+from understudy.families.method import CostClass
+from understudy.models.bayesian.general_location import Mixture, Statistics
+from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
+from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.randomness import Randomness
 from understudy.studies import totals
 from understudy.studies.bowen_liu.mixed import cellwise
 from understudy.studies.bowen_liu.mixed.description import Described, described, estimated

@@ -12,8 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from understudy.studies.pmse.population import Floats
-from understudy.trees import (
+from understudy.decision_trees import (
     DepthTwo,
     Greedy,
     Grid,
@@ -23,7 +22,8 @@ from understudy.trees import (
     coded,
     random_partitions,
 )
-from understudy.trees.greedy_family import GreedyFamily
+from understudy.decision_trees.greedy_family import GreedyFamily
+from understudy.studies.pmse.population import Floats
 
 STOP, PRUNE = "greedy, stopped", "greedy, pruned"
 EXACT, GRID, PARTITIONS = "exact", "exact, public grid", "public partitions"

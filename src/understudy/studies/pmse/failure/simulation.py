@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.methods.base import CostClass
+from understudy.families.method import CostClass
 from understudy.studies.pmse.failure.lines import COMPLEXITIES, Line, Way, ways
 from understudy.studies.pmse.failure.tally import row
 from understudy.studies.pmse.population import Floats, Parameters, Regressions, fitted, records

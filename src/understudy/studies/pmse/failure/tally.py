@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from understudy.decision_trees import sensitivity
 from understudy.studies.pmse.failure.lines import Line
 from understudy.studies.pmse.population import Floats
 from understudy.studies.study import Row
-from understudy.trees import sensitivity
 
 KEY = ("move", "method", "depth", "complexity")
 WIDTH = 0.25

@@ -14,11 +14,11 @@ from typing import Literal
 
 import numpy as np
 
+from understudy.families.method import CostClass
 from understudy.inference.private_regression import coefficients
-from understudy.methods.base import CostClass
-from understudy.privacy.normal_equations import NormalEquations, on_lattice
-from understudy.privacy.randomness import Randomness
-from understudy.privacy.regression import Mechanism, plan, sanitise
+from understudy.privacy.mechanisms.sums.linear_regression import Mechanism, plan, sanitise
+from understudy.privacy.mechanisms.sums.normal_equations import NormalEquations, on_lattice
+from understudy.privacy.noise.randomness import Randomness
 from understudy.studies.pmse import comparators, limits, lines, searches
 from understudy.studies.pmse.candidates import DEPTH_2, TRUTH, generated
 from understudy.studies.pmse.population import N_ROWS, Floats, Regressions, fitted, records

@@ -15,15 +15,15 @@ from typing import Literal
 
 import numpy as np
 
-from understudy.methods.base import CostClass
-from understudy.privacy.randomness import Randomness
+from understudy.decision_trees import pmse
+from understudy.families.method import CostClass
+from understudy.privacy.noise.randomness import Randomness
 from understudy.studies.pmse import candidates, comparators, limits, lines, searches, walks
 from understudy.studies.pmse.candidates import DEPTH_2, TRUTH, generated
 from understudy.studies.pmse.population import N_ROWS, Floats, Regressions, records
 from understudy.studies.pmse.results import kept
 from understudy.studies.streams import Streams
 from understudy.studies.study import Row
-from understudy.trees import pmse
 
 GREEDY, EXACT = "greedy tree", "exact tree, depth 2"
 MEASURES = (GREEDY, EXACT)

@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy import pipeline
 from understudy.evaluation.threads import single_threaded
-from understudy.methods.base import CostClass
+from understudy.families.method import CostClass
 from understudy.release import Release
 from understudy.studies import totals
 from understudy.studies.intervals import Intervals, Values, pooled_where

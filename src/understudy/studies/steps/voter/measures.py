@@ -13,10 +13,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.consistency import LI, agreement, class_table
 from understudy.evaluation.differences import difference_overlaps
 from understudy.evaluation.pairwise import pairwise_specks
 from understudy.evaluation.ranks import Better
+from understudy.evaluation.utility.chi2_decisions import LI, agreement, class_table
 from understudy.studies.steps.voter.case import Case
 from understudy.studies.study import Row
 

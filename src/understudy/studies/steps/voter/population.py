@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, softmax
 
-from understudy.release.rows import decode
+from understudy.release.decoding import decode
 from understudy.schema import Schema
 
 Values = NDArray[np.float64]

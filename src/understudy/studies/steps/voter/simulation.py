@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy import pipeline
 from understudy.evaluation.threads import single_threaded
-from understudy.methods.base import CostClass
+from understudy.families.method import CostClass
 from understudy.studies.montecarlo import mean_and_error
 from understudy.studies.steps.voter import case, standin
 from understudy.studies.steps.voter.measures import CLASSES, MEASURES, measured

@@ -1,0 +1,276 @@
+"""Commands that plan, make and show releases."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from understudy import pipeline
+from understudy.cli.app import INTERRUPTED, app
+from understudy.cli.json_output import print_json
+from understudy.cli.shared_options import (
+    Delta,
+    Epsilon,
+    Json,
+    MethodName,
+    Options,
+    Quiet,
+    RowsShare,
+    SchemaFile,
+    Sets,
+    method_options,
+)
+from understudy.cli.terminal import progress_bar, release_text
+from understudy.errors import CheckpointError, UnderstudyError
+
+if TYPE_CHECKING:
+    from understudy.pipeline.planning import Request
+
+DEMO_MARK = ".made-by-understudy-demo"
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder of the release.")] = Path("demo-release"),
+    epsilon: Epsilon = "1",
+    sets: Sets = 5,
+    method: MethodName = "auto",
+    quiet: Quiet = False,
+) -> None:
+    """Release a real survey as synthetic data: the main job in one command.
+
+    Replaces the output folder only if a demo made it.
+    """
+    from understudy.demo import demo_data, demo_schema
+    from understudy.release.bundle import remove
+
+    schema = demo_schema()
+    _require_demo_place(out)
+    with progress_bar.progress(quiet=quiet) as tell:
+        release = pipeline.synthesize(
+            demo_data(), schema, epsilon=epsilon, method=method, sets=sets, progress=tell
+        )
+        tell("Writing the release", 0, 1)
+        if (out / DEMO_MARK).exists():
+            remove(out)
+        release.save(out)
+        (out / DEMO_MARK).touch()
+        tell("Writing the release", 1, 1)
+    if not quiet:
+        release_text.released(release, out)
+
+
+@app.command()
+def plan(
+    schema: SchemaFile,
+    epsilon: Epsilon,
+    delta: Delta = "0",
+    method: MethodName = "auto",
+    sets: Sets = 1,
+    option: Options = None,
+    rows_share: RowsShare = "0.05",
+    as_json: Json = False,
+) -> None:
+    """Show what a release would measure, cost and how exact it would be. Reads no data."""
+    from understudy.pipeline import planning
+    from understudy.schema import Schema
+
+    planned = planning.plan(
+        Schema.load(schema),
+        epsilon=epsilon,
+        delta=delta,
+        method=method,
+        sets=sets,
+        options=method_options(option),
+        rows_share=rows_share,
+    )
+    if as_json:
+        print_json(release_text.plan_json(planned))
+    else:
+        release_text.planned(planned)
+
+
+@app.command()
+def synthesize(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    schema: SchemaFile,
+    epsilon: Epsilon,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the release; must be new.")],
+    delta: Delta = "0",
+    method: MethodName = "auto",
+    sets: Sets = 1,
+    option: Options = None,
+    rows_share: RowsShare = "0.05",
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the sampling after the last paid step.", min=0)
+    ] = None,
+    insecure_noise_seed: Annotated[
+        int | None,
+        typer.Option(
+            help="For tests only: seed the privacy noise. The release is NOT private.", min=0
+        ),
+    ] = None,
+    allow_nonprivate: Annotated[
+        bool,
+        typer.Option(
+            "--allow-nonprivate",
+            help="Permit methods without a guarantee; their release is stamped not private.",
+        ),
+    ] = False,
+    csv: Annotated[
+        bool,
+        typer.Option(
+            "--csv",
+            help="Write CSV beside Parquet; an apostrophe stands before texts that a spreadsheet "
+            "would run as a formula.",
+        ),
+    ] = False,
+    csv_raw: Annotated[
+        bool, typer.Option("--csv-raw", help="Write CSV with all texts as they are.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was interrupted.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turn a confidential table into a release.
+
+    Until the release is written, OUT.checkpoint holds what was paid for. Ctrl-C ends the rounds of
+    a method that works in rounds and makes the release of that; a second one aborts.
+    """
+    from understudy.pipeline import planning
+    from understudy.privacy.checkpoint import journal as checkpoints
+    from understudy.release.bundle import require_new
+    from understudy.schema import Schema
+
+    require_new(out)
+    loaded = Schema.load(schema)
+    request: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "method": method,
+        "sets": sets,
+        "options": method_options(option),
+        "rows_share": rows_share,
+    }
+    place = _checkpoint(out, planning.request_of(loaded, **request), resume=resume)
+    confided: list[Any] = []  # told when no bar is drawn any more
+    with _keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:
+        release = pipeline.synthesize(
+            data,
+            loaded,
+            **request,
+            seed=seed,
+            insecure_noise_seed=insecure_noise_seed,
+            allow_nonprivate=allow_nonprivate,
+            checkpoint=place,
+            keep_checkpoint=True,
+            progress=tell,
+            confide=None if quiet or as_json else confided.append,
+            # For the eyes of whoever sits there: no file, no pipe and no log has it.
+            confide_misfits=sys.stderr.isatty(),
+        )
+        tell("Writing the release", 0, 1)
+        release.save(out, csv=csv, csv_raw=csv_raw)
+        tell("Writing the release", 1, 1)
+    if place is not None:
+        checkpoints.remove(place)
+    if as_json:
+        print_json({"release": str(out), "guarantee": release.guarantee.to_json()})
+    elif not quiet:
+        release_text.released(release, out)
+        release_text.to_be_checked(data, schema)
+    for one in confided:
+        release_text.confided(one)
+
+
+@app.command()
+def methods(
+    name: Annotated[str | None, typer.Argument(help="A method, to see its options too.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the methods: what each is for, what it promises, what it costs; or one with its options.
+
+    Options are given to synthesize and plan as --option NAME=VALUE, or -o NAME=VALUE.
+    """
+    if name is not None:
+        from understudy.methods import kind_of
+        from understudy.methods.options import options_of
+
+        facts, options = kind_of(name).facts, options_of(kind_of(name))
+        if as_json:
+            print_json({**vars(facts), "options": [vars(option) for option in options]})
+        else:
+            release_text.method(facts, options)
+    elif as_json:
+        print_json([vars(facts) for facts in pipeline.methods()])
+    else:
+        release_text.methods(pipeline.methods())
+
+
+@app.command("show")
+def show_release(
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")], as_json: Json = False
+) -> None:
+    """Show what a release promises and holds, after checking its files."""
+    from understudy.release import Release
+
+    loaded = Release.load(release)
+    if as_json:
+        print_json(loaded.manifest.to_json())
+    else:
+        release_text.release(loaded)
+
+
+def _checkpoint(out: Path, request: Request, *, resume: bool) -> Path | None:
+    """Where the checkpoint of a release is kept; None where a run cannot be continued."""
+    from understudy.privacy.checkpoint import journal as checkpoints
+
+    if not request.method.can_resume(request.schema):
+        if resume:
+            raise CheckpointError(f"A run of {request.name} in this form cannot be continued.")
+        return None
+    place = (out if out.name else out.resolve()).with_suffix(f"{out.suffix}.checkpoint")
+    found = checkpoints.is_checkpoint(place)
+    if resume and not found:
+        raise CheckpointError(f"There is no checkpoint {str(place)!r} to go on with.")
+    if found and not resume:
+        raise CheckpointError(
+            f"An interrupted run left the checkpoint {str(place)!r}, and what it has spent counts; "
+            "go on with it by --resume, or remove it."
+        )
+    return place
+
+
+@contextmanager
+def _keeping(place: Path | None) -> Iterator[None]:
+    """Say what is kept of a run that does not come to its end."""
+    from understudy.privacy.checkpoint import journal as checkpoints
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        if place is None or not checkpoints.is_checkpoint(place):
+            raise
+        release_text.synthesis_interrupted(place)
+        sys.exit(INTERRUPTED)
+    except UnderstudyError as error:
+        if isinstance(error, CheckpointError) or not (place and checkpoints.is_checkpoint(place)):
+            raise
+        raise CheckpointError(
+            f"{error} What was paid for is kept in {str(place)!r}; go on by --resume."
+        ) from None
+
+
+def _require_demo_place(out: Path) -> None:
+    """The demo replaces nothing but a folder that it made itself."""
+    from understudy.release.bundle import require_new
+
+    if not (out / DEMO_MARK).exists():
+        require_new(out)

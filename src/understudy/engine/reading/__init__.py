@@ -1,0 +1,1 @@
+"""SECRET. Where rows come from, and what one cell says: each by itself."""

@@ -1,0 +1,82 @@
+"""Which types a column may have, decided from type and schema alone, before any row is looked at.
+
+Almost every type may: values that fit nothing are out of domain, since an error would be an output.
+Refused is a type whose values have lost what the column needs, where the loss may follow from the
+other rows:
+
+- numbers, where a column has states that differ as texts only ("03" and "3") or are whole numbers
+  beyond ±2⁵³ declared as text: readers of files make numbers of such texts as long as every row
+  allows it, and pandas rounds large whole numbers as soon as one cell is empty. Truth values
+  ("true" and "True") and days (with and without a time of day) likewise;
+- in Polars tables, numbers for a column of days: Polars makes whole numbers of days as soon as one
+  row holds a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from understudy.engine.coding import ColumnCoder
+from understudy.engine.reading.named_states import Family
+from understudy.engine.reading.readers import FrameKind, Rows
+from understudy.errors import DataError
+from understudy.schema import Date
+
+_LOST = {
+    "numbers": "which cannot tell all of its levels and codes apart, such as '03' from '3' or "
+    "whole numbers beyond ±2^53",
+    "truth values": "which cannot tell all of its levels and codes apart, such as 'True' from "
+    "'true'",
+    "days": "which cannot tell all of its levels and codes apart, such as a day from one with a "
+    "time of day",
+}
+
+
+def type_fault(coder: ColumnCoder, types: Sequence[pl.DataType], kind: FrameKind) -> str | None:
+    """Why a column cannot be read from such types: the end of a sentence, or None if it can.
+
+    Args:
+        coder: of the column.
+        types: plain types that it has in the data.
+        kind: what kind of table the data are.
+    """
+    named = coder.named
+    for dtype in types:
+        family = _family(dtype)
+        if family in named.unclear:
+            return f"has the type {dtype} in the data, {_LOST[family]}; convert the column to text"
+        days = isinstance(coder.column, Date) or bool(len(named.days.numbers))
+        if family == "numbers" and days and kind == "polars":
+            return (
+                f"has the type {dtype} in the data, which Polars also makes of days that stand "
+                "beside a number; convert the column to days or text"
+            )
+    return None
+
+
+def require_types(rows: Rows, coders: Iterable[ColumnCoder]) -> None:
+    """Check the types of all columns of a schema.
+
+    Args:
+        rows: the table, which has these columns.
+        coders: one for each column.
+
+    Raises:
+        DataError: names the first column whose type cannot be read, and the remedy.
+    """
+    types = rows.types()
+    for coder in coders:
+        rows.require_readable(coder.name)
+        fault = type_fault(coder, types[coder.name], rows.kind)
+        if fault is not None:
+            raise DataError(f"Column {coder.name!r} {fault}.")
+
+
+def _family(dtype: pl.DataType) -> Family | None:
+    if dtype.is_numeric():
+        return "numbers"
+    if dtype == pl.Boolean:
+        return "truth values"
+    return "days" if dtype == pl.Date else None

@@ -1,0 +1,303 @@
+"""Delimited text files: their header, and their records as a lazy table of text.
+
+The header is public, and what is wrong with it is an error. What is wrong with a record is never
+one (`understudy.engine.reading.text_records`). A file is read in blocks, so that one larger than
+memory can be counted, and no line is held in memory that is longer than the public `LINE_BYTES`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Final, cast
+
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from understudy.engine.reading.text_records import LONG, Batch, Splitter, cells_of, decoded
+from understudy.errors import DataError
+from understudy.schema import NUMERIC, Column, Date, Schema
+from understudy.schema.cell_values import is_number
+from understudy.schema.file_format import LINE_BYTES, RECORD_LINES, FileFormat
+
+BLOCK_BYTES: Final = 2**22
+
+_ENDINGS = (".csv", ".tsv", ".txt")
+_GZIP_MARK = b"\x1f\x8b"
+_UTF8_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_FAULTS = (OSError, EOFError, zlib.error)
+_LIKE_A_NUMBER = r"^\s*[+-]?[.,]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*$"
+
+
+def is_delimited(data: object) -> bool:
+    """Whether data are the path of a delimited text file, by its ending."""
+    if not isinstance(data, str | Path):
+        return False
+    return Path(data).name.lower().removesuffix(".gz").endswith(_ENDINGS)
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """A delimited text file.
+
+    Attributes:
+        path: where it is.
+        form: how it is written.
+        numbers: columns that hold numbers; a decimal comma is read in these alone.
+        columns: names of the columns, from the header.
+
+    Raises:
+        DataError: the file cannot be opened, or its header cannot be read.
+    """
+
+    path: Path
+    form: FileFormat
+    numbers: Collection[str] = ()
+    columns: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        with self._opened() as stream:
+            object.__setattr__(self, "columns", self._names(self._header(stream)))
+
+    @classmethod
+    def declared(cls, path: Path, schema: Schema | None) -> Delimited:
+        """A file written as a schema says; without one in UTF-8, with commas (.tsv: tabs).
+
+        Raises:
+            DataError: as for the class.
+        """
+        if schema is None:
+            return cls(path, FileFormat())
+        numbers = [name for name, column in schema.columns.items() if _holds_numbers(column)]
+        return cls(path, schema.file, numbers)
+
+    def lazy(self) -> pl.LazyFrame:
+        """All records; every cell is text, an empty one without quotes is null. CONFIDENTIAL.
+
+        Raises:
+            DataError: when it is read, if the file breaks off or its compression is damaged.
+        """
+
+        def read(
+            names: list[str] | None,
+            predicate: pl.Expr | None,
+            n_rows: int | None,
+            _size: int | None,
+        ) -> Iterator[pl.DataFrame]:
+            for _, batch in self._batches(names or self.columns):
+                cells = self._with_points(batch.cells)
+                if n_rows is not None:
+                    cells = cells.head(n_rows)
+                    n_rows -= cells.height
+                yield cells if predicate is None else cells.filter(predicate)
+                if n_rows == 0:
+                    return
+
+        return register_io_source(read, schema=dict.fromkeys(self.columns, pl.String))
+
+    def faults(self, most: int) -> tuple[list[str], int]:
+        """What is wrong with the first malformed records, and how many there are. CONFIDENTIAL.
+
+        Args:
+            most: how many to explain.
+
+        Returns:
+            A line number and a cause for each that is explained, without a value; the number of
+            malformed records.
+
+        Raises:
+            DataError: the file breaks off or its compression is damaged.
+        """
+        told: list[str] = []
+        n_malformed = 0
+        for block, batch in self._batches(self.columns[:1]):
+            begins = batch.begins[batch.malformed].tolist()
+            n_malformed += len(begins)
+            for begin in begins[: most - len(told)]:
+                line = block.text[begin:].partition(b"\n")[0].removesuffix(b"\r").decode()
+                number = block.line + block.text.count(b"\n", 0, begin)
+                told.append(f"line {number} {self._cause(line)}")
+        return told, n_malformed
+
+    def _cause(self, line: str) -> str:
+        found = cells_of(line, self._separator, self.form)
+        if isinstance(found, str):
+            return found
+        n, n_columns = len(found), len(self.columns)
+        if not line:
+            return "is blank"
+        return f"has {n} cell{'s' * (n > 1)} where the header has {n_columns}"
+
+    def pieces(self) -> Iterator[bytes]:
+        """The file's bytes, whole lines at a time, the header first. CONFIDENTIAL.
+
+        Raises:
+            DataError: the file breaks off or its compression is damaged.
+        """
+        with self._opened() as stream:
+            yield from self._pieces(stream)
+
+    # --- the header -----------------------------------------------------------------------------
+
+    @property
+    def _separator(self) -> str:
+        return self.form.separator_in(self.path.name)
+
+    @property
+    def _place(self) -> str:
+        return f"The file {str(self.path)!r}"
+
+    def _header(self, stream: IO[bytes]) -> bytes:
+        """The bytes of the header, its line break included; the stream stands behind it."""
+        quote = self.form.quote.encode()
+        try:
+            found = stream.readline(LINE_BYTES + 1)
+            for _ in range(RECORD_LINES - 1 if self.form.multiline and quote else 0):
+                if found.count(quote) % 2 == 0:
+                    break
+                found += stream.readline(LINE_BYTES + 1)
+        except _FAULTS:
+            raise self._broken() from None
+        return found
+
+    def _names(self, header: bytes) -> tuple[str, ...]:
+        """Names of the columns.
+
+        Raises:
+            DataError: there is no header, or it does not fit the form.
+        """
+        if header.startswith(_UTF16_MARKS):
+            raise DataError(f"{self._place} is UTF-16 text, which is not read; save it as UTF-8.")
+        bare = header.removeprefix(_UTF8_MARK) if self.form.encoding == "utf-8" else header
+        line = bare.removesuffix(b"\n").removesuffix(b"\r")
+        if not line:
+            raise DataError(
+                f"{self._place} is empty: it has no header line that names the columns."
+            )
+        if b"\r" in line and not self.form.multiline:
+            raise DataError(
+                f"{self._place} has a carriage return inside its header; save it with line breaks "
+                "of line feeds (Unix) or of both (Windows)."
+            )
+        line = line if len(line) <= LINE_BYTES else LONG
+        found = cells_of(decoded(line, self.form.encoding).decode(), self._separator, self.form)
+        if isinstance(found, str):
+            raise DataError(
+                f"{self._place} cannot be read: its header {found}; correct it, or the table "
+                "[file] of the schema, which says how the file is written."
+            )
+        for name in found:
+            if found.count(name) > 1:
+                raise DataError(
+                    f"{self._place} has two columns named {name!r}; rename one of them."
+                )
+        return tuple(found)
+
+    # --- the records ----------------------------------------------------------------------------
+
+    def _batches(self, names: Sequence[str]) -> Iterator[tuple[_Block, Batch]]:
+        """Records of some columns, with the text that they were split from."""
+        wanted = {name: self.columns.index(name) for name in names}
+        splitter = Splitter(self.form, self._separator, len(self.columns), wanted)
+        with self._opened() as stream:
+            line = 1 + self._header(stream).count(b"\n")
+            rest = b""
+            for piece in self._pieces(stream):
+                final = not piece
+                text = rest + decoded(piece, self.form.encoding)
+                after = 0
+                for batch in splitter.batches(text, final=final):
+                    after = batch.after
+                    yield _Block(text, line), batch
+                line += text.count(b"\n", 0, after)
+                rest = text[after:]
+
+    def _pieces(self, stream: IO[bytes]) -> Iterator[bytes]:
+        """Whole lines, some megabytes at a time, then an empty piece; long lines are replaced.
+
+        No more than a block and the longest line are held at once.
+        """
+        rest, skipping = b"", False
+        while block := self._read(stream):
+            if skipping and b"\n" not in block:
+                continue
+            begin = block.find(b"\n") if skipping else 0
+            block, skipping = rest + block[begin:], False
+            end = block.rfind(b"\n") + 1
+            rest = block[end:]
+            if len(rest) > LINE_BYTES:
+                rest, skipping = LONG, True
+            if end:
+                yield _without_long(block[:end])
+        if rest:
+            yield rest + b"\n"
+        yield b""
+
+    def _read(self, stream: IO[bytes]) -> bytes:
+        try:
+            return stream.read(BLOCK_BYTES)
+        except _FAULTS:
+            raise self._broken() from None
+
+    def _opened(self) -> IO[bytes]:
+        try:
+            with self.path.open("rb") as stream:
+                packed = stream.read(len(_GZIP_MARK)) == _GZIP_MARK
+            return cast("IO[bytes]", (gzip.open if packed else open)(self.path, "rb"))
+        except OSError:
+            raise self._broken() from None
+
+    def _broken(self) -> DataError:
+        return DataError(
+            f"{self._place} cannot be read to the end: it is truncated, damaged, or not what its "
+            "name says; repair it (nothing was spent)."
+        )
+
+    def _with_points(self, cells: pl.DataFrame) -> pl.DataFrame:
+        """Numbers with a decimal point where they have a comma, and the other way round."""
+        names = [name for name in cells.columns if name in self.numbers]
+        if self.form.decimal == "." or not names:
+            return cells
+        return cells.with_columns(_swapped(cells.get_column(name)) for name in names)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Text that records are split from.
+
+    Attributes:
+        text: UTF-8.
+        line: number of its first line in the file, from 1.
+    """
+
+    text: bytes
+    line: int
+
+
+def _without_long(block: bytes) -> bytes:
+    """Whole lines, those that are longer than `LINE_BYTES` replaced."""
+    breaks = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
+    edges = np.concatenate([[-1], breaks])
+    if (np.diff(edges) <= LINE_BYTES + 1).all():
+        return block
+    lines = (block[first + 1 : last] for first, last in pairwise(edges.tolist()))
+    return b"".join((LONG if len(line) > LINE_BYTES else line) + b"\n" for line in lines)
+
+
+def _holds_numbers(column: Column) -> bool:
+    """Whether any value of a column is declared as a number."""
+    if isinstance(column, NUMERIC):
+        return not isinstance(column, Date)
+    return any(is_number(level) for level in column.levels)
+
+
+def _swapped(text: pl.Series) -> pl.Series:
+    """Decimal commas as points and points as commas, in the cells that look like a number."""
+    other = text.str.replace_many([".", ","], [",", "."])
+    return other.zip_with(text.str.contains(_LIKE_A_NUMBER).fill_null(False), text)

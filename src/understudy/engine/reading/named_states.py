@@ -1,0 +1,221 @@
+"""States that have a name (levels, spikes, codes of absence), and which values are meant by it.
+
+A value is the state that has its very text; else the one that has its truth value, its day or its
+number. Every rule is about one value, whatever type its column has.
+
+**Numbers.** A number is meant if it differs from the declared one by at most 2⁻²³ of it, the
+relative width of 32-bit floats: 0.1 stored in 32 bits is meant as 0.1, also after it was widened to
+64 bits. Of several such states, the nearest has it; of two that are as near, the smaller. Whole
+numbers are compared exactly in columns of whole numbers and days, and where the state was declared
+as text, so that long codes stay apart.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.engine.reading.texts import WORDS, days_of, numbers_of
+from understudy.schema import NUMERIC, Column, Date, Integer
+from understudy.schema.cell_values import CLOSE, EXACT_INTEGER, Code, text_of
+
+Family = Literal["numbers", "truth values", "days"]
+States = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+_PLAIN_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_PLAIN_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True)
+class Keys:
+    """States by a number.
+
+    Attributes:
+        numbers: of each state, ascending; shape (k,).
+        states: shape (k,).
+        close: how far a value may be from the number, relative to it.
+    """
+
+    numbers: Numbers
+    states: States
+    close: float = 0.0
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[float, int]], close: float = 0.0) -> Keys:
+        """From pairs of number and state."""
+        ordered = sorted(pairs)
+        numbers = np.array([number for number, _ in ordered], dtype=np.float64)
+        return cls(numbers, np.array([state for _, state in ordered], dtype=np.int64), close)
+
+    def find(self, wanted: Numbers) -> States:
+        """State of each number, −1 where there is none; shape (n,).
+
+        Only the neighbours on both sides need to be asked: one further off is beyond its own reach
+        if the nearer one is, since reach grows in proportion to the number.
+        """
+        if not len(self.numbers):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        right = np.minimum(np.searchsorted(self.numbers, wanted), len(self.numbers) - 1)
+        if not self.close:
+            return np.where(self.numbers[right] == wanted, self.states[right], -1)
+        left = np.maximum(right - 1, 0)
+        gaps = self._gap(left, wanted), self._gap(right, wanted)
+        place = np.where(gaps[0] <= gaps[1], left, right)
+        return np.where(np.isfinite(np.minimum(*gaps)), self.states[place], -1)
+
+    def _gap(self, place: States, wanted: Numbers) -> Numbers:
+        """Distance to a key, infinite if it is not within reach."""
+        key = self.numbers[place]
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite less infinite
+            gap = np.where(key == wanted, 0.0, np.abs(wanted - key))
+            return np.where(gap <= self.close * np.abs(key), gap, np.inf)
+
+
+class Named:
+    """The named states of a column.
+
+    Args:
+        column: its declaration.
+
+    Attributes:
+        texts: text → state.
+        truths: truth value → state.
+        days: states that are a day.
+        unclear: kinds of values that cannot tell all states apart, because some differ as texts
+            only ("03" and "3"): a column of such values has lost what the texts said.
+    """
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+        states = _named_states(column)
+        self._declared = {state: value for value, state in states}
+        self.texts = {text_of(value): state for value, state in states}
+        self.unclear: set[Family] = set()
+        self.truths = self._single("truth values", _truths(states))
+        self.days = Keys.of(self._single("days", self._days(states)).items())
+        self._exact, self._close = self._numbers(states)
+        if isinstance(column, NUMERIC) and not isinstance(column, Date):
+            low, high = column.bounds
+            if any(low <= truth <= high for truth in self.truths):
+                self.unclear.add("truth values")  # true is the code "true" and the number 1
+
+    def by_number(self, numbers: Numbers) -> States:
+        """State of each number, −1 where it names none; shape (n,)."""
+        exact = self._exact.find(numbers)
+        if not len(self._close.numbers):
+            return exact
+        return np.where(exact >= 0, exact, self._close.find(numbers))
+
+    def _numbers(self, states: list[tuple[Code, int]]) -> tuple[Keys, Keys]:
+        """States that are a number: compared exactly, and closely."""
+        found = []
+        for (value, state), number in zip(states, _numbers(states), strict=True):
+            if isinstance(value, str) and _is_long(value):
+                self.unclear.add("numbers")
+            elif not np.isnan(number):
+                found.append((float(number), value, state))
+        exact: list[tuple[float, int]] = []
+        close: list[tuple[float, int]] = []
+        for number, state in self._single("numbers", found).items():
+            (exact if self._is_exact(number, state) else close).append((number, state))
+        return Keys.of(exact), Keys.of(close, CLOSE)
+
+    def _is_exact(self, number: float, state: int) -> bool:
+        as_text = isinstance(self._declared[state], str | bool)
+        whole = as_text or isinstance(self._column, Integer | Date)
+        return not np.isfinite(number) or (whole and number.is_integer())
+
+    def _days(self, states: list[tuple[Code, int]]) -> list[tuple[float, Code, int]]:
+        """States that are a day; a day with a time of day is a text only."""
+        found = []
+        for (value, state), day in zip(states, _days(states), strict=True):
+            if isinstance(value, str) and not _PLAIN_DAY.fullmatch(value.strip()):
+                if not np.isnan(day):
+                    self.unclear.add("days")
+            elif not np.isnan(day):
+                found.append((float(day), value, state))
+        return found
+
+    def _single(self, family: Family, found: list[tuple[float, Code, int]]) -> dict[float, int]:
+        """Place → state.
+
+        Of texts that share a place ("03", "3") the plain one has it; without a plain one ("03",
+        "003") each is meant by its text only.
+        """
+        places: dict[float, list[tuple[Code, int]]] = {}
+        for place, value, state in found:
+            places.setdefault(place, []).append((value, state))
+        single = {}
+        for place, sharing in places.items():
+            if len(sharing) > 1:
+                self.unclear.add(family)
+            plain = [state for value, state in sharing if text_of(value) == _plain(family, place)]
+            if plain or len(sharing) == 1:
+                single[place] = plain[0] if plain else sharing[0][1]
+        return single
+
+
+def _named_states(column: Column) -> list[tuple[Code, int]]:
+    """Levels and codes of absence, or for numbers the codes; spikes lie among the bins."""
+    codes = [(code, column.n_ordinary + k) for k, code in enumerate(column.codes)]
+    if isinstance(column, NUMERIC):
+        return codes
+    return [*((level, k) for k, level in enumerate(column.levels)), *codes]
+
+
+def _numbers(states: list[tuple[Code, int]]) -> Numbers:
+    """The number that each state stands for, as the reader of the rows sees it; NaN for none."""
+    written = [value if isinstance(value, str) else None for value, _ in states]
+    found = numbers_of(pl.Series(written, dtype=pl.String))
+    for k, (value, _) in enumerate(states):
+        if isinstance(value, int | float):
+            found[k] = float(value)
+    return found
+
+
+def _days(states: list[tuple[Code, int]]) -> Numbers:
+    """The day that each state stands for, since 1970-01-01; NaN for none."""
+    written = [value if isinstance(value, str) else None for value, _ in states]
+    found = days_of(pl.Series(written, dtype=pl.String))
+    for k, (value, _) in enumerate(states):
+        if isinstance(value, datetime.date):
+            found[k] = float(value.toordinal() - _EPOCH)
+    return found
+
+
+def _is_long(value: str) -> bool:
+    """Whether a text is a whole number that 64-bit floats cannot tell from its neighbours."""
+    word = value.strip()
+    return bool(_PLAIN_WHOLE.fullmatch(word)) and abs(_whole(word)) > EXACT_INTEGER
+
+
+def _whole(word: str) -> float:
+    """A whole number; infinite if it has more digits than are worth reading."""
+    return float(word) if len(word) > 20 else int(word)
+
+
+def _truths(states: list[tuple[Code, int]]) -> list[tuple[float, Code, int]]:
+    found: list[tuple[float, Code, int]] = []
+    for value, state in states:
+        word = text_of(value).strip().lower()
+        if word in WORDS and isinstance(value, str | bool):
+            found.append((float(WORDS[word]), value, state))
+    return found
+
+
+def _plain(family: Family, place: float) -> str:
+    """How a place is written plainly."""
+    if family == "truth values":
+        return text_of(bool(place))
+    if family == "days":
+        return text_of(datetime.date.fromordinal(int(place) + _EPOCH)) if place > -_EPOCH else ""
+    return text_of(place)

@@ -1,0 +1,161 @@
+"""Python objects as the text by which they are read: one object at a time, whatever the others are.
+
+A data frame keeps Python objects where its values have no type in common, which one odd value is
+enough for. So each object is written as the text that is read like the value itself would be in a
+column of its own type: True as "true", 3 and 3.0 as "3", a moment as its day, bytes as what they
+spell. Nothing here may stop the reading, and no method that an object could have redefined is asked
+before it is known to be none of the ordinary types.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from understudy.schema.cell_values import EXACT_INTEGER
+
+UNLIKE: Final = "\ufffd"
+"""Text of what is there and can be no level: a duration, broken text, an unwritable object."""
+
+_DAY_LENGTH = len("2020-02-29")
+_DIGITS = 400  # a whole number with more of them is infinite in 64 bits
+
+
+def texts(values: Iterable[object]) -> pl.Series:
+    """Text of each object, null where nothing is there; shape (n,)."""
+    return pl.Series([text(value) for value in values], dtype=pl.String)
+
+
+def text(value: object) -> str | None:
+    """Text of one object; None if it stands for nothing (None, NaN, NaT, NA)."""
+    try:
+        return _reader(type(value))(value)
+    except Exception:  # an object may refuse to be written
+        return UNLIKE
+
+
+def _reader(kind: type) -> Callable[[Any], str | None]:
+    """How objects of a type are written; by the type alone, never by what an object says it is."""
+    found = _READERS.get(kind)
+    if found is None and str(kind.__module__).partition(".")[0] == "pandas":
+        found = _PANDAS.get(kind.__name__)
+    if found is None:
+        found = next((read for base, read in _BASES if issubclass(kind, base)), _other)
+    return found
+
+
+def _str(value: str) -> str:
+    value = str.__str__(value)
+    return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _bool(value: bool | np.bool_) -> str:
+    return "true" if value else "false"
+
+
+def _int(value: int) -> str:
+    if int.bit_length(value) > 4 * _DIGITS:
+        return "inf" if int.__gt__(value, 0) else "-inf"
+    return int.__repr__(value)
+
+
+def _float(value: float) -> str | None:
+    value = float.__float__(value)
+    if math.isnan(value):
+        return None
+    if not value.is_integer():  # infinities are no integers
+        return repr(value)
+    if abs(value) <= EXACT_INTEGER:
+        return str(int(value))
+    # A whole number may have been rounded to it, so its digits are not to be taken for a level's.
+    return f"{value:.17e}"
+
+
+def _complex(value: complex) -> str | None:
+    """A number without imaginary part is what it was before another one made all complex."""
+    real, imaginary = complex.__complex__(value).real, complex.__complex__(value).imag
+    if math.isnan(real) or math.isnan(imaginary):
+        return None
+    return UNLIKE if imaginary else _float(real)
+
+
+def _decimal(value: Decimal) -> str | None:
+    return None if Decimal.is_nan(value) else _float(Decimal.__float__(value))
+
+
+def _numpy(value: np.generic) -> str | None:
+    if np.isnat(value) if isinstance(value, np.datetime64 | np.timedelta64) else False:
+        return None
+    if isinstance(value, np.datetime64):
+        return _day(str(value.astype("datetime64[D]")))
+    if isinstance(value, np.floating):
+        return _float(float(value))  # a long double has no Python type of its own
+    if isinstance(value, np.complexfloating):
+        return _complex(complex(value))
+    return UNLIKE if isinstance(value, np.timedelta64) else text(value.item())
+
+
+def _bytes(value: bytes) -> str:
+    return bytes(memoryview(value)).decode("utf-8")  # what is no UTF-8 is no text
+
+
+def _timestamp(value: Any) -> str:
+    """Its local day; unlike days of Python's own, it may lie beyond the years 1 to 9999."""
+    return _day(f"{value.year:04d}-{value.month:02d}-{value.day:02d}")
+
+
+def _day(written: str) -> str:
+    """A day, if four digits are enough for its year: in a column of moments no other is a day."""
+    plain = len(written) == _DAY_LENGTH and not written.startswith("-")
+    return written if plain else UNLIKE
+
+
+def _other(value: object) -> str:
+    return str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def _nothing(_value: object) -> None:
+    return None
+
+
+def _unlike(_value: object) -> str:
+    return UNLIKE
+
+
+_READERS: dict[type, Callable[[Any], str | None]] = {
+    type(None): _nothing,
+    str: _str,
+    bool: _bool,
+    np.bool_: _bool,
+    int: _int,
+    float: _float,
+    np.float64: _float,
+    datetime.date: datetime.date.isoformat,
+    datetime.datetime: datetime.date.isoformat,  # its day
+}
+_PANDAS: dict[str, Callable[[Any], str | None]] = {
+    "NaTType": _nothing,
+    "NAType": _nothing,
+    "Timestamp": _timestamp,
+}
+# Text and numbers of numpy first: some of them are Python's, too.
+_BASES: list[tuple[type, Callable[[Any], str | None]]] = [
+    (str, _str),
+    (bytes, _bytes),
+    (bytearray, _bytes),
+    (memoryview, _bytes),
+    (int, _int),
+    (float, _float),
+    (complex, _complex),
+    (np.generic, _numpy),
+    (Decimal, _decimal),
+    (datetime.date, datetime.date.isoformat),
+    (datetime.time, datetime.time.isoformat),
+    (datetime.timedelta, _unlike),
+]

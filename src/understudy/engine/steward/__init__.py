@@ -1,0 +1,1 @@
+"""For the steward before a release: a schema drafted and checked. No mechanism uses it."""

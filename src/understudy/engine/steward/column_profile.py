@@ -1,0 +1,263 @@
+"""What the values of each column look like: the part of drafting a schema that reads the rows.
+
+Three questions, so that memory stays small on tables of any length: what the texts are (one pass
+over all columns), the ranges of the numbers (one pass over all columns), and, where it matters,
+which values occur and how often (one pass for each such column).
+
+Everything here is CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+import polars.selectors as cs
+
+from understudy.engine.reading.python_objects import UNLIKE
+from understudy.engine.reading.readers import Rows
+
+Shape = Literal["number", "date", "boolean", "text", "nothing", "unreadable"]
+
+# How people write "no value" in a column of numbers or dates, in lower case.
+_NO_VALUE = ["", "na", "n/a", "#n/a", "nan", "null", "none", ".", "?", "-"]
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_LEADING_ZERO = r"^[+-]?0[0-9]"  # "007" is a code, not the number 7
+_INFINITE = r"^[+-]?inf(inity)?$"
+_DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$"
+_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]*[1-9]"  # any time but 00:00
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # years 1 to 9999, in days since 1970-01-01
+_TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was seen in one column.
+
+    Attributes:
+        name: the column's name.
+        key: its name inside the queries.
+        shape: what kind of values it holds.
+        n_values: rows with a value of that kind.
+        n_texts: about how many different texts it holds (for shape "text").
+        n_different: about how many different numbers it holds.
+        codes: what stands for an absent value: the empty text for empty cells, and words.
+        exact: whether numbers are stored or written as whole ones, so that large ones name things.
+        low: smallest value, on the number line.
+        high: largest value, on the number line.
+        whole: whether all numbers are whole.
+        has_times: whether any of the days comes with a time of day other than midnight.
+    """
+
+    name: str
+    key: str
+    shape: Shape
+    n_values: int
+    n_texts: int = 0
+    n_different: int = 0
+    codes: tuple[str, ...] = ()
+    exact: bool = True
+    low: float = 0.0
+    high: float = 0.0
+    whole: bool = True
+    has_times: bool = False
+
+
+class Profiler:
+    """Answers questions about the columns of a table.
+
+    Args:
+        rows: the table.
+        timed: columns whose moments have a time of day, which the rows do not show.
+
+    Raises:
+        DataError: the table cannot be read to its end.
+    """
+
+    def __init__(self, rows: Rows, timed: Collection[str] = ()) -> None:
+        self._rows = rows
+        self._timed = timed
+        readable = [name for name in rows.columns if name not in rows.unreadable]
+        self._keys = {name: f"column_{k}" for k, name in enumerate(readable)}
+        # Names of our own, since Polars takes some names ("*") for patterns.
+        self._lazy = rows.lazy.select(
+            cs.by_name([name]).alias(key) for name, key in self._keys.items()
+        )
+        self._types = dict(self._lazy.collect_schema())
+        self.n_rows = rows.count() if readable else 0
+
+    def profiles(self) -> list[Profile]:
+        """One profile per column, in the order of the table."""
+        texts = self._shapes_of_texts()
+        ranges = self._ranges({key: shape for key, (shape, _) in texts.items()})
+        return [self._profile(name, texts, ranges) for name in self._rows.columns]
+
+    def counts(self, profile: Profile) -> pl.DataFrame:
+        """Which values occur in a column of numbers, dates or texts, and how often.
+
+        Returns:
+            Columns `value` and `rows`, in no order; absent values left out.
+        """
+        if profile.shape == "text":
+            value = pl.col(profile.key).cast(pl.String)
+            query = self._lazy.select(value.alias("value"))
+            query = query.filter(~pl.col("value").is_in(["", UNLIKE]))
+        else:
+            number = _number(profile.key, self._types[profile.key], profile.shape)
+            query = self._lazy.select(number.alias("value")).filter(pl.col("value").is_not_null())
+        return self._rows.ask(query.group_by("value").agg(pl.len().alias("rows")))
+
+    def _profile(
+        self,
+        name: str,
+        texts: dict[str, tuple[Shape, dict[str, Any]]],
+        ranges: dict[str, dict[str, Any]],
+    ) -> Profile:
+        key = self._keys.get(name, "")
+        if not key:
+            return Profile(name, key, "unreadable", 0)
+        shape, seen = texts.get(key) or (_typed_shape(self._types[key]), {})
+        seen = {**seen, **ranges.get(key, {})}
+        n_values = seen.get("n_values", 0)
+        if shape not in {"unreadable", "text"} and not n_values:
+            return Profile(name, key, "nothing", 0)
+        empty = ("",) if seen.get("n_empty") else ()
+        words = () if shape == "text" else tuple(sorted(seen.get("words") or ()))
+        return Profile(
+            name,
+            key,
+            shape,
+            n_values,
+            n_texts=seen.get("n_texts", 0),
+            n_different=seen.get("n_different", 0),
+            codes=(*empty, *words),
+            exact=not self._types[key].is_float(),
+            low=seen.get("low") or 0.0,
+            high=seen.get("high") or 0.0,
+            whole=bool(seen.get("whole", True)),
+            has_times=shape == "date" and bool(seen.get("n_times") or name in self._timed),
+        )
+
+    def _shapes_of_texts(self) -> dict[str, tuple[Shape, dict[str, Any]]]:
+        keys = [key for key, dtype in self._types.items() if dtype in _TEXT_TYPES]
+        answers = self._ask(keys, {key: _text_questions(key) for key in keys})
+        return {key: (_shape(answers[key], self._types[key]), answers[key]) for key in keys}
+
+    def _ranges(self, shapes: dict[str, Shape]) -> dict[str, dict[str, Any]]:
+        questions = {}
+        for key, dtype in self._types.items():
+            shape = shapes.get(key) or _typed_shape(dtype)
+            if shape in {"number", "date"}:
+                questions[key] = _range_questions(key, dtype, shape)
+            elif shape == "boolean":
+                questions[key] = _boolean_questions(key, dtype)
+        return self._ask(questions, questions)
+
+    def _ask(
+        self, keys: Iterable[str], questions: dict[str, dict[str, pl.Expr]]
+    ) -> dict[str, dict[str, Any]]:
+        """All questions about all columns in one pass."""
+        expressions = [
+            expression.alias(f"{key}.{what}")
+            for key in keys
+            for what, expression in questions[key].items()
+        ]
+        if not expressions:
+            return {}
+        row = self._rows.ask(self._lazy.select(expressions)).row(0, named=True)
+        return {key: {what: row[f"{key}.{what}"] for what in questions[key]} for key in keys}
+
+
+def _typed_shape(dtype: pl.DataType) -> Shape:
+    if dtype == pl.Boolean:
+        return "boolean"
+    if dtype.is_numeric():
+        return "number"
+    if dtype == pl.Date:
+        return "date"
+    return "nothing" if dtype == pl.Null else "unreadable"
+
+
+def _text_questions(key: str) -> dict[str, pl.Expr]:
+    text = pl.col(key).cast(pl.String)
+    word = text.str.strip_chars()
+    lower = word.str.to_lowercase()
+    empty = text.is_null() | (text == "")
+    filled = ~empty & (text != UNLIKE)
+    absent = filled & lower.is_in(_NO_VALUE)
+    return {
+        "n_empty": empty.sum(),
+        "n_unlike": (text == UNLIKE).sum(),
+        "n_values": (filled & ~absent).sum(),
+        "n_numbers": word.str.contains(_NUMBER).sum(),
+        "n_codes": word.str.contains(_LEADING_ZERO).sum(),
+        "n_infinite": lower.str.contains(_INFINITE).sum(),
+        "n_days": _day(pl.col(key), pl.String()).is_not_null().sum(),
+        "n_times": word.str.contains(_TIME).sum(),
+        "n_truths": lower.is_in(["true", "false"]).sum(),
+        "n_texts": text.approx_n_unique(),
+        "words": text.filter(absent).unique().implode(),
+    }
+
+
+def _shape(seen: dict[str, Any], dtype: pl.DataType) -> Shape:
+    """What a column of texts holds; one that was declared categorical stays text."""
+    n_values = seen["n_values"]
+    if not n_values:
+        return "text" if seen["words"] else "unreadable" if seen["n_unlike"] else "nothing"
+    if dtype == pl.String:
+        numbers = seen["n_numbers"] and seen["n_numbers"] + seen["n_infinite"] == n_values
+        if numbers and not seen["n_codes"]:
+            return "number"
+        if seen["n_days"] == n_values:
+            return "date"
+        if seen["n_truths"] == n_values:
+            return "boolean"
+    return "text"
+
+
+def _range_questions(key: str, dtype: pl.DataType, shape: Shape) -> dict[str, pl.Expr]:
+    number = _number(key, dtype, shape)
+    questions = {
+        "n_values": number.is_not_null().sum(),
+        "low": number.min(),
+        "high": number.max(),
+        "n_different": number.approx_n_unique(),
+        "whole": (number == number.floor()).all(),
+    }
+    if dtype not in _TEXT_TYPES:
+        absent = pl.col(key).is_null()
+        questions["n_empty"] = (absent | pl.col(key).is_nan() if dtype.is_float() else absent).sum()
+    return questions
+
+
+def _boolean_questions(key: str, dtype: pl.DataType) -> dict[str, pl.Expr]:
+    if dtype != pl.Boolean:
+        return {}
+    column = pl.col(key)
+    return {"n_values": column.is_not_null().sum(), "n_empty": column.is_null().sum()}
+
+
+def _number(key: str, dtype: pl.DataType, shape: Shape) -> pl.Expr:
+    """The values of a column as 64-bit numbers (dates as days), null where there is none."""
+    column = pl.col(key)
+    if shape == "date":
+        return _day(column, dtype).cast(pl.Int32).cast(pl.Float64)
+    if dtype in _TEXT_TYPES:
+        column = column.cast(pl.String).str.strip_chars()
+    elif dtype == pl.Float32:
+        column = column.cast(pl.String)  # 0.1 stored in 32 bits is meant as 0.1
+    number = column.cast(pl.Float64, strict=False) + 0.0  # −0 becomes 0
+    return pl.when(number.is_finite()).then(number)
+
+
+def _day(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """The values of a column as days, null where there is none in the years 1 to 9999."""
+    if dtype in _TEXT_TYPES:
+        text = column.cast(pl.String).str.strip_chars()
+        day = text.str.extract(_DAY, 1).str.to_date("%Y-%m-%d", strict=False)
+    else:
+        day = column
+    return pl.when(day.cast(pl.Int32).is_between(_FIRST_DAY, _LAST_DAY)).then(day)

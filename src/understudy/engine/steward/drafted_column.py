@@ -1,0 +1,204 @@
+"""What a column becomes in a draft, by what its values look like."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+from pydantic import ValidationError
+
+from understudy.engine.steward.column_profile import Profile, Profiler
+from understudy.engine.steward.round_edges import is_crowded, round_edges
+from understudy.schema import Boolean, Categorical, Column, Continuous, Date, Integer, Ordinal
+from understudy.schema.cell_values import EXACT_INTEGER, number_of
+from understudy.schema.numeric_columns import DEFAULT_BINS, ONE_BIN_EACH
+
+MAX_LEVELS = 1000
+MAX_GRADES = 12
+SHARED_ROWS = 5  # fewer rows say nothing about whether a value is shared
+SPIKE_SHARE = 0.1
+LONG_RUN = 5
+SHORT_LIST = 6
+_ALL_DIFFERENT = 50  # with more values than this, all of them different, they name the rows
+
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+
+_NOTHING = "it holds no value, so nothing can be said about it"
+_UNREADABLE = "its type cannot be read; convert it to numbers, text or dates"
+_IDENTIFIER = (
+    "it looks like an identifier; drop it, or group its values and declare the groups as levels"
+)
+_TIMES = (
+    "it holds times of day, which a date would lose; keep the day alone (or the hour, as a column "
+    "of its own), or declare it as a date by hand, whose time of day is cut off"
+)
+_NO_BINS = "its range cannot be cut into bins; declare it by hand"
+
+
+class LeftOutError(Exception):
+    """A column that cannot be drafted; the message says why."""
+
+
+def drafted_column(profile: Profile, profiler: Profiler) -> Column:
+    """The column that a profile suggests.
+
+    Raises:
+        LeftOutError: none can be drafted.
+    """
+    codes = {"missing": profile.codes}
+    if profile.shape == "unreadable":
+        raise LeftOutError(_UNREADABLE)
+    if profile.shape == "nothing":
+        raise LeftOutError(_NOTHING)
+    if profile.shape == "boolean":
+        return Boolean(kind="boolean", **codes)
+    if profile.has_times:
+        raise LeftOutError(_TIMES)
+    if profile.shape == "date":
+        return _date(profile, codes)
+    if profile.shape == "text":
+        return _categorical(profile, profiler, codes)
+    return _number(profile, profiler, codes)
+
+
+def _date(profile: Profile, codes: dict[str, Any]) -> Date:
+    lower, upper = int(profile.low), int(profile.high)
+    return Date(
+        kind="date",
+        lower=datetime.date.fromordinal(lower + _EPOCH),
+        upper=datetime.date.fromordinal(upper + _EPOCH),
+        bins=min(DEFAULT_BINS, upper - lower + 1),
+        **codes,
+    )
+
+
+def _categorical(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Categorical:
+    # The estimate spares us from holding millions of names; it errs by a few per cent.
+    if profile.n_texts > 2 * MAX_LEVELS:
+        raise LeftOutError(_IDENTIFIER)
+    counts = profiler.counts(profile)
+    all_different = counts.height > _ALL_DIFFERENT and counts["rows"].max() == 1
+    if counts.height > MAX_LEVELS or all_different:
+        raise LeftOutError(_IDENTIFIER)
+    levels = sorted(counts["value"].to_list(), key=_natural)
+    return Categorical(kind="categorical", levels=tuple(levels), **codes)
+
+
+def _natural(text: str) -> tuple[Any, ...]:
+    """Sorting key: numbers by value and before words; "step 9" before "step 10"."""
+    number = number_of(text)
+    if number is not None:
+        return (0, number, text)
+    parts = re.split(r"(\d+)", text, flags=re.ASCII)
+    # Digits compare by length, then by text: as numbers do, at any length.
+    digits = ((len(part.lstrip("0")), part.lstrip("0")) for part in parts[1::2])
+    return (
+        1,
+        *(item for pair in zip(parts[::2], [*digits, (0, "")], strict=True) for item in pair),
+        text,
+    )
+
+
+def _number(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Column:
+    if profile.whole and max(abs(profile.low), abs(profile.high)) <= EXACT_INTEGER:
+        return _whole(profile, profiler, codes)
+    if profile.whole and profile.exact:
+        raise LeftOutError(_IDENTIFIER)
+    counts = profiler.counts(profile).sort("value")
+    grades = counts.height <= MAX_GRADES and profile.n_values >= SHARED_ROWS * counts.height
+    if counts.height == 1 or grades:
+        return Ordinal(kind="ordinal", levels=tuple(counts["value"].to_list()), **codes)
+    bounds = _rounded_outward(profile.low, profile.high)
+    spikes = _spikes(counts, profiler.n_rows)
+    entries = {"kind": "continuous", "lower": bounds[0], "upper": bounds[1], **codes}
+    edges = _edges(counts, spikes, bounds, whole=False)
+    column = _fitting(Continuous, entries, (edges, spikes), (DEFAULT_BINS, spikes))
+    if column is None:
+        raise LeftOutError(_NO_BINS)
+    return column
+
+
+def _whole(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Integer | Categorical:
+    lower, upper = int(profile.low), int(profile.high)
+    n_values = upper - lower + 1
+    entries: dict[str, Any] = {"kind": "integer", "lower": lower, "upper": upper, **codes}
+    # The estimate spares us from counting what cannot be codes.
+    if n_values <= ONE_BIN_EACH and profile.n_different > 2 * MAX_GRADES:
+        return Integer(bins=n_values, **entries)
+    counts = profiler.counts(profile).sort("value")
+    values = [int(value) for value in counts["value"]]
+    if _are_codes(values, profile.n_values):
+        return Categorical(kind="categorical", levels=tuple(values), **codes)
+    if n_values <= ONE_BIN_EACH:
+        return Integer(bins=n_values, **entries)
+    if counts.height == n_values == profile.n_values:  # each value once: the rows are numbered
+        raise LeftOutError(_IDENTIFIER)
+    spikes = tuple(int(value) for value in _spikes(counts, profiler.n_rows))
+    edges = _edges(counts, spikes, (lower, upper), whole=True)
+    # Neighbouring spikes may fill a whole bin.
+    fitting = _fitting(
+        Integer, entries, (edges, spikes), (DEFAULT_BINS, spikes), (DEFAULT_BINS, ())
+    )
+    assert fitting is not None
+    return fitting
+
+
+def _are_codes(values: list[int], n_rows: int) -> bool:
+    """Whether whole numbers, ascending, rather name things than count or measure them.
+
+    Few do, each on several rows; unless they run on from the smallest, as counts and years do, and
+    are not the 1, 2, 3 of a short list.
+    """
+    n = len(values)
+    if not (2 <= n <= MAX_GRADES and n_rows >= SHARED_ROWS * n):
+        return False
+    run = next((k for k in range(n) if values[k] != values[0] + k), n)
+    runs_on = run >= LONG_RUN or run == n > 2
+    return not runs_on or (values[0] == 1 and n <= SHORT_LIST)
+
+
+def _edges(
+    counts: pl.DataFrame, spikes: tuple[float, ...], bounds: tuple[float, float], *, whole: bool
+) -> int | tuple[float, ...]:
+    """Bins of equal width; where most numbers lie close together, round edges near quantiles."""
+    rest = counts.filter(~np.isin(counts["value"].to_numpy(), spikes))
+    values, rows = rest["value"].to_numpy(), rest["rows"].to_numpy().astype(np.int64)
+    wide = math.isinf(bounds[1] - bounds[0])
+    if wide or len(values) <= MAX_GRADES or not is_crowded(values, rows):
+        return DEFAULT_BINS
+    edges = round_edges(values, rows, bounds, DEFAULT_BINS, whole=whole)
+    return tuple(int(edge) for edge in edges) if whole else edges
+
+
+_Binned = TypeVar("_Binned", Integer, Continuous)
+
+
+def _fitting(
+    kind: type[_Binned], entries: dict[str, Any], *binnings: tuple[Any, tuple[float, ...]]
+) -> _Binned | None:
+    """The column with the first of several pairs of bins and spikes that holds together."""
+    for bins, spikes in binnings:
+        try:
+            return kind(**entries, bins=bins, spikes=spikes)
+        except ValidationError:
+            continue
+    return None
+
+
+def _spikes(counts: pl.DataFrame, n_rows: int) -> tuple[float, ...]:
+    often = counts.filter(counts["rows"] > max(SPIKE_SHARE * n_rows, SHARED_ROWS - 1))
+    return tuple(sorted(often["value"].to_list()))
+
+
+def _rounded_outward(low: float, high: float) -> tuple[float, float]:
+    """Bounds to two digits of the range: 1000.132 and 1000.874 become 1000.13 and 1000.88."""
+    first, last = Decimal(repr(low)), Decimal(repr(high))
+    step = Decimal(1).scaleb((last - first).adjusted() - 1)
+    lower = (first / step).to_integral_value(ROUND_FLOOR) * step
+    upper = (last / step).to_integral_value(ROUND_CEILING) * step
+    return float(lower), float(upper)

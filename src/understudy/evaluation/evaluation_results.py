@@ -1,0 +1,200 @@
+"""What an evaluation finds. All of it compares with the rows, so all of it is internal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
+from typing import Any
+
+from understudy.evaluation.definitions import Definition, definition_of
+from understudy.evaluation.risk.risk_results import Risks
+
+
+@dataclass(frozen=True)
+class Score:
+    """One utility score of a release.
+
+    Attributes:
+        name: what it is, such as "pMSE, logistic with pairs".
+        value: mean over the sets.
+        spread: standard deviation over the sets; None for one set.
+        null: what the score would be if the sets came from the same law as the original; None if
+            not known.
+        null_sd: standard deviation of the score under that hypothesis; None if not known.
+        better: "low", "high", or "one" where 1 is best.
+        note: "" or what to know when reading it.
+    """
+
+    name: str
+    value: float
+    spread: float | None = None
+    null: float | None = None
+    null_sd: float | None = None
+    better: str = "low"
+    note: str = ""
+
+    @classmethod
+    def over_sets(
+        cls,
+        name: str,
+        values: Sequence[float],
+        *,
+        null: float | None = None,
+        null_sd: float | None = None,
+        better: str = "low",
+        note: str = "",
+    ) -> Score:
+        """The mean of a score over the sets, and its standard deviation over them."""
+        plain = [float(value) for value in values]
+        spread = stdev(plain) if len(plain) > 1 else None
+        return cls(name, fmean(plain), spread, null, null_sd, better, note)
+
+    @property
+    def ratio(self) -> float | None:
+        """Value over its expectation under the null; 1 is as good as a fresh sample."""
+        return None if not self.null else self.value / self.null
+
+    @property
+    def standardised(self) -> float | None:
+        """Distance from the null in its standard deviations."""
+        if self.null is None or not self.null_sd:
+            return None
+        return (self.value - self.null) / self.null_sd
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """One column, original beside synthetic.
+
+    Attributes:
+        column: its name.
+        labels: text of each state.
+        original: share of each state in the original rows.
+        synthetic: mean share over the sets.
+        distance: total variation distance, mean over the sets.
+    """
+
+    column: str
+    labels: tuple[str, ...]
+    original: tuple[float, ...]
+    synthetic: tuple[float, ...]
+    distance: float
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient of a reference regression, original beside synthetic.
+
+    Attributes:
+        model: the model, such as "income ~ age + sex (ols)".
+        term: name of the coefficient.
+        original: estimate, lower and upper end of the 95 % interval from the original rows.
+        synthetic: the same, mean over the sets.
+        overlap: interval overlap (Karr et al. 2006), mean over the sets.
+        standardised: |difference| in standard errors of the original.
+    """
+
+    model: str
+    term: str
+    original: tuple[float, float, float]
+    synthetic: tuple[float, float, float]
+    overlap: float
+    standardised: float
+
+
+@dataclass(frozen=True)
+class Subgroup:
+    """Scores within one group of records.
+
+    Attributes:
+        column: the grouping column.
+        label: the group.
+        rows: original records in it.
+        small: whether it is too small for its scores to mean much.
+        scores: score name → value.
+    """
+
+    column: str
+    label: str
+    rows: int
+    small: bool
+    scores: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything that an evaluation found.
+
+    Attributes:
+        title: title of the table.
+        n_original: original rows.
+        n_synthetic: rows of each set.
+        sets: number of sets.
+        method: the release's method.
+        guarantee: the release's promise, in words.
+        scores: all scores, the most important first.
+        marginals: every column, worst first.
+        pairs: total variation distance of each pair of columns (mean over sets), by names.
+        propensity: model name → (grid, ECDF of the original, ECDF of the synthetic rows).
+        coefficients: coefficients of the reference regressions.
+        agreement: χ² decisions: p-value class of the original × of the synthetic sets, counts of
+            pairs; classes are p < .01, .01–.05, .05–.10, ≥ .10.
+        subgroups: scores by group.
+        risks: what attacks find; None for a table of one column.
+        warnings: what could not be computed, and why.
+    """
+
+    title: str
+    n_original: int
+    n_synthetic: int
+    sets: int
+    method: str
+    guarantee: str
+    scores: tuple[Score, ...]
+    marginals: tuple[Marginal, ...]
+    pairs: dict[tuple[str, str], float]
+    propensity: dict[str, tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]]
+    coefficients: tuple[Coefficient, ...]
+    agreement: tuple[tuple[int, ...], ...]
+    subgroups: tuple[Subgroup, ...] = ()
+    risks: Risks | None = None
+    warnings: tuple[str, ...] = field(default_factory=tuple)
+
+    def __repr__(self) -> str:
+        """What it is, without a figure."""
+        return f"Evaluation(INTERNAL, {len(self.scores)} scores of a release by {self.method})"
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """What the scores are, each once, in their order; groups last."""
+        names = [score.name for score in self.scores]
+        names += [name for group in self.subgroups for name in group.scores]
+        known = [definition_of(name) for name in dict.fromkeys(names)]
+        return tuple(dict.fromkeys(one for one in known if one is not None))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for machines; stamped internal."""
+        return {
+            "internal": "compares with confidential data, not for release",
+            "title": self.title,
+            "n_original": self.n_original,
+            "n_synthetic": self.n_synthetic,
+            "sets": self.sets,
+            "method": self.method,
+            "guarantee": self.guarantee,
+            "scores": [
+                {**vars(score), "ratio": score.ratio, "standardised": score.standardised}
+                for score in self.scores
+            ],
+            "definitions": [vars(definition) for definition in self.definitions],
+            "marginals": [vars(marginal) for marginal in self.marginals],
+            "pairs": [
+                {"columns": list(names), "distance": value} for names, value in self.pairs.items()
+            ],
+            "coefficients": [vars(coefficient) for coefficient in self.coefficients],
+            "agreement": [list(row) for row in self.agreement],
+            "subgroups": [vars(group) for group in self.subgroups],
+            "risks": self.risks and self.risks.to_json(),
+            "warnings": list(self.warnings),
+        }

@@ -1,0 +1,132 @@
+"""The scene of the attacks: who is attacked, by way of which sets, with what known and wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from understudy.evaluation.comparison import Comparison, Rows
+from understudy.evaluation.risk.record_matching import States, Vector
+from understudy.evaluation.utility.associations import is_ordered
+from understudy.schema import NUMERIC, Column
+
+_STREAM = 40
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Rows as arrays of states, one column of the array per column of the table. CONFIDENTIAL.
+
+    Attributes:
+        columns: declarations.
+        names: names of the columns.
+        original: all original rows, shape (n, d).
+        held_out: all rows of the control, shape (m, d); None without one.
+        members: targets drawn from the original rows.
+        control: targets drawn from the control; None without one.
+        sets: the synthetic sets.
+        keys: columns that the intruder knows.
+        secrets: columns that he wants to know.
+        seed: of what else is random.
+    """
+
+    columns: tuple[Column, ...]
+    names: tuple[str, ...]
+    original: States = field(repr=False)
+    held_out: States | None = field(repr=False)
+    members: States = field(repr=False)
+    control: States | None = field(repr=False)
+    sets: tuple[States, ...] = field(repr=False)
+    keys: tuple[int, ...]
+    secrets: tuple[int, ...]
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        comparison: Comparison,
+        control: Rows | None,
+        keys: tuple[int, ...],
+        secrets: tuple[int, ...],
+        targets: int,
+    ) -> Scene:
+        """Draw the targets, without replacement, and arrange the rows.
+
+        Args:
+            comparison: original rows and sets.
+            control: rows of people outside the table, coded alike.
+            keys: columns that the intruder knows.
+            secrets: columns that he wants to know.
+            targets: most targets of each group.
+        """
+        original = np.column_stack(comparison.original)
+        held_out = None if control is None else np.column_stack(control)
+        return cls(
+            columns=comparison.columns,
+            names=tuple(comparison.schema.names),
+            original=original,
+            held_out=held_out,
+            members=_drawn(original, targets, comparison.generator(_STREAM)),
+            control=None
+            if held_out is None
+            else _drawn(held_out, targets, comparison.generator(_STREAM, 1)),
+            sets=tuple(np.column_stack(rows) for rows in comparison.sets),
+            keys=keys,
+            secrets=secrets,
+            seed=comparison.seed,
+        )
+
+    @property
+    def rest(self) -> tuple[int, ...]:
+        """Columns that the intruder does not know."""
+        return tuple(j for j in range(len(self.columns)) if j not in self.keys)
+
+    def generator(self, stream: int) -> np.random.Generator:
+        """A source of random numbers of its own for each purpose."""
+        return np.random.default_rng([self.seed, _STREAM, 2, stream])
+
+    def equal_numbers(self) -> tuple[States, States | None]:
+        """As many original rows as rows of the control, drawn at random; all without a control."""
+        if self.held_out is None:
+            return self.original, None
+        n = min(len(self.original), len(self.held_out))
+        rng = self.generator(0)
+        return _drawn(self.original, n, rng), _drawn(self.held_out, n, rng)
+
+
+def _drawn(rows: States, n: int, rng: np.random.Generator) -> States:
+    return rows if len(rows) <= n else rows[np.sort(rng.choice(len(rows), n, replace=False))]
+
+
+def numbers_of(column: Column) -> Vector | None:
+    """Number that stands for each state of a numeric column, NaN for codes of absence.
+
+    The middle of a bin; for dates in days. None for a column with levels. The state outside the
+    domain is the last one.
+
+    Args:
+        column: its declaration.
+    """
+    if not isinstance(column, NUMERIC):
+        return None
+    found = np.full(column.size + 1, np.nan)
+    found[: column.n_ordinary] = [(one.low + one.high) / 2 for one in column.intervals]
+    return found
+
+
+def places_of(column: Column) -> Vector:
+    """Place of each state on the scale of the column in [0, 1]; -1 for states without an order.
+
+    Args:
+        column: its declaration.
+    """
+    found = np.full(column.size + 1, -1.0)
+    numbers = numbers_of(column)
+    if numbers is not None:
+        low, high = column.bounds  # type: ignore[union-attr]  # numeric columns have them
+        middle = numbers[: column.n_ordinary]
+        found[: column.n_ordinary] = (middle - low) / (high - low) if high > low else 0.0
+    elif is_ordered(column):
+        found[: column.n_ordinary] = np.linspace(0, 1, column.n_ordinary)
+    return found

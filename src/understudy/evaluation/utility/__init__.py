@@ -1,0 +1,1 @@
+"""INTERNAL. How close a release comes to the rows."""

@@ -1,0 +1,175 @@
+"""Few groups of states for each column, and sparse designs of indicators of these groups.
+
+Groups depend on the pooled rows of original and synthetic tables alone, never on which row is
+which. So under the hypothesis that both come from one law, permuting the labels leaves the design
+as it is, and a permutation null is exact.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from understudy.engine.coding import Codes
+from understudy.evaluation.utility.associations import is_ordered
+from understudy.schema import Column
+
+Groups = NDArray[np.int64]
+
+MAIN_GROUPS = 24
+MAIN_PARAMETERS = 400
+PAIR_PARAMETERS = 600
+FEWEST_ROWS = 10
+"""Pooled rows that a parameter must have: fewer would break the large-sample null."""
+
+_MOST_PAIR_GROUPS = 6
+
+
+def group_states(counts: NDArray[np.int64], column: Column, most: int) -> Groups:
+    """Group of each state; group 0 is the largest.
+
+    Neighbouring ordered states are joined until they hold about 1/most of the rows, a state that
+    holds so many alone stays alone. Of unordered states and codes of absence the most frequent keep
+    a group each, the others share one.
+
+    Args:
+        counts: pooled rows in each state, the one outside the domain included.
+        column: declaration of the column.
+        most: groups of ordinary states, and of the others.
+
+    Returns:
+        Shape of `counts`; numbers 0, 1, 2, …
+    """
+    n_ordinary = column.n_ordinary if is_ordered(column) else 0
+    ordered = _join_neighbours(counts[:n_ordinary], most)
+    others = _keep_frequent(counts[n_ordinary:], most)
+    raw = np.concatenate([ordered, others + (ordered.max() + 1 if n_ordinary else 0)])
+    return _by_size(raw, counts)
+
+
+def _join_neighbours(counts: NDArray[np.int64], most: int) -> Groups:
+    if not len(counts):
+        return np.zeros(0, dtype=np.int64)
+    target = max(counts.sum() / most, 1.0)
+    while True:
+        groups = _greedy(counts.tolist(), target)
+        if groups.max() < most:
+            return groups
+        target *= 1.2
+
+
+def _greedy(counts: list[int], target: float) -> Groups:
+    groups, group, held = [], 0, 0
+    for count in counts:
+        if held and (held + count > 1.5 * target or held >= target):
+            group, held = group + 1, 0
+        groups.append(group)
+        held += count
+    return np.array(groups, dtype=np.int64)
+
+
+def _keep_frequent(counts: NDArray[np.int64], most: int) -> Groups:
+    rank = np.empty(len(counts), dtype=np.int64)
+    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
+    kept = (rank < most - 1) & (counts >= FEWEST_ROWS)
+    return np.where(kept, rank, most - 1)
+
+
+def _by_size(raw: Groups, counts: NDArray[np.int64]) -> Groups:
+    """Numbered by size; what holds too few rows joins the largest."""
+    held = np.bincount(raw, weights=counts)
+    number = np.zeros(len(held), dtype=np.int64)
+    large = [g for g in np.argsort(-held, kind="stable") if held[g] >= FEWEST_ROWS]
+    number[large] = np.arange(len(large))
+    return number[raw]
+
+
+def group_columns(
+    rows: Sequence[Codes], columns: Sequence[Column], limit: int, most: int
+) -> list[Groups]:
+    """Group of every row in every column, with at most `limit` indicators in all.
+
+    Args:
+        rows: pooled rows, one array of states per column, shape (n,).
+        columns: declarations.
+        limit: most indicators: groups less one, summed over columns.
+        most: groups of a column to begin with; fewer if the limit demands it, but two.
+    """
+    counts = [
+        np.bincount(codes, minlength=column.size + 1)
+        for codes, column in zip(rows, columns, strict=True)
+    ]
+    while True:
+        groups = [group_states(n, column, most) for n, column in zip(counts, columns, strict=True)]
+        if most <= 2 or sum(int(one.max()) for one in groups) <= limit:
+            return [one[codes] for one, codes in zip(groups, rows, strict=True)]
+        most = max(2, int(most * 0.8))
+
+
+def main_design(rows: Sequence[Codes], columns: Sequence[Column]) -> sp.csr_matrix:
+    """Intercept and an indicator of each group but the largest, shape (n, parameters)."""
+    grouped = group_columns(rows, columns, MAIN_PARAMETERS, MAIN_GROUPS)
+    return _stack([np.zeros(len(rows[0]), dtype=np.int64), *(g - 1 for g in grouped)])
+
+
+def pair_design(
+    rows: Sequence[Codes], columns: Sequence[Column], rng: np.random.Generator
+) -> tuple[sp.csr_matrix, int, int]:
+    """The main design, and products of indicators of every pair of columns.
+
+    For the products, states are in fewer groups, as many as `PAIR_PARAMETERS` allow. If pairs of
+    two groups are still too many, a random choice of pairs is used.
+
+    Args:
+        rows: pooled rows, one array of states per column, shape (n,).
+        columns: declarations.
+        rng: chooses the pairs.
+
+    Returns:
+        The design; pairs used; pairs in all.
+    """
+    main = main_design(rows, columns)
+    room = max(PAIR_PARAMETERS - main.shape[1], PAIR_PARAMETERS // 3)
+    every = list(itertools.combinations(range(len(columns)), 2))
+    for most in range(_MOST_PAIR_GROUPS, 1, -1):
+        grouped = group_columns(rows, columns, MAIN_PARAMETERS, most)
+        free = [int(one.max()) for one in grouped]
+        if sum(free[i] * free[j] for i, j in every) <= room:
+            break
+    order = rng.permutation(len(every))
+    taken: list[tuple[int, int]] = []
+    for k in order:
+        i, j = every[k]
+        room -= free[i] * free[j]
+        if room >= 0:
+            taken.append((i, j))
+    products = [_product(grouped[i], grouped[j], free[j]) for i, j in sorted(taken)]
+    design = sp.hstack([main, _stack(products)], format="csr") if products else main
+    return design, len(taken), len(every)
+
+
+def _product(one: Groups, other: Groups, free: int) -> Groups:
+    """Number of the pair of groups, -1 where either is the largest; rare pairs are -1 as well."""
+    number = np.where((one > 0) & (other > 0), (one - 1) * free + other - 1, -1)
+    counts = np.bincount(number[number >= 0])
+    frequent = np.flatnonzero(counts >= FEWEST_ROWS)
+    place = np.full(len(counts) + 1, -1, dtype=np.int64)  # the last one is for -1
+    place[frequent] = np.arange(len(frequent))
+    return place[number]
+
+
+def _stack(numbers: Sequence[Groups]) -> sp.csr_matrix:
+    """Indicators of each number from 0 on, several factors side by side; -1 has none."""
+    n, start = len(numbers[0]), 0
+    rows, columns = [], []
+    for number in numbers:
+        present = np.flatnonzero(number >= 0)
+        rows.append(present)
+        columns.append(number[present] + start)
+        start += int(number.max()) + 1
+    where = (np.concatenate(rows), np.concatenate(columns))
+    return sp.csr_matrix((np.ones(len(where[0])), where), shape=(n, start))

@@ -1,0 +1,121 @@
+"""Can a model tell synthetic rows from original ones? Scores by three models.
+
+What is measured, and against which null, stands in `understudy.evaluation.utility.pmse_specks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from understudy.evaluation.comparison import Comparison
+from understudy.evaluation.evaluation_results import Score
+from understudy.evaluation.utility.discriminators import (
+    Fitted,
+    Stack,
+    fit_models,
+    pair_propensities,
+    stack_sets,
+)
+from understudy.evaluation.utility.indicator_designs import main_design
+from understudy.evaluation.utility.pmse_specks import Null, Vector, pmse, sd_of_mean, specks
+from understudy.evaluation.utility.sparse_logistic import Logistic
+
+Curves = dict[str, tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]]
+Tell = Callable[[int, int], None]
+
+GRID = 101
+
+
+def propensity_scores(
+    comparison: Comparison, tell: Tell | None = None
+) -> tuple[tuple[Score, ...], Curves]:
+    """PMSE and SPECKS by three models, and the laws of their propensities.
+
+    Args:
+        comparison: original and sets.
+        tell: called with how many of how many models are done.
+    """
+    stacks, note = stack_sets(comparison)
+    scores: list[Score] = []
+    specks_scores: list[Score] = []
+    curves: Curves = {}
+    for done, fitted in enumerate(fit_models(comparison, stacks), start=1):
+        scores.append(_pmse_score(fitted, stacks, note))
+        specks_scores.append(_specks_score(fitted, stacks, note))
+        curves[fitted.name] = _curves(fitted.propensities, stacks)
+        if tell:
+            tell(done, 3)
+    return (*scores, *specks_scores), curves
+
+
+def logistic_ratio(comparison: Comparison) -> float | None:
+    """Mean over the sets of pMSE by main effects over its null; None if there is nothing to fit."""
+    ratios = []
+    for stack in stack_sets(comparison)[0]:
+        model = Logistic(main_design(stack.rows, comparison.columns))
+        if model.rank < 2:
+            return None
+        null = stack.fresh_null(model.rank)
+        ratios.append(pmse(model.fit(stack.synthetic), stack.share) / null.mean)
+    return float(np.mean(ratios))
+
+
+def pair_specks(comparison: Comparison) -> list[float]:
+    """SPECKS by logistic regression with pairs for each set, without a null.
+
+    Of the three models it is the one to take alone: main effects do not see lost associations, and
+    a greedy tree finds them by chance where the margins are right.
+    """
+    stacks = stack_sets(comparison)[0]
+    return [specks(pair_propensities(comparison, one), one.synthetic) for one in stacks]
+
+
+def _pmse_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Score:
+    values = [pmse(p, s.share) for p, s in zip(fitted.propensities, stacks, strict=True)]
+    null = fitted.null_pmse or _permutation_null(fitted.permuted[:, 0])
+    source = "" if fitted.null_pmse else _source(fitted)
+    notes = [fitted.note, source, thinned]
+    return _score(f"pMSE, {fitted.name}", values, null, stacks, notes)
+
+
+def _specks_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Score:
+    values = [specks(p, s.synthetic) for p, s in zip(fitted.propensities, stacks, strict=True)]
+    null = _permutation_null(fitted.permuted[:, 1])
+    notes = [_source(fitted), thinned]
+    return _score(f"SPECKS, {fitted.name}", values, null, stacks, notes)
+
+
+def _score(
+    name: str, values: list[float], null: Null, stacks: list[Stack], notes: list[str]
+) -> Score:
+    sd = sd_of_mean(null.sd, stacks[0].share, len(stacks))
+    note = "; ".join(one for one in notes if one)
+    return Score.over_sets(name, values, null=null.mean, null_sd=sd, note=note)
+
+
+def _permutation_null(values: Vector) -> Null:
+    return Null(float(values.mean()), float(values.std(ddof=1)))
+
+
+def _source(fitted: Fitted) -> str:
+    return f"null from {len(fitted.permuted)} permutations"
+
+
+def _curves(
+    propensities: list[Vector], stacks: list[Stack]
+) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+    """A grid, and the distribution functions of original and synthetic rows, mean over the sets."""
+    low = min(float(p.min()) for p in propensities)
+    high = max(float(p.max()) for p in propensities)
+    grid = np.linspace(low, high, GRID)
+    groups = []
+    for wanted in (False, True):
+        laws = [
+            np.searchsorted(np.sort(p[s.synthetic == wanted]), grid, side="right")
+            / (s.synthetic == wanted).sum()
+            for p, s in zip(propensities, stacks, strict=True)
+        ]
+        groups.append(tuple(np.mean(laws, axis=0).tolist()))
+    return tuple(grid.tolist()), groups[0], groups[1]

@@ -1,0 +1,1 @@
+"""RELEASED. What several published methods share; no method by name."""

@@ -1,0 +1,1 @@
+"""RELEASED. What Bayesian synthesizers share."""

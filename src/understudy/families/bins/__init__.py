@@ -1,0 +1,1 @@
+"""RELEASED. Histograms: where bins come from."""

@@ -1,0 +1,1 @@
+"""RELEASED. What methods share that count the nodes of a tree of cells."""

@@ -1,0 +1,102 @@
+"""How long a fit takes, and how much memory, foretold from public facts alone.
+
+Figures are those of two busy cores, after compiled code was loaded; a factor of two is to be
+expected. Dense tables: `benchmarks/dense.py`, 10 to 40 million cells a second. Marginal methods
+rest on `benchmarks/marginals.py`:
+
+* counting each candidate once: 5·10⁷ records a second and table, of all rows;
+* in each round, counting all candidates in records drawn from the model: 5·10⁸ a second and table;
+  drawing, choosing and fitting: 10 ms, and 1 ms for each column;
+* 24 bytes for each value of the rows, which are coded anew over groups, and 5 for each of the
+  records drawn; 8 bytes for each cell of all candidates together; 12 for each cell of the largest
+  model, and 180 for each cell that is measured (`models.graphical.max_entropy`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from understudy.schema import Schema
+
+DENSE_CELLS = 2**22
+"""Cells of the tables of a fit, together, that are written out unless the user says otherwise."""
+
+ASSUMED_ROWS = 50_000
+"""Rows that are counted on, where their number is neither public nor limited."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What one fit takes.
+
+    Attributes:
+        memory_mb: memory beyond the rows at its peak, in megabytes.
+        seconds: beyond reading the rows.
+        shared: seconds that all fits of a release take together, beside those of each.
+    """
+
+    memory_mb: float
+    seconds: float
+    shared: float = 0.0
+
+
+def dense_effort(n_cells: int, bytes_per_cell: int) -> Effort:
+    """For tables that are written out.
+
+    Args:
+        n_cells: of all tables of a fit.
+        bytes_per_cell: memory for each of them.
+    """
+    return Effort(bytes_per_cell * n_cells / 1e6, n_cells / 2e7)
+
+
+def expected_rows(schema: Schema) -> int:
+    """The number of rows, or its limit, or `ASSUMED_ROWS`."""
+    known = schema.n_rows if schema.rows == "public" else schema.row_limit
+    return ASSUMED_ROWS if known is None else known
+
+
+def pairs_effort(schema: Schema, model_cells: float) -> Effort:
+    """For pairs that are counted once and chosen by a model of single columns.
+
+    Args:
+        schema: the columns.
+        model_cells: most cells of the model.
+    """
+    d, n = len(schema.names), expected_rows(schema)
+    pairs = [a * b for k, a in enumerate(schema.sizes) for b in schema.sizes[:k]]
+    cells = sum(size for size in pairs if size <= model_cells)
+    model = min(model_cells, sum(sorted(pairs)[-d:]))
+    return Effort((24 * n * d + 16 * cells + 190 * model) / 1e6, 0.02 * d + len(pairs) * n / 5e7)
+
+
+def rounds_effort(
+    schema: Schema,
+    candidates: Sequence[tuple[str, ...]],
+    *,
+    rounds: float,
+    n_drawn: int,
+    most_cells: float,
+    model_cells: float,
+) -> Effort:
+    """For rounds that choose among candidates.
+
+    Args:
+        schema: the columns.
+        candidates: names of the columns of each.
+        rounds: how many rounds are expected.
+        n_drawn: records drawn from the model in each.
+        most_cells: of a candidate.
+        model_cells: of the model, at most.
+    """
+    size = dict(zip(schema.names, schema.sizes, strict=True))
+    own = [math.prod(size[name] for name in one) for one in candidates]
+    own = [cells for cells in own if cells <= most_cells]
+    d, n = len(schema.names), expected_rows(schema)
+    counted = sum(own)
+    measured = min(model_cells, rounds * max(own, default=0))
+    memory = 24 * n * d + 5 * n_drawn * d + 8 * counted + 12 * model_cells + 180 * measured
+    seconds = len(own) * n / 5e7 + rounds * (len(own) * n_drawn / 5e8 + 0.01 + 0.001 * d)
+    return Effort(memory / 1e6, seconds)

@@ -1,0 +1,1 @@
+"""RELEASED. What methods share that choose the parameters of a generator."""

@@ -1,0 +1,1 @@
+"""RELEASED. What methods share that measure marginals."""

@@ -1,0 +1,148 @@
+"""Which marginals a release should get right, and how much each of them matters.
+
+A workload is a set of marginals with weights c. A method measures any marginal that is part of one
+of them, and prefers those that help most: r has the weight w_r = Σ_s c_s |r ∩ s| over the marginals
+s of the workload (McKenna et al. 2022, §3.2). For all k-way marginals that is |r| times a constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+from understudy.errors import MethodError
+from understudy.privacy.accounting.budget import exact
+from understudy.privacy.selection.model_error_score import MOST_WEIGHT
+from understudy.schema import Schema
+
+MANY_COLUMNS = 25
+"""Beyond so many columns the workload is all pairs, else all triples: 17,296 triples of 48."""
+
+MOST_CANDIDATES = 20_000
+MOST_TOGETHER = 2**26
+"""Cells of all candidates together: they are held twice, as counted and as estimated."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Candidate marginals, smaller ones first, and their weights.
+
+    Attributes:
+        candidates: names of columns, in the order of the schema.
+        weights: whole numbers from 1 to `MOST_WEIGHT`.
+    """
+
+    candidates: tuple[tuple[str, ...], ...]
+    weights: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls, schema: Schema, *, degree: int | None, target: str, entries: Sequence[str]
+    ) -> Workload:
+        """The workload that options ask for.
+
+        Args:
+            schema: the columns.
+            degree: all marginals of so many columns; 3, or 2 for many columns, if None.
+            target: a column that all marginals of the workload have, or "".
+            entries: marginals as text, "age & job" or with a weight "age & job: 2.5"; nothing else
+                then is in the workload.
+
+        Raises:
+            MethodError: an unknown column, a weight that is none, or too many marginals.
+        """
+        if target and target not in schema.names:
+            raise MethodError(f"The option target names {target!r}, which is no column.")
+        wanted = [_entry(schema, text) for text in entries]
+        if not wanted:
+            wanted = [(one, Fraction(1)) for one in _all_ways(schema, degree, target)]
+        mass = dict.fromkeys(schema.names, Fraction(0))
+        for columns, weight in wanted:
+            for name in columns:
+                mass[name] += weight
+        candidates = _parts(schema, [columns for columns, _ in wanted])
+        raw = [sum((mass[name] for name in one), Fraction(0)) for one in candidates]
+        largest = max(raw)
+        weights = tuple(max(1, round(MOST_WEIGHT * one / largest)) for one in raw)
+        return cls(candidates, weights)
+
+    def within(self, schema: Schema, cells: float) -> Workload:
+        """Only marginals of at most so many cells; those of a single column stay.
+
+        The largest ones are left out as well where all together exceed `MOST_TOGETHER`.
+        """
+        kept = small(schema, self.candidates, cells)
+        return Workload(
+            tuple(self.candidates[k] for k in kept), tuple(self.weights[k] for k in kept)
+        )
+
+
+def small(schema: Schema, candidates: Sequence[tuple[str, ...]], cells: float) -> list[int]:
+    """Places of the candidates whose tables can be held in memory together.
+
+    Args:
+        schema: the columns.
+        candidates: names of columns.
+        cells: most cells of a table of several columns; smaller ones are preferred where all of
+            them have more than `MOST_TOGETHER`.
+
+    Returns:
+        Ascending; candidates of a single column are always among them.
+    """
+    size = dict(zip(schema.names, schema.sizes, strict=True))
+    own = [math.prod(size[name] for name in one) for one in candidates]
+    found, together = [], 0
+    for k in sorted(range(len(candidates)), key=own.__getitem__):
+        if len(candidates[k]) == 1 or (own[k] <= cells and together + own[k] <= MOST_TOGETHER):
+            found.append(k)
+            together += own[k]
+    return sorted(found)
+
+
+def usual_degree(n_columns: int) -> int:
+    """Columns of a marginal, where nothing is asked for."""
+    return min(n_columns, 3 if n_columns <= MANY_COLUMNS else 2)
+
+
+def _all_ways(schema: Schema, degree: int | None, target: str) -> Iterator[tuple[str, ...]]:
+    names = schema.names
+    width = usual_degree(len(names)) if degree is None else min(degree, len(names))
+    n = math.comb(len(names) - 1, width - 1) if target else math.comb(len(names), width)
+    if n > MOST_CANDIDATES:
+        raise MethodError(
+            f"There are {n:,} marginals of {width} of {len(names)} columns (at most "
+            f"{MOST_CANDIDATES:,}); take a smaller degree, or list a workload."
+        )
+    return (one for one in combinations(names, width) if not target or target in one)
+
+
+def _entry(schema: Schema, text: str) -> tuple[tuple[str, ...], Fraction]:
+    listed, weight = text, "1"
+    if text.rsplit("&", maxsplit=1)[-1].strip() not in schema.names and ":" in text:
+        listed, _, weight = text.rpartition(":")
+    names = {part.strip() for part in listed.split("&")}
+    for name in sorted(names):
+        if name not in schema.names:
+            raise MethodError(
+                f"The option workload names {name!r}, which is no column; write it like "
+                '"age & job, age & income: 2".'
+            )
+    value = exact(weight.strip(), "a weight of the workload")
+    if value <= 0:
+        raise MethodError("Weights of the workload must be positive.")
+    return tuple(name for name in schema.names if name in names), value
+
+
+def _parts(schema: Schema, wanted: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """All parts of the wanted marginals, and all single columns."""
+    found: set[tuple[str, ...]] = {(name,) for name in schema.names}
+    for one in wanted:
+        for width in range(2, len(one) + 1):
+            found.update(combinations(one, width))
+    if len(found) > 2 * MOST_CANDIDATES:
+        raise MethodError("The workload has too many parts; take marginals of fewer columns.")
+    place = {name: j for j, name in enumerate(schema.names)}
+    return tuple(sorted(found, key=lambda one: (len(one), [place[name] for name in one])))

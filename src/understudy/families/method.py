@@ -1,0 +1,288 @@
+"""What every method declares and answers.
+
+A method is a frozen configuration. `plan` says from the schema alone what it will measure; `fit`
+asks the gate for it and gives back a model; a method whose drawing of records *is* the mechanism
+answers `synthesize` instead.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator
+
+from understudy.errors import MethodError
+from understudy.families.effort import Effort, dense_effort
+from understudy.families.measurement_plan import PlannedTable
+from understudy.functions.declared_network import Edge
+from understudy.models import Model
+from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.released import Noise, NoisyTable, Records, Released
+from understudy.schema import Schema
+
+MOST_CELLS = 2**62
+SetsKind = Literal["free", "split", "posterior"]
+CostClass = Literal["fast", "slow", "mcmc"]
+
+
+def listed(value: Any) -> Any:
+    """An option that is a list, also as it comes from the command line: "age, income"."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the table of methods says about one of them.
+
+    Attributes:
+        name: name on the command line.
+        title: what it does, in a line.
+        paper: where it was published.
+        guarantee: what it can promise, and under which neighbours.
+        data: which data it is for.
+        cost: how work grows.
+        cost_class: how many repetitions a simulation study can afford.
+    """
+
+    name: str
+    title: str
+    paper: str
+    guarantee: str
+    data: str
+    cost: str
+    cost_class: CostClass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """A synthesizer: a configuration that can plan, and fit or synthesize through a gate.
+
+    Attributes:
+        sets: "free": all sets are drawn from one paid-for fit; "split": each set has a fit of its
+            own, and its share of the budget; "posterior": one fit, and each set is drawn from
+            parameters of its own.
+        private: whether it has a guarantee at all.
+        unprotected: why it has none, in words after the name of the method.
+        resumable: whether it asks the verbs of `privacy.checkpoint.resumable_gate` alone, and
+            the same questions when it gets the same answers, so that a killed run can be continued.
+        posterior_rule: combining rule for sets="posterior"
+        (`understudy.inference.choice.rule_table`).
+        rounds: whether it measures in rounds and looks at `gate.stopping` between them.
+        swept: whether records are drawn column by column from rows that contradict each other, or
+            that were pulled towards an even spread, so that sets keep no table as it was measured.
+        shrunk: whether a penalty makes relations between columns weaker, in every set alike.
+        picked: whether records come from a generator whose parameters were chosen, or drawn under
+            weights, so that nothing of the rows is kept as it was measured.
+        bytes_per_cell: memory per cell of a table that is written out, for plans
+            (`benchmarks/dense.py`).
+    """
+
+    facts: ClassVar[Facts]
+    private: ClassVar[bool] = True
+    unprotected: ClassVar[str] = "publishes what it reads off the rows, without noise"
+    resumable: ClassVar[bool] = False
+    posterior_rule: ClassVar[Literal["partial", "mi"]] = "partial"
+    rounds: ClassVar[bool] = False
+    swept: ClassVar[bool] = False
+    shrunk: ClassVar[bool] = False
+    picked: ClassVar[bool] = False
+    bytes_per_cell: ClassVar[int] = 40
+
+    sets: SetsKind = "free"
+
+    @abstractmethod
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """What will be measured for one fit, from public facts alone.
+
+        Args:
+            schema: the public schema.
+            spend: what one fit may spend, in the unit of the budget.
+            budget: the whole budget, for its accounting.
+
+        Raises:
+            MethodError: the method does not fit this schema or budget.
+        """
+
+    @property
+    def accounting(self) -> Approximate:
+        """The unit in which a budget with δ is best kept: "gdp" where the noise is Gaussian.
+
+        Gaussian DP allows about a tenth more of that. It charges a choice about what zCDP does as
+        long as several times its cost is left after it, and up to 57 % more for a last choice and
+        for Laplace noise (`understudy.privacy.accounting.gaussian_dp`).
+        """
+        return "zcdp"
+
+    def require_pure(self, budget: Budget) -> None:
+        """Refuse a budget with δ, where the proof is for pure ε.
+
+        Raises:
+            MethodError: δ above 0.
+        """
+        if budget.accounting != "pure":
+            raise MethodError(f"{self.facts.name} gives a pure guarantee; leave delta at 0.")
+
+    def require_numbered(self, schema: Schema) -> None:
+        """Refuse a full table whose cells 64-bit codes cannot number.
+
+        Raises:
+            MethodError: more than 2⁶² cells.
+        """
+        if schema.domain.n_cells > MOST_CELLS:
+            raise MethodError(
+                f"{self.facts.name} needs the full table, and {len(schema.names)} columns span "
+                "more than 2^62 cells; take the method independent, fewer columns, or coarser bins."
+            )
+
+    def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
+        """Memory and time of one fit, from public facts alone; by its dense tables, by default.
+
+        Args:
+            schema: the public schema.
+            tables: what `plan` says of the fit.
+            budget: the whole budget.
+        """
+        cells = sum(table.n_cells for table in tables if table.form == "dense")
+        return dense_effort(cells, self.bytes_per_cell)
+
+    def remarks(self, schema: Schema) -> tuple[str, ...]:
+        """What else whoever plans a release should know: sentences, from public facts alone."""
+        return ()
+
+    def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
+        """What whoever plans should know about this budget: sentences, from public facts alone.
+
+        Args:
+            schema: the public schema.
+            spend: what one fit may spend.
+            budget: the whole budget.
+        """
+        return ()
+
+    def modelled(self, schema: Schema) -> tuple[str, ...]:
+        """Numeric columns of which the model draws the numbers, not only the bins."""
+        return ()
+
+    def network_of(
+        self, schema: Schema, tables: tuple[tuple[str, ...], ...]
+    ) -> tuple[Edge, ...] | None:
+        """The Bayesian network that sets are drawn from: each column, and its parents.
+
+        Args:
+            schema: the public schema.
+            tables: columns of each measured table, in the order in which they were paid for.
+        """
+        return None
+
+    def restored(
+        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+    ) -> Model | None:
+        """The model that sets were drawn from, made anew from what is released; None if it cannot.
+
+        Args:
+            schema: of the release.
+            tables: released tables with every cell, in the order in which they were paid for.
+            n_rows: number of rows, as released.
+        """
+        return None
+
+    def by_fit(
+        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], fits: int
+    ) -> list[Sequence[tuple[NoisyTable, Noise]]]:
+        """Released tables, divided by the fit that measured them; equally many each, by default.
+
+        Args:
+            schema: of the release.
+            tables: in the order in which they were paid for.
+            fits: how many fits there were.
+        """
+        size = len(tables) // fits
+        return [tables[k * size : (k + 1) * size] for k in range(fits)]
+
+    def redrawn(
+        self,
+        schema: Schema,
+        tables: Sequence[tuple[NoisyTable, Noise]],
+        n_rows: int,
+        model: Model,
+    ) -> Model:
+        """What each of several sets is drawn from, where each has parameters of its own.
+
+        Args:
+            schema: in which the tables were measured.
+            tables: that the fit measured.
+            n_rows: number of rows, as released.
+            model: the fit itself, which already draws parameters by default.
+        """
+        return model
+
+    def can_resume(self, schema: Schema) -> bool:
+        """Whether a killed run can be continued, for this schema and these options."""
+        return self.resumable
+
+    def draws_records(self, schema: Schema) -> bool:
+        """Whether drawing records is the mechanism, so that `synthesize` is to be called."""
+        return False
+
+    def setup_share(self, schema: Schema) -> Fraction:
+        """Part of the budget that `setup` may spend, once for all fits; 0 if it buys nothing."""
+        return Fraction(0)
+
+    def plan_setup(
+        self, schema: Schema, spend: Fraction, budget: Budget
+    ) -> tuple[PlannedTable, ...]:
+        """What `setup` will measure, from public facts alone."""
+        return ()
+
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+        """What is bought once for all fits: the method that makes them, and its gate.
+
+        Args:
+            gate: knows the number of rows by now.
+            spend: what may be spent, `setup_share` of the budget that rows leave.
+            fits: how many fits will share what is left.
+
+        Returns:
+            A method that knows what was bought, and the gate through which it measures, in whose
+            bins its states are.
+        """
+        return self, gate
+
+    def fit(self, gate: Gate, spend: Fraction) -> Model:
+        """Measure through the gate and fit a model, from which sampling is free."""
+        raise NotImplementedError(f"{self.facts.name} draws records through the gate")
+
+    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
+        """Draw records through the gate."""
+        raise NotImplementedError(f"{self.facts.name} draws records from its model")
+
+
+def known_rows(gate: Gate) -> int:
+    """The number of rows, as declared or bought; its public limit where it was not bought.
+
+    Raises:
+        MethodError: neither known nor limited.
+    """
+    limit = gate.schema.row_limit
+    try:
+        return gate.n_rows.value
+    except MethodError:
+        if limit is None:
+            raise
+        return limit
+
+
+def natural_law(accounting: Accounting) -> LawName:
+    """The noise that fits the accounting best: geometric for pure ε, else Gaussian."""
+    return "geometric" if accounting == "pure" else "gaussian"

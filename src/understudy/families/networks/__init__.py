@@ -1,0 +1,1 @@
+"""RELEASED. Networks of columns: declared, or candidates for a choice."""

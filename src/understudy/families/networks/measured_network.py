@@ -1,0 +1,44 @@
+"""A network of columns that is known: its tables are measured, and become a Bayesian network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.method import Method
+from understudy.functions.declared_network import Edge
+from understudy.models import Model
+from understudy.models.bayesian_network import BayesianNetwork
+from understudy.privacy.accounting.budget import Budget, split
+from understudy.privacy.gate import Gate
+from understudy.privacy.noise.calibration import LawName
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownNetwork(Method):
+    """A method that knows its network.
+
+    Attributes:
+        edges: each column and its parents.
+        tables: names of the columns of each table; one of them covers each edge.
+        law: noise.
+    """
+
+    edges: tuple[Edge, ...]
+    tables: tuple[tuple[str, ...], ...]
+    law: LawName
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """The tables, in equal parts."""
+        shares = split(spend, [1] * len(self.tables))
+        return tuple(
+            planned(schema, names, share, budget, self.law)
+            for names, share in zip(self.tables, shares, strict=True)
+        )
+
+    def fit(self, gate: Gate, spend: Fraction) -> Model:
+        """Measure the tables."""
+        tables = gate.count(self.tables, spend=spend, law=self.law)
+        return BayesianNetwork.fitted(gate.schema, self.edges, [one.value for one in tables])

@@ -1,0 +1,1 @@
+"""One coded column given others, as numbers: both sides of the gate use it."""

@@ -1,0 +1,247 @@
+"""What a column is regressed on: numbers that say where its parents' records stand.
+
+* A numeric or ordinal parent has its *place* between its public bounds, −1 at the lower and 1 at
+  the upper one (levels are evenly spaced); 0 where a record has none. Each spike and each code of
+  absence has an indicator, so that records there may be like any others.
+* A categorical or boolean parent has an indicator of each state but the first.
+
+All features lie in [−1, 1], whatever the units of the columns: a coefficient is a change from the
+middle to a bound, or from the first state to another, and one prior fits every column.
+
+Kernels add up linear predictors from tables: everything but the place of a number is a function of
+a parent's state, so that a parent costs one lookup, and a numeric one a multiplication more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from understudy.features.column_draws import Drawn
+from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
+from understudy.schema.column import NUMERIC, Column
+from understudy.schema.schema import Schema
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Parents(NamedTuple):
+    """Records of the parents.
+
+    Attributes:
+        states: shape (parents, n).
+        numbers: of the numeric ones, shape (numeric parents, n).
+    """
+
+    states: Integers
+    numbers: Floats
+
+
+class Linear(NamedTuple):
+    """Linear predictors η = β₀ + Σ β f of m outcomes.
+
+    Attributes:
+        intercepts: β₀, shape (m,).
+        starts: first row of each parent's states in `offsets`, shape (parents,).
+        offsets: what a state of a parent adds, shape (all their states, m).
+        middles: of the numeric parents' bounds, shape (numeric parents,).
+        slopes: per unit of the numeric parents, shape (numeric parents, m).
+    """
+
+    intercepts: Floats
+    starts: Integers
+    offsets: Floats
+    middles: Floats
+    slopes: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The features of some parents.
+
+    Attributes:
+        columns: the parents, in the order of the features.
+
+    Example:
+        >>> schema = Schema.loads('''
+        ... [columns.age]
+        ... kind = "integer"
+        ... lower = 0
+        ... upper = 100
+        ... missing = [-1]
+        ... [columns.sex]
+        ... kind = "categorical"
+        ... levels = ["f", "m"]
+        ... ''')
+        >>> Features.of(schema, ("age", "sex")).names
+        ('age', 'age = -1', 'sex = m')
+    """
+
+    columns: Mapping[str, Column]
+
+    @classmethod
+    def of(cls, schema: Schema, parents: tuple[str, ...]) -> Features:
+        """Those of some columns of a schema."""
+        return cls({name: schema.columns[name] for name in parents})
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """Names of the parents."""
+        return tuple(self.columns)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the features."""
+        found: list[str] = []
+        for name, column in self.columns.items():
+            placed = not isinstance(column, Categorical | Boolean)
+            found += [name] if placed else []
+            found += [f"{name} = {column.labels[k]}" for k in indicated(column)]
+        return tuple(found)
+
+    def linear(self, coefficients: Floats) -> Linear:
+        """Linear predictors.
+
+        Args:
+            coefficients: an intercept, then one for each feature, shape (m, 1 + features).
+        """
+        slopes = coefficients[:, 1:].T
+        along = np.ascontiguousarray(slopes[self._numeric.at] / self._numeric.halves[:, None])
+        intercepts = np.ascontiguousarray(coefficients[:, 0])
+        offsets = self._by_state @ slopes
+        return Linear(intercepts, self._starts, offsets, self._numeric.middles, along)
+
+    def gathered(self, drawn: Mapping[str, Drawn], n: int) -> Parents:
+        """Records of the parents side by side.
+
+        Args:
+            drawn: their records at least.
+            n: number of records, also where there is no parent.
+        """
+        states = np.empty((len(self.columns), n), dtype=np.int64)
+        for row, name in zip(states, self.columns, strict=True):
+            row[:] = drawn[name].states
+        numbers = np.empty((len(self._numeric.names), n))
+        for places, name in zip(numbers, self._numeric.names, strict=True):
+            given = drawn[name].numbers
+            assert given is not None
+            places[:] = given
+        return Parents(states, numbers)
+
+    def matrix(self, drawn: Mapping[str, Drawn], n: int) -> Floats:
+        """The features of records, after a column of ones.
+
+        Args:
+            drawn: records of the parents at least.
+            n: number of records, also where there is no parent.
+
+        Returns:
+            Shape (n, 1 + features), row by row in memory.
+        """
+        parents = self.gathered(drawn, n)
+        found = np.ones((n, 1 + len(self.names)))
+        found[:, 1:] = 0.0
+        for start, states in zip(self._starts, parents.states, strict=True):
+            found[:, 1:] += self._by_state[start + states]
+        places = zip(self._numeric.at, self._numeric.middles, self._numeric.halves, strict=True)
+        for (at, middle, half), numbers in zip(places, parents.numbers, strict=True):
+            found[:, 1 + at] = np.where(np.isnan(numbers), 0.0, (numbers - middle) / half)
+        return found
+
+    @cached_property
+    def _by_state(self) -> Floats:
+        """Features of each parent's states, numbers left aside; shape (all their states, p)."""
+        blocks = [_state_features(column) for column in self.columns.values()]
+        table = np.zeros((sum(len(one) for one in blocks), len(self.names)))
+        row = feature = 0
+        for block in blocks:
+            table[row : row + len(block), feature : feature + block.shape[1]] = block
+            row, feature = row + len(block), feature + block.shape[1]
+        return table
+
+    @cached_property
+    def _starts(self) -> Integers:
+        ends = np.cumsum([0, *(column.size for column in self.columns.values())])
+        return np.asarray(ends[:-1], dtype=np.int64)
+
+    @cached_property
+    def _numeric(self) -> _Numeric:
+        names = tuple(n for n, column in self.columns.items() if isinstance(column, NUMERIC))
+        bounds = np.array([_bounds(self.columns[name]) for name in names]).reshape(-1, 2)
+        halves = bounds[:, 1] / 2 - bounds[:, 0] / 2
+        return _Numeric(
+            names,
+            np.array([self.names.index(name) for name in names], dtype=np.int64),
+            bounds[:, 0] / 2 + bounds[:, 1] / 2,
+            np.where(halves > 0, halves, 1.0),
+        )
+
+
+class _Numeric(NamedTuple):
+    """Numeric parents: names, places among the features, middles and half widths of the bounds."""
+
+    names: tuple[str, ...]
+    at: Integers
+    middles: Floats
+    halves: Floats
+
+
+def indicated(column: Column) -> list[int]:
+    """States of a parent that have an indicator."""
+    if isinstance(column, Categorical | Boolean):
+        return list(range(1, column.size))
+    spikes: list[int] = []
+    if isinstance(column, NUMERIC):
+        spikes = [k for k, one in enumerate(column.intervals) if one.spike]
+    return [*spikes, *range(column.n_ordinary, column.size)]
+
+
+def _bounds(column: Column) -> tuple[float, float]:
+    assert isinstance(column, NUMERIC)
+    return column.bounds
+
+
+def _state_features(column: Column) -> Floats:
+    """Features of a parent's states, the place of a number left at 0; shape (states, features)."""
+    special = indicated(column)
+    indicators = np.zeros((column.size, len(special)))
+    indicators[special, range(len(special))] = 1.0
+    if isinstance(column, Categorical | Boolean):
+        return indicators
+    places = np.zeros((column.size, 1))
+    if isinstance(column, Ordinal) and column.n_ordinary > 1:
+        places[: column.n_ordinary, 0] = np.linspace(-1, 1, column.n_ordinary)
+    return np.hstack([places, indicators])
+
+
+def predicted(linear: Linear, parents: Parents) -> Floats:
+    """The linear predictor of a single outcome, shape (n,)."""
+    return np.asarray(predictors(linear, parents)[:, 0])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]  # no types
+def predictors(linear: Linear, parents: Parents) -> Floats:
+    """The linear predictors of all outcomes, shape (n, m)."""
+    n, m = parents.states.shape[1], len(linear.intercepts)
+    found = np.empty((n, m))
+    found[:] = linear.intercepts
+    for p in range(len(linear.starts)):
+        states, offsets = parents.states[p], linear.offsets[linear.starts[p] :]
+        for i in range(n):
+            row = offsets[states[i]]
+            for k in range(m):
+                found[i, k] += row[k]
+    for q in range(len(linear.middles)):
+        numbers, middle, slopes = parents.numbers[q], linear.middles[q], linear.slopes[q]
+        for i in range(n):
+            distance = 0.0 if np.isnan(numbers[i]) else numbers[i] - middle
+            for k in range(m):
+                found[i, k] += distance * slopes[k]
+    return found

@@ -1,0 +1,144 @@
+"""Generators that draw one column after the other, each given columns drawn before it.
+
+G(θ, ω) is a record-wise function: records in impossible combinations may come out, for the laws of
+columns know no rules. `models.generated.GeneratedModel` draws such records again.
+
+Source: Snoke & Slavković (2018), "pMSE mechanism: differentially private synthetic data with
+maximal distributional similarity", for sequential normal regressions; Raghunathan, Lepkowski, Van
+Hoewyk & Solenberger (2001) for sequential regressions of mixed types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Literal
+
+from understudy.errors import MethodError
+from understudy.features.column_draws import Drawn
+from understudy.features.design import Features
+from understudy.functions.column_generator import ColumnLaw
+from understudy.functions.declared_network import Edge, require_network
+from understudy.functions.logistic_normal import (
+    LOGISTIC_NORMAL,
+    LogisticNormal,
+    LogisticNormalWidths,
+)
+from understudy.functions.multinomial_logit import LOGIT, LogitWidths, MultinomialLogit
+from understudy.functions.normal_regression import NORMAL, NormalRegression, NormalWidths
+from understudy.functions.parameter_prior import Floats, Prior
+from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
+
+
+@dataclass(frozen=True, eq=False)
+class SequentialGenerator:
+    """G: parameters and uniform numbers → records.
+
+    Attributes:
+        schema: columns, in whose bins states are.
+        laws: one per column of the schema, parents before children.
+
+    Raises:
+        ValueError: laws that are no network of the schema's columns.
+    """
+
+    schema: Schema
+    laws: tuple[ColumnLaw, ...]
+
+    def __post_init__(self) -> None:
+        require_network([(law.column, law.parents) for law in self.laws], self.schema.names)
+
+    @cached_property
+    def prior(self) -> Prior:
+        """Of all parameters, law by law."""
+        return Prior.joined([law.prior for law in self.laws])
+
+    @cached_property
+    def parts(self) -> tuple[slice, ...]:
+        """Where the parameters of each law stand in θ."""
+        ends = accumulate((len(law.prior.names) for law in self.laws), initial=0)
+        return tuple(slice(start, end) for start, end in pairwise(ends))
+
+    def records(self, theta: Floats, uniforms: Floats) -> dict[str, Drawn]:
+        """Draw records.
+
+        Args:
+            theta: shape (p,).
+            uniforms: in (0, 1), shape (columns, 2, n), in the order of `laws`.
+
+        Returns:
+            For each column, in the order of `laws`, n records.
+        """
+        drawn: dict[str, Drawn] = {}
+        for law, part, own in zip(self.laws, self.parts, uniforms, strict=True):
+            drawn[law.column] = law.draw(theta[part], drawn, own)
+        return drawn
+
+
+def regressions(
+    schema: Schema,
+    edges: Sequence[Edge],
+    *,
+    numbers: Literal["logistic-normal", "normal"] = "logistic-normal",
+    logit: LogitWidths = LOGIT,
+    logistic: LogisticNormalWidths = LOGISTIC_NORMAL,
+    normal: NormalWidths = NORMAL,
+) -> SequentialGenerator:
+    """Regressions of mixed types: a law for each kind of column.
+
+    Categorical and boolean columns have multinomial logits, and so have ordinal ones of one or two
+    levels; other ordinal columns have logistic-normal laws.
+
+    Args:
+        schema: the columns.
+        edges: each column with its parents, which stand before it.
+        numbers: law of the numeric columns. "normal" is for those without codes and spikes.
+        logit: how wide the priors of multinomial logits are.
+        logistic: the same of logistic-normal laws.
+        normal: the same of normal regressions.
+
+    Raises:
+        ValueError: edges that are no network.
+        MethodError: `numbers="normal"` and a numeric column with codes or spikes.
+    """
+    require_network(edges, schema.names)
+
+    def law(name: str, parents: tuple[str, ...]) -> ColumnLaw:
+        column, features = schema.columns[name], Features.of(schema, parents)
+        if isinstance(column, Categorical | Boolean) or _is_short(column):
+            return MultinomialLogit(name, column, features, logit)
+        if isinstance(column, NUMERIC) and numbers == "normal":
+            return NormalRegression(name, column, features, normal)
+        return LogisticNormal(name, column, features, logistic)
+
+    return SequentialGenerator(schema, tuple(law(name, tuple(given)) for name, given in edges))
+
+
+def normal_regressions(
+    schema: Schema, edges: Sequence[Edge], *, widths: NormalWidths = NORMAL
+) -> SequentialGenerator:
+    """Normal linear regressions throughout, as in Snoke & Slavković (2018).
+
+    Args:
+        schema: numeric columns without codes and spikes.
+        edges: each column with its parents, which stand before it.
+        widths: how wide the priors are.
+
+    Raises:
+        ValueError: edges that are no network.
+        MethodError: another kind of column.
+    """
+    for name, column in schema.columns.items():
+        if not isinstance(column, NUMERIC):
+            raise MethodError(
+                f"The column {name!r} is not numeric, and normal regressions are for numeric "
+                "columns only; leave it out, or use regressions of mixed types."
+            )
+    return regressions(schema, edges, numbers="normal", normal=widths)
+
+
+def _is_short(column: Column) -> bool:
+    """Whether an ordinal column has no more than an intercept could say."""
+    return isinstance(column, Ordinal) and column.n_ordinary <= 2

@@ -1,0 +1,1 @@
+"""From replicates of a release to intervals."""

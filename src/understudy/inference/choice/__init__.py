@@ -1,0 +1,1 @@
+"""Which rule is valid for which release, and why not."""

@@ -1,0 +1,145 @@
+"""What would answer a question that a release refuses: advice that can be followed, and was.
+
+A refusal says why, and then one thing that helps, or that nothing here does. Each piece of advice
+is data (`Advice`), so that a test follows it: `tests/contract/test_advice.py` asks questions over a
+grid of methods, does what each refusal says, and asks again. What cannot be known to help is not
+advised.
+
+* **The same release, asked by its rules.** Means, shares, tables, totals and quantiles that a full
+  noisy table covers are answered from it, whatever a bootstrap cannot do.
+* **A release of these columns alone**, by `laplace` in its dense form. Its one table is over just
+  the columns in question, so nothing is apart, merged, chosen or forbidden from outside. What
+  follows from counts is then answered at any ε. Models need sets with noise of their own
+  (`sets=split`) in which few records are misplaced by negative counts set to 0. A count c with
+  Laplace noise of scale b is below 0 by (b/2)·exp(−c/b) on average, so K cells misplace K·b/2
+  records at most, whatever the rows: the least ε of `EPSILONS` at which that is half of what the
+  rules allow is advised. It follows from public facts alone, and is generous.
+
+Where a table of the columns has more cells than are written out, or no such ε is enough, nothing in
+this program is known to answer the question, and the refusal says so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from understudy.errors import InferenceError
+from understudy.inference.choice.release_facts import Facts
+from understudy.inference.choice.rule_table import choose, most_distortion
+from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS
+from understudy.privacy.noise.calibration import calibrate
+from understudy.release import Release
+
+Kind = Literal["rules", "release"]
+
+_ROWS_SHARE = Fraction(1, 20)  # of the budget buys the number of rows, by default
+SPLIT_SETS = 3
+EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50", "100")
+_IF_FILLED = ", if each of its sets has records of every level that is asked about"
+_ANYWAY = "anyway=True, or --anyway, gives numbers whose error bars are not valid"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing to do, after which the question is answered with valid error bars.
+
+    Attributes:
+        kind: "rules": ask the same release with uncertainty="rules"; "release": ask a release as
+            the other fields say.
+        columns: columns of that release, and no others.
+        method: its method.
+        epsilon: least epsilon that is known to be enough; "" where any is.
+        sets: its number of sets.
+        options: options of the method.
+    """
+
+    kind: Kind
+    columns: tuple[str, ...] = ()
+    method: str = ""
+    epsilon: str = ""
+    sets: int = 1
+    options: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """What to do, as the end of a sentence."""
+        if self.kind == "rules":
+            return "take uncertainty='rules', which answers it from the released noisy counts"
+        options = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        budget = f"epsilon={self.epsilon}" if self.epsilon else "any epsilon"
+        alone = "this column" if len(self.columns) == 1 else "these columns"
+        return (
+            f"a release of {alone} alone ({', '.join(self.columns)}) by the method {self.method} "
+            f"with {budget}, sets={self.sets} and {options} answers it"
+            f"{_IF_FILLED * bool(self.epsilon)}"
+        )
+
+
+class RefusedError(InferenceError):
+    """A question without valid error bars.
+
+    Attributes:
+        reason: why, as the end of a sentence.
+        advice: what would answer it; None where nothing is known to.
+    """
+
+    def __init__(self, reason: str, advice: Advice | None, *, anyway: bool = True) -> None:
+        hint = advice.text if advice else "nothing in this program is known to answer it"
+        end = f" ({_ANYWAY})" if anyway else ""
+        super().__init__(f"No valid error bars can be given: {reason}; {hint}{end}.")
+        self.reason, self.advice = reason, advice
+
+
+def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice | None:
+    """What would answer a question, if that is known.
+
+    Args:
+        release: that refuses it.
+        facts: of the question.
+        bootstrap: whether a bootstrap refuses it.
+    """
+    if bootstrap and facts.countable and choose(facts).valid:
+        return Advice("rules")
+    if not facts.columns or _n_cells(release, facts) > MOST_CELLS:
+        return None
+    dense = {"form": "dense"}
+    if facts.counted or facts.kind == "quantile":
+        return Advice("release", facts.columns, "laplace", options=dense)
+    epsilon = enough(release, facts)
+    if epsilon is None:
+        return None
+    return Advice(
+        "release", facts.columns, "laplace", epsilon, SPLIT_SETS, dense | {"sets": "split"}
+    )
+
+
+def enough(release: Release, facts: Facts) -> str | None:
+    """The least ε at which split sets of a table of the columns misplace few records, or None.
+
+    Args:
+        release: whose schema and number of rows count.
+        facts: of the question.
+    """
+    n_rows = max(release.manifest.n_rows, 1)
+    most = most_distortion(n_rows) / 2 * n_rows
+    cells = _n_cells(release, facts)
+    return next((one for one in EPSILONS if cells * _scale(release, one) / 2 <= most), None)
+
+
+def _scale(release: Release, epsilon: str) -> float:
+    """Scale of the noise in a count of one of the split sets, in records."""
+    rows = _ROWS_SHARE if release.schema.rows == "private" else Fraction(0)
+    law = calibrate(
+        "geometric",
+        spend=Fraction(epsilon) * (1 - rows) / SPLIT_SETS,
+        accounting="pure",
+        neighbours=release.schema.neighbours,
+    )
+    return law.stddev / math.sqrt(2)
+
+
+def _n_cells(release: Release, facts: Facts) -> int:
+    return math.prod(release.schema.columns[name].size for name in facts.columns)

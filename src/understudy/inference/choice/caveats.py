@@ -1,0 +1,143 @@
+"""What to say beside the numbers of an analysis, one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from understudy.inference.choice.release_facts import Facts, merged_columns
+from understudy.inference.combining.pooled import Pooled
+from understudy.inference.estimates.analysis_records import grid_numbers
+from understudy.inference.estimates.estimands import SHARES, Estimand
+from understudy.inference.noise_aware.count_estimates import Counted
+from understudy.inference.noise_aware.unbiased_tables import covers
+from understudy.methods import modelled
+from understudy.release import Measurement, Release
+from understudy.schema import NUMERIC, Schema
+
+_NOTEWORTHY = 0.0005  # a share of misplaced records below this is not spoken of
+_SIGMAS = 3.0  # a noisy number of records beyond this is not noise alone
+
+
+def count_notes(
+    measurements: Sequence[Measurement], estimand: Estimand, counted: Counted
+) -> Iterator[str]:
+    """What to know of an estimate from noisy counts."""
+    used = [one for one in measurements if covers(one, estimand.columns)]
+    if len(used) > 1:
+        yield f"{len(used)} noisy tables were averaged, weighted by their precision."
+    yield from _counted_notes(estimand, counted)
+    outside = sum(one.outside for one in used) / len(used)
+    spread = sum(one.stddev**2 for one in used) ** 0.5 / len(used)
+    if outside > _SIGMAS * spread:
+        yield (
+            f"About {outside:,.0f} records (a noisy number) have a value outside the schema's "
+            "domain and are in no table."
+        )
+
+
+def draw_notes(estimand: Estimand, counted: Counted) -> Iterator[str]:
+    """What to know of an estimate from records that were drawn from urns."""
+    if counted.pooled.sets > 1:
+        yield f"{counted.pooled.sets} sets were averaged."
+    yield from _counted_notes(estimand, counted)
+    yield (
+        "No confidential record is taken to have a value outside the schema's domain: how many "
+        "have one was not released."
+    )
+
+
+def _counted_notes(estimand: Estimand, counted: Counted) -> Iterator[str]:
+    if estimand.kind == "total":
+        yield (
+            "A total is one of the confidential records themselves, so its error is noise alone."
+        )
+    if counted.dropped > _SIGMAS * counted.dropped_noise:
+        yield (
+            f"About {counted.dropped:,.0f} records (a noisy number) have an absent value in these "
+            "columns and are left out."
+        )
+
+
+def drop_notes(dropped: tuple[int, ...]) -> Iterator[str]:
+    """How many records of each set were left out."""
+    if any(dropped):
+        counts = ", ".join(f"{n:,}" for n in dropped)
+        yield f"Records left out because a value is absent, set by set: {counts}."
+
+
+def distortion_notes(facts: Facts) -> Iterator[str]:
+    """How many records of the sets are misplaced."""
+    if facts.together and facts.distortion > _NOTEWORTHY:
+        yield (
+            f"About {100 * facts.distortion:.2g} % of each set's records are misplaced (negative "
+            "noisy counts set to 0, a prior, a distribution chosen whole, or small cells left "
+            "out); the bias by that is not in the error."
+        )
+
+
+def number_notes(release: Release, columns: Sequence[str], kind: str = "") -> Iterator[str]:
+    """What is assumed of numbers within bins, or of their law."""
+    manifest = release.manifest
+    normal = modelled(manifest.method, manifest.options, release.schema)
+    drawn = [name for name in columns if name in normal]
+    known = [name for name in columns if name not in normal]
+    yield from (quantile_notes if kind == "quantile" else bin_notes)(release.schema, known)
+    if drawn and any(one.kind == "posterior" for one in release.measurements):
+        yield f"{', '.join(drawn)} was drawn by a model, whose shape it has."
+    elif drawn:
+        yield (
+            f"{', '.join(drawn)} was modelled as normal (within cells, if there are several) and "
+            "cut to its bounds: quantiles and other features of its shape are the model's."
+        )
+
+
+def merged_notes(release: Release, facts: Facts) -> Iterator[str]:
+    """Which columns go together with others only through groups of their states."""
+    merged = merged_columns(release.measurements, facts.columns) if len(facts.columns) > 1 else ()
+    if merged:
+        yield (
+            f"States of {', '.join(merged)} were merged into groups before they were measured "
+            "together with the other columns, and within a group go together with these as the "
+            "group does; what that changes is not in the error."
+        )
+
+
+def bin_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
+    """Which columns are known within bins only."""
+    binned = [name for name in columns if _is_binned(schema, name)]
+    if binned:
+        yield (
+            f"Within its bins {', '.join(binned)} counts as uniform, or as drawn for the sets; "
+            "what that changes is not in the error."
+        )
+
+
+def quantile_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
+    """What an interval of a quantile covers."""
+    yield (
+        "The interval has every number that could be the quantile, so it may be one number alone; "
+        "a quantile of few values has no standard error."
+    )
+    binned = [name for name in columns if _is_binned(schema, name)]
+    if binned:
+        yield (
+            f"Of {', '.join(binned)} only bins are known: the interval covers whole bins, wherever "
+            "numbers lie in them, and the estimate takes them as even or as drawn."
+        )
+
+
+def _is_binned(schema: Schema, name: str) -> bool:
+    column = schema.columns[name]
+    return isinstance(column, NUMERIC) and any(
+        len(grid_numbers(column, state, 2)) > 1 for state in range(column.n_ordinary)
+    )
+
+
+def share_notes(kind: str, pooled: Pooled, level: float) -> Iterator[str]:
+    """Where intervals of shares leave [0, 1]."""
+    lower, upper = pooled.interval(level)
+    if kind in SHARES and bool((lower < 0).any() or (upper > 1).any()):
+        yield (
+            "Intervals are cut to [0, 1] where they are shown; the numbers behind them are not, "
+            "and an estimated share can be negative, since setting it to 0 would bias sums."
+        )

@@ -1,0 +1,197 @@
+"""Which rule gives valid error bars, from what is public about a release.
+
+The choice is one table, `RULES`, read from the top; the first rule that applies is taken. A rule
+with `valid=False` refuses, in a sentence that says why; what would work, `advice` says. A kind of
+set that does not exist yet (multiple synthesis, say, whose sets are drawn from fresh posterior
+parameters) gets a line in `FRESH`, and if need be a row.
+
+**Why T = ū + b/m holds for sets that each have their own noise.** Given the rows, set l has the
+estimate q_l = q + bias + noise_l + draw_l, where q is what the rows give and noise and draws are
+independent between sets. So the mean q̄ varies around q by Var(noise + draw)/m, which b/m estimates
+without knowing any law, and q varies around the truth by the sampling variance, which each u_l
+estimates as if its set were real. T is their sum, as in partial synthesis (Reiter 2003), and b/m is
+both noise and synthesis. What b cannot show is the bias common to all sets: negative noisy counts
+were set to 0, or cells below a threshold left out.
+
+**Why T = ū + (1 + 1/m)·b holds for sets from tables with noise drawn anew.** The measured tables
+have noise e, which all sets share; set l comes from the tables with further noise e_l of the same
+law on top (`understudy.families.marginals.noise_resampling`). As far as the estimate is linear in
+small changes of the tables, q_l = q + N + N_l + draw_l, where N and N_l, which come from e and e_l,
+have the same variance V, and draws have D. The mean varies around q by V + (V + D)/m; b estimates V
++ D. So (1 + 1/m)·b exceeds it by D on average: exact where records are drawn systematically, so
+that what was measured has next to no D, and conservative else. T adds the sampling variance ū: it
+is the rule of Rubin (1987), here with the noise as what is missing, with his degrees of freedom (m
+- 1)(1 + ū/((1 + 1/m)·b))². What b cannot show is bias: of the pull of the model towards even
+shares, of negative counts set to 0, and of relations that were not measured.
+
+**When that bias is small enough.** `distortion.distortion` estimates the share δ of records that
+this puts into cells, or takes out of them. An estimate moves by δ·(u - q), where u is its value
+among these records. Most standard errors are about ½·sd/√n or more, so with |u - q| about half an
+sd the bias stays below half a standard error while δ ≤ ½/√n, which costs an interval of 95 % about
+3 points of coverage. Beyond that the rule is refused. Shares of rare levels have a much smaller
+standard error and can vanish whole; for shares the rule is also refused where δ exceeds half the
+standard error of one of them. This is a rule of thumb, measured in
+`tests/inference/test_analysis.py` and in the coverage study, not a theorem.
+
+Sources: Reiter (2003), Survey Methodology 29, 181-188; Rubin (1987), Multiple Imputation for
+Nonresponse in Surveys, eqs. 3.1.5 and 3.1.6; Raab, Nowok & Dibben (2016) for sets that
+share a fit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.inference.choice.refusals import (
+    apart_reason,
+    conditioned_reason,
+    distorted_reason,
+    merged_reason,
+    picked_reason,
+    shared_reason,
+    shrunk_reason,
+    swept_reason,
+    total_reason,
+    weighted_reason,
+)
+from understudy.inference.choice.release_facts import Facts
+from understudy.inference.estimates.estimands import SHARES
+
+FRESH = {"split": "partial", "posterior": "partial"}
+"""Kinds of sets whose noise (or parameters) is fresh in each set → the rule that counts it."""
+
+_OWN = {"split": "noise", "posterior": "parameters"}
+"""What is fresh in each set, in a word."""
+
+
+MOST_SHARE = 5 / 6
+"""Most of the variance that may be noise and synthesis, in sets from tables drawn anew. A rule of
+thumb, measured in the study "bootstrap-coverage"."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row of the table.
+
+    Attributes:
+        name: "noise-aware", or a rule of `understudy.inference.combining.combining_rules`, or
+            "none".
+        applies: whether it is taken.
+        reason: why, in one sentence.
+        valid: whether the error bars are valid; if not, the row refuses.
+    """
+
+    name: str
+    applies: Callable[[Facts], bool]
+    reason: Callable[[Facts], str]
+    valid: bool = True
+
+
+def _fresh(facts: Facts) -> bool:
+    return facts.sets_kind in FRESH and facts.sets > 1
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "noise-aware",
+        lambda facts: facts.countable,
+        lambda facts: (
+            "computed from the released noisy counts, whose noise is known exactly, not from the "
+            "synthetic records"
+            if facts.full
+            else "computed from the synthetic records by the law they were drawn from, which is "
+            "known exactly: what the prior added is taken off again"
+        ),
+    ),
+    Rule("none", lambda facts: facts.swept, swept_reason, valid=False),
+    Rule("none", lambda facts: facts.picked, picked_reason, valid=False),
+    Rule("none", lambda facts: facts.weighted, weighted_reason, valid=False),
+    Rule("none", lambda facts: facts.shrunk and len(facts.columns) > 1, shrunk_reason, valid=False),
+    Rule(
+        "none",
+        lambda facts: facts.kind == "total",
+        total_reason,
+        valid=False,
+    ),
+    Rule("none", lambda facts: not facts.together, apart_reason, valid=False),
+    Rule("none", lambda facts: facts.conditioned, conditioned_reason, valid=False),
+    Rule("none", lambda facts: bool(facts.merged), merged_reason, valid=False),
+    Rule("none", lambda facts: not _fresh(facts), shared_reason, valid=False),
+    Rule(
+        "none",
+        lambda facts: facts.distortion > most_distortion(facts.n_rows, redrawn=facts.redrawn),
+        distorted_reason,
+        valid=False,
+    ),
+    Rule(
+        "mi",
+        lambda facts: _fresh(facts) and facts.redrawn,
+        lambda facts: (
+            f"each of the {facts.sets} sets comes from measured tables with noise drawn anew, so "
+            "their differences show as much noise as they share, and synthesis (T = ū + (1 + 1/m) "
+            "b, Rubin 1987)"
+        ),
+    ),
+    Rule(
+        FRESH["split"],
+        _fresh,
+        lambda facts: (
+            f"each of the {facts.sets} sets has its own {_OWN[facts.sets_kind]}, so their "
+            f"differences show {_OWN[facts.sets_kind]} and synthesis (T = ū + b/m, Reiter 2003)"
+        ),
+    ),
+)
+
+
+def choose(facts: Facts) -> Rule:
+    """The first rule that applies."""
+    return next(rule for rule in RULES if rule.applies(facts))
+
+
+def most_distortion(n_rows: int, *, redrawn: bool = False) -> float:
+    """Largest share of misplaced records at which bias is small beside most standard errors.
+
+    Of tables with noise drawn anew a quarter of that: what is misplaced is estimated from the
+    released counts, in which a cell without records is wrong by 0.4 σ on average. With noise drawn
+    anew that is √2 times as much, and the pull of the model gives such a cell about as much again,
+    in the same direction.
+
+    Args:
+        n_rows: records in each set.
+        redrawn: whether sets come from tables with noise drawn anew.
+    """
+    return (0.25 if redrawn else 1.0) / (2 * math.sqrt(max(n_rows, 1)))
+
+
+def distorts(facts: Facts, stderr: NDArray[np.float64]) -> bool:
+    """Whether misplaced records could move one of these shares by more than its standard error.
+
+    A share is between 0 and 1, so a share δ of misplaced records moves it by δ at most; a rare
+    level can vanish whole within a δ that is harmless for a common one. Beyond half a standard
+    error the rule is refused, as for other estimates.
+
+    Args:
+        facts: what is public about the release.
+        stderr: standard errors of the shares, of a quantile those of the distribution function
+            there; shape (k,).
+    """
+    shares = (*SHARES, "quantile")
+    return facts.kind in shares and bool((facts.distortion > stderr / 2).any())
+
+
+def outweighs(facts: Facts, share: NDArray[np.float64]) -> bool:
+    """Whether noise outweighs sampling so far that the pull of the model may bias an estimate.
+
+    A model of greatest entropy lets a count stay behind its noisy value by an amount in proportion
+    to the noise (`understudy.models.graphical.max_entropy`), in all sets alike.
+
+    Args:
+        facts: what is public about the release.
+        share: part of each variance that is synthesis and noise, shape (k,).
+    """
+    return facts.redrawn and bool((share > MOST_SHARE).any())

@@ -1,0 +1,1 @@
+"""Several sets, one estimate."""

@@ -1,0 +1,164 @@
+"""Reading what an analyst hands in, estimates and variances of m sets, into checked arrays.
+
+One place for the checks, so that every rule refuses the same input with the same sentence.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from understudy.arguments import require_list, require_number
+from understudy.errors import InferenceError
+from understudy.inference.combining.pooled import Vector
+
+# Relative to the largest entry: what rounding leaves in a covariance matrix from other software.
+_ROUNDING = 1e-8
+
+
+def check_rule(rule: str, known: Sequence[str], what: str = "a rule") -> None:
+    """Refuse a rule that is not known, or whatever else `what` says.
+
+    Raises:
+        InferenceError: it is not; the message suggests the nearest.
+    """
+    if rule in known:
+        return
+    close = difflib.get_close_matches(str(rule), known, n=1)
+    meant = f" Did you mean {close[0]!r}?" if close else ""
+    raise InferenceError(f"Expected {what} among {', '.join(known)}, got {rule!r}.{meant}")
+
+
+def read_sets(estimates: ArrayLike, variances: ArrayLike) -> tuple[Vector, Vector]:
+    """Check estimates and variances of m sets.
+
+    Args:
+        estimates: shape (m,) or (m, k), m ≥ 1, k ≥ 1.
+        variances: shape of the estimates, or (m, k, k).
+
+    Returns:
+        Estimates, shape (m, k), and covariances, shape (m, k, k), NaN beside the diagonal where
+        only variances were given.
+
+    Raises:
+        InferenceError: shapes do not fit, a number is not finite, or a variance is negative.
+    """
+    q = _numbers(estimates, "estimates")
+    u = _numbers(variances, "variances")
+    if q.ndim == 1:
+        q = q[:, None]
+        u = u[:, None] if u.ndim == 1 else u
+    if q.ndim != 2 or 0 in q.shape:
+        raise InferenceError(
+            f"Expected estimates of shape (sets,) or (sets, quantities), got {np.shape(estimates)}."
+        )
+    m, k = q.shape
+    if u.shape not in {(m, k), (m, k, k)}:
+        raise InferenceError(
+            f"Expected variances of shape {(m, k)} or {(m, k, k)} for {m} sets of {k} quantities, "
+            f"got {np.shape(variances)}."
+        )
+    return q, diagonal(u) if u.ndim == 2 else checked_covariance(u)
+
+
+def read_noise(noise_variance: ArrayLike, k: int) -> Vector:
+    """Covariance of the noise in k quantities, shape () or (k,) or (k, k) → (k, k).
+
+    Raises:
+        InferenceError: the shape does not fit, a number is not finite, or a variance is negative.
+    """
+    noise = _numbers(noise_variance, "noise_variance")
+    if noise.shape not in {(), (k,), (k, k)}:
+        raise InferenceError(
+            f"Expected noise_variance to be a number, or of shape {(k,)} or {(k, k)}, "
+            f"got {noise.shape}."
+        )
+    if noise.ndim == 2:
+        return checked_covariance(noise)
+    return diagonal(np.broadcast_to(noise, (k,)))
+
+
+def read_names(names: Sequence[str] | None, k: int) -> tuple[str, ...]:
+    """Names of k quantities; q1, q2, … if none are given.
+
+    Raises:
+        InferenceError: there are not k of them.
+    """
+    if names is not None:
+        require_list("names", names, InferenceError, "['mean']")
+    named = tuple(f"q{i + 1}" for i in range(k)) if names is None else tuple(names)
+    if len(named) != k:
+        raise InferenceError(f"Expected {k} names, one for each quantity, got {len(named)}.")
+    return named
+
+
+def read_size_ratio(n_synthetic: float | None, n_original: float | None) -> float | None:
+    """n_synthetic/n_original, or None where neither is given.
+
+    Raises:
+        InferenceError: one is given alone, or is not positive.
+    """
+    if n_synthetic is None and n_original is None:
+        return None
+    if n_synthetic is None or n_original is None:
+        raise InferenceError("Expected both n_synthetic and n_original, or neither; one was given.")
+    require_number("n_synthetic", n_synthetic, InferenceError, 1000)
+    require_number("n_original", n_original, InferenceError, 1000)
+    if not (0 < n_synthetic < np.inf and 0 < n_original < np.inf):
+        raise InferenceError("Expected n_synthetic and n_original to be positive numbers.")
+    return n_synthetic / n_original
+
+
+def diagonal(variances: Vector) -> Vector:
+    """Covariances of which only the variances are known, shape (..., k) → (..., k, k).
+
+    Beside the diagonal stands NaN, not 0: it is not known. Only where one of the two variances is 0
+    must the covariance be 0.
+
+    Raises:
+        InferenceError: a variance is negative.
+    """
+    if (variances < 0).any():
+        raise InferenceError("Expected variances of at least 0, got a negative one.")
+    products = variances[..., :, None] * variances[..., None, :]
+    own = np.eye(variances.shape[-1], dtype=np.bool_)
+    return np.where(own, variances[..., None, :], np.where(products == 0, 0.0, np.nan))
+
+
+def checked_covariance(matrices: Vector) -> Vector:
+    """Covariance matrices made exactly symmetric, shape (..., k, k).
+
+    Raises:
+        InferenceError: one is not symmetric, or not positive semi-definite, beyond rounding.
+    """
+    mirrored = np.swapaxes(matrices, -1, -2)
+    largest = np.abs(matrices).max(axis=(-1, -2), keepdims=True)
+    if (np.abs(matrices - mirrored) > _ROUNDING * largest).any():
+        raise InferenceError("Expected symmetric covariance matrices, got one that is not.")
+    symmetric = np.asarray((matrices + mirrored) / 2)
+    if (np.diagonal(symmetric, axis1=-2, axis2=-1) < 0).any():
+        raise InferenceError("Expected variances of at least 0, got a negative one.")
+    if (np.linalg.eigvalsh(symmetric)[..., :1] < -_ROUNDING * largest[..., 0]).any():
+        raise InferenceError(
+            "Expected covariance matrices, got one that gives a linear combination of the "
+            "quantities a negative variance."
+        )
+    return symmetric
+
+
+def _numbers(values: ArrayLike, what: str) -> Vector:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InferenceError(
+            f"Expected {what} to be an array of numbers, with the same shape for every set."
+        ) from None
+    if not np.isfinite(array).all():
+        raise InferenceError(
+            f"Expected finite {what}, got NaN or an infinity; leave out a quantity that a set "
+            f"cannot give."
+        )
+    return array

@@ -1,0 +1,1 @@
+"""What is asked, computed on one set."""

@@ -1,0 +1,167 @@
+"""Estimates and covariances from each synthetic set, as if it were the real table.
+
+Records with an absent value in one of the columns are left out, analysis by analysis. What the sets
+share by their making, noise and synthesis, is for the combining rules to count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from understudy.errors import InferenceError
+from understudy.inference.estimates import regression_models
+from understudy.inference.estimates.analysis_records import Floats, Records
+from understudy.inference.estimates.estimands import MODELS, SHARES, Estimand
+from understudy.inference.noise_aware.ratios import edge_variance, ratio, sampling_covariance
+from understudy.schema import Schema
+
+Estimator = Callable[[pd.DataFrame], tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class SetEstimates:
+    """Estimates of k quantities from each of m sets.
+
+    Attributes:
+        names: k names.
+        estimates: shape (m, k).
+        covariances: shape (m, k, k), or (m, k) where only variances are known.
+        dropped: records left out of each set because a value is absent, shape (m,).
+        notes: what was assumed, one sentence each.
+    """
+
+    names: tuple[str, ...]
+    estimates: Floats
+    covariances: Floats
+    dropped: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+
+
+def estimate_sets(
+    estimand: Estimand, tables: Sequence[pl.DataFrame], schema: Schema
+) -> SetEstimates:
+    """Estimates from each set.
+
+    Args:
+        estimand: any kind but a total, which sets do not have, or a quantile, of which
+            `understudy.inference.quantile_answers` knows.
+        tables: the synthetic sets.
+        schema: their schema.
+
+    Raises:
+        InferenceError: no complete records, or an estimate that cannot be computed in one set;
+            says which set and why.
+    """
+    sets = [Records.of(table, schema, estimand.columns) for table in tables]
+    kept = [records.take(records.complete()) for records in sets]
+    dropped = tuple(
+        table.height - len(records.complete()) for table, records in zip(tables, kept, strict=True)
+    )
+    for k, records in enumerate(kept, start=1):
+        if not len(records.complete()):
+            raise InferenceError(
+                f"Set {k} has no record with a value in each of {', '.join(estimand.columns)}."
+            )
+    if estimand.kind in MODELS:
+        return _model(estimand, kept, dropped)
+    found = [_ratios(estimand, records, k) for k, records in enumerate(kept, start=1)]
+    estimates, covariances = (np.stack(part) for part in zip(*found, strict=True))
+    return SetEstimates(estimand.names(schema), estimates, covariances, dropped)
+
+
+def _model(estimand: Estimand, kept: list[Records], dropped: tuple[int, ...]) -> SetEstimates:
+    frames = [records.frame() for records in kept]
+    laid = regression_models.designs(estimand.kind, estimand.formula, frames)
+    found = [regression_models.fit(estimand.kind, laid, k) for k in range(len(kept))]
+    estimates, covariances = (np.stack(part) for part in zip(*found, strict=True))
+    note = f"Outcome {laid.outcome}; {regression_models.COVARIANCE[estimand.kind]}."
+    return SetEstimates(laid.names, estimates, covariances, dropped, (note,))
+
+
+def _ratios(estimand: Estimand, records: Records, k: int) -> tuple[Floats, Floats]:
+    """Means or shares of one set, shapes (k,) and (k, k)."""
+    scores = estimand.scores(records)
+    n_quantities = len(scores.names)
+    totals, squares = (
+        np.asarray(np.bincount(scores.quantity, values, n_quantities), dtype=np.float64)
+        for values in (scores.value, scores.value**2)
+    )
+    sizes = np.bincount(scores.group_of[scores.quantity], minlength=int(scores.group_of[-1]) + 1)
+    own = sizes[scores.group_of].astype(np.float64)
+    for name, size in zip(scores.names, own, strict=True):
+        if size < 2:
+            raise InferenceError(
+                f"Set {k} has {size:.0f} records for {name!r}; at least 2 are needed."
+            )
+    estimates = ratio(totals, own)
+    covariance = sampling_covariance(estimates, squares, own, scores.group_of)
+    if estimand.kind in SHARES:
+        place = np.diag_indices(n_quantities)
+        covariance[place] = np.maximum(covariance[place], edge_variance(own))
+    return estimates, covariance
+
+
+def estimate_by(
+    estimator: Estimator, columns: Sequence[str], tables: Sequence[pl.DataFrame], schema: Schema
+) -> SetEstimates:
+    """Estimates of an analyst's own function from each set.
+
+    Args:
+        estimator: takes a data frame of complete records (see `Records.frame`), gives estimates,
+            shape (k,) or a mapping from name to number, and their variances (k,) or covariance
+            (k, k).
+        columns: columns that it uses.
+        tables: the synthetic sets.
+        schema: their schema.
+
+    Raises:
+        InferenceError: it gives something else, or not the same names for every set.
+    """
+    sets = [Records.of(table, schema, columns) for table in tables]
+    complete = [records.complete() for records in sets]
+    frames = [r.take(rows).frame() for r, rows in zip(sets, complete, strict=True)]
+    results = [_read_result(estimator(frame)) for frame in frames]
+    names = results[0][0]
+    shapes = {(one, values.shape, spread.shape) for one, values, spread in results}
+    if len(shapes) > 1:
+        raise InferenceError("The function gives other quantities for one set than for another.")
+    return SetEstimates(
+        names,
+        np.stack([result[1] for result in results]),
+        np.stack([result[2] for result in results]),
+        tuple(int((~rows).sum()) for rows in complete),
+    )
+
+
+def _read_result(result: object) -> tuple[tuple[str, ...], Floats, Floats]:
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise InferenceError(
+            "The function must give a pair: estimates (numbers, or a mapping from name to number) "
+            "and their variances or covariance; without these no error can be stated."
+        )
+    estimates, covariance = result
+    try:
+        if isinstance(estimates, Mapping):
+            names = tuple(map(str, estimates))
+            values = np.asarray(list(estimates.values()), dtype=np.float64)
+        else:
+            values = np.atleast_1d(np.asarray(estimates, dtype=np.float64))
+            labels = (
+                estimates.index if isinstance(estimates, pd.Series) else range(1, values.size + 1)
+            )
+            names = tuple(map(str, labels))
+        spread = np.atleast_1d(np.asarray(covariance, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InferenceError("The function must give numbers; it gave something else.") from None
+    if values.ndim != 1 or spread.shape not in {values.shape, values.shape * 2}:
+        raise InferenceError(
+            f"The function gave estimates of shape {values.shape} and variances of shape "
+            f"{spread.shape}; expected (k,), and (k,) or (k, k)."
+        )
+    return names, values, spread

@@ -1,0 +1,273 @@
+"""Reading what an analyst writes: formulas and expressions, and the columns that they name.
+
+Formulas follow `formulaic`: `income ~ age + C(region)`, with `log`, `poly`, `np` and the like, and
+back-ticks around column names with spaces. An expression is what could stand in braces there,
+`log(income + 1)` or `income > 0`. They are programs of the analyst, run on the analyst's machine;
+names other than columns and known functions are refused with a suggestion.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from formulaic import Formula, model_matrix
+from formulaic.errors import FormulaicError
+from formulaic.transforms import TRANSFORMS
+
+from understudy.errors import InferenceError
+from understudy.inference.combining.pooled import Vector
+
+_EXPRESSION = "0 + {"  # an expression, as a formula with one column
+_BACK_TICKS = re.compile(r"`([^`]*)`")
+_BUILTINS = {"abs", "bool", "float", "int", "max", "min", "round"}
+_FUNCTIONS = _BUILTINS | set(TRANSFORMS)
+# In lower layers a faulty formula ends in one of these, depending on where the fault is.
+_FAULTS = (FormulaicError, SyntaxError, ArithmeticError, LookupError, TypeError, ValueError)
+
+
+@lru_cache(maxsize=256)  # replicates ask the same of one set after another
+def parse(formula: str) -> Formula:
+    """Parse a formula.
+
+    Raises:
+        InferenceError: it is not one; shows the place.
+    """
+    try:
+        return Formula(formula)
+    except _FAULTS as error:
+        raise InferenceError(
+            f"The formula {_shown(formula)!r} cannot be read: {_first_line(error)}; expected "
+            "something like 'income ~ age + C(region)', or 'income > 0' in braces within a formula."
+        ) from None
+
+
+def columns_of(formula: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Columns that a formula names, in the order of the table.
+
+    Args:
+        formula: formula, or expression in braces.
+        known: names of the table's columns; they take precedence over functions.
+
+    Raises:
+        InferenceError: it cannot be read, or names something unknown.
+    """
+    table = tuple(known)
+    used = set(_names(formula))
+    for name in sorted(used - set(table) - _FUNCTIONS):
+        raise InferenceError(unknown(name, table))
+    return tuple(name for name in table if name in used)
+
+
+def has_predictor(formula: str, name: str) -> bool:
+    """Whether a column stands among the predictors as it is; what is made of it does not count.
+
+    Example:
+        >>> has_predictor("y ~ x + y", "y"), has_predictor("y ~ {y > 0}", "y")
+        (True, False)
+    """
+    terms = _terms(_parts(parse(formula))[-1])
+    return any([factor.expr for factor in term.factors] == [name] for term in terms)
+
+
+def unknown(name: str, table: Iterable[str]) -> str:
+    """The sentence that says that a name is no column, with the nearest one that is."""
+    names = list(table)
+    close = difflib.get_close_matches(name, [*names, *_FUNCTIONS], n=1)
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return (
+        f"There is no column or function {name!r} in this release{meant or '.'} "
+        f"The columns are {shown}."
+    )
+
+
+def comparisons(formula: str) -> Iterator[tuple[str, object]]:
+    """Each column that a formula tests for being equal, or not, to a constant; and the constant."""
+    for factor in _factors(formula):
+        if factor.eval_method.value != "python":
+            continue
+        tree, quoted = _python(factor.expr)
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)):
+                continue
+            sides = (node.left, node.comparators[0])
+            for column, constant in (sides, sides[::-1]):
+                if isinstance(column, ast.Name) and isinstance(constant, ast.Constant):
+                    yield quoted.get(column.id, column.id), constant.value
+
+
+def split_groups(formula: str) -> tuple[str, str]:
+    """Expression and groups of "expression ~ groups"; no groups if there is no tilde.
+
+    Raises:
+        InferenceError: nothing stands before the tilde, or after it.
+    """
+    left, tilde, right = formula.partition("~")
+    if not left.strip() or (tilde and not right.strip()):
+        raise InferenceError(
+            f"The formula {formula!r} is incomplete; expected an expression such as "
+            "'log(income + 1)', or one by groups such as 'income ~ sex'."
+        )
+    return _bare(left.strip()), right.strip()
+
+
+def as_formula(expression: str) -> str:
+    """An expression as a formula with one column."""
+    return f"{_EXPRESSION}{expression}}}"
+
+
+def _shown(formula: str) -> str:
+    """A formula as the analyst wrote it."""
+    if not formula.startswith(_EXPRESSION):
+        return formula
+    return formula.removeprefix(_EXPRESSION).removesuffix("}")
+
+
+def _bare(expression: str) -> str:
+    """An expression without the braces that it would need within a formula."""
+    braced = expression.startswith("{") and expression.find("}") == len(expression) - 1
+    return expression[1:-1].strip() if braced else expression
+
+
+def crossed(terms: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Column names in "a + b", in the order written.
+
+    Raises:
+        InferenceError: it cannot be read, or a term is not simply a column.
+    """
+    table = tuple(known)
+    columns_of(terms, table)
+    names = [str(term) for term in _terms(parse(f"0 + {terms}"))]
+    for name in names:
+        if name not in table:
+            raise InferenceError(
+                f"Expected column names joined by +, got {name!r} among them; for a condition or a "
+                "transformed column take the kind mean or proportion."
+            )
+    return tuple(names)
+
+
+def no_number(expression: str) -> str:
+    """The sentence that says that an expression has levels."""
+    return (
+        f"The expression {expression!r} has levels, not one number for each record; take the "
+        "kind proportion for their shares, or a condition such as \"sex == 'f'\"."
+    )
+
+
+def not_an_outcome(kind: str) -> str:
+    """The sentence that says that a model of this kind cannot have such an outcome."""
+    return (
+        f"The outcome of the kind {kind} must be one column of numbers"
+        f"{' or have two levels' if kind == 'logit' else ''}; for a condition write such as "
+        "\"{sex == 'f'} ~ age\"."
+    )
+
+
+def evaluate(expression: str, frame: pd.DataFrame) -> Vector:
+    """Value of an expression for each record.
+
+    Args:
+        expression: one that yields a number or a truth value for each record.
+        frame: complete records, with the columns that the expression names.
+
+    Returns:
+        Shape (records,); truth values as 0 and 1.
+
+    Raises:
+        InferenceError: it cannot be computed, is not one number a record, or is not finite.
+    """
+    design = matrices(as_formula(expression), frame)
+    if design.shape[1] != 1:
+        raise InferenceError(no_number(expression))
+    values = design.to_numpy(dtype=np.float64)[:, 0]
+    if not np.isfinite(values).all():
+        raise InferenceError(
+            f"The expression {expression!r} is not a finite number for every complete record; "
+            "change it, such as log(income) to log(income + 1)."
+        )
+    return np.asarray(values)
+
+
+def matrices(formula: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Model matrices of a formula (one, or `lhs` and `rhs`).
+
+    Raises:
+        InferenceError: it cannot be read, or not be computed on these columns.
+    """
+    parsed = parse(formula)
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is refused by the caller, in words
+            design: pd.DataFrame = model_matrix(parsed, frame, context={}, na_action="ignore")
+            return design
+    except _FAULTS as error:
+        raise InferenceError(
+            f"The formula {_shown(formula)!r} cannot be computed on this release: "
+            f"{_first_line(error)}."
+        ) from None
+
+
+def _names(formula: str) -> Iterator[str]:
+    """Every name in a formula, columns and functions alike.
+
+    Not `Formula.required_variables`: that leaves out columns which are called like a function.
+    """
+    for factor in _factors(formula):
+        if factor.eval_method.value == "lookup":
+            yield factor.expr
+        elif factor.eval_method.value == "python":
+            yield from _python_names(factor.expr)
+
+
+def _factors(formula: str) -> Iterator[Any]:
+    for part in _parts(parse(formula)):
+        for term in _terms(part):
+            yield from term.factors
+
+
+def _python_names(code: str) -> Iterator[str]:
+    tree, quoted = _python(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield quoted.get(node.id, node.id)
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            raise InferenceError(f"The formula uses {node.attr!r}, which is not for formulas.")
+
+
+def _python(code: str) -> tuple[ast.Expression, dict[str, str]]:
+    """Syntax tree of Python code, and the column for each stand-in of a name in back-ticks."""
+    quoted: dict[str, str] = {}
+
+    def stand_in(found: re.Match[str]) -> str:
+        name = f"_column_{len(quoted)}_"
+        quoted[name] = found.group(1)
+        return name
+
+    return ast.parse(_BACK_TICKS.sub(stand_in, code), mode="eval"), quoted
+
+
+def _parts(parsed: Formula) -> list[Formula]:
+    """The sides of a formula: left and right, or the only one."""
+    sides = [getattr(parsed, side, None) for side in ("lhs", "rhs")]
+    found = [side for side in sides if side is not None] or [parsed]
+    if any(isinstance(side, tuple) for side in found):
+        raise InferenceError("A formula with several parts, joined by |, is not supported.")
+    return found
+
+
+def _terms(part: Formula) -> list[Any]:
+    return list(part)
+
+
+def _first_line(error: Exception) -> str:
+    """What a library says of a fault, in a line and without colours."""
+    text = str(error.args[0] if error.args else error)
+    plain = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", text)
+    return plain.strip().splitlines()[0].rstrip(".") if plain.strip() else type(error).__name__

@@ -1,0 +1,196 @@
+"""Regression models on each of several synthetic sets.
+
+The design is laid out once for all sets together, so that `poly`, `center`, `bs` and the levels of
+a factor mean the same in each set, and coefficients can be pooled. A level that occurs in some sets
+only is an error: its coefficient cannot be estimated in the others.
+
+Covariances: `ols` and `poisson` heteroscedasticity-consistent, HC1 (White 1980 with n/(n - p)),
+since neither equal variances nor variance = mean is plausible; `logit` from the information matrix,
+which a binary outcome leaves little to say against.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import linalg
+
+from understudy.errors import InferenceError
+from understudy.inference.estimates import formulas
+from understudy.inference.estimates.analysis_records import Floats
+from understudy.inference.estimates.separation import separating
+
+COVARIANCE = {
+    "ols": "standard errors within each set are heteroscedasticity-consistent (HC1)",
+    "poisson": "standard errors within each set are heteroscedasticity-consistent (HC1)",
+    "logit": "standard errors within each set come from the information matrix",
+}
+_INTERCEPT = "Intercept"
+_LARGE_PREDICTOR = 10.0  # beyond e^±10 look whether the likelihood has a maximum
+_RANK = 1e-9
+_ROUNDING = 1e-8
+
+
+class Designs(NamedTuple):
+    """Outcome and predictors of each set.
+
+    Attributes:
+        names: p names of the coefficients.
+        outcome: name of the outcome.
+        pairs: outcome, shape (n,), and design, shape (n, p), of each set.
+    """
+
+    names: tuple[str, ...]
+    outcome: str
+    pairs: list[tuple[Floats, Floats]]
+
+
+def designs(kind: str, formula: str, frames: Sequence[pd.DataFrame]) -> Designs:
+    """Outcome and predictors of each set, by one layout for all of them.
+
+    Args:
+        kind: "ols", "logit" or "poisson".
+        formula: with an outcome.
+        frames: complete records of each set.
+
+    Raises:
+        InferenceError: the formula cannot be computed, or its outcome does not fit the kind.
+    """
+    stacked = pd.concat(frames, ignore_index=True)
+    for name in stacked.columns[stacked.dtypes == "category"]:
+        stacked[name] = stacked[name].cat.remove_unused_categories()
+    both = formulas.matrices(formula, stacked)
+    name, y = _outcome(kind, both.lhs)
+    x = both.rhs.to_numpy(dtype=np.float64)
+    if not (np.isfinite(y).all() and np.isfinite(x).all()):
+        raise InferenceError(
+            f"The formula {formula!r} gives values that are not finite in complete records; change "
+            "it, such as log(income) to log(income + 1)."
+        )
+    cuts = np.cumsum([len(frame) for frame in frames])[:-1]
+    pairs = list(zip(np.split(y, cuts), np.split(x, cuts), strict=True))
+    return Designs(tuple(both.rhs.columns), name, pairs)
+
+
+def _outcome(kind: str, left: pd.DataFrame) -> tuple[str, Floats]:
+    """Name and values of the outcome; of two levels the second one counts as 1."""
+    if left.shape[1] > (2 if kind == "logit" else 1):
+        raise InferenceError(formulas.not_an_outcome(kind))
+    values = left.to_numpy(dtype=np.float64)[:, -1]
+    name = str(left.columns[-1])
+    finite = values[np.isfinite(values)]
+    if kind == "logit" and not np.isin(finite, (0.0, 1.0)).all():
+        raise InferenceError(
+            f"The outcome of the kind logit must have two levels, or be 0 and 1; {name!r} has "
+            f"other values, so write such as '{{{name} > 0}} ~ …'."
+        )
+    if kind == "poisson" and (finite < 0).any():
+        raise InferenceError(f"The outcome of the kind poisson cannot be negative; {name!r} is.")
+    return name, values
+
+
+def fit(kind: str, laid: Designs, k: int) -> tuple[Floats, Floats]:
+    """Coefficients of one set and their covariance.
+
+    Args:
+        kind: "ols", "logit" or "poisson".
+        laid: the designs of all sets.
+        k: which set, from 0.
+
+    Returns:
+        Shapes (p,) and (p, p); a variance is 0 where the outcome does not vary among the records
+        that decide the coefficient.
+
+    Raises:
+        InferenceError: a coefficient cannot be estimated in this set; says which and why.
+    """
+    import statsmodels.api as sm
+
+    y, x = laid.pairs[k]
+    _require_estimable(laid, y, x, k)
+    makers = {"ols": sm.OLS, "logit": sm.Logit, "poisson": sm.Poisson}
+    robust = {} if kind == "logit" else {"cov_type": "HC1"}
+    quiet = {} if kind == "ols" else {"disp": 0, "maxiter": 200, "warn_convergence": False}
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # judged below, exactly
+        try:
+            found = makers[kind](y, x).fit(**robust, **quiet)
+            estimates, covariance = np.asarray(found.params), np.asarray(found.cov_params())
+        except (np.linalg.LinAlgError, ValueError):
+            estimates, covariance = np.full(x.shape[1], np.nan), np.full((x.shape[1],) * 2, np.nan)
+    if kind != "ols":
+        converged = np.isfinite(covariance).all() and found.mle_retvals["converged"]
+        _require_maximum(kind, laid, estimates, k, converged=converged)
+    return estimates, _without_rounding(covariance, y, x)
+
+
+def _without_rounding(covariance: Floats, y: Floats, x: Floats) -> Floats:
+    """Variances that are rounding as the 0 that they are, say of an intercept if y is 0 there.
+
+    Beside the variance that a coefficient would have were the outcome without relation to it.
+    """
+    spread = x.std(axis=0)
+    unit = y.std() / (np.where(spread > 0, spread, 1.0) * np.sqrt(len(y)))
+    with np.errstate(invalid="ignore"):
+        certain = np.sqrt(np.diag(covariance)) < _ROUNDING * unit
+    return np.where(certain[:, None] | certain, 0.0, covariance)
+
+
+def _require_estimable(laid: Designs, y: Floats, x: Floats, k: int) -> None:
+    """Refuse too few records, a constant, an absent level, a column that follows from others."""
+    where = f"in set {k + 1}"
+    if len(y) <= x.shape[1]:
+        raise InferenceError(
+            f"There are {len(y)} complete records {where}, too few for {x.shape[1]} coefficients."
+        )
+    if np.ptp(y) == 0:
+        raise InferenceError(f"The outcome {laid.outcome!r} is constant {where}.")
+    for name, column in zip(laid.names, x.T, strict=True):
+        if not column.any():
+            raise InferenceError(
+                f"The coefficient of {name!r} cannot be estimated {where}: no record there has it; "
+                "leave the column out, or take coarser levels."
+            )
+        if name != _INTERCEPT and np.ptp(column) == 0 and _INTERCEPT in laid.names:
+            raise InferenceError(f"The predictor {name!r} is constant {where}; leave it out.")
+    dependent = _dependent(x)
+    if len(dependent):
+        names = ", ".join(repr(laid.names[j]) for j in dependent)
+        raise InferenceError(
+            f"The coefficients cannot be told apart {where}: {names} follows from the other "
+            "predictors; leave it out."
+        )
+
+
+def _dependent(x: Floats) -> list[int]:
+    """Columns that are linear combinations of the others, by QR with pivoting."""
+    scaled = x / np.linalg.norm(x, axis=0)
+    r, order = linalg.qr(scaled, mode="r", pivoting=True)
+    sizes = np.abs(np.diag(r[: x.shape[1]]))
+    return [int(j) for j in order[sizes < _RANK * len(x)]]
+
+
+def _require_maximum(kind: str, laid: Designs, beta: Floats, k: int, *, converged: bool) -> None:
+    """Refuse a fit whose likelihood has no maximum."""
+    y, x = laid.pairs[k]
+    linear = x @ beta
+    if converged and np.ptp(linear) < _LARGE_PREDICTOR and np.abs(linear).max() < _LARGE_PREDICTOR:
+        return
+    direction = separating(kind, y, x)
+    if direction is not None:
+        guilty = [n for n, d in zip(laid.names, direction, strict=True) if abs(d) > 1e-6]
+        terms = [name for name in guilty if name != _INTERCEPT] or guilty
+        raise InferenceError(
+            f"The {kind} model has no finite estimate in set {k + 1}: {', '.join(terms[:4])} "
+            f"predict{'s' if len(terms) == 1 else ''} {laid.outcome!r} perfectly for some records "
+            "(separation); leave out or merge what separates them."
+        )
+    if not converged:
+        raise InferenceError(
+            f"The {kind} model did not converge in set {k + 1}; bring the predictors to a similar "
+            "scale, or take fewer."
+        )

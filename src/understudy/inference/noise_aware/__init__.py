@@ -1,0 +1,1 @@
+"""Estimates from noisy counts themselves."""

@@ -1,0 +1,148 @@
+"""What records add to a quantity, cell by cell, and how ratios of such sums vary by sampling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from understudy.errors import InferenceError
+from understudy.inference.estimates.analysis_records import (
+    ABSENT,
+    Floats,
+    Ints,
+    Records,
+    cell_points,
+)
+from understudy.inference.estimates.estimands import Estimand, Scores
+from understudy.inference.noise_aware.ratios import edge_variance, sampling_covariance
+from understudy.inference.noise_aware.unbiased_tables import Table
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True)
+class CellScores:
+    """What a record of each cell adds to which quantity.
+
+    Attributes:
+        names: of the k quantities.
+        group_of: group of each quantity, shape (k,).
+        quantity: quantity of each cell, `ABSENT` where a value is absent, shape (cells,).
+        value: mean value over the cell, shape (cells,).
+        square: mean squared value over the cell, shape (cells,).
+    """
+
+    names: tuple[str, ...]
+    group_of: Ints
+    quantity: Ints
+    value: Floats
+    square: Floats
+
+
+def cell_scores(estimand: Estimand, schema: Schema) -> CellScores:
+    """What a record of each cell of the table over `estimand.columns` adds to which quantity.
+
+    Raises:
+        InferenceError: the expression cannot be computed, or not record by record.
+    """
+    numeric = estimand.columns if estimand.expression else ()
+    points, cells = cell_points(schema, estimand.columns, numeric)
+    scores = estimand.scores(points)
+    require_recordwise(estimand, scores, points.take(np.arange(len(cells))[::-2]))
+    n_cells = int(cells.max()) + 1
+    n_points = np.bincount(cells, minlength=n_cells)
+    quantity = np.full(n_cells, ABSENT)
+    quantity[cells] = scores.quantity
+    value = np.bincount(cells, scores.value, n_cells) / n_points
+    square = np.bincount(cells, scores.value**2, n_cells) / n_points
+    return CellScores(scores.names, scores.group_of, quantity, value, square)
+
+
+def require_recordwise(estimand: Estimand, scores: Scores, some: Records) -> None:
+    """Refuse an expression such as `income - income.mean()`, which has no value for a cell.
+
+    Args:
+        estimand: with the expression.
+        scores: of the points of all cells.
+        some: every second of these points, from the last one on.
+
+    Raises:
+        InferenceError: a value changes with the records beside it.
+    """
+    again = estimand.scores(some).value
+    if not np.allclose(again, scores.value[::-2], rtol=1e-9, atol=0):
+        raise InferenceError(
+            f"The expression {estimand.expression!r} depends on the other records, so it has no "
+            "value for a cell of a table; write it with fixed numbers."
+        )
+
+
+def sum_by(counts: Floats, index: Ints, weights: Floats, n: int) -> Floats:
+    """Weighted sums over cells by index, shape (..., cells) → (..., n)."""
+    picked = sparse.csr_array((weights, (np.arange(len(index)), index)), shape=(len(index), n))
+    flat = counts.reshape(-1, counts.shape[-1]) @ picked
+    return np.asarray(flat).reshape(*counts.shape[:-1], n)
+
+
+def cell_sampling(
+    table: Table,
+    scores: CellScores,
+    *,
+    estimate: Floats,
+    squares: Floats,
+    sizes: Floats,
+    total_noise: Floats,
+) -> Floats:
+    """Covariance of ratios by sampling, with no variance that is 0 for want of records.
+
+    Of shares the least is that of `edge_variance`; where no noise is, no record can be. The
+    variance of a mean, a difference of noisy numbers, may come out at 0 or below. It is then taken
+    from the counts with 0 for those below 0. If these have one value, a population may yet have
+    others: as many records as a share may have that nobody of the group shows, as far away as the
+    values of the cells allow.
+
+    Args:
+        table: counts of shape (..., cells).
+        scores: for the same cells.
+        estimate: ratios, shape (..., k).
+        squares: sums of squared values, shape (..., k).
+        sizes: size of the group of each quantity, shape (..., k).
+        total_noise: variance of the noise in the totals, shape (k,) or (..., k).
+
+    Returns:
+        Shape (..., k, k).
+    """
+    found = sampling_covariance(estimate, squares, sizes, scores.group_of)
+    own = np.diagonal(found, axis1=-2, axis2=-1)
+    if (scores.square == scores.value)[scores.quantity != ABSENT].all():
+        possible = (total_noise > 0) | (table.variances == 0).all()  # counts without any noise
+        kept = np.maximum(own, np.where(possible, edge_variance(sizes), 0.0))
+    else:
+        clipped = _clipped_variance(table, scores)
+        unseen = edge_variance(sizes) * _reach(scores, estimate) ** 2
+        kept = np.where(own > 0, own, np.where(clipped > 0, clipped, unseen))
+    return np.where(np.eye(own.shape[-1], dtype=np.bool_), kept[..., None, :], found)
+
+
+def _reach(scores: CellScores, estimate: Floats) -> Floats:
+    """Largest distance of a cell's root mean squared value from a mean, shape (..., k)."""
+    used = np.flatnonzero(scores.quantity != ABSENT)
+    largest = np.zeros(len(scores.names))
+    np.maximum.at(largest, scores.quantity[used], np.sqrt(scores.square[used]))
+    return np.asarray(largest + np.abs(estimate))
+
+
+def _clipped_variance(table: Table, scores: CellScores) -> Floats:
+    """Sampling variance of means by the counts above 0, shape (..., k); 0 for one value alone."""
+    k = len(scores.names)
+    used = np.flatnonzero(scores.quantity != ABSENT)
+    counts, quantity = np.maximum(table.counts[..., used], 0.0), scores.quantity[used]
+    sums, squares, sizes = (
+        sum_by(counts, quantity, weights, k)
+        for weights in (scores.value[used], scores.square[used], np.ones(len(used)))
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = squares / sizes - (sums / sizes) ** 2
+    rounding = 1e-12 * np.abs(scores.square[used]).max(initial=0.0)
+    return np.where(spread > rounding, spread / np.maximum(sizes - 1, 1.0), 0.0)

@@ -1,0 +1,252 @@
+"""Estimates from the released noisy counts themselves, with the exact variance of their noise.
+
+A table of counts with noise of known variance in every allowed cell is a better witness than
+records drawn from it: it is unbiased, because no negative count was set to 0, and its error is
+known, because the law of the noise is published. So for what is linear in counts:
+
+1. **Marginal.** Each table that covers the columns is summed over its other columns. A cell of the
+   marginal has the sum of the noise variances of the allowed cells in it; structural zeros carry
+   none.
+2. **Pool.** Tables with independent noise (those of split sets, or several that cover the columns)
+   are averaged cell by cell, weighted by inverse variance.
+3. **Sum.** A quantity N = Σ w·y over its cells, the size D = Σ y of its group over the *same*
+   cells. Counts of records out of domain stay apart. N, a total, is unbiased with variance
+   Σ w²·v exactly.
+4. **Ratio.** R = N/D has noise variance Σ v·(w - R)²/D² over the cells of its group, by the delta
+   method. Its relative error is of the order of (noise in D)/D, and `small_groups` says where that
+   is too large to be trusted. Sampling variance is added, as if the records were a random sample
+   of the population that the analyst asks about (`understudy.inference.noise_aware.ratios`).
+
+Values within a bin count as uniform, as in the synthetic sets; that is not in the error.
+
+Nothing is clipped: an estimated share may be negative, and so may the lower end of an interval.
+Setting them to 0 would bias sums and differences of them. Only what people read (the text of an
+analysis, the terminal) cuts *intervals* of shares to [0, 1], which can but raise their coverage.
+
+Kernels take counts with leading axes of repetitions, so that a simulation calls this very code.
+
+Sources: unbiased use of released noisy measurements as in Abowd et al. (2022), "The 2020 Census
+Disclosure Avoidance System TopDown Algorithm", HDSR, and Charest (2010), J. Privacy and
+Confidentiality 2(2), on inference that takes the mechanism as part of the likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.inference.combining.pooled import Pooled
+from understudy.inference.estimates.analysis_records import ABSENT, Floats, Ints
+from understudy.inference.estimates.estimands import Estimand
+from understudy.inference.noise_aware.cell_scores import (
+    CellScores,
+    cell_sampling,
+    cell_scores,
+    sum_by,
+)
+from understudy.inference.noise_aware.ratios import ratio
+from understudy.inference.noise_aware.unbiased_tables import Table, covers, marginal, pooled_table
+from understudy.release import Measurement
+from understudy.schema import Schema
+
+# Of a group smaller than this many standard deviations of its noise, ratios are not to be trusted.
+_FIRM = 4.0
+FEWEST = 2.0
+"""Records that a group must have, by its noisy counts, for a ratio or a quantile in it."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """An estimate from noisy counts, and what to say about it.
+
+    Attributes:
+        pooled: the estimate.
+        dropped: unbiased number of records left out because a value is absent.
+        dropped_noise: standard deviation of the noise in `dropped`.
+        varied: whether values vary within cells, so that a uniform law within bins was assumed.
+    """
+
+    pooled: Pooled
+    dropped: float
+    dropped_noise: float
+    varied: bool
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Ratios from noisy counts, and what their variance is made of.
+
+    Attributes:
+        totals: sums of values N, shape (..., k).
+        total_noise: variance of the noise in the totals, shape (k,), or (..., k) where variances
+            differ between repetitions; totals are independent.
+        sizes: size of the group of each quantity, shape (..., k).
+        size_noise: variance of the noise in the sizes, shape of `total_noise`.
+        estimate: ratios, shape (..., k).
+        noise: covariance by noise, shape (..., k, k).
+        sampling: covariance by sampling, shape (..., k, k).
+    """
+
+    totals: Floats
+    total_noise: Floats
+    sizes: Floats
+    size_noise: Floats
+    estimate: Floats
+    noise: Floats
+    sampling: Floats
+
+
+def ratios(table: Table, scores: CellScores) -> Ratios:
+    """Totals and ratios with their noise and sampling covariances.
+
+    Args:
+        table: counts of shape (..., cells), variances of that shape or (cells,).
+        scores: for the same cells.
+    """
+    k, n_groups = len(scores.names), int(scores.group_of.max()) + 1
+    used = np.flatnonzero(scores.quantity != ABSENT)
+    quantity, value, v = scores.quantity[used], scores.value[used], table.variances[..., used]
+    counts = table.counts[..., used]
+    group = scores.group_of[quantity]
+
+    def total(weights: Floats) -> Floats:
+        return sum_by(counts, quantity, weights, k)
+
+    totals, squares = total(value), total(scores.square[used])
+    sizes = sum_by(counts, group, np.ones(len(used)), n_groups)[..., scores.group_of]
+    estimate = ratio(totals, sizes)
+    size_noise = sum_by(v, group, np.ones(len(used)), n_groups)[..., scores.group_of]
+    total_noise = sum_by(v, quantity, value**2, k)
+    mixed = sum_by(v, quantity, value, k)
+    return Ratios(
+        totals=totals,
+        total_noise=total_noise,
+        sizes=sizes,
+        size_noise=size_noise,
+        estimate=estimate,
+        noise=_noise_covariance(
+            estimate=estimate,
+            sizes=sizes,
+            total_noise=total_noise,
+            mixed=mixed,
+            size_noise=size_noise,
+            group_of=scores.group_of,
+        ),
+        sampling=cell_sampling(
+            table,
+            scores,
+            estimate=estimate,
+            squares=squares,
+            sizes=sizes,
+            total_noise=total_noise,
+        ),
+    )
+
+
+def _noise_covariance(
+    *,
+    estimate: Floats,
+    sizes: Floats,
+    total_noise: Floats,
+    mixed: Floats,
+    size_noise: Floats,
+    group_of: Ints,
+) -> Floats:
+    """Σ v·(w_a - R_a)(w_b - R_b)/D² over the cells of a group, multiplied out, shape (..., k, k).
+
+    `mixed` is Cov(N_a, D) = Σ v·w_a. Cells of different quantities share no noise, nor do groups.
+    """
+    crossed = estimate[..., :, None] * mixed[..., None, :]  # R_a·Cov(N_b, D)
+    product = estimate[..., :, None] * estimate[..., None, :] * size_noise[..., None, :]
+    own = np.eye(estimate.shape[-1]) * total_noise[..., None, :]
+    covariance = own - crossed - np.swapaxes(crossed, -1, -2) + product
+    same = group_of[:, None] == group_of
+    with np.errstate(divide="ignore", invalid="ignore"):  # of an empty group, NaN
+        return np.asarray(covariance * same / (sizes[..., :, None] * sizes[..., None, :]))
+
+
+def small_groups(found: Ratios) -> NDArray[np.bool_]:
+    """Quantities whose group is too small beside its noise for the delta method, shape (..., k)."""
+    return np.asarray(found.sizes < _FIRM * np.sqrt(found.size_noise))
+
+
+def estimate_counts(
+    estimand: Estimand, measurements: Sequence[Measurement], schema: Schema
+) -> Counted:
+    """Estimate a mean, proportion, cross-tabulation or total from full noisy tables.
+
+    Args:
+        estimand: of one of these kinds.
+        measurements: at least one full table that covers its columns; others are passed over.
+        schema: the public schema.
+
+    Returns:
+        The estimates, with the normal as reference. A group without records has NaN and a note.
+
+    Raises:
+        InferenceError: the expression cannot be computed, or not record by record.
+    """
+    used = [one for one in measurements if covers(one, estimand.columns)]
+    table = pooled_table([marginal(one, estimand.columns, schema) for one in used])
+    scores = cell_scores(estimand, schema)
+    found = ratios(table, scores)
+    absent = scores.quantity == ABSENT
+    return Counted(
+        pooled=pooled_ratios(estimand, scores, found, np.diag(found.total_noise), len(used)),
+        dropped=float(table.counts[absent].sum()),
+        dropped_noise=float(np.sqrt(table.variances[absent].sum())),
+        varied=not np.allclose(scores.square, scores.value**2),
+    )
+
+
+def pooled_ratios(
+    estimand: Estimand, scores: CellScores, found: Ratios, total_noise: Floats, sets: int
+) -> Pooled:
+    """What is asked for, totals or ratios, with all its error.
+
+    Args:
+        estimand: of one of these kinds.
+        scores: of the cells.
+        found: totals and ratios, without leading axes.
+        total_noise: covariance of the totals by noise, shape (k, k).
+        sets: tables or sets behind them.
+    """
+    total = estimand.kind == "total"
+    noise = total_noise if total else found.noise
+    covariance = noise if total else noise + found.sampling
+    empty = np.zeros(len(scores.names), dtype=np.bool_) if total else found.sizes < FEWEST
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.diagonal(noise) / np.diagonal(covariance)
+    return Pooled(
+        names=scores.names,
+        estimate=np.where(empty, np.nan, found.totals if total else found.estimate),
+        covariance=np.where(empty[:, None] | empty, np.nan, covariance),
+        df=np.full(len(scores.names), np.inf),
+        synthesis_share=np.where(empty, np.nan, share),
+        rule="noise-aware",
+        sets=sets,
+        notes=() if total else tuple(_size_notes(scores, found)),
+    )
+
+
+def _size_notes(scores: CellScores, found: Ratios) -> Iterator[str]:
+    empty = found.sizes < FEWEST
+    if empty.any():
+        yield (
+            f"By the noisy counts there are no records for {_some(scores.names, empty)}, so there "
+            "is no estimate."
+        )
+    doubtful = small_groups(found) & ~empty
+    if doubtful.any():
+        yield (
+            f"The error of {_some(scores.names, doubtful)} is only rough: the group has fewer "
+            f"records than {_FIRM:g} standard deviations of the noise in their number."
+        )
+
+
+def _some(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
+    listed = [name for name, hit in zip(names, chosen, strict=True) if hit]
+    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")

@@ -1,0 +1,217 @@
+"""Estimates from records that were drawn from an urn, with the exact variance of the drawing.
+
+Records of the methods dirichlet, dp-prior and smoothed-histogram are drawn from n real ones and a
+prior of weight α in each of K cells (`understudy.privacy.mechanisms.records.urn`). Their shares are
+biased towards 1/K, but by how much is public: with N = n + Kα, a cell with n_k real records has
+share
+
+    q_k = (n_k + α)/N,   so that   n̂_k = N·y_k/ñ − α
+
+is unbiased, y_k of ñ records lying there. Cells of a marginal table have as many α as there are
+allowed cells behind them. The counts y have the covariance
+
+    Cov(y_j, y_k) = f·ñ·(q_k·1{j = k} − q_j·q_k),   f = (ñ + N)/(1 + N) if reinforced, else 1,
+
+that of Dirichlet–multinomial and multinomial counts. So for means over m sets, and to first order
+for ratios with slopes s_k = ∂R/∂n̂_k,
+
+    Var R̂ = κ·(Σ q_k·s_k² − (Σ q_k·s_k)²) + σ²·(Σ q_k·s_k)²,   κ = N²·f/(ñ·m),
+
+where σ² is the variance of the noise in n, if n was bought: it stands in N, and ∂n̂_k/∂n = q_k. The
+first sum is what independent noise of variance κ·q_k in cell k would give, so `noise_aware.ratios`
+computes it. With shares in place of q_k the first bracket is expected to be smaller by the factor
+1 − f/(ñ·m), which is put right. Sampling variance is added, as for noisy counts.
+
+Confidential records outside the schema's domain lie in no urn. How many there are is not released,
+and n counts them, so they are taken to be none.
+
+Source: the unbiased form of Charest (2010), "How can we analyze differentially-private synthetic
+datasets?"; for a single proportion, `understudy.inference.noise_aware.proportion_likelihood` has
+the exact posterior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+
+from understudy.inference.estimates.analysis_records import ABSENT, Floats, Records
+from understudy.inference.estimates.estimands import Estimand
+from understudy.inference.noise_aware.cell_scores import CellScores, cell_scores, sum_by
+from understudy.inference.noise_aware.count_estimates import Counted, Ratios, pooled_ratios, ratios
+from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS, Table
+from understudy.privacy.accounting.budget import UNITS
+from understudy.privacy.noise.calibration import calibrate
+from understudy.release import Manifest, Measurement, Release
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True)
+class Urns:
+    """What is public about the urns of m sets.
+
+    Attributes:
+        prior: weight α of a cell, in records; shape () or, for simulations, (...).
+        behind: allowed cells of the urn behind each cell of a marginal table, shape (cells,).
+        n_rows: n as far as it is known, and the records of each set; shape of `prior`.
+        rows_variance: variance of the noise in n; 0 if it is public.
+        sets: number of sets, each from an urn of its own.
+        reinforced: whether draws added to the weight of their cell.
+    """
+
+    prior: Floats
+    behind: Floats
+    n_rows: Floats
+    rows_variance: float
+    sets: int
+    reinforced: bool
+
+    @property
+    def mass(self) -> Floats:
+        """N, the weight of all real records and cells."""
+        return np.asarray(self.n_rows + self.prior * self.behind.sum())
+
+    @property
+    def spread(self) -> Floats:
+        """κ, made unbiased for use with observed shares."""
+        f = (self.n_rows + self.mass) / (1 + self.mass) if self.reinforced else 1.0
+        part = f / (self.n_rows * self.sets)
+        return np.asarray(self.mass**2 * part / (1 - np.minimum(part, 0.5)))
+
+
+def are_drawn(
+    measured: Sequence[Measurement], columns: Sequence[str], manifest: Manifest, schema: Schema
+) -> bool:
+    """Whether all sets were drawn from urns over at least these columns, of writable size."""
+    urns = [one for one in measured if one.kind == "draws"]
+    return (
+        len(urns) == manifest.sets
+        and manifest.n_rows > 0
+        and all(set(columns) <= set(one.columns) - set(one.bins) for one in urns)
+        and all(one.binned(schema).domain.n_cells <= MOST_CELLS for one in urns)
+    )
+
+
+def urns_of(release: Release, columns: Sequence[str]) -> Urns:
+    """The urns of a release, seen through a marginal table.
+
+    Args:
+        release: one whose sets `are_drawn`.
+        columns: of the marginal, in the order of the schema.
+    """
+    one = next(one for one in release.measurements if one.kind == "draws")
+    allowed = one.binned(release.schema).table(one.columns).allowed_mask()
+    others = tuple(j for j, name in enumerate(one.columns) if name not in columns)
+    return Urns(
+        prior=np.array(float(Fraction(one.scale))),
+        behind=allowed.sum(axis=others, dtype=np.float64).reshape(-1),
+        n_rows=np.array(float(release.manifest.n_rows)),
+        rows_variance=_rows_variance(release),
+        sets=release.manifest.sets,
+        reinforced=bool((one.totals or {})["reinforced"]),
+    )
+
+
+def _rows_variance(release: Release) -> float:
+    """Variance of the noise in the number of rows, from what was paid for it."""
+    if release.schema.rows == "public":
+        return 0.0
+    entry = next(one for one in release.manifest.ledger if one["query"] == "number of rows")
+    accounting = next(one for one, unit in UNITS.items() if f"{unit}_exact" in entry)
+    law = calibrate(
+        "geometric" if accounting == "pure" else "gaussian",
+        spend=Fraction(entry[f"{UNITS[accounting]}_exact"]),
+        accounting=accounting,
+        neighbours=release.schema.neighbours,
+    )
+    return law.stddev**2
+
+
+def urn_ratios(counts: Floats, urns: Urns, scores: CellScores) -> tuple[Ratios, Floats]:
+    """Ratios with their covariances, and the covariance of the totals by drawing.
+
+    Args:
+        counts: records in each cell, mean over the sets, shape (..., cells); cells with an absent
+            value need not be counted.
+        urns: for the same cells.
+        scores: for the same cells.
+
+    Returns:
+        The ratios; their `total_noise` holds variances alone. The covariance has shape (..., k, k).
+    """
+    n_rows, mass, prior, spread = (
+        np.asarray(one)[..., None] for one in (urns.n_rows, urns.mass, urns.prior, urns.spread)
+    )
+    shares = counts / n_rows
+    # A cell that no record was drawn into has a share all the same, α/N at least.
+    least = np.maximum(shares, prior * urns.behind / mass)
+    found = ratios(Table(mass * shares - prior * urns.behind, spread * least), scores)
+    inside, group = _drawn_shares(shares, scores)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of an empty group, NaN
+        slopes = (inside - found.estimate * group) / found.sizes
+    common = urns.rows_variance - spread
+    own = np.eye(len(scores.names)) * found.total_noise[..., None, :]
+    totals = own + common[..., None] * _outer(inside)
+    corrected = replace(
+        found,
+        noise=found.noise + common[..., None] * _outer(slopes),
+        size_noise=np.maximum(found.size_noise + common * group**2, 0.0),
+        total_noise=found.total_noise + common * inside**2,
+    )
+    return corrected, totals
+
+
+def _drawn_shares(shares: Floats, scores: CellScores) -> tuple[Floats, Floats]:
+    """Σ w·q over the cells of each quantity, and Σ q over those of its group, shapes (..., k)."""
+    used = np.flatnonzero(scores.quantity != ABSENT)
+    quantity, picked = scores.quantity[used], shares[..., used]
+    inside = sum_by(picked, quantity, scores.value[used], len(scores.names))
+    ones = np.ones(len(used))
+    groups = sum_by(picked, scores.group_of[quantity], ones, int(scores.group_of.max()) + 1)
+    return inside, groups[..., scores.group_of]
+
+
+def _outer(vectors: Floats) -> Floats:
+    return np.asarray(vectors[..., :, None] * vectors[..., None, :])
+
+
+def estimate_draws(estimand: Estimand, release: Release) -> Counted:
+    """Estimate a mean, proportion, cross-tabulation or total from sets drawn from urns.
+
+    Args:
+        estimand: of one of these kinds.
+        release: one whose sets `are_drawn`.
+
+    Returns:
+        The estimates, with the normal as reference.
+
+    Raises:
+        InferenceError: the expression cannot be computed, or not record by record.
+    """
+    urns = urns_of(release, estimand.columns)
+    scores = cell_scores(estimand, release.schema)
+    counts = np.mean([_counts(table, release.schema, estimand) for table in release.tables], axis=0)
+    found, totals = urn_ratios(counts, urns, scores)
+    absent = scores.quantity == ABSENT
+    share = np.maximum(1 - counts.sum() / urns.n_rows, 0)  # it may be 0 but for rounding
+    # The records with an absent value, as if they lay in one cell.
+    variance = urns.spread * share * (1 - share) + urns.rows_variance * share**2
+    return Counted(
+        pooled=pooled_ratios(estimand, scores, found, totals, urns.sets),
+        dropped=float(urns.mass * share - urns.prior * urns.behind[absent].sum()),
+        dropped_noise=float(np.sqrt(variance)),
+        varied=not np.allclose(scores.square, scores.value**2),
+    )
+
+
+def _counts(table: pl.DataFrame, schema: Schema, estimand: Estimand) -> Floats:
+    """Complete records of a set in each cell, shape (cells,)."""
+    records = Records.of(table, schema, estimand.columns)
+    states = records.take(records.complete()).states
+    sizes = [schema.columns[name].size for name in estimand.columns]
+    cells = np.ravel_multi_index([states[name] for name in estimand.columns], sizes)
+    return np.bincount(cells, minlength=int(np.prod(sizes))).astype(np.float64)

@@ -1,0 +1,1 @@
+"""RELEASED. Conjugate models with sufficient statistics."""

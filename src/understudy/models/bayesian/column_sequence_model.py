@@ -1,0 +1,151 @@
+"""Records drawn from a sequence of laws at one draw of their parameters.
+
+* *Fully synthetic*: all columns are drawn, one after the other.
+* *Partially synthetic*: some columns of every record are kept as they are given, and the others
+  drawn; a set has a record for each record given, in the same order.
+
+Laws know no rules about combinations. Records that the structural zeros forbid are drawn again, the
+given columns as they are, and in the end uniformly over what the rules leave (`conditioning`).
+
+Sources: Rubin (1993) for fully synthetic records; Little (1993) and Reiter (2003) for partially
+synthetic ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain.completion import completions
+from understudy.features.column_draws import Drawn
+from understudy.models.model import Sample
+from understudy.models.structural_zero_rejection import REDRAWS, conditioned, impossible, put
+from understudy.privacy.samplers.column_model import Theta
+from understudy.privacy.samplers.column_sequence import Labels, SequentialLaw
+from understudy.schema import NUMERIC, Schema
+
+_CHUNK = 2**16
+"""Records drawn at once, to bound memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorModel:
+    """A law at given parameters: a model of the whole table.
+
+    Attributes:
+        schema: columns, in whose bins states are.
+        law: of the columns that are drawn.
+        theta: its parameters, one draw; released.
+        given: records of the columns that are kept; empty where all are drawn.
+        labels: components of these records, where they were drawn given the records' own values;
+            released as published, not in strict mode.
+        redraws: how often impossible records are drawn again.
+
+    Raises:
+        ValueError: given columns that are not those of the law, or a column that nothing draws.
+    """
+
+    schema: Schema
+    law: SequentialLaw
+    theta: Theta
+    given: Mapping[str, Drawn] = field(default_factory=dict)
+    labels: Labels | None = None
+    redraws: int = field(default=REDRAWS, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if set(self.given) != set(self.law.given):
+            raise ValueError("the records that are kept have the columns that the law is given")
+        if {*self.given, *self.law.columns} != set(self.schema.names):
+            raise ValueError("each column is given or drawn")
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
+        """Draw records.
+
+        Raises:
+            ValueError: some columns are kept, of another number of records.
+        """
+        if not self.given:
+            drawn = self._fresh(n_rows, rng)
+            return conditioned(
+                drawn,
+                self.schema.domain,
+                lambda n: self._fresh(n, rng),
+                rng,
+                redraws=self.redraws,
+            )
+        if any(len(one.states) != n_rows for one in self.given.values()):
+            raise ValueError("a partially synthetic set has a record for each record that is kept")
+        return self._beside(n_rows, rng)
+
+    def _fresh(self, n_rows: int, rng: np.random.Generator) -> Sample:
+        """Records of all columns, rules left aside."""
+        sample = self._empty(n_rows)
+        for start in range(0, n_rows, _CHUNK):
+            rows = np.arange(start, min(start + _CHUNK, n_rows))
+            put(sample, rows, self._of(self._drawn({}, None, len(rows), rng)))
+        return sample
+
+    def _beside(self, n_rows: int, rng: np.random.Generator) -> Sample:
+        """Records with the given columns."""
+        sample = self._empty(n_rows)
+        rows = np.arange(n_rows)
+        for _ in range(1 + self.redraws):
+            for start in range(0, len(rows), _CHUNK):
+                part = rows[start : start + _CHUNK]
+                put(sample, part, self._completed(part, rng))
+            states = [column[rows] for column in sample.states]
+            rows = rows[impossible(self.schema.domain, states)]
+            if not rows.size:
+                return sample
+        put(sample, rows, self._evenly(rows, rng))
+        return sample
+
+    def _completed(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Sample:
+        """Some of the given records with the other columns drawn, rules left aside."""
+        kept = {name: one.taken(rows) for name, one in self.given.items()}
+        labels = None
+        if self.labels is not None:
+            labels = {name: one[rows] for name, one in self.labels.items()}
+        return self._of(kept | self._drawn(kept, labels, len(rows), rng))
+
+    def _evenly(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Sample:
+        """Some of the given records, the other columns drawn uniformly from what rules leave."""
+        kept = {name: one.taken(rows) for name, one in self.given.items()}
+        places = [self.schema.names.index(name) for name in self.given]
+        states = {name: np.zeros(len(rows), dtype=np.int64) for name in self.schema.names}
+        states |= {name: one.states for name, one in kept.items()}
+        open_names = [name for name in self.schema.names if name not in kept]
+        domain = self.schema.domain
+        for group, left in completions(domain, places, [states[name] for name in self.given]):
+            drawn = left.draw(len(group), rng.random)
+            for name, column in zip(open_names, drawn, strict=True):
+                states[name][group] = column
+        nowhere = np.full(len(rows), np.nan)
+        numbers = {name: Drawn(states[name], nowhere) for name in open_names}
+        return self._of(kept | numbers)
+
+    def _drawn(
+        self, kept: Mapping[str, Drawn], labels: Labels | None, n: int, rng: np.random.Generator
+    ) -> dict[str, Drawn]:
+        uniforms = rng.random((len(self.law.laws), 3, n))
+        return self.law.sample(self.theta, kept, uniforms, labels)
+
+    def _numeric(self) -> list[str]:
+        return [name for name, one in self.schema.columns.items() if isinstance(one, NUMERIC)]
+
+    def _empty(self, n_rows: int) -> Sample:
+        return Sample(
+            [np.empty(n_rows, dtype=np.int64) for _ in self.schema.names],
+            {name: np.empty(n_rows) for name in self._numeric()},
+        )
+
+    def _of(self, drawn: Mapping[str, Drawn]) -> Sample:
+        """Records of all columns, in the order of the schema."""
+        numbers = {name: drawn[name].numbers for name in self._numeric()}
+        return Sample(
+            [drawn[name].states for name in self.schema.names],
+            {name: one for name, one in numbers.items() if one is not None},
+        )

@@ -1,0 +1,1 @@
+"""RELEASED. Sampling column by column from released tables."""

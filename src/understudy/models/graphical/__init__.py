@@ -1,0 +1,1 @@
+"""RELEASED. Junction trees and the distribution of greatest entropy."""

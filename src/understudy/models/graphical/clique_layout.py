@@ -1,0 +1,241 @@
+"""Where the tables of a junction tree lie in memory, and which is summed from which.
+
+All tables of a kind lie in one array, so that one compiled kernel serves every tree. Every table
+has its columns in the same order: small columns first and the largest last, and among equals those
+in most cliques last. This makes the inner loops long.
+
+A measured table, or a separator, is read from the smallest table of its clique that holds it (its
+*host*), another of its kind if there is one, and the clique itself only if not: most sums are then
+taken over small tables. Where several tables of a clique share no host, *aids* are put between:
+tables that hold some of them and the last axes of the clique, with at most an eighth of its cells.
+The clique is then read once for several tables, in long runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from understudy.functions.triangulation import Columns
+from understudy.models.graphical.junction_tree import JunctionTree
+from understudy.models.hierarchical.node_least_squares import Floats, Integers
+
+_RUN = 32  # cells that a run should have, so that overhead and the ends of vectors hardly count
+_AID = 8  # how many times larger than an aid the clique is
+
+
+class Program(NamedTuple):
+    """What the kernels run.
+
+    A *node* is a separator (node k: of clique k), an aid or a measured table, in this order.
+
+    Attributes:
+        cliques: where each clique's cells start, and the end of the last.
+        nodes: the same for the nodes.
+        hosts: node that each node is read from; −1 if it is its clique.
+        first: for each clique, where its nodes start in `members`, and the end.
+        members: nodes by clique, a host before its guests.
+        links: where each link starts in `extents`, and the end. Link i joins node i with its host;
+            link n_nodes + k joins the separator of clique k with that clique.
+        extents: cells along groups of neighbouring axes of the larger table, the last is innermost.
+        steps: how far one goes in the smaller table along each; 0 where it is summed over.
+    """
+
+    cliques: Integers
+    nodes: Integers
+    hosts: Integers
+    first: Integers
+    members: Integers
+    links: Integers
+    extents: Integers
+    steps: Integers
+
+
+class TreeLayout:
+    """A junction tree, and tables within its cliques.
+
+    Args:
+        tree: over all columns.
+        tables: columns of each measured table, covered by a clique each.
+    """
+
+    def __init__(self, tree: JunctionTree, tables: Iterable[Columns]) -> None:
+        self.tree = tree
+        self.tables = tuple(tables)
+
+    def ordered(self, columns: Iterable[int]) -> Columns:
+        """Columns in the order of the axes in memory."""
+        return tuple(sorted(columns, key=self._ranks.__getitem__))
+
+    def shape(self, columns: Sequence[int]) -> tuple[int, ...]:
+        """Shape of a table with these axes."""
+        return tuple(self.tree.sizes[j] for j in columns)
+
+    def stored(self, array: Floats, columns: Sequence[int]) -> Floats:
+        """An array with these axes as it lies in memory, flat."""
+        axes = [columns.index(j) for j in self.ordered(columns)]
+        return np.ascontiguousarray(array.transpose(axes)).reshape(-1)
+
+    def read(self, flat: Floats, columns: Columns, wanted: Sequence[int]) -> Floats:
+        """A table out of memory: the sum over all but some of its columns, axes as wanted.
+
+        Args:
+            flat: its cells, shape (cells,).
+            columns: of the table.
+            wanted: some of them, in any order.
+        """
+        kept = self.ordered(columns)
+        table = flat.reshape(self.shape(kept))
+        table = table.sum(axis=tuple(k for k, j in enumerate(kept) if j not in wanted))
+        left = [j for j in kept if j in wanted]
+        return np.asarray(table.transpose([left.index(j) for j in wanted]))
+
+    @cached_property
+    def clique_starts(self) -> Integers:
+        """Where each clique's cells start, and the end of the last."""
+        return _starts(self.tree, self.tree.cliques)
+
+    @cached_property
+    def node_starts(self) -> Integers:
+        """Where each node's cells start, separators first, and the end of the last."""
+        return _starts(self.tree, self._nodes)
+
+    @property
+    def measured(self) -> slice:
+        """Where the cells of the measured tables lie among those of the nodes."""
+        start = self.node_starts[len(self._nodes) - len(self.tables)]
+        return slice(int(start), int(self.node_starts[-1]))
+
+    @cached_property
+    def program(self) -> Program:
+        """The layout as the kernels read it."""
+        members = self._members
+        hosts = np.full(len(self._nodes), -1, dtype=np.int64)
+        for inside in members:
+            for place, node in enumerate(inside):
+                hosts[node] = self._host(node, inside[:place])
+        links = [self._link(node, int(host)) for node, host in enumerate(hosts)]
+        own = zip(self.tree.cliques, self.tree.separators, strict=True)
+        links += [self.steps(clique, separator) for clique, separator in own]
+        return Program(
+            self.clique_starts,
+            self.node_starts,
+            hosts,
+            np.cumsum([0, *map(len, members)]),
+            np.array([node for inside in members for node in inside], dtype=np.int64),
+            np.cumsum([0, *(len(extents) for extents, _ in links)]),
+            np.array([x for extents, _ in links for x in extents], dtype=np.int64),
+            np.array([x for _, steps in links for x in steps], dtype=np.int64),
+        )
+
+    @cached_property
+    def _ranks(self) -> list[tuple[int, int, int]]:
+        """Of each column, by which axes are sorted."""
+        often = Counter(j for clique in self.tree.cliques for j in clique)
+        return [(size, often[j], j) for j, size in enumerate(self.tree.sizes)]
+
+    @cached_property
+    def _nodes(self) -> tuple[Columns, ...]:
+        aids = (columns for inside in self._aids for columns in inside)
+        return (*self.tree.separators, *aids, *self.tables)
+
+    @cached_property
+    def _homes(self) -> list[int]:
+        """Clique in which each node is a part; −1 for the root's separator."""
+        aids = [k for k, inside in enumerate(self._aids) for _ in inside]
+        return [*self.tree.parents, *aids, *self._table_homes]
+
+    @cached_property
+    def _table_homes(self) -> list[int]:
+        homes = []
+        for columns in self.tables:
+            home = self.tree.covering(columns)
+            if home is None:
+                raise ValueError("each measured table lies within a clique of the tree")
+            homes.append(home)
+        return homes
+
+    @cached_property
+    def _aids(self) -> list[list[Columns]]:
+        """Columns of the aids of each clique."""
+        guests: list[set[Columns]] = [set() for _ in self.tree.cliques]
+        for columns, home in zip(self.tables, self._table_homes, strict=True):
+            guests[home].add(columns)
+        for columns, home in zip(self.tree.separators[1:], self.tree.parents[1:], strict=True):
+            guests[home].add(columns)
+        pairs = zip(self.tree.cliques, guests, strict=True)
+        return [self._aids_of(clique, inside) for clique, inside in pairs]
+
+    def _aids_of(self, clique: Columns, guests: set[Columns]) -> list[Columns]:
+        most = self.tree.cells_of(clique) // _AID
+        tail: set[int] = set()
+        for j in reversed(self.ordered(clique)):
+            if math.prod(self.tree.sizes[i] for i in tail) < _RUN:
+                tail.add(j)
+        direct = [one for one in guests if not any({*one} < {*other} for other in guests)]
+        direct.sort(key=lambda one: (-self.tree.cells_of(one), one))
+        bins: list[tuple[set[int], list[Columns]]] = []
+        for one in direct:
+            for union, held in bins:
+                if self.tree.cells_of((*(union | {*one}),)) <= most:
+                    union.update(one)
+                    held.append(one)
+                    break
+            else:
+                bins.append((tail | {*one}, [one]))
+        useful = [union for union, held in bins if len(held) > 1 or self._short(clique, held[0])]
+        aids = [tuple(sorted(union)) for union in useful if self.tree.cells_of((*union,)) <= most]
+        return [one for one in aids if one not in guests]
+
+    def _short(self, clique: Columns, guest: Columns) -> bool:
+        """Whether a table would be read from the clique in short runs."""
+        return self.steps(clique, guest)[0][-1] < _RUN // 2
+
+    @cached_property
+    def _members(self) -> list[list[int]]:
+        """Nodes in each clique, those with more columns first: hosts stand before guests."""
+        members: list[list[int]] = [[] for _ in self.tree.cliques]
+        for node, home in enumerate(self._homes):
+            if home >= 0:
+                members[home].append(node)
+        for inside in members:
+            inside.sort(key=lambda node: (-len(self._nodes[node]), -node))
+        return members
+
+    def _host(self, node: int, earlier: list[int]) -> int:
+        columns = set(self._nodes[node])
+        holding = [one for one in earlier if columns <= set(self._nodes[one])]
+        return min(holding, key=lambda one: self.tree.cells_of(self._nodes[one]), default=-1)
+
+    def _link(self, node: int, host: int) -> tuple[list[int], list[int]]:
+        if self._homes[node] < 0:
+            return [1, 1], [0, 1]
+        large = self._nodes[host] if host >= 0 else self.tree.cliques[self._homes[node]]
+        return self.steps(large, self._nodes[node])
+
+    def steps(self, large: Columns, small: Columns) -> tuple[list[int], list[int]]:
+        """Extents and steps between two tables, as `table_kernels` takes them."""
+        extents: list[int] = []
+        kept: list[bool] = []
+        for j in self.ordered(large):
+            if kept and kept[-1] == (j in small):
+                extents[-1] *= self.tree.sizes[j]
+            else:
+                extents.append(self.tree.sizes[j])
+                kept.append(j in small)
+        steps, step = [0] * len(extents), 1
+        for k in range(len(extents) - 1, -1, -1):
+            if kept[k]:
+                steps[k] = step
+                step *= extents[k]
+        padding = max(2 - len(extents), 0)
+        return [1] * padding + extents, [0] * padding + steps
+
+
+def _starts(tree: JunctionTree, tables: Iterable[Columns]) -> Integers:
+    return np.cumsum([0, *(tree.cells_of(columns) for columns in tables)], dtype=np.int64)

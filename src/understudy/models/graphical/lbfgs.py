@@ -1,0 +1,217 @@
+"""Minimising a smooth convex function of many variables: preconditioned L-BFGS.
+
+The inverse Hessian is approximated from the last steps and the change of the gradient along each
+(Nocedal & Wright 2006, algorithm 7.4), starting from a preconditioner that is renewed at every
+step. A step is taken if it lowers the function enough (Armijo), or, where rounding hides what it
+lowers, if the slope along it has become flatter (in the manner of Hager & Zhang 2005). Step lengths
+are found by the secant of the slope. A search that fails starts again from the preconditioner
+alone; a second failure ends it.
+
+The pairs of steps are kept in single precision: they shape the direction, whose slope is checked,
+and never enter the solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from understudy.models.hierarchical.node_least_squares import Floats
+
+_ARMIJO = 1e-4
+_ROUNDING = 1e-13
+"""Relative error of the function's value that is put down to rounding."""
+_TRIES = 30
+_TINY = 1e-30
+"""Smaller numbers are 0 in single precision, where they would become slow denormal ones."""
+_MEMORY = 8
+
+Singles = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Where the search ended.
+
+    Attributes:
+        x: the place.
+        size: of the gradient there, in the norm of the problem.
+        converged: whether that is within the tolerance.
+        steps: taken.
+        evaluations: of the function and its gradient.
+    """
+
+    x: Floats
+    size: float
+    converged: bool
+    steps: int
+    evaluations: int
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A function to be minimised.
+
+    Attributes:
+        value: gives the function and its gradient at x.
+        diagonal: gives the inverse of the Hessian's diagonal, about, from x and the gradient.
+        precondition: takes a vector, the diagonal and its scale; gives the approximate inverse
+            Hessian times the vector. Symmetric and positive definite.
+        size: the norm of a gradient in which convergence is meant.
+    """
+
+    value: Callable[[Floats], tuple[float, Floats]]
+    diagonal: Callable[[Floats, Floats], Floats]
+    precondition: Callable[[Floats, Floats, float], Floats]
+    size: Callable[[Floats], float]
+
+
+class _Memory:
+    """The last steps, in a ring."""
+
+    def __init__(self, n: int) -> None:
+        self._steps = np.zeros((_MEMORY, n), dtype=np.float32)
+        self._changes = np.zeros((_MEMORY, n), dtype=np.float32)
+        self._curvatures = np.zeros(_MEMORY)
+        self._places: list[int] = []
+
+    def clear(self) -> None:
+        """Forget all steps."""
+        self._places.clear()
+
+    def add(self, step: Floats, change: Floats) -> None:
+        """Remember a step and the change of the gradient, if the curvature along it is positive."""
+        place = (self._places[-1] + 1) % _MEMORY if self._places else 0
+        curvature = _remember(step, change, self._steps[place], self._changes[place])
+        if curvature <= 0:
+            self._places = [k for k in self._places if k != place]
+            return
+        self._curvatures[place] = curvature
+        self._places = [k for k in self._places if k != place] + [place]
+
+    def direction(self, problem: Problem, gradient: Floats, diagonal: Floats) -> Floats:
+        """Minus the approximate inverse Hessian times the gradient."""
+        q, places = gradient.copy(), np.array(self._places, dtype=np.int64)
+        shares = _backward(q, places, self._changes, (self._steps, self._curvatures))
+        scale = 0.5
+        if self._places:
+            last = self._places[-1]
+            scale = float(self._curvatures[last] / _weighed(self._changes[last], diagonal))
+        q = problem.precondition(q, diagonal, min(scale, 1.0))
+        _forward(q, places, self._changes, (self._steps, self._curvatures, shares))
+        return np.negative(q, out=q)
+
+
+def minimised(problem: Problem, start: Floats, *, tolerance: float, steps: int) -> Minimum:
+    """Search from a starting point.
+
+    Args:
+        problem: the function.
+        start: shape (n,).
+        tolerance: size of the gradient at which the search ends.
+        steps: most steps.
+    """
+    x, memory = start.copy(), _Memory(len(start))
+    f, g = problem.value(x)
+    evaluations, step, fresh = 1, 0, True
+    size = problem.size(g)
+    while size > tolerance and step < steps:
+        direction = memory.direction(problem, g, problem.diagonal(x, g))
+        found, tries = _searched(problem, x, (f, g), direction)
+        evaluations += tries
+        if found is None:
+            if fresh:
+                break
+            memory.clear()
+            fresh = True
+            continue
+        length, f, new = found
+        direction *= length
+        x += direction
+        memory.add(direction, new - g)
+        g, step, fresh, size = new, step + 1, False, problem.size(new)
+    return Minimum(x, size, size <= tolerance, step, evaluations)
+
+
+def _searched(
+    problem: Problem, x: Floats, here: tuple[float, Floats], direction: Floats
+) -> tuple[tuple[float, float, Floats] | None, int]:
+    """Length of the step, the function and the gradient there, or None; and how many were tried."""
+    f, slope, length = here[0], dot(here[1], direction), 1.0
+    if not slope < 0:
+        return None, 0
+    for tries in range(1, _TRIES + 1):
+        value, gradient = problem.value(x + length * direction)
+        there = dot(gradient, direction)
+        flatter = abs(there) <= 0.9 * abs(slope) and value <= f + _ROUNDING * abs(f)
+        if value <= f + _ARMIJO * length * slope or flatter:
+            return (length, value, gradient), tries
+        share = slope / (slope - there) if there > 0 else 0.5
+        length *= min(max(share, 0.05), 0.5)
+    return None, _TRIES
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+def dot(a: Floats, b: Floats) -> float:
+    """Σ a·b. Not the library's, which waits for all cores even where the vectors are short."""
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+def _weighed(a: Singles, weights: Floats) -> float:
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * weights[i] * a[i]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+def _remember(step: Floats, change: Floats, s: Singles, y: Singles) -> float:
+    """Copy both; their product, or 0 if it is not clearly positive."""
+    curvature = squares = others = 0.0
+    for i in range(len(step)):
+        curvature += step[i] * change[i]
+        squares += step[i] * step[i]
+        others += change[i] * change[i]
+        s[i] = step[i] if abs(step[i]) > _TINY else 0.0
+        y[i] = change[i] if abs(change[i]) > _TINY else 0.0
+    return curvature if curvature > 1e-12 * np.sqrt(squares) * np.sqrt(others) else 0.0
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+def _backward(
+    q: Floats, places: NDArray[np.int64], changes: Singles, pairs: tuple[Singles, Floats]
+) -> Floats:
+    """The first loop of the recursion, from the last step back."""
+    steps, curvatures = pairs
+    shares = np.zeros(len(places))
+    for k in range(len(places) - 1, -1, -1):
+        s, y, product = steps[places[k]], changes[places[k]], 0.0
+        for i in range(len(q)):
+            product += s[i] * q[i]
+        shares[k] = product / curvatures[places[k]]
+        for i in range(len(q)):
+            q[i] -= shares[k] * y[i]
+    return shares
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+def _forward(
+    q: Floats, places: NDArray[np.int64], changes: Singles, pairs: tuple[Singles, Floats, Floats]
+) -> None:
+    """The second loop, from the first step on."""
+    steps, curvatures, shares = pairs
+    for k in range(len(places)):
+        s, y, product = steps[places[k]], changes[places[k]], 0.0
+        for i in range(len(q)):
+            product += y[i] * q[i]
+        share = shares[k] - product / curvatures[places[k]]
+        for i in range(len(q)):
+            q[i] += share * s[i]

@@ -1,0 +1,1 @@
+"""RELEASED. Counts of trees made consistent."""

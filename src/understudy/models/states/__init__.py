@@ -1,0 +1,1 @@
+"""RELEASED. States merged and split again; numbers within bins."""

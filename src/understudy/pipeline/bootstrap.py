@@ -1,0 +1,275 @@
+"""The parametric bootstrap: the whole method again, on tables drawn from the released model.
+
+Everything here is post-processing of a release: the rows that a replicate is made from are drawn
+from the model, and no confidential row is near. So noise needs no secure source, and each replicate
+has a stream of its own that follows from the seed and its number: results are the same whatever the
+number of processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing.reduction import ForkingPickler
+
+import numpy as np
+import polars as pl
+
+from understudy.errors import InferenceError
+from understudy.evaluation.threads import single_threaded
+from understudy.inference.analysis import Analysis
+from understudy.inference.bootstrap.intervals import require_repeats
+from understudy.inference.bootstrap.replicate_analysis import (
+    Answers,
+    Outcome,
+    analysis_of,
+    outcome_of,
+    require_askable,
+    require_restored,
+)
+from understudy.inference.estimates.question import Question
+from understudy.methods import restorable, restored
+from understudy.models import Model
+from understudy.parallel import one_thread_each, pool
+from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
+from understudy.pipeline.set_drawing import draw_sets
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.release import Release
+from understudy.release.decoding import decode
+from understudy.schema import Schema
+
+LEAST_POPULATION = 100_000
+POPULATION_TIMES = 4
+"""The population has so many records, or so many times the rows of the release."""
+_STAGE = "Running the method again on tables drawn from its model"
+
+Door = Callable[[pl.DataFrame, Schema, Budget, int], Gate]
+"""Opens a gate in front of rows that were drawn from a model, with noise from a seed."""
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class World:
+    """A world in which many records drawn from the released model are the population.
+
+    Tables are drawn from these records, independently and with replacement. (The model itself would
+    draw a table systematically: without the chance by which people came into the real one.) So what
+    is true in this world is known exactly.
+
+    Attributes:
+        population: the records.
+        request: what was asked of the method.
+        n_rows: rows of a table.
+        door: see `Door`.
+        questions: that are asked of each replicate.
+        seed: everything random follows from it.
+    """
+
+    population: pl.DataFrame
+    request: Request
+    n_rows: int
+    door: Door
+    questions: tuple[Question, ...]
+    seed: int
+
+    @classmethod
+    def of(
+        cls, release: Release, questions: Sequence[Question], door: Door, *, seed: int = 0
+    ) -> World:
+        """The world of a release.
+
+        Raises:
+            InferenceError: its model cannot be made anew; says which methods have one.
+        """
+        if release.manifest.method not in restorable():
+            require_restored(None, release, questions[0])
+        request, n_rows = request_again(release), release.manifest.n_rows
+        model = model_of(release, request.fits)
+        require_restored(model, release, questions[0])
+        assert model is not None
+        rng = np.random.default_rng(seed)
+        drawn = model.sample(max(LEAST_POPULATION, POPULATION_TIMES * n_rows), rng)
+        population = decode(drawn.states, release.schema, rng, drawn.values)
+        return cls(population, request, n_rows, door, tuple(questions), seed)
+
+    def sample(self, rng: np.random.Generator) -> pl.DataFrame:
+        """As many people as the release has rows, drawn independently."""
+        return self.population[rng.integers(self.population.height, size=self.n_rows)]
+
+    def truths(self) -> list[Outcome | None]:
+        """What the population answers to each question."""
+        tables = [self.population]
+        return [_answer(one, tables, self.request.schema) for one in self.questions]
+
+
+def model_of(release: Release, fits: int) -> Model | None:
+    """The model that the sets of a release were drawn from, made anew; None if it has none.
+
+    Args:
+        release: the release.
+        fits: how many fits it was made with.
+    """
+    schema, manifest = release.schema, release.manifest
+    tables = [one.noisy(schema) for one in release.measurements if one.kind == "table"]
+    return restored(
+        manifest.method, manifest.options, schema, tables, n_rows=manifest.n_rows, fits=fits
+    )
+
+
+def request_again(release: Release) -> Request:
+    """What was asked of the method, as far as the release tells.
+
+    Raises:
+        UnderstudyError: it was made by a method that this version does not have, or in another way.
+    """
+    manifest = release.manifest
+    budget = manifest.budget
+    return request_of(
+        release.schema,
+        method=manifest.method,
+        epsilon=budget["epsilon"],
+        delta=budget["delta"],
+        sets=manifest.sets,
+        options=manifest.options,
+        rows_share=manifest.rows_share or DEFAULT_ROWS_SHARE,
+    )
+
+
+def bootstrap(
+    release: Release,
+    question: Question,
+    door: Door,
+    *,
+    repeats: int,
+    interval: str,
+    level: float,
+    seed: int = 0,
+    workers: int = 1,
+    anyway: bool = False,
+    progress: Progress | None = None,
+) -> Analysis:
+    """Answer a question by a parametric bootstrap of the whole release.
+
+    Args:
+        release: that is asked.
+        question: asked of it.
+        door: see `Door`.
+        repeats: number of replicates.
+        interval: one of `understudy.inference.bootstrap.intervals.INTERVALS`.
+        level: confidence level in (0, 1).
+        seed: everything random follows from it.
+        workers: processes.
+        anyway: give numbers even where they are not valid, stamped so.
+        progress: called with a stage, and how many of how many are done.
+
+    Raises:
+        InferenceError: refused, or not to be computed; says why.
+    """
+    require_askable(release, question, anyway=anyway)
+    require_repeats(repeats, level)
+    world = World.of(release, [question], door, seed=seed)
+    answers = replicates(world, repeats, workers=workers, progress=progress)
+    return analysis_of(
+        release,
+        question,
+        answers.truth[0],
+        [one[0] for one in answers.replicates],
+        interval=interval,
+        level=level,
+        anyway=anyway,
+    )
+
+
+def replicate(world: World, number: int) -> list[Outcome | None]:
+    """What one replicate answers to each question; None where it cannot be estimated."""
+    sequence = np.random.SeedSequence(world.seed, spawn_key=(1, number))
+    rng = np.random.default_rng(sequence)
+    request = world.request
+    gate = world.door(world.sample(rng), request.schema, request.budget, int(rng.integers(2**63)))
+    n_rows = gate.count_rows(spend=request.rows_spend).value
+    method, binned = request.method.setup(gate, request.setup_spend, fits=request.fits)
+    schema = binned.schema
+    drawn = draw_sets(request, method, binned, n_rows, rng)
+    tables = [decode(one.states, schema, rng, one.values) for one in drawn]
+    return [_answer(question, tables, schema) for question in world.questions]
+
+
+def replicates(
+    world: World, repeats: int, *, workers: int = 1, progress: Progress | None = None
+) -> Answers:
+    """Run the method again and again.
+
+    Args:
+        world: the world of the replicates.
+        repeats: how many.
+        workers: processes; 1 for this one. With more, a script needs the guard
+            `if __name__ == "__main__":`.
+        progress: called with a stage, and how many of how many are done.
+
+    Raises:
+        InferenceError: a function that cannot be sent to other processes, or a process was ended.
+        KeyboardInterrupt: after what is under way is finished.
+    """
+    tell = progress or (lambda _stage, _done, _total: None)
+    tell(_STAGE, 0, repeats)
+    with single_threaded():
+        truth = world.truths()
+        if workers > 1:
+            return Answers(truth, _in_processes(world, repeats, workers, tell))
+        found = []
+        for number in range(repeats):
+            found.append(replicate(world, number))
+            tell(_STAGE, number + 1, repeats)
+    return Answers(truth, found)
+
+
+def replicate_some(world: World, first: int, last: int) -> list[list[Outcome | None]]:
+    """Replicates of some numbers, the last one not included."""
+    with single_threaded():
+        return [replicate(world, number) for number in range(first, last)]
+
+
+def _in_processes(
+    world: World, repeats: int, workers: int, tell: Progress
+) -> list[list[Outcome | None]]:
+    _require_sendable(world)
+    size = max(1, repeats // (8 * workers))
+    starts = range(0, repeats, size)
+    found: dict[int, list[list[Outcome | None]]] = {}
+    with one_thread_each(), pool(min(workers, len(starts))) as processes:
+        try:
+            futures: dict[Future[list[list[Outcome | None]]], int] = {
+                processes.submit(replicate_some, world, k, min(k + size, repeats)): k
+                for k in starts
+            }
+            for future in as_completed(futures):
+                found[futures[future]] = future.result()
+                tell(_STAGE, sum(map(len, found.values())), repeats)
+        except BrokenProcessPool:
+            raise InferenceError(
+                "A process was ended from outside, perhaps for want of memory; take fewer workers. "
+                "(A script that uses several needs the guard if __name__ == '__main__'.)"
+            ) from None
+        finally:
+            processes.shutdown(wait=True, cancel_futures=True)
+    return [one for start in starts for one in found[start]]
+
+
+def _require_sendable(world: World) -> None:
+    try:
+        ForkingPickler.dumps(world.questions)
+    except Exception:  # a function within a function, a lambda: libraries raise what they like
+        raise InferenceError(
+            "The function cannot be sent to other processes, since it is not one of a module; "
+            "take workers=1."
+        ) from None
+
+
+def _answer(question: Question, tables: Sequence[pl.DataFrame], schema: Schema) -> Outcome | None:
+    try:
+        return outcome_of(question.answer(tables, schema))
+    except InferenceError:
+        return None

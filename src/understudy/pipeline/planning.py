@@ -1,0 +1,273 @@
+"""What a release would measure and cost, from public facts alone: no rows, no engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from understudy.arguments import require_mapping, require_text, require_whole
+from understudy.errors import BudgetError, MethodError
+from understudy.methods import Method, PlannedTable, choose, configure
+from understudy.privacy.accounting.budget import Budget, Number, decimal_up, exact
+from understudy.privacy.noise.calibration import (
+    LawName,
+    calibrate,
+    describe,
+    gaussian_variance,
+    l2_sensitivity_squared,
+)
+from understudy.schema import Schema
+from understudy.schema.given_schema import given_schema
+
+DEFAULT_ROWS_SHARE = Fraction(1, 20)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release would cost and measure, from public facts alone.
+
+    Attributes:
+        method: its name.
+        options: its options, defaults included.
+        reason: why it was chosen, if it was chosen automatically.
+        budget: the stated budget.
+        neighbours: neighbouring relation.
+        sets: number of synthetic tables.
+        sets_kind: "free" or "split".
+        rows_noise: how the number of rows is obtained, in words.
+        setup: what is measured once, before the fits.
+        tables: what one fit measures.
+        fits: how many fits there are.
+        remarks: what else there is to know, in sentences.
+        memory_mb: memory beyond the rows, in megabytes; an estimate (`understudy.families.effort`).
+        seconds: time beyond reading the rows, in seconds; an estimate.
+    """
+
+    method: str
+    options: dict[str, Any]
+    reason: str
+    budget: Budget
+    neighbours: str
+    sets: int
+    sets_kind: str
+    rows_noise: str
+    setup: tuple[PlannedTable, ...]
+    tables: tuple[PlannedTable, ...]
+    fits: int
+    remarks: tuple[str, ...]
+    memory_mb: float
+    seconds: float
+
+    def __repr__(self) -> str:
+        """One line."""
+        sets = f"{self.sets} {self.sets_kind} {'set' if self.sets == 1 else 'sets'}"
+        steps = len(self.setup) + self.fits * len(self.tables)
+        budget = f"ε = {decimal_up(self.budget.epsilon)}"
+        budget += f", δ = {decimal_up(self.budget.delta)}" if self.budget.delta else ""
+        return (
+            f"Plan({self.method}, {budget}, {sets}, {steps:,} {'step' if steps == 1 else 'steps'})"
+        )
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything that can be checked, and refused, without looking at the rows.
+
+    Attributes:
+        schema: the public schema.
+        budget: the stated budget.
+        method: the configured method.
+        name: its name.
+        reason: why it was chosen, if it was chosen automatically; else "".
+        sets: number of synthetic tables.
+        rows_spend: what buys the number of rows.
+    """
+
+    schema: Schema
+    budget: Budget
+    method: Method
+    name: str
+    reason: str
+    sets: int
+    rows_spend: Fraction
+
+    def tables(self) -> tuple[PlannedTable, ...]:
+        """What one fit measures."""
+        return self.method.plan(self.schema, self.fit_spend, self.budget)
+
+    def setup(self) -> tuple[PlannedTable, ...]:
+        """What is measured once, before the fits."""
+        return self.method.plan_setup(self.schema, self.setup_spend, self.budget)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else there is to know, in sentences."""
+        said = self.method.remarks(self.schema)
+        return said + self.method.cautions(self.schema, self.fit_spend, self.budget)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the method, defaults included."""
+        options = asdict(self.method).items()
+        return {name: list(one) if isinstance(one, tuple) else one for name, one in options}
+
+    @property
+    def fits(self) -> int:
+        """Number of fits."""
+        return self.sets if self.method.sets == "split" else 1
+
+    @property
+    def setup_spend(self) -> Fraction:
+        """What may be spent once, before the fits."""
+        return (self.budget.amount - self.rows_spend) * self.method.setup_share(self.schema)
+
+    @property
+    def fit_spend(self) -> Fraction:
+        """What one fit may spend."""
+        return (self.budget.amount - self.rows_spend - self.setup_spend) / self.fits
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What makes this request the same as another, in public terms."""
+        text = self.schema.released().dumps()
+        return {
+            "schema": hashlib.sha256(text.encode("utf-8")).hexdigest(),
+            "method": self.name,
+            "options": json.dumps(self.options, sort_keys=True, default=str),
+            "epsilon": str(self.budget.epsilon),
+            "delta": str(self.budget.delta),
+            "accounting": self.budget.accounting,
+            "sets": str(self.sets),
+            "rows_share": str(self.rows_spend / self.budget.amount),
+            "version of understudy": version("understudy"),
+        }
+
+    @property
+    def rows_words(self) -> str:
+        """How the number of rows is obtained."""
+        if self.schema.rows == "public":
+            return "declared as public in the schema"
+        law = calibrate(
+            _rows_law(self.budget),
+            spend=self.rows_spend,
+            accounting=self.budget.accounting,
+            neighbours=self.schema.neighbours,
+        )
+        cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
+        return f"bought once for {cost} ({describe(law)})"
+
+
+def _rows_law(budget: Budget) -> LawName:
+    return "geometric" if budget.accounting == "pure" else "gaussian"
+
+
+def budget_of(epsilon: Number, delta: Number, method: Method, schema: Schema) -> Budget:
+    """The budget of a release, in the unit that suits the method.
+
+    Discrete Gaussian noise with a stddev near 1 or below costs much more in GDP than in zCDP, so a
+    large budget is kept in zCDP nevertheless: where a table that has one column's share of it would
+    get more noise by GDP.
+
+    Raises:
+        BudgetError: not a budget.
+    """
+    tight, plain = (Budget.of(epsilon, delta, one) for one in (method.accounting, "zcdp"))
+    if tight.accounting != "gdp":
+        return tight
+    squared = l2_sensitivity_squared(schema.neighbours)
+    by_gdp, by_zcdp = (
+        gaussian_variance(
+            one.amount / len(schema.names), accounting=one.accounting, squared=squared
+        )
+        for one in (tight, plain)
+    )
+    return tight if by_gdp <= by_zcdp else plain
+
+
+def request_of(
+    schema: Schema | str | Path,
+    *,
+    method: str,
+    epsilon: Number,
+    delta: Number,
+    sets: int,
+    options: Mapping[str, Any] | None,
+    rows_share: Number,
+) -> Request:
+    """Check a request; arguments and errors are those of `plan`."""
+    schema = given_schema(schema)
+    schema.require_reviewed()
+    require_whole("sets", sets, MethodError, least=1)
+    require_text("method", method, MethodError, "marginals")
+    require_mapping("options", options or {}, MethodError, '{"form": "dense"}')
+    share = exact(rows_share, "rows_share")
+    if not 0 < share < 1:
+        raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
+    stated = Budget.of(epsilon, delta)
+    automatic = method == "auto"
+    name, reason = choose(schema, stated.epsilon, stated.delta) if automatic else (method, "")
+    configured = configure(name, options or {})
+    budget = budget_of(epsilon, delta, configured, schema)
+    rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
+    return Request(schema, budget, configured, name, reason, sets, rows_spend)
+
+
+def plan(
+    schema: Schema | str | Path,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    method: str = "auto",
+    sets: int = 1,
+    options: Mapping[str, Any] | None = None,
+    rows_share: Number = DEFAULT_ROWS_SHARE,
+) -> Plan:
+    """What a release would measure and cost, and how exact it would be. No data are read.
+
+    Args:
+        schema: a reviewed schema, or the path of its file.
+        epsilon: ε of the whole release.
+        delta: δ of the whole release; 0 for pure differential privacy.
+        method: a name in the table of methods, or "auto".
+        sets: number of synthetic tables.
+        options: options of the method.
+        rows_share: share of the budget that buys the number of rows, where that is private.
+
+    Raises:
+        SchemaError: not a schema, or not reviewed.
+        BudgetError: not a budget.
+        MethodError: unknown method or option, or one that does not fit the schema.
+    """
+    request = request_of(
+        schema,
+        method=method,
+        epsilon=epsilon,
+        delta=delta,
+        sets=sets,
+        options=options,
+        rows_share=rows_share,
+    )
+    tables = request.tables()
+    effort = request.method.effort(request.schema, tables, request.budget)
+    return Plan(
+        method=request.name,
+        options=request.options,
+        reason=request.reason,
+        budget=request.budget,
+        neighbours=request.schema.neighbours,
+        sets=sets,
+        sets_kind=request.method.sets,
+        rows_noise=request.rows_words,
+        setup=request.setup(),
+        tables=tables,
+        fits=request.fits,
+        remarks=request.remarks,
+        memory_mb=round(effort.memory_mb, 1),
+        seconds=round(effort.shared + request.fits * effort.seconds, 2),
+    )

@@ -1,0 +1,139 @@
+"""Comparing a release with the rows it was made from. INTERNAL: outside ε, never to be released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from understudy import engine as engines
+from understudy.arguments import require_function, require_list, require_text
+from understudy.errors import MethodError
+from understudy.pipeline.progress import Progress
+from understudy.privacy.internal import Internal
+from understudy.release import Release
+from understudy.release.given_release import given_release
+
+if TYPE_CHECKING:
+    from understudy.evaluation.evaluation_results import Evaluation
+    from understudy.evaluation.risk.risk_results import Risks
+
+
+def evaluate(
+    data: object,
+    release: Release | str | Path,
+    *,
+    formulas: Sequence[str] | None = None,
+    by: str | None = None,
+    target: str | None = None,
+    control: object = None,
+    keys: Sequence[str] = (),
+    secrets: Sequence[str] = (),
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Internal[Evaluation]:
+    """Compare a release with the rows it was made from. INTERNAL: outside ε, never to be released.
+
+    Args:
+        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        release: a release, or the folder of one; its schema is what the data are read against.
+        formulas: regressions to compare, such as "income ~ age + C(region)"; default ones if none.
+        by: column whose groups are scored one by one.
+        target: column that is predicted, and first outcome of the default regressions.
+        control: rows of people outside the table, for the risk; see `risk`.
+        keys: columns that an intruder knows; all but the secrets if none.
+        secrets: columns that he wants to know; the target if none.
+        seed: of every random choice (permutations, subsamples, test rows).
+        progress: called with a stage, and how much of how much is done.
+
+    Raises:
+        DataError: the data cannot be read, lack a column of the release, or have no rows.
+        MethodError: an unknown column, or a formula that cannot be computed.
+        ReleaseError: the folder is not a release.
+    """
+    from understudy.evaluation.full_evaluation import evaluate_release
+
+    loaded = given_release(release)
+    require_function("progress", progress, MethodError)
+    if formulas is not None:
+        require_list("formulas", formulas, MethodError, "['income ~ age']")
+    for name, given in (("by", by), ("target", target)):
+        if given is not None:
+            require_text(name, given, MethodError, loaded.schema.names[0])
+    tell = progress or (lambda _stage, _done, _total: None)
+    tell("Reading and coding rows", 0, 1)
+    rows = engines.Table(data, loaded.schema)
+    tell("Reading and coding rows", 1, 1)
+    return evaluate_release(
+        rows,
+        loaded,
+        formulas=formulas,
+        by=by,
+        target=target,
+        control=None if control is None else engines.Table(control, loaded.schema),
+        keys=keys,
+        secrets=secrets,
+        seed=seed,
+        progress=tell,
+    )
+
+
+def risk(
+    data: object,
+    release: Release | str | Path,
+    *,
+    control: object = None,
+    keys: Sequence[str] = (),
+    secrets: Sequence[str] = (),
+    targets: int = 2000,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Internal[Risks]:
+    """Attack a release: what does it disclose? INTERNAL: outside ε, never to be released.
+
+    Re-identification, inference of attributes, probabilistic disclosure, membership inference and
+    uniqueness. Each figure has a 95 % interval, and stands beside the same attack on people who
+    were not in the table and beside a guess. With several sets it is the mean over them, target by
+    target; intervals count the choice of targets and hold the release fixed.
+
+    Args:
+        data: the rows that the release was made from: pandas, Polars or Arrow table, or a path to
+            CSV or Parquet (file or folder).
+        release: a release, or the folder of one; its schema is what the data are read against.
+        control: rows of people outside the table, drawn like those in it: hold some out before
+            synthesizing. Without them no level is given.
+        keys: columns that the intruder knows of his target; all but the secrets if none.
+        secrets: columns that he wants to know; by default the column that `evaluate` predicts.
+        targets: most targets, and most controls.
+        seed: of every random choice.
+        progress: called with a stage, and how much of how much is done.
+
+    Raises:
+        DataError: the data or the control cannot be read, lack a column, or have no rows.
+        MethodError: an unknown column, one that is key and secret, none left for the one or the
+            other, or no number of targets.
+        ReleaseError: the folder is not a release.
+    """
+    from understudy.evaluation.risk.assess import risk_release
+
+    loaded = given_release(release)
+    for name, given in (("keys", keys), ("secrets", secrets)):
+        require_list(name, given, MethodError, "['age', 'sex']")
+        for one in given:
+            require_text(f"an entry of {name}", one, MethodError, "age")
+    require_function("progress", progress, MethodError)
+    tell = progress or (lambda _stage, _done, _total: None)
+    tell("Reading and coding rows", 0, 1)
+    rows = engines.Table(data, loaded.schema)
+    held_out = None if control is None else engines.Table(control, loaded.schema)
+    tell("Reading and coding rows", 1, 1)
+    return risk_release(
+        rows,
+        loaded,
+        held_out,
+        keys=keys,
+        secrets=secrets,
+        targets=targets,
+        seed=seed,
+        progress=tell,
+    )

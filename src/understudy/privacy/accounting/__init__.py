@@ -1,0 +1,1 @@
+"""TRUSTED BASE 1: budget, composition, ledger, promise."""

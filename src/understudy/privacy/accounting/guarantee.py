@@ -1,0 +1,255 @@
+"""What a release promises, exactly, and on what that promise rests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from understudy.privacy.accounting.budget import Neighbours, decimal_up, exact
+from understudy.schema import NUMERIC, Schema
+from understudy.schema.file_format import RECORD_LINES
+from understudy.schema.review import Reviewed
+
+Kind = Literal["pure", "approximate", "zcdp", "asymptotic", "conditional", "none"]
+
+_NEIGHBOUR_WORDS = {
+    "add_remove": "one record is added or removed",
+    "replace": "one record is replaced by another (the number of records is public)",
+}
+
+
+@dataclass(frozen=True)
+class PublicInput:
+    """Something the guarantee takes as public knowledge.
+
+    Attributes:
+        what: the quantity, in words.
+        source: where it comes from; "" if nobody said.
+        note: "" or what is doubtful about it.
+    """
+
+    what: str
+    source: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The promise of a release.
+
+    Attributes:
+        kind: pure ε-DP, approximate (ε, δ)-DP, zCDP, asymptotic only, conditional, or none.
+        epsilon: ε; None where there is no finite one.
+        delta: δ.
+        neighbours: which tables the promise cannot tell apart.
+        rho: ρ, where the ledger was kept in zCDP.
+        mu: μ, where it was kept in Gaussian differential privacy; ε and δ follow from it.
+        public_inputs: what is taken as public knowledge, and its sources.
+        conditions: what must hold for the promise to hold.
+        leaks: what left the rows without being paid for.
+    """
+
+    kind: Kind
+    epsilon: Fraction | None
+    delta: Fraction
+    neighbours: Neighbours
+    rho: Fraction | None = None
+    mu: Fraction | None = None
+    public_inputs: tuple[PublicInput, ...] = ()
+    conditions: tuple[str, ...] = ()
+    leaks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """No proof covers what left the rows unpaid: with a leak of any kind ε is conditional."""
+        if self.leaks and self.kind in ("pure", "approximate", "zcdp"):
+            object.__setattr__(self, "kind", "conditional")
+
+    def __repr__(self) -> str:
+        """One line."""
+        parts = [self.brief, self.neighbours, f"{len(self.public_inputs)} public inputs"]
+        for what, found in (("conditions", self.conditions), ("leaks", self.leaks)):
+            parts += [f"{len(found)} {what}"] * bool(found)
+        return f"Guarantee({', '.join(parts)})"
+
+    def __str__(self) -> str:
+        return self.statement
+
+    @property
+    def brief(self) -> str:
+        """The promise in a few words; `statement` is the whole of it.
+
+        Example:
+            >>> Guarantee("pure", Fraction(1), Fraction(0), "add_remove").brief
+            'pure, ε = 1'
+        """
+        if self.kind == "none" or self.epsilon is None:
+            return "asymptotic, NOT private" if self.kind == "asymptotic" else "NOT private"
+        delta = f", δ = {decimal_up(self.delta)}" if self.delta else ""
+        nominal = "nominal " * self.is_nominal
+        return f"{self.kind}, {nominal}ε = {decimal_up(self.epsilon)}{delta}"
+
+    @property
+    def statement(self) -> str:
+        """The promise in plain words."""
+        if self.kind == "asymptotic" and self.epsilon is None:
+            return self._asymptotic_statement
+        if self.kind == "none" or self.epsilon is None:
+            reason = f" {' '.join(self.leaks)}" if self.leaks else ""
+            return f"This release is NOT private: no differential-privacy guarantee holds.{reason}"
+        size = f"ε = {decimal_up(self.epsilon)}"
+        if self.delta:
+            size += f", δ = {decimal_up(self.delta)}"
+        rest = f" It holds under these conditions: {' '.join(self.conditions)}" * bool(
+            self.conditions
+        )
+        leaks = f" Left in, unpaid: {' '.join(self.leaks)}" * bool(self.leaks)
+        gaussian = (
+            f" This follows from Gaussian differential privacy with μ = {decimal_up(self.mu)}: "
+            "telling the two apart is at least as hard as telling one draw of N(0, 1) from one of "
+            "N(μ, 1)."
+            if self.mu is not None and not self.is_nominal
+            else ""
+        )
+        nominal = " nominal" * self.is_nominal
+        but = "were it not for what is left in, " * self.is_nominal
+        return (
+            f"{_KIND_WORDS[self.kind]} differential privacy with{nominal} {size}: {but}whatever is "
+            f"computed from this release, its probability changes by a factor of at most e^ε"
+            f"{' (up to δ)' * bool(self.delta)} if {_NEIGHBOUR_WORDS[self.neighbours]}."
+            f"{gaussian}{rest}{leaks}"
+        )
+
+    @property
+    def _asymptotic_statement(self) -> str:
+        """What is said where nothing holds at the number of rows that there is."""
+        rest = f" {' '.join(self.conditions)}" * bool(self.conditions)
+        leaks = f" Left in, unpaid: {' '.join(self.leaks)}" * bool(self.leaks)
+        return (
+            "This release is NOT differentially private at its number of rows: no ε holds for it. "
+            f"{PSEUDO_POSTERIOR_CLAIM} if {_NEIGHBOUR_WORDS[self.neighbours]}.{rest}{leaks}"
+        )
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether the proof behind ε does not cover what was left in, unpaid."""
+        return self.kind == "conditional" and bool(self.leaks)
+
+    def not_private(self, reason: str) -> Guarantee:
+        """The guarantee `none`, with the reason among the leaks."""
+        return replace(
+            self, kind="none", epsilon=None, rho=None, mu=None, leaks=(*self.leaks, reason)
+        )
+
+    def asymptotic(self) -> Guarantee:
+        """The guarantee `asymptotic`, which promises nothing for these rows."""
+        return replace(self, kind="asymptotic", epsilon=None, delta=Fraction(0), rho=None, mu=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the manifest; numbers as decimal text, rounded up."""
+        return {
+            "kind": self.kind,
+            "epsilon": None if self.epsilon is None else decimal_up(self.epsilon),
+            "delta": decimal_up(self.delta),
+            "rho": None if self.rho is None else decimal_up(self.rho),
+            "mu": None if self.mu is None else decimal_up(self.mu),
+            "neighbours": self.neighbours,
+            "statement": self.statement,
+            "public_inputs": [vars(public) for public in self.public_inputs],
+            "conditions": list(self.conditions),
+            "leaks": list(self.leaks),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Guarantee:
+        """Read back what `to_json` wrote."""
+        return cls(
+            kind=data["kind"],
+            epsilon=None if data["epsilon"] is None else exact(data["epsilon"]),
+            delta=exact(data["delta"]),
+            neighbours=data["neighbours"],
+            rho=None if data["rho"] is None else exact(data["rho"]),
+            # Older releases do not have it.
+            mu=None if data.get("mu") is None else exact(data["mu"]),
+            public_inputs=tuple(PublicInput(**public) for public in data["public_inputs"]),
+            conditions=tuple(data["conditions"]),
+            leaks=tuple(data["leaks"]),
+        )
+
+
+PSEUDO_POSTERIOR_CLAIM = (
+    "It was made from parameters drawn from a pseudo posterior, in which each record counts with a "
+    "weight of 1 at most. The weights, and the bound that is claimed of them, are those of these "
+    "very rows and of the parameters that happened to be drawn, and any other table may have a "
+    "larger one; one record that changes moves the weights of others; and the records say which "
+    "draws are dropped. "
+    "What is claimed for the method holds in the limit alone, as the number of records grows and "
+    "they come to fill the space of values, which rare values never do: then the probability of a "
+    "drawn parameter changes by a bounded factor"
+)
+"""What the guarantee `asymptotic` says of the mechanism."""
+
+_KIND_WORDS = {
+    "pure": "Pure",
+    "approximate": "Approximate",
+    "zcdp": "Zero-concentrated",
+    "asymptotic": "Asymptotic (not for this number of rows)",
+    "conditional": "Conditional",
+    "none": "No",
+}
+
+NO_SOURCE = "no source named"
+UNCHANGED = "unchanged from the draft that was read from the data"
+
+
+def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
+    """Everything that a schema declares as public, with its sources and doubts.
+
+    What has no source is doubtful, and no leak: that nobody named one does not say that the rows
+    were read. What stands as drafted is known to have been read from them (`drafted_leaks`).
+    """
+    found = []
+    if schema.rows == "public":
+        found.append(PublicInput(f"number of rows, {schema.n_rows}", "declared in the schema"))
+    elif schema.row_limit is not None:
+        found.append(PublicInput(f"upper limit of rows, {schema.row_limit}", "declared"))
+    for name, column in schema.columns.items():
+        what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
+        found.append(PublicInput(f"{what} of {name}", column.sources, _doubts(column)))
+    if schema.file.told:
+        what = f"how a text file is written: {schema.file.told}"
+        found.append(PublicInput(what, schema.file.sources, _doubts(schema.file)))
+    for rule in schema.forbidden:
+        note = "" if rule.source else NO_SOURCE
+        found.append(PublicInput(f"impossible: {rule.text}", rule.source, note))
+    return tuple(found)
+
+
+def _doubts(part: Reviewed) -> str:
+    left = part.left_as_drafted
+    doubts = [NO_SOURCE] * part.is_unsourced
+    return "; ".join([*doubts, *([f"{', '.join(left)} {UNCHANGED}"] if left else [])])
+
+
+def drafted_leaks(schema: Schema) -> tuple[str, ...]:
+    """Everything that stands in a schema as it was read from the rows."""
+    left = ((name, part.left_as_drafted) for name, part in schema.vouched)
+    entries = [f"{name} ({', '.join(keys)})" for name, keys in left if keys]
+    if not entries:
+        return ()
+    return (
+        f"Entries of {', '.join(entries)} are unchanged from a draft that was read from the rows, "
+        "and no codebook is named that confirms them; the guarantee holds only if a reviewer knew "
+        "them from elsewhere.",
+    )
+
+
+def file_conditions(schema: Schema) -> tuple[str, ...]:
+    """What reading a text file as the schema declares it takes for granted of the rows."""
+    if not schema.file.multiline:
+        return ()
+    return (
+        "No quote in the text file stands where it should not: line breaks inside quotes were read "
+        f"as part of a cell, so that one record with a stray quote can hide up to "
+        f"{RECORD_LINES - 1} lines that follow it.",
+    )

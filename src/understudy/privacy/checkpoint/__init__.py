@@ -1,0 +1,1 @@
+"""Killed runs continue: what was paid, and what came of it."""

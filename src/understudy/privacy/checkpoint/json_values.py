@@ -1,0 +1,105 @@
+"""Released values as plain data that JSON can hold, and back: type, shape and every bit.
+
+What can be packed is listed here; anything else is refused, so that nothing confidential can reach
+a journal by mistake (`Confidential` and exact tables are not on the list).
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from collections.abc import Mapping
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from understudy.privacy.accounting.ledger import Entry
+from understudy.privacy.released import Choice, Noise, NoisyTable, Released
+
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (Choice, Entry, Noise, NoisyTable, Released)
+}
+_NUMBERS = "biuf"
+"""Kinds of numpy's numbers: bool, signed, unsigned, floating."""
+
+
+def pack(value: Any) -> Any:
+    """A value as plain data.
+
+    Args:
+        value: None, bool, int, float, str, fraction, date, array of numbers; a tuple, list or
+            mapping of such; a released value, what it holds, or a ledger entry.
+
+    Raises:
+        TypeError: anything else.
+
+    Example:
+        >>> pack((1, Fraction(1, 3)))
+        {'tuple': [1, {'fraction': '1/3'}]}
+    """
+    kind = type(value)
+    if kind in _KINDS.values():
+        content = {one.name: pack(getattr(value, one.name)) for one in fields(kind)}
+        return {"kind": kind.__name__, "content": content}
+    if isinstance(value, tuple | list):
+        return {"tuple" if isinstance(value, tuple) else "list": [pack(one) for one in value]}
+    if isinstance(value, Mapping):
+        return {"map": [[pack(key), pack(one)] for key, one in value.items()]}
+    if isinstance(value, np.ndarray | np.generic):
+        return _packed_array(np.asarray(value), scalar=isinstance(value, np.generic))
+    return _packed_atom(value)
+
+
+def _packed_atom(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
+    if type(value) is datetime.date:
+        return {"date": value.isoformat()}
+    raise TypeError(f"A {type(value).__name__} cannot be written into a journal.")
+
+
+def _packed_array(array: np.ndarray[Any, Any], *, scalar: bool) -> dict[str, Any]:
+    if array.dtype.kind not in _NUMBERS:
+        raise TypeError("Only arrays of numbers can be written into a journal.")
+    data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+    name = "scalar" if scalar else "array"
+    return {name: data, "dtype": array.dtype.str, "shape": list(array.shape)}
+
+
+def unpack(data: Any) -> Any:
+    """The value that `pack` was given.
+
+    Raises:
+        ValueError: plain data that `pack` did not make.
+    """
+    if not isinstance(data, dict):
+        return data
+    name, content = next(iter(data.items()))
+    if name == "kind":
+        return _KINDS[content](**{key: unpack(one) for key, one in data["content"].items()})
+    if name in ("array", "scalar"):
+        flat = np.frombuffer(base64.b64decode(content), dtype=np.dtype(data["dtype"]))
+        array = flat.reshape(data["shape"]).copy()
+        return array if name == "array" else array[()]
+    if name in ("tuple", "list"):
+        inner = [unpack(one) for one in content]
+        return tuple(inner) if name == "tuple" else inner
+    if name == "map":
+        return {unpack(key): unpack(one) for key, one in content}
+    return _unpacked_atom(name, content)
+
+
+def _unpacked_atom(name: str, content: str) -> Any:
+    if name == "float":
+        return float.fromhex(content)
+    if name == "fraction":
+        return Fraction(content)
+    if name == "date":
+        return datetime.date.fromisoformat(content)
+    raise ValueError(f"A journal cannot hold {name!r}.")

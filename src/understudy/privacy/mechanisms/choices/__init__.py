@@ -1,0 +1,1 @@
+"""Choosing, by the exponential mechanism."""

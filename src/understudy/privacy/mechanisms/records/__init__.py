@@ -1,0 +1,1 @@
+"""Mechanisms that draw records: drawing is the protection."""

@@ -1,0 +1,170 @@
+"""Records drawn column by column from hashed rows, exactly: what all sweeps share.
+
+A *chain* starts at a seed. A step draws one column anew, given what stands in the key columns; when
+all columns had their turn (once in each sweep) the record is complete, and the next one of the
+chain goes on from there. With S the states of the column that structural zeros leave open, the
+other columns being as they are, and n_v the real records of the row with state v, state v ∈ S has
+
+    P(v) = (n_v + α) / Σ_{u ∈ S} (n_u + α).
+
+A row that does not exist holds no record: uniform over S. *Resetting* chains draw each row once;
+from then on, and until the chain ends, that row is uniform too.
+
+**Exactness.** With α = A/2ᵏ a step is one uniform integer below |S|·A + 2ᵏ·Σ n_u. The first |S|·A
+belong to the open states, A each; of the rest 2ᵏ belong to each real record of the row that is in
+an open state. Nothing is rejected but words that would favour some integers, nothing is rounded.
+
+A step is a function of the word stream. When a buffer of words ends within a step, that step is
+repeated on the same words and fresh ones behind them; starting it again would favour draws that
+need few words. Totals stay below 2⁶³ as long as |S|·A ≤ 2⁶¹ (`require_small`) and a row has fewer
+than 2⁶²⁻ᵏ records: 4·10¹² of them, more than any machine holds, with the k ≤ 20 of `state_weight`.
+
+Cost: a word and a binary search among the occupied rows for each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import BudgetError
+from understudy.privacy.mechanisms.records.gibbs_chain_kernels import run
+from understudy.privacy.mechanisms.records.key_counts import HashedRows, joined
+from understudy.privacy.mechanisms.records.urn import prior_weight
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.released import Records
+from understudy.schema import Domain, Sweep
+
+__all__ = [
+    "FINEST",
+    "UNIFORM",
+    "Chains",
+    "chain_records",
+    "even_weights",
+    "require_small",
+    "state_weight",
+]
+
+UNIFORM: Final = -1
+"""A weight that leaves the real records of a row out of account."""
+
+FINEST: Final = 2**20
+"""Weights of states are multiples of 1/FINEST."""
+
+_CHUNK_WORDS: Final = 2**16
+_LARGEST_WEIGHT: Final = 2**61
+
+_Integers = NDArray[np.int64]
+_Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chains:
+    """How records hang together.
+
+    Attributes:
+        length: records of a chain, at least 1; the last chain may have fewer.
+        sweeps: how often each column is drawn for one record.
+        resetting: whether a row is uniform once a chain has drawn it.
+    """
+
+    length: int = 1
+    sweeps: int = 1
+    resetting: bool = False
+
+
+def state_weight(epsilon: Fraction) -> Fraction:
+    """Weight α of each state at which a step is ε-DP, rounded up to a multiple of 1/FINEST.
+
+    Example:
+        >>> round(float(state_weight(Fraction(1, 13))), 4)
+        12.5064
+    """
+    return Fraction(ceil(prior_weight(1, epsilon, reinforced=False) * FINEST), FINEST)
+
+
+def require_small(prior: Fraction, sizes: Sequence[int]) -> None:
+    """Refuse a weight of states that 64-bit tokens cannot number; a public check.
+
+    Raises:
+        BudgetError: so small a budget that real records would have next to no say.
+    """
+    if max(sizes) * prior.numerator > _LARGEST_WEIGHT:
+        raise BudgetError(
+            "This budget leaves next to nothing for a step; raise epsilon, or ask for fewer "
+            "records, sweeps or sets."
+        )
+
+
+def even_weights(rows: Sequence[HashedRows], prior: Fraction) -> list[_Integers]:
+    """The same weight for the states of all rows, in units of 1/denominator."""
+    return [np.full(len(one.keys), prior.numerator, dtype=np.int64) for one in rows]
+
+
+def chain_records(
+    rows: Sequence[HashedRows],
+    weights: Sequence[_Integers],
+    sweep: Sweep,
+    n_rows: int,
+    *,
+    unit: int,
+    chains: Chains,
+    randomness: Randomness,
+) -> Records:
+    """Records of as many chains as they need, each from a seed uniform over the allowed cells.
+
+    Args:
+        rows: hashed table of each column.
+        weights: A of each row, or `UNIFORM`; one array per column.
+        sweep: what each column is drawn given.
+        n_rows: how many records.
+        unit: 2ᵏ.
+        chains: how records hang together.
+        randomness: source of every draw.
+    """
+    n_chains = -(-n_rows // chains.length)
+    seeds = np.array(sweep.domain.draw(n_chains, randomness.uniforms), dtype=np.int64)
+    whole, first_row = joined(rows)
+    shift = unit.bit_length() - 1
+    every = np.concatenate(list(weights))
+    tables = (whole.keys, whole.first, whole.states, whole.before, every, shift)
+    shape = (first_row, np.array(sweep.domain.sizes), sweep.strides, *_marks(sweep.domain))
+    how = (chains.length, chains.sweeps, chains.resetting)
+    d = len(sweep.names)
+    # The current record, its keys, and which chain drew a row last: they outlive a buffer of words.
+    now = (np.zeros(d, np.int64), np.zeros(d, np.int64), np.full(len(whole.keys), -1, np.int64))
+    drawn, at = np.empty((d, n_rows), dtype=np.int64), np.zeros(3, dtype=np.int64)
+    words = np.empty(0, dtype=np.uint64)
+    while at[0] < n_rows:
+        left = (n_rows - int(at[0])) * d * chains.sweeps
+        words = np.concatenate((words, randomness.words(min(_CHUNK_WORDS, left + 16))))
+        used = run(words, (at, *now, drawn, seeds), tables, shape, how)
+        words = words[used:]
+    return Records(tuple(drawn))
+
+
+def _marks(domain: Domain) -> tuple[_Words, _Integers, NDArray[np.bool_]]:
+    """Which rules each state of each column can complete, as bits.
+
+    A cell is forbidden if some rule has its bit set in all of its states.
+
+    Returns:
+        Bits, shape (all states, words); the first state of each column; and which columns stand in
+        a rule.
+    """
+    offsets = np.concatenate(([0], np.cumsum(domain.sizes))).astype(np.int64)
+    marks = np.zeros((offsets[-1], max(1, -(-len(domain.boxes) // 64))), dtype=np.uint64)
+    ruled = np.zeros(len(domain.sizes), dtype=np.bool_)
+    for r, box in enumerate(domain.boxes):
+        bit = np.uint64(1 << (r % 64))
+        for j, size in enumerate(domain.sizes):
+            matching = offsets[j] + np.array(sorted(box.get(j, range(size))), dtype=np.int64)
+            marks[matching, r // 64] |= bit
+            ruled[j] |= j in box
+    return marks, offsets, ruled

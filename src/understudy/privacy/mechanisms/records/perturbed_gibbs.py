@@ -1,0 +1,209 @@
+r"""Perturbed Gibbs sampling (PeGS): each record pays for each column that it draws.
+
+**Law.** Each of ñ records starts at a seed, uniform over the allowed cells. A *step* draws column i
+anew: given the states of all other columns, let S ≠ ∅ be the states that structural zeros leave
+open to it, and n_v the real records with state v in column i that agree with the current record in
+the key columns of i. Then
+
+    P(v) = (n_v + α) / Σ_{u ∈ S} (n_u + α),    v ∈ S.
+
+A sweep is a step for each of the M columns; after s sweeps the record is released. What a step
+depends on beside the real records (key, S) is a public function of the seed and earlier steps.
+
+**Theorem.** With α ≥ 1/(e^ε₀ − 1) a step is ε₀-DP, for adding or removing a record and for
+replacing one. For adding or removing one it is moreover of *ε₀-bounded range*: its log likelihood
+ratio takes values in an interval of length ε₀.
+
+*Proof.* A real record is in one row of the table of column i at most: that of its own key. If it is
+out of domain in a key column or in column i it is in none; and only its state w matters, not what
+it has elsewhere. Write N = Σ_{u ∈ S} (n_u + α) and a = n_w + α.
+
+*Adding* a record. If it is in another row than the visited one, or w ∉ S, nothing changes. Else
+P(w) is multiplied by (1 + 1/a)/(1 + 1/N) and all other P(v) by 1/(1 + 1/N). Since α ≤ a ≤ N, the
+first factor is in [1, 1 + 1/α], the second in [1/(1 + 1/α), 1], and their ratio 1 + 1/a is at most
+1 + 1/α = e^ε₀ (or less). Removing a record is the same backwards.
+
+*Replacing* a record. The visited row sees nothing, an addition or a removal, which is the above, or
+both: w becomes w'. If one of these is not in S, that is again an addition or a removal. If both
+are, N stays, P(w') is multiplied by 1 + 1/(n_{w'} + α) and P(w) by 1 − 1/(n_w + α), n_w ≥ 1, whose
+inverse is 1 + 1/(n_w − 1 + α): ratios within 1 + 1/α both ways. Then the range is up to 2ε₀. ∎
+
+The bound is attained as N → ∞ at a = α, so α cannot be smaller. The published proof has the first
+case; rules, records out of domain, and replacement are added here.
+
+**Cost.** Steps compose adaptively, ñ·s·M of them. For adding or removing one record a step costs ε₀
+in pure DP, ε₀²/8 in zCDP (bounded range: Cesar & Rogers 2021) and as much as an exponential
+mechanism in Gaussian DP; for replacing one ε₀, ε₀²/2 and what ε₀-DP costs. `step_epsilon` inverts
+that. The paper states ε = M·ε₀ **per record**: 1,000 records "at ε = 1" cost 1,000. Records share
+the rows of one table, so nothing is parallel about them; states of earlier sweeps are not released,
+but no better bound than composition is known for them.
+
+Nothing leaves but the records. ñ must be public or released. Which columns are in a key, and their
+order, must not be read off the data, as it is in the paper (mutual information, unpaid), nor seeds
+be real records.
+
+Sources:
+    Park & Ghosh (2014), "PeGS: Perturbed Gibbs samplers that generate privacy-compliant synthetic
+    data", §3.2 and 3.3; Dwork & Roth (2014), Theorem 3.14; Cesar & Rogers (2021), "Bounding,
+    concentrating, and truncating"; Bun & Steinke (2016), Lemma 1.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from understudy.errors import BudgetError, MethodError
+from understudy.privacy.accounting.budget import Accounting, Neighbours, pure_within
+from understudy.privacy.mechanisms.records.gibbs_chain import Chains, chain_records, even_weights
+from understudy.privacy.mechanisms.records.key_counts import HashedRows
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.released import Records
+from understudy.privacy.selection.exponential_mechanism import selection_epsilon
+from understudy.schema import Sweep
+
+__all__ = ["PerturbedSweeps", "step_epsilon", "sweep_records"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerturbedSweeps:
+    """Specification: records that pay for each of their steps.
+
+    Attributes:
+        sweep: what each column is drawn given; public.
+        sweeps: how often each column is drawn for one record.
+    """
+
+    law: ClassVar[str] = "perturbed sweeps"
+
+    sweep: Sweep
+    sweeps: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that the proof does not cover.
+
+        Raises:
+            MethodError: no sweep.
+        """
+        if self.sweeps < 1:
+            raise MethodError("Each column of a record is drawn in one sweep at least.")
+
+    def n_steps(self, n_rows: int) -> int:
+        """Steps that so many records take."""
+        return n_rows * self.sweeps * len(self.sweep.names)
+
+    def step_epsilon(
+        self, n_rows: int, spend: Fraction, accounting: Accounting, neighbours: Neighbours
+    ) -> Fraction:
+        """ε₀ of a step, if so many records cost `spend`."""
+        return step_epsilon(spend, self.n_steps(n_rows), accounting, neighbours)
+
+    def block_of(self, n_rows: int) -> int | None:
+        """No row is reset."""
+        return None
+
+    @property
+    def query(self) -> str:
+        """What is asked, in the words of the ledger."""
+        return _sweeps_of(self.sweeps, self.sweep)
+
+    def sensitivity(self, neighbours: Neighbours) -> str:
+        """What one record changes, in the words of the ledger."""
+        return _SEEN[neighbours]
+
+    def noise(self, spend: Fraction, accounting: Accounting, neighbours: Neighbours) -> str:
+        """The mechanism with its parameter, for the ledger; n stands for the records it draws."""
+        steps = self.n_steps(1)
+        return (
+            "perturbed draws of n records, weight of each state 1/(exp(e) - 1), where "
+            f"{cost_words(accounting, neighbours)} = {spend}/({steps} n)"
+        )
+
+    def records(
+        self, rows: Sequence[HashedRows], prior: Fraction, n_rows: int, randomness: Randomness
+    ) -> Records:
+        """Draw them."""
+        return sweep_records(
+            rows, self.sweep, prior, n_rows, sweeps=self.sweeps, randomness=randomness
+        )
+
+
+_SEEN = {
+    "add_remove": "one record: weight 1 in one row of each table",
+    "replace": "one record: weight 1 in up to two rows of each table, of which a step sees one",
+}
+
+
+def _sweeps_of(sweeps: int, sweep: Sweep) -> str:
+    rounds = "1 sweep" if sweeps == 1 else f"{sweeps} sweeps"
+    return f"records after {rounds} of {' × '.join(sweep.names)}"
+
+
+def cost_words(accounting: Accounting, neighbours: Neighbours) -> str:
+    """The cost of a step of parameter e, in words."""
+    if accounting == "pure":
+        return "e"
+    if accounting == "gdp":
+        return "cost of e"
+    return "e^2/8" if neighbours == "add_remove" else "e^2/2"
+
+
+def step_epsilon(
+    spend: Fraction, n_steps: int, accounting: Accounting, neighbours: Neighbours
+) -> Fraction:
+    """ε₀ of a step, if so many steps together cost `spend`; rounded down.
+
+    Args:
+        spend: in the unit of the accounting, above 0.
+        n_steps: how many; no steps count as one.
+        accounting: that unit.
+        neighbours: relation.
+
+    Raises:
+        BudgetError: so small a cost that ε₀ would be below 10⁻¹².
+
+    Example:
+        >>> step_epsilon(Fraction(1), 1000 * 13, "pure", "add_remove")
+        Fraction(1, 13000)
+    """
+    share = spend / max(1, n_steps)
+    if neighbours == "add_remove":
+        return selection_epsilon(share, accounting)
+    return _positive(pure_within(share, accounting))
+
+
+def _positive(epsilon: Fraction) -> Fraction:
+    if epsilon <= 0:
+        raise BudgetError(
+            "This budget leaves next to nothing for a step; raise epsilon, or ask for fewer "
+            "records, sweeps or sets."
+        )
+    return epsilon
+
+
+def sweep_records(
+    rows: Sequence[HashedRows],
+    sweep: Sweep,
+    prior: Fraction,
+    n_rows: int,
+    *,
+    sweeps: int = 1,
+    randomness: Randomness,
+) -> Records:
+    """Draw records, each from a seed of its own.
+
+    Args:
+        rows: hashed table of each column.
+        sweep: what each column is drawn given.
+        prior: α, a multiple of 2⁻ᵏ as from `prior_weight`.
+        n_rows: records to draw.
+        sweeps: how often each column is drawn for a record.
+        randomness: source of every draw.
+    """
+    weights = even_weights(rows, prior)
+    chains = Chains(sweeps=sweeps)
+    return chain_records(
+        rows, weights, sweep, n_rows, unit=prior.denominator, chains=chains, randomness=randomness
+    )

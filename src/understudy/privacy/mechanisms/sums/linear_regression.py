@@ -1,0 +1,235 @@
+"""A linear regression as a question to the gate: what is asked, with which noise, and the answer.
+
+The statistics and their sensitivity are in `normal_equations.py`, the two mechanisms in
+`functional_regression.py` and `knorm_regression.py`. Coefficients follow from the noisy statistics
+alone (`understudy.inference.private_regression`).
+
+Example:
+    >>> planned = plan(NormalEquations(1, counted=False), "replace", "functional", Fraction(1))
+    >>> planned.noise, round(planned.stddev, 3)
+    ('Laplace, scale 5242883/1048576, on the lattice of step 1/1048576', 7.071)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import MethodError, suggestion
+from understudy.privacy.accounting.budget import Neighbours
+from understudy.privacy.mechanisms.sums.functional_mechanism import functional_law
+from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace, knorm_law
+from understudy.privacy.mechanisms.sums.normal_equations import ONE, NormalEquations, asks_count
+from understudy.privacy.mechanisms.sums.scatter import MOST_NUMBERS
+from understudy.privacy.noise import perturbation
+from understudy.privacy.noise.distributions import DiscreteLaplace
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.released import Noise
+from understudy.schema import NUMERIC, Schema
+
+Mechanism = Literal["functional", "k-norm"]
+MECHANISMS: dict[str, str] = {"functional": "functional mechanism", "k-norm": "K-norm mechanism"}
+"""How the ledger calls them."""
+MOST_COLUMNS = 101
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression:
+    """Specification: a linear regression with an intercept.
+
+    Attributes:
+        response: name of a numeric column.
+        predictors: names of other numeric columns, at least one.
+        mechanism: "k-norm", or "functional".
+    """
+
+    response: str
+    predictors: tuple[str, ...]
+    mechanism: Mechanism = "k-norm"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Predictors, then the response."""
+        return (*self.predictors, self.response)
+
+    @property
+    def query(self) -> str:
+        """What is asked, in words."""
+        return f"normal equations of {self.response} on {', '.join(self.predictors)}"
+
+
+@dataclass(frozen=True)
+class PlannedRegression:
+    """The statistics of a regression with the noise they will get: all public.
+
+    Attributes:
+        equations: which statistics.
+        share: ε of all of them together, exact.
+        law: the noise, in lattice steps: of each statistic, or of all together.
+        coarseness: whole numbers per lattice step.
+        rounded_sensitivity: in lattice steps; in the L1 norm, or of the cube in L∞.
+    """
+
+    equations: NormalEquations
+    share: Fraction
+    law: DiscreteLaplace | CubeLaplace
+    coarseness: int
+    rounded_sensitivity: int
+
+    @property
+    def step(self) -> Fraction:
+        """One lattice step, in records."""
+        return Fraction(self.coarseness, ONE)
+
+    @property
+    def sensitivity(self) -> str:
+        """In words, for columns scaled to [−1, 1]."""
+        norm = "L∞" if isinstance(self.law, CubeLaplace) else "L1"
+        return f"{norm} = {self.rounded_sensitivity * self.step}"
+
+    @property
+    def noise(self) -> str:
+        """The law of the noise, in words."""
+        if isinstance(self.law, DiscreteLaplace):
+            return perturbation.words(self.law, self.step)
+        return (
+            f"density ∝ exp(−‖v‖∞/s), s = {self.law.scale * self.step}, in {self.equations.size} "
+            f"dimensions, on the lattice of step {self.step}"
+        )
+
+    @property
+    def recorded(self) -> Noise:
+        """What the released value says about the noise in each number."""
+        if isinstance(self.law, DiscreteLaplace):
+            return perturbation.recorded(self.law, self.step)
+        scale = str(self.law.scale * self.step)
+        return Noise(self.law.name, scale, self.law.stddev * float(self.step))
+
+    @property
+    def stddev(self) -> float:
+        """Standard deviation of the noise in each statistic, in records."""
+        return self.recorded.stddev
+
+
+@dataclass(frozen=True)
+class NoisyRegression:
+    """Noisy normal equations of columns that are scaled to [−1, 1] by their bounds.
+
+    Attributes:
+        columns: predictors, then the response.
+        bounds: lower and upper bound of each (dates: days since 1970-01-01).
+        equations: which statistics, in which order.
+        statistics: shape (size,), in records.
+        n_rows: public number of records, where it is not one of the statistics.
+    """
+
+    columns: tuple[str, ...]
+    bounds: tuple[tuple[float, float], ...]
+    equations: NormalEquations
+    statistics: NDArray[np.float64]
+    n_rows: int | None
+
+
+def planned_regression(schema: Schema, asked: Regression, *, spend: Fraction) -> PlannedRegression:
+    """The statistics of a regression with their noise, from public facts alone.
+
+    Args:
+        schema: the public schema.
+        asked: which regression.
+        spend: cost, in ε.
+
+    Raises:
+        MethodError: columns or a mechanism that do not fit.
+        BudgetError: so small a cost that the noise could not be drawn exactly.
+    """
+    _require(schema, asked)
+    equations = NormalEquations(len(asked.predictors), asks_count(schema, asked.columns))
+    return plan(equations, schema.neighbours, asked.mechanism, spend)
+
+
+def plan(
+    equations: NormalEquations, neighbours: Neighbours, mechanism: Mechanism, epsilon: Fraction
+) -> PlannedRegression:
+    """The same where no schema is at hand, as in a simulation.
+
+    Raises:
+        BudgetError: so small a cost that the noise could not be drawn exactly.
+    """
+    law: DiscreteLaplace | CubeLaplace
+    if mechanism == "functional":
+        law, step, rounded = functional_law(equations, epsilon)
+    else:
+        law, step, rounded = knorm_law(equations, neighbours, epsilon)
+    return PlannedRegression(equations, epsilon, law, step, rounded)
+
+
+def sanitise(
+    statistics: NDArray[np.int64], planned: PlannedRegression, source: Randomness
+) -> NDArray[np.float64]:
+    """Round exact statistics to the lattice and add the noise.
+
+    Args:
+        statistics: whole numbers of `NormalEquations`, shape (..., size); leading axes are
+            repetitions with independent noise.
+        planned: what noise.
+        source: where it comes from.
+
+    Returns:
+        Shape (..., size), in records.
+    """
+    rounded = (statistics + planned.coarseness // 2) // planned.coarseness
+    if isinstance(planned.law, CubeLaplace):
+        drawn = planned.law.sample(math.prod(rounded.shape[:-1]), source)
+    else:
+        drawn = planned.law.sample(rounded.size, source)
+    noisy = rounded + drawn.reshape(rounded.shape)
+    return np.asarray(noisy.astype(np.float64) * float(planned.step))
+
+
+def one_bin(schema: Schema, columns: Sequence[str]) -> dict[str, int]:
+    """Which of the columns have several bins, for `Gate.rebinned`."""
+    return {name: 1 for name in columns if _n_bins(schema, name) != 1}
+
+
+def _n_bins(schema: Schema, name: str) -> int:
+    column = schema.columns[name]
+    return sum(not one.spike for one in column.intervals) if isinstance(column, NUMERIC) else 0
+
+
+def _require(schema: Schema, asked: Regression) -> None:
+    """Refuse what no regression can be made of; a public check."""
+    if asked.mechanism not in MECHANISMS:
+        raise MethodError(
+            f"There is no mechanism {asked.mechanism!r} for regressions"
+            f"{suggestion(asked.mechanism, MECHANISMS)}; take one of {', '.join(MECHANISMS)}."
+        )
+    for name in asked.columns:
+        if name not in schema.columns:
+            near = suggestion(name, schema.names)
+            raise MethodError(f"There is no column {name!r} in the schema{near}.")
+        column = schema.columns[name]
+        if not isinstance(column, NUMERIC):
+            raise MethodError(f"The column {name!r} is not numeric, so it has no regression.")
+        if column.bounds[0] == column.bounds[1]:
+            raise MethodError(f"The column {name!r} has a single possible value; leave it out.")
+    if not asked.predictors or len(set(asked.columns)) < len(asked.columns):
+        raise MethodError("A regression needs a predictor, and each column once.")
+    _require_size(schema, asked.columns)
+
+
+def _require_size(schema: Schema, columns: Sequence[str]) -> None:
+    if len(columns) > MOST_COLUMNS:
+        raise MethodError(f"A regression can have at most {MOST_COLUMNS - 1} predictors.")
+    sizes = [schema.columns[name].size - _n_bins(schema, name) + 1 for name in columns]
+    numbers = math.prod(sizes) * (1 + len(columns) + len(columns) * (len(columns) + 1) // 2)
+    if numbers > MOST_NUMBERS:
+        raise MethodError(
+            f"With {len(columns)} columns and their codes there are {numbers:,} sums, too many to "
+            f"hold (at most {MOST_NUMBERS:,}); take fewer predictors, or some without codes."
+        )

@@ -1,0 +1,1 @@
+"""TRUSTED BASE 2: bits, distributions, exact samplers, calibration."""

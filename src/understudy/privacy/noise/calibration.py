@@ -1,0 +1,153 @@
+"""How much noise a contingency table needs, and why.
+
+**Sensitivity of a contingency table.** Coding is record by record, so each record adds 1 to exactly
+one cell of a table (its out-of-domain count included).
+
+* Add/remove: one cell changes by 1, so the L1 sensitivity is 1 and the L2 sensitivity is 1.
+* Replace: the record leaves one cell and enters another, or stays: L1 at most 2, L2 at most √2.
+
+Both are attained. Laplace-type noise of scale Δ₁/ε in every cell, empty ones included, is ε-DP
+(Dwork & Roth 2014, Theorem 3.6; for the discrete law Ghosh, Roughgarden & Sundararajan 2012).
+Discrete Gaussian noise of variance Δ₂²/(2ρ) is ρ-zCDP (Canonne, Kamath & Steinke 2020, Theorem 4
+for integer-valued queries). In Gaussian DP it costs a little more (`gaussian_variance`).
+`tests/privacy/test_sensitivity.py` enumerates the neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Literal
+
+from understudy.errors import BudgetError, MethodError
+from understudy.privacy.accounting.budget import Accounting, Neighbours, pure_within
+from understudy.privacy.accounting.discrete_gaussian_gdp import unit_variance
+from understudy.privacy.noise.distributions import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    LatticeLaplace,
+    NoiseLaw,
+    representable,
+)
+from understudy.privacy.released import Noise
+
+LawName = Literal["geometric", "laplace", "gaussian"]
+
+_FINENESS = 20  # a lattice Laplace law has about 2^20 steps per unit of its scale
+
+
+def l1_sensitivity(neighbours: Neighbours) -> int:
+    """Largest change of a contingency table in the L1 norm."""
+    return 1 if neighbours == "add_remove" else 2
+
+
+def l2_sensitivity_squared(neighbours: Neighbours) -> int:
+    """Square of the largest change of a contingency table in the L2 norm."""
+    return 1 if neighbours == "add_remove" else 2
+
+
+def calibrate(
+    law: LawName, *, spend: Fraction, accounting: Accounting, neighbours: Neighbours
+) -> NoiseLaw:
+    """The noise for one contingency table.
+
+    Args:
+        law: "geometric" (discrete Laplace on the integers), "laplace" (on a fine public lattice),
+            or "gaussian" (discrete Gaussian; needs zCDP or GDP accounting).
+        spend: cost, in the unit of the accounting.
+        accounting: pure ε, ρ of zCDP, or μ²/2 of GDP.
+        neighbours: which tables count as neighbours.
+
+    Raises:
+        MethodError: Gaussian noise under pure accounting.
+        BudgetError: so small a cost that the noise would be wider than can be drawn exactly.
+    """
+    try:
+        return _calibrated(law, spend, accounting, neighbours)
+    except (ValueError, ZeroDivisionError):
+        raise BudgetError(
+            "This budget leaves so little for a step that its noise would be wider than 10^12; "
+            "raise epsilon, or ask for fewer sets or columns."
+        ) from None
+
+
+def _calibrated(
+    law: LawName, spend: Fraction, accounting: Accounting, neighbours: Neighbours
+) -> NoiseLaw:
+    if law == "gaussian":
+        if accounting == "pure":
+            raise MethodError(
+                "Gaussian noise gives no pure guarantee; set delta above 0, or take "
+                "geometric noise."
+            )
+        return DiscreteGaussian(
+            representable(
+                gaussian_variance(
+                    spend, accounting=accounting, squared=l2_sensitivity_squared(neighbours)
+                )
+            )
+        )
+    epsilon = pure_within(spend, accounting)
+    scale = l1_sensitivity(neighbours) / epsilon
+    if law == "geometric":
+        return DiscreteLaplace(representable(scale))
+    step = lattice_step(scale)
+    return LatticeLaplace(representable(scale, step), step)
+
+
+def gaussian_variance(spend: Fraction, *, accounting: Accounting, squared: int) -> Fraction:
+    """Variance at which discrete Gaussian noise on whole numbers costs `spend`.
+
+    Args:
+        spend: cost, in ρ or in μ²/2, above 0.
+        accounting: which of these.
+        squared: square of the L2 sensitivity.
+    """
+    if accounting == "gdp":
+        return unit_variance(spend / squared)
+    return Fraction(squared) / (2 * spend)
+
+
+def lattice_step(scale: Fraction) -> Fraction:
+    """Public step of the lattice for a Laplace law.
+
+    A power of two, at most 1, so that counts lie on the lattice and their sensitivity needs no
+    correction for rounding.
+    """
+    step = Fraction(1)
+    while step > Fraction(1, 2**40) and step * 2**_FINENESS > scale:
+        step /= 2
+    return step
+
+
+def noise_of(law: NoiseLaw) -> Noise:
+    """What a released value says about the noise in it."""
+    scale = law.variance if isinstance(law, DiscreteGaussian) else law.scale
+    return Noise(law.name, str(scale), law.stddev)
+
+
+def describe(law: NoiseLaw) -> str:
+    """The law with its exact parameter, for the ledger."""
+    if isinstance(law, DiscreteGaussian):
+        return f"discrete Gaussian, variance {law.variance}"
+    if isinstance(law, LatticeLaplace):
+        return f"Laplace, scale {law.scale}, on the lattice of step {law.step}"
+    return f"discrete Laplace (geometric), scale {law.scale}"
+
+
+def sensitivity_text(law: NoiseLaw, neighbours: Neighbours) -> str:
+    """The sensitivity that the noise was calibrated to, for the ledger."""
+    if isinstance(law, DiscreteGaussian):
+        return "L2 = 1" if neighbours == "add_remove" else "L2 = √2"
+    return f"L1 = {l1_sensitivity(neighbours)}"
+
+
+def mean_positive(law: NoiseLaw) -> float:
+    """E max(noise, 0): records' worth of noise that an empty cell receives on average."""
+    if isinstance(law, DiscreteGaussian):
+        return law.stddev / math.sqrt(2 * math.pi)
+    if isinstance(law, LatticeLaplace):
+        return float(law.scale) / 2
+    rate = float(1 / law.scale)
+    # q / (1 − q²) with q = e^(−rate), in a form that neither overflows nor cancels.
+    return math.exp(-rate) / -math.expm1(-2 * rate) if rate < 700 else 0.0

@@ -1,0 +1,248 @@
+"""Noise of every kind that is added to a statistic: strict, truncated, or as the papers draw it.
+
+The strict laws for counts and their proof are in `calibration.py`, truncation and its proof in
+`truncation.py`. What paper mode leaves in is said by `conceded`, which the gate stamps on the
+guarantee.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import BudgetError, MethodError
+from understudy.privacy.accounting.budget import Accounting, Neighbours
+from understudy.privacy.noise.calibration import (
+    LawName,
+    calibrate,
+    describe,
+    l1_sensitivity,
+    noise_of,
+    sensitivity_text,
+)
+from understudy.privacy.noise.distributions import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    LatticeLaplace,
+    NoiseLaw,
+    representable,
+)
+from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.noise.truncated_laplace import (
+    TruncatedDiscreteLaplace,
+    TruncatedLaplace,
+    calibrated_scale,
+)
+from understudy.privacy.released import Noise
+from understudy.schema import Schema
+
+Bounds = Literal["threshold", "truncate"]
+"""Out-of-bound numbers are left for post-processing to clip, or redrawn (calibrated for that)."""
+
+Mode = Literal["strict", "paper"]
+Law: TypeAlias = NoiseLaw | TruncatedDiscreteLaplace | ContinuousLaplace | TruncatedLaplace
+
+N = TypeVar("N", bound=np.number[Any])
+
+FLOATING = (
+    "Noise was drawn as floating-point numbers, whose last digits can give rows away "
+    "(Mironov 2012)."
+)
+HALVED = (
+    "The noise of counts allows for one record added or removed (L1 = 1), half of what a replaced "
+    "record needs."
+)
+UNCALIBRATED = (
+    "Noise was redrawn until it fell into its bounds and not calibrated for that, which realises "
+    "up to twice the ε that was charged for it."
+)
+
+
+def perturb(statistics: NDArray[N], law: Law, source: Randomness) -> NDArray[Any]:
+    """Independent noise in every statistic; a truncated law draws the outcome itself.
+
+    Args:
+        statistics: any shape; whole numbers for a discrete law.
+        law: calibrated noise.
+        source: where the noise comes from.
+
+    Returns:
+        The same shape.
+    """
+    if isinstance(law, TruncatedDiscreteLaplace | TruncatedLaplace):
+        return law.sample(statistics, source)
+    drawn = law.sample(statistics.size, source)
+    return np.asarray(statistics + drawn.reshape(statistics.shape))
+
+
+def words(law: Law, unit: Fraction = Fraction(1)) -> str:
+    """The law with its exact parameter, for the ledger.
+
+    Args:
+        law: in its own units.
+        unit: what one of them is in the units of the statistic.
+    """
+    if isinstance(law, ContinuousLaplace | TruncatedLaplace):
+        text = f"Laplace in floating point, scale {law.scale:.12g}"
+    elif isinstance(law, TruncatedDiscreteLaplace):
+        text = _on_lattice(law.scale, unit)
+    elif isinstance(law, DiscreteLaplace) and unit != 1:
+        return _on_lattice(law.scale, unit)
+    else:
+        return describe(law)
+    if isinstance(law, ContinuousLaplace):
+        return text
+    how = " and calibrated for that" if isinstance(law, TruncatedDiscreteLaplace) else ""
+    return f"{text}, redrawn until inside [{_bound(law.low, unit)}, {_bound(law.high, unit)}]{how}"
+
+
+def _on_lattice(scale: Fraction, unit: Fraction) -> str:
+    if unit == 1:
+        return describe(DiscreteLaplace(scale))
+    return f"Laplace, scale {scale * unit}, on the lattice of step {unit}"
+
+
+def _bound(value: int | float, unit: Fraction) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else f"{float(value * unit):.12g}"
+
+
+def recorded(law: Law, unit: Fraction = Fraction(1)) -> Noise:
+    """What a released value says about the noise in it; see `words` for the unit."""
+    if isinstance(law, ContinuousLaplace | TruncatedLaplace):
+        return Noise(law.name, repr(law.scale), law.stddev)
+    if unit == 1 and not isinstance(law, TruncatedDiscreteLaplace):
+        return noise_of(law)
+    assert isinstance(law, DiscreteLaplace | TruncatedDiscreteLaplace)
+    name = {DiscreteLaplace: LatticeLaplace.name, TruncatedDiscreteLaplace: law.name}[type(law)]
+    return Noise(name, str(law.scale * unit), law.stddev * float(unit))
+
+
+def row_bound(schema: Schema) -> int:
+    """Public upper limit of the number of rows, on which truncation rests.
+
+    Raises:
+        MethodError: the schema declares none.
+    """
+    limit = schema.n_rows if schema.rows == "public" else schema.row_limit
+    if limit is None:
+        raise MethodError(
+            'bounds="truncate" needs a public upper limit of the number of rows; declare row_limit '
+            'in the schema, or take bounds="threshold".'
+        )
+    return limit
+
+
+def count_law(
+    law: LawName,
+    *,
+    spend: Fraction,
+    accounting: Accounting,
+    schema: Schema,
+    bounds: Bounds = "threshold",
+    mode: Mode = "strict",
+) -> Law:
+    """The noise for one contingency table.
+
+    Truncated strictly, each cell lies in [0, limit]; a replaced record changes two of them by 1.
+    In paper mode it is continuous Laplace noise of scale 1/ε, truncated without calibration if at
+    all, whatever `law` and the neighbours are.
+
+    Args:
+        law: "geometric", "laplace" or "gaussian".
+        spend: cost, in the unit of the accounting.
+        accounting: pure ε, ρ of zCDP, or μ²/2 of Gaussian DP.
+        schema: says which tables are neighbours, and the limit.
+        bounds: "truncate" redraws numbers outside [0, limit].
+        mode: "paper" for the noise of Bowen & Liu (2020).
+
+    Raises:
+        MethodError: combinations that no proof covers.
+        BudgetError: so small a cost that the noise could not be drawn exactly.
+    """
+    if bounds == "threshold" and mode == "strict":
+        return calibrate(law, spend=spend, accounting=accounting, neighbours=schema.neighbours)
+    require_pure(accounting)
+    if mode == "paper" and bounds == "threshold":
+        return ContinuousLaplace(float(1 / spend))
+    limit = row_bound(schema)
+    if mode == "paper":
+        return TruncatedLaplace(float(1 / spend), 0.0, float(limit))
+    if law != "geometric":
+        raise MethodError('bounds="truncate" needs geometric noise.')
+    delta = l1_sensitivity(schema.neighbours)
+    return truncated(spend, delta, (0, limit), coordinates=delta)
+
+
+def truncated(
+    epsilon: Fraction, sensitivity: int, interval: tuple[int, int], *, coordinates: int
+) -> TruncatedDiscreteLaplace:
+    """Calibrated truncated noise for whole numbers.
+
+    Args:
+        epsilon: cost.
+        sensitivity: L1 sensitivity.
+        interval: smallest and largest outcome.
+        coordinates: how many numbers one record can change.
+
+    Raises:
+        BudgetError: so small a cost that the noise could not be drawn exactly.
+    """
+    low, high = interval
+    scale = calibrated_scale(
+        epsilon, sensitivity, high - low, coordinates=coordinates, discrete=True
+    )
+    try:
+        return TruncatedDiscreteLaplace(scale, low, high)
+    except ValueError:
+        raise too_little() from None
+
+
+def additive(scale: Fraction) -> DiscreteLaplace:
+    """Discrete Laplace noise of at least this scale.
+
+    Raises:
+        BudgetError: a scale too wide to be drawn exactly.
+    """
+    try:
+        return DiscreteLaplace(representable(scale))
+    except ValueError:
+        raise too_little() from None
+
+
+def too_little() -> BudgetError:
+    """What to say when noise would be too wide to be drawn."""
+    return BudgetError(
+        "This budget leaves so little for a step that its noise would be too wide to be drawn "
+        "exactly; raise epsilon, or ask for fewer sets or columns."
+    )
+
+
+def require_pure(accounting: Accounting) -> None:
+    """Refuse noise whose proof is for pure ε under another accounting.
+
+    Raises:
+        MethodError: another accounting than pure ε.
+    """
+    if accounting != "pure":
+        raise MethodError("This noise gives a pure guarantee; leave delta at 0.")
+
+
+def count_sensitivity(law: Law, neighbours: Neighbours, mode: Mode) -> str:
+    """The sensitivity that the noise of a contingency table was calibrated to, for the ledger."""
+    if mode == "paper":
+        return "L1 = 1"
+    if isinstance(law, DiscreteGaussian):
+        return sensitivity_text(law, neighbours)
+    return f"L1 = {l1_sensitivity(neighbours)}"
+
+
+def conceded(neighbours: Neighbours, bounds: Bounds, mode: Mode) -> tuple[str, ...]:
+    """What noise on counts leaves in, unpaid."""
+    if mode == "strict":
+        return ()
+    halved = (HALVED,) if neighbours == "replace" else ()
+    return (FLOATING, *halved, *((UNCALIBRATED,) if bounds == "truncate" else ()))

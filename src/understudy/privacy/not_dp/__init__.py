@@ -1,0 +1,1 @@
+"""What leaves without a finite ε: a release that asks for it is stamped."""

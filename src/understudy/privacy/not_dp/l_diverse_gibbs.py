@@ -1,0 +1,170 @@
+r"""Sweeps whose rows are made ℓ-diverse. **Not** differentially private.
+
+**Law.** As in `understudy.privacy.mechanisms.records.perturbed_gibbs`, but each row of a sensitive
+column gets a weight α of its own: the smallest at which the entropy of its draws reaches log ℓ,
+
+    H(α) = −Σ_v p_v(α)·log p_v(α) ≥ log ℓ,    p_v(α) = (n_v + α)/(n + C·α),
+
+n_v of the n real records of the row having state v of C, and log the natural logarithm. Rows of
+other columns have α = 0. A row without records is uniform, and so are all rows if ℓ = C.
+
+**Smallest α by bisection.** H is nondecreasing: with λ = Cα/(n + Cα), which grows with α,
+p(α) = (1 − λ)·p(0) + λ·u, u uniform. Entropy is concave, so it is concave in λ, and it is largest
+at λ = 1; a concave function on [0, 1] that is largest at 1 does not decrease. λ is bisected, and α
+rounded up to a multiple of 2⁻²⁰, which by the same argument does no harm.
+
+**What is promised.** Entropy ℓ-diversity of what a sensitive column is drawn from (Machanavajjhala
+et al. 2007): a syntactic property of the rows, not of what an outsider learns. It is **not
+differential privacy**: α itself depends on the records, a row that is diverse already is used as
+it stands, and records that agree with one person in the key columns still lean towards that
+person's state. Where structural zeros leave fewer states open, the law restricted to these may have
+a smaller entropy, and with less than ℓ open states must: the promise is about rows before that.
+
+Sources: Park & Ghosh (2014), §3.3 ("ℓ-diversity"); Machanavajjhala, Kifer, Gehrke &
+Venkitasubramaniam (2007), "l-diversity: privacy beyond k-anonymity", Definition 4.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import MethodError
+from understudy.privacy.mechanisms.records.gibbs_chain import FINEST, UNIFORM, Chains, chain_records
+from understudy.privacy.mechanisms.records.key_counts import HashedRows
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.released import Records
+from understudy.schema import Sweep
+
+__all__ = ["DiverseRows", "diverse_records", "diverse_weights"]
+
+_LARGEST: Final = 2.0**60
+_HALVINGS: Final = 60
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiverseRows:
+    """Specification: records from rows made ℓ-diverse.
+
+    Attributes:
+        sweep: what each column is drawn given.
+        diversity: ℓ, above 1 and at most the size of each sensitive column.
+        sensitive: places of the sensitive columns.
+        sweeps: how often each column is drawn for one record.
+    """
+
+    law: ClassVar[str] = "diverse rows"
+
+    sweep: Sweep
+    diversity: float
+    sensitive: tuple[int, ...]
+    sweeps: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that the proof does not cover.
+
+        Raises:
+            MethodError: no sweep.
+        """
+        if self.sweeps < 1:
+            raise MethodError("Each column of a record is drawn in one sweep at least.")
+
+    def records(self, rows: Sequence[HashedRows], n_rows: int, randomness: Randomness) -> Records:
+        """Draw them."""
+        return diverse_records(
+            rows,
+            self.sweep,
+            n_rows,
+            diversity=self.diversity,
+            sensitive=self.sensitive,
+            sweeps=self.sweeps,
+            randomness=randomness,
+        )
+
+
+def diverse_weights(rows: HashedRows, size: int, diversity: float) -> Floats:
+    """The smallest weight of each row at which it is ℓ-diverse; infinite where it must be uniform.
+
+    Args:
+        rows: of one column.
+        size: states of the column, at least ℓ.
+        diversity: ℓ.
+
+    Returns:
+        α in records, shape (rows,).
+    """
+    if diversity >= size:
+        return np.full(len(rows.keys), np.inf)
+    least = math.log(diversity)
+    low, high = np.zeros(len(rows.keys)), np.ones(len(rows.keys))
+    fine = _entropy(rows, size, low) >= least
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        reached = _entropy(rows, size, middle) >= least
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    with np.errstate(divide="ignore"):
+        weights = rows.totals * high / (size * (1 - high))
+    return np.where(fine, 0.0, weights)
+
+
+def _entropy(rows: HashedRows, size: int, mixed: Floats) -> Floats:
+    """Entropy of each row, a share `mixed` of which is uniform; shape (rows,)."""
+    if not len(rows.keys):
+        return np.zeros(0)
+    cells = np.diff(rows.first)
+    shares = rows.counts / np.repeat(rows.totals, cells)
+    mixed_in = np.repeat(mixed, cells)
+    occupied = np.add.reduceat(_term((1 - mixed_in) * shares + mixed_in / size), rows.first[:-1])
+    return np.asarray(occupied + (size - cells) * _term(mixed / size))
+
+
+def _term(p: Floats) -> Floats:
+    """−p·log p, 0 at p = 0."""
+    return -p * np.log(np.where(p > 0, p, 1.0))
+
+
+def diverse_records(
+    rows: Sequence[HashedRows],
+    sweep: Sweep,
+    n_rows: int,
+    *,
+    diversity: float,
+    sensitive: Sequence[int],
+    sweeps: int = 1,
+    randomness: Randomness,
+) -> Records:
+    """Draw records, each from a seed of its own.
+
+    Args:
+        rows: hashed table of each column.
+        sweep: what each column is drawn given.
+        n_rows: records to draw.
+        diversity: ℓ, above 1 and at most the size of each sensitive column.
+        sensitive: places of the sensitive columns.
+        sweeps: how often each column is drawn for a record.
+        randomness: source of every draw.
+    """
+    weights = [
+        _units(diverse_weights(one, size, diversity), size)
+        if j in sensitive
+        else np.zeros(len(one.keys), dtype=np.int64)
+        for j, (one, size) in enumerate(zip(rows, sweep.domain.sizes, strict=True))
+    ]
+    chains = Chains(sweeps=sweeps)
+    return chain_records(
+        rows, weights, sweep, n_rows, unit=FINEST, chains=chains, randomness=randomness
+    )
+
+
+def _units(weights: Floats, size: int) -> NDArray[np.int64]:
+    """Weights in whole units, rounded up; uniform where they are too large for that."""
+    scaled = np.ceil(weights * FINEST)
+    finite = scaled * size < _LARGEST
+    return np.where(finite, np.where(finite, scaled, 0.0), UNIFORM).astype(np.int64)

@@ -1,6 +1,0 @@
-"""Bayesian posteriors under record weights, and censored ones. CONFIDENTIAL but for what is drawn.
-
-Kernels and samplers know arrays alone; `records.Records` are the rows as a law sees them. The verbs
-that pay for a draw and let it out are in `understudy.privacy.weighing` (pseudo posteriors, without
-differential privacy at a finite number of rows) and `understudy.privacy.comparing` (censored ones).
-"""

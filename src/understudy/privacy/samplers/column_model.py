@@ -1,0 +1,112 @@
+"""What a Bayesian synthesizer is: laws of columns, posteriors under record weights, and draws.
+
+A law says how a column is distributed given columns before it, with parameters θ that have a proper
+prior. It is a frozen configuration of public numbers; rows are handed to it by a verb of the gate,
+and what it makes of them is CONFIDENTIAL until that verb lets it out.
+
+Under weights α_i in [0, 1] a record has the power α_i in the likelihood:
+
+    p(θ) · ∏_i c_i(θ),   c_i = f(x_i | θ)^α_i,
+
+or another c_i that is f at α = 1 and 1 at α = 0, which the law then states (a mixture's sampler).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.features.column_draws import Drawn
+from understudy.privacy.noise.randomness import Randomness
+
+Floats = NDArray[np.float64]
+Records = Mapping[str, Drawn]
+"""Column → its values in n records; the same n records in all."""
+Theta = Mapping[str, Floats]
+"""Parameters of a law: name → array. Arrays of S draws have a leading axis (S,)."""
+
+CHUNK: Final = 1 << 21
+"""Numbers in a chunk of a matrix of draws by records, at most (16 MiB); never less than a draw."""
+
+
+class Law(Protocol):
+    """The law of one column given others, with a prior."""
+
+    @property
+    def column(self) -> str:
+        """Name of the column."""
+        ...
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """Names of the columns that it is given."""
+        ...
+
+    def posterior(
+        self, records: Records, weights: Floats, source: Randomness, *, draws: int
+    ) -> Theta:
+        """Draws of θ from the posterior under record weights. CONFIDENTIAL.
+
+        Args:
+            records: the column and its parents, n ≥ 0 records.
+            weights: α, shape (n,).
+            source: where the randomness comes from.
+            draws: S ≥ 1.
+
+        Returns:
+            Arrays with a leading axis (S,).
+        """
+        ...
+
+    def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
+        """Log f(x_i | parents, θ_s). CONFIDENTIAL.
+
+        Returns:
+            Chunks of shape (draws in it, n), cut by `slices`, together (S, n).
+        """
+        ...
+
+    def log_contributions(
+        self, draws: Theta, records: Records, weights: Floats
+    ) -> Iterator[Floats]:
+        """Log c_i(θ_s): what a record of weight α_i adds to the log of the target. CONFIDENTIAL.
+
+        Returns:
+            Chunks as those of `log_likelihoods`; 0 at α = 0, log f at α = 1.
+        """
+        ...
+
+    def draw(self, theta: Theta, drawn: Records, uniforms: Floats) -> Drawn:
+        """New values of the column, a function of its arguments alone.
+
+        Args:
+            theta: one draw, without leading axis.
+            drawn: records of the parents at least, n each.
+            uniforms: in (0, 1), shape (3, n): for the state or its kind, for the component of a
+                mixture, and for the number.
+        """
+        ...
+
+
+class StateLaw(Law, Protocol):
+    """The law of a column of states, or of the kinds of a numeric one."""
+
+    @property
+    def size(self) -> int:
+        """How many states or kinds there are."""
+        ...
+
+
+def slices(draws: int, records: int, *, chunk: int = CHUNK) -> Iterator[slice]:
+    """How a matrix of S draws by n records is cut, alike in all laws.
+
+    Example:
+        >>> list(slices(5, 10, chunk=20))
+        [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, chunk // max(records, 1))
+    for first in range(0, draws, step):
+        yield slice(first, min(first + step, draws))

@@ -1,0 +1,1 @@
+"""TRUSTED where something is chosen: the exponential mechanism and its scores."""

@@ -1,0 +1,221 @@
+"""From state numbers back to values: dtypes, order and absent values come from the schema alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import ReleaseError
+from understudy.schema import NUMERIC, Column, Continuous, Date, Schema
+from understudy.schema.cell_values import Code, is_number, number_of, text_of
+
+FrameKind = Literal["pandas", "polars", "arrow"]
+
+
+def require_frame(frame: object) -> None:
+    """Refuse a kind of data frame that is not known.
+
+    Raises:
+        ReleaseError: it is none of "pandas", "polars" and "arrow".
+    """
+    if frame not in get_args(FrameKind):
+        raise ReleaseError(f"frame must be one of {', '.join(get_args(FrameKind))}.")
+
+
+def dtype_of(column: Column) -> pl.DataType:
+    """Type of a released column; a function of the schema alone.
+
+    A numeric column with codes in text ("refused") becomes text, so that no code is lost. The
+    empty code is a null in every type.
+    """
+    codes = [code for code in column.codes if code != ""]
+    if isinstance(column, NUMERIC):
+        return _numeric_dtype(column, codes)
+    values = [*(level for level in column.levels if level != ""), *codes]
+    if all(isinstance(value, bool) for value in values):
+        return pl.Boolean()
+    if all(is_number(value) for value in values):
+        return pl.Int64() if all(isinstance(value, int) for value in values) else pl.Float64()
+    return pl.Enum([text_of(value) for value in values])
+
+
+def _numeric_dtype(column: Column, codes: Sequence[Code]) -> pl.DataType:
+    if isinstance(column, Date):
+        return pl.String() if codes else pl.Date()
+    if not all(is_number(code) for code in codes):
+        return pl.String()
+    whole = column.kind == "integer" and all(isinstance(code, int) for code in codes)
+    return pl.Int64() if whole else pl.Float64()
+
+
+def decode(
+    states: Sequence[NDArray[np.integer[Any]]],
+    schema: Schema,
+    rng: np.random.Generator,
+    values: Mapping[str, NDArray[np.float64]] | None = None,
+) -> pl.DataFrame:
+    """Values for coded records; numbers that are not given are drawn uniformly within their bin.
+
+    Args:
+        states: one array of state numbers per column, each of shape (n,).
+        schema: what the states mean.
+        rng: randomness for places within bins.
+        values: numbers that are given, by column, each of shape (n,); used where the state is a
+            bin, and rounded to what the column holds. NaN stands for one that is not given.
+    """
+    given = values or {}
+    pairs = zip(schema.columns.items(), states, strict=True)
+    return pl.DataFrame(
+        [_decode_column(name, col, codes, rng, given.get(name)) for (name, col), codes in pairs]
+    )
+
+
+def _decode_column(
+    name: str,
+    column: Column,
+    states: NDArray[np.integer[Any]],
+    rng: np.random.Generator,
+    given: NDArray[np.float64] | None,
+) -> pl.Series:
+    dtype = dtype_of(column)
+    if not isinstance(column, NUMERIC):
+        named = pl.Series(
+            [_as(value, dtype) for value in (*column.levels, *column.codes)], dtype=dtype
+        )
+        return named.gather(states).alias(name)
+    codes = pl.Series([_as(code, dtype) for code in column.codes], dtype=dtype)
+    ordinary = states < column.n_ordinary
+    places = np.where(ordinary, states, 0)
+    values = _numbers_as(_numbers(column, places, given, rng), column, dtype)
+    if ordinary.all():
+        return values.alias(name)
+    absent = codes.gather(np.where(ordinary, 0, states - column.n_ordinary))
+    return values.zip_with(pl.Series(ordinary), absent).alias(name)
+
+
+def _as(value: Code, dtype: pl.DataType) -> Any:
+    if value == "":
+        return None
+    if dtype in (pl.Enum, pl.String):
+        return text_of(value)
+    number = number_of(value) if dtype == pl.Float64 else None
+    return value if number is None else number
+
+
+def _numbers_as(numbers: NDArray[np.float64], column: Column, dtype: pl.DataType) -> pl.Series:
+    if isinstance(column, Date):
+        values = pl.Series(numbers.astype(np.int32)).cast(pl.Date)
+    elif column.kind == "integer":
+        values = pl.Series(numbers.astype(np.int64))
+    else:
+        values = pl.Series(numbers)
+    return values.cast(dtype)
+
+
+def _numbers(
+    column: Column,
+    states: NDArray[np.integer[Any]],
+    given: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """The given numbers, and drawn ones where none is given."""
+    absent = np.ones(len(states), dtype=np.bool_) if given is None else np.isnan(given)
+    if given is not None and not absent.any():
+        return _given_numbers(column, states, given)
+    drawn = _draw_numbers(column, states, rng)
+    if given is None:
+        return drawn
+    chosen = np.where(absent, drawn, given)
+    return np.where(absent, drawn, _given_numbers(column, states, chosen))
+
+
+def _given_numbers(
+    column: Column, states: NDArray[np.integer[Any]], given: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Given numbers, rounded and kept within the bounds; a spike stands where it is the state."""
+    assert isinstance(column, NUMERIC)
+    decimals = column.decimals if isinstance(column, Continuous) else 0
+    rounded = given if decimals is None else np.round(given, decimals)
+    low = np.array([one.low for one in column.intervals])
+    spike = np.array([one.spike for one in column.intervals])
+    return np.where(spike[states], low[states], np.clip(rounded, *column.bounds))
+
+
+def _draw_numbers(
+    column: Column, states: NDArray[np.integer[Any]], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """A number inside the interval of each record, on the grid of whole numbers or decimals."""
+    assert isinstance(column, NUMERIC)
+    decimals = column.decimals if isinstance(column, Continuous) else 0
+    if decimals is None:
+        low = np.array([one.low for one in column.intervals])
+        high = np.array([one.high for one in column.intervals])
+        return np.asarray(low[states] + rng.random(len(states)) * (high - low)[states])
+    return _draw_on_grid(column, states, 10.0**decimals, rng)
+
+
+def _draw_on_grid(
+    column: Column, states: NDArray[np.integer[Any]], grid: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Multiples of 1/grid inside each interval, those that are spikes left out of the bins."""
+    assert isinstance(column, NUMERIC)
+    result = np.empty(len(states))
+    spikes = np.array([round(one.low * grid) for one in column.intervals if one.spike])
+    for k, one in enumerate(column.intervals):
+        rows = np.flatnonzero(states == k)
+        if one.spike or one.low == one.high or not len(rows):
+            result[rows] = one.low
+            continue
+        first, last = _grid_ends(column, one.low, one.high, grid)
+        holes = np.sort(spikes[(spikes >= first) & (spikes <= last)])
+        n_free = last - first + 1 - len(holes)
+        if n_free < 1:  # a bin narrower than the rounding: its middle stands for it
+            result[rows] = (one.low + one.high) / 2
+            continue
+        drawn = rng.integers(first, first + n_free, size=len(rows))
+        for hole in holes:
+            drawn += drawn >= hole
+        result[rows] = drawn / grid
+    return result
+
+
+def _grid_ends(column: Column, low: float, high: float, grid: float) -> tuple[int, int]:
+    first, last = int(np.ceil(low * grid)), int(np.floor(high * grid))
+    open_end = isinstance(column, Continuous) and high < column.upper and last / grid >= high
+    return first, last - open_end
+
+
+def to_frame(table: pl.DataFrame, schema: Schema, kind: FrameKind) -> Any:
+    """The table as the kind of data frame that is wanted; dtypes depend on the schema alone.
+
+    In pandas, whole numbers and truth values that may be absent have the nullable types, ordinal
+    levels an ordered category.
+    """
+    if kind == "polars":
+        return table
+    if kind == "arrow":
+        return table.to_arrow()
+    frame = table.to_pandas()
+    for name, column in schema.columns.items():
+        nullable = "" in column.codes or "" in getattr(column, "levels", ())
+        dtype = table.schema[name]
+        if dtype in (pl.Int64, pl.Boolean) and nullable:
+            plain = table.get_column(name).to_list()
+            frame[name] = _nullable(plain, "Int64" if dtype == pl.Int64 else "boolean")
+        elif dtype == pl.Enum:
+            frame[name] = (
+                frame[name].cat.as_ordered()
+                if column.kind == "ordinal"
+                else (frame[name].cat.as_unordered())
+            )
+    return frame
+
+
+def _nullable(values: list[Any], dtype: str) -> Any:
+    import pandas as pd
+
+    return pd.array(values, dtype=dtype)

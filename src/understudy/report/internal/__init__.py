@@ -1,0 +1,1 @@
+"""Pages that compare with the rows: stamped not for release."""

@@ -1,0 +1,234 @@
+"""The internal page: one self-contained HTML file about how close a release comes to the rows.
+
+It compares with confidential data, and says so on every screen and every printed sheet. It asks
+nothing of the network and stays within two megabytes: long lists are folded, then cut, and the
+page says what was left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from understudy.evaluation.evaluation_results import Coefficient, Evaluation, Marginal
+from understudy.report import templates
+from understudy.report.internal import utility_tables as sections
+from understudy.report.internal.headline_scores import Tile, verdict
+from understudy.report.internal.risk_cards import risk_context
+from understudy.report.number_text import figure, shortened
+
+MAX_BYTES = 2_000_000
+STAMP = "internal: compares with confidential data, not for release"
+MOST_OPEN = 40  # marginals that are not folded
+MOST_WORST = 10  # columns and pairs in the short lists
+MOST_PAIRS = 300  # pairs in the long list
+# Most bytes of the lists that grow with a table; the marginals get what is left.
+_ROOM = {
+    "tile": 60_000,
+    "score_row": 120_000,
+    "worst_row": 30_000,
+    "pair_row": 100_000,
+    "heat": 420_000,
+    "curves_card": 160_000,
+    "whiskers_card": 300_000,
+    "coefficient_row": 200_000,
+    "subgroup_row": 150_000,
+    "warning": 60_000,
+}
+_SPARE = 1_000  # for the sentences that say what was left out
+_NOTHING: templates.Cut = (Markup(""), 0)
+
+
+def internal_page(evaluation: Evaluation) -> str:
+    """The page for the steward: original beside synthetic, the worst first.
+
+    Args:
+        evaluation: what was found; nothing else is looked at.
+
+    Returns:
+        HTML text of at most `MAX_BYTES` bytes in UTF-8, the same for the same evaluation.
+    """
+    page = templates.template("internal.html.jinja")
+    context = _context(evaluation)
+    frame = page.render(**context, cards=_NOTHING, folded_cards=_NOTHING)
+    room = MAX_BYTES - templates.size(frame) - _SPARE
+    marginals = context["marginals"]
+    first = templates.fitted(
+        _cards(marginals[:MOST_OPEN], 1), room, total=len(marginals[:MOST_OPEN])
+    )
+    room -= templates.size(first[0])
+    rest = _NOTHING
+    if not first[1]:
+        folded = marginals[MOST_OPEN:]
+        rest = templates.fitted(_cards(folded, MOST_OPEN + 1), room, total=len(folded))
+    return page.render(**context, cards=first, folded_cards=rest)
+
+
+def _context(evaluation: Evaluation) -> dict[str, Any]:
+    pairs = evaluation.pairs
+    marginals = sections.worst_marginals(evaluation.marginals)
+    coefficients = sections.worst_coefficients(evaluation.coefficients)
+    score_names = sections.names_of_scores(evaluation.subgroups)
+    worst_pairs = _worst_pairs(evaluation)
+    worst_columns = [(one.column, one.distance) for one in marginals[:MOST_WORST]]
+    columns, leading = _metered(worst_columns, worst_pairs[:MOST_WORST])
+    tiles = verdict(evaluation.scores)
+    return {
+        "stamp": STAMP,
+        "most_open": MOST_OPEN,
+        "evaluation": evaluation,
+        "title": evaluation.title or "Synthetic data",
+        "tiles": _rows("tile", [(tile, _gauge(tile)) for tile in tiles]),
+        "judged": sum(bool(tile.standing) for tile in tiles),
+        "beyond": sum(tile.beyond for tile in tiles),
+        "scores": _rows("score_row", evaluation.scores),
+        "definitions": evaluation.definitions,
+        "marginals": marginals,
+        "worst_columns": _rows("worst_row", columns),
+        "worst_pairs": _rows("worst_row", leading),
+        "pair_rows": _rows("pair_row", worst_pairs[:MOST_PAIRS]),
+        "heat": _heat(evaluation),
+        "curves": _curves(evaluation),
+        "whiskers": _whiskers(evaluation.coefficients),
+        "coefficients": _rows("coefficient_row", [_with_width(one) for one in coefficients]),
+        "agreement": sections.agreement(evaluation.agreement),
+        "classes": sections.CLASSES,
+        "score_names": score_names,
+        "subgroups": _rows("subgroup_row", [(one, score_names) for one in evaluation.subgroups]),
+        "risk": risk_context(evaluation.risks) if evaluation.risks else None,
+        "warnings": _rows("warning", evaluation.warnings),
+        "n_pairs_left_out": max(0, len(pairs) - MOST_PAIRS),
+    }
+
+
+def _rows(macro: str, items: Sequence[Any]) -> templates.Cut:
+    return templates.rendered(_macro(macro), items, _ROOM[macro])
+
+
+def _macro(name: str) -> Callable[..., Markup]:
+    return templates.macro(name, "internal_parts.html.jinja")
+
+
+def _gauge(tile: Tile) -> Markup | str:
+    from understudy.report.internal.utility_charts import gauge
+
+    null = f", {tile.null}" if tile.null else ""
+    return gauge(tile.gauge, f"{tile.name} {tile.value}, {tile.uncertainty}{null}")
+
+
+Ranked = list[tuple[str, float]]  # name and distance, the worst first
+
+
+def _metered(*lists: Ranked) -> list[list[tuple[str, float, float]]]:
+    """Lists with the lengths of their bars in per cent, on one scale."""
+    lengths = [value for rows in lists for _, value in rows if math.isfinite(value) and value > 0]
+    longest = max(lengths, default=1.0)
+    return [
+        [
+            (shortened(name, 200), x, 100 * x / longest if math.isfinite(x) else 0.0)
+            for name, x in rows
+        ]
+        for rows in lists
+    ]
+
+
+def _worst_pairs(evaluation: Evaluation) -> Ranked:
+    from understudy.report.internal.pair_heatmap import worst_first
+
+    pairs = evaluation.pairs
+    return [(" × ".join(names), pairs[names]) for names in worst_first(pairs)]
+
+
+def _heat(evaluation: Evaluation) -> dict[str, Any] | None:
+    """The triangle of pairs, without its pointer texts if those make it too large."""
+    from understudy.report.internal import pair_heatmap as drawing
+
+    names = drawing.chosen(evaluation.pairs)
+    if not names:
+        return None
+    names, distances = drawing.arranged(names, evaluation.pairs)
+    label = (
+        f"Triangle of the total variation distances of the pairs of {len(names)} columns. "
+        f"{_spoken_pairs(_worst_pairs(evaluation)[:3])}"
+    )
+    chart = drawing.heat(names, distances, label, titles=True)
+    if templates.size(chart) > _ROOM["heat"]:
+        chart = drawing.heat(names, distances, label, titles=False)
+    total = len({name for pair in evaluation.pairs for name in pair})
+    return {
+        "chart": chart,
+        "width": drawing.width(len(names), names),
+        "shown": len(names),
+        "total": total,
+    }
+
+
+def _spoken_pairs(pairs: Sequence[tuple[str, float]]) -> str:
+    return f"Worst: {', '.join(f'{shortened(one, 80)} {figure(value)}' for one, value in pairs)}."
+
+
+def _curves(evaluation: Evaluation) -> templates.Cut:
+    from understudy.report.internal import utility_charts as drawing
+
+    share = sections.share_of_synthetic(evaluation)
+
+    def cards() -> Iterator[Markup]:
+        for k, (model, curve) in enumerate(evaluation.propensity.items(), start=1):
+            top = drawing.widest(drawing.finite(curve))
+            gap = None if top is None else abs(top[1] - top[2])
+            label = (
+                f"Laws of the propensities of original and synthetic rows by the model "
+                f"{shortened(model, 80)}. Largest gap {figure(gap)}."
+            )
+            chart = drawing.curves(curve, share, label)
+            yield _macro("curves_card")(k, model, gap, chart)
+
+    return templates.fitted(cards(), _ROOM["curves_card"], total=len(evaluation.propensity))
+
+
+def _whiskers(coefficients: Sequence[Coefficient]) -> templates.Cut:
+    from understudy.report.internal import utility_charts as drawing
+
+    models = sections.by_model(coefficients)
+
+    def cards() -> Iterator[Markup]:
+        for k, (model, terms) in enumerate(models.items(), start=1):
+            shown = sections.shown_terms(terms, drawing.MOST_TERMS)
+            overlap = sections.mean_overlap(terms)
+            label = (
+                f"Estimates and 95 % intervals of {len(shown)} coefficients of "
+                f"{shortened(model, 80)}, original and synthetic. "
+                f"Mean interval overlap {figure(overlap)}."
+            )
+            chart = drawing.whiskers(shown, label)
+            yield _macro("whiskers_card")(k, model, overlap, len(terms) - len(shown), chart)
+
+    return templates.fitted(cards(), _ROOM["whiskers_card"], total=len(models))
+
+
+def _with_width(one: Coefficient) -> tuple[Coefficient, float | None]:
+    from understudy.report.internal.utility_charts import width_ratio
+
+    return one, width_ratio(one)
+
+
+def _cards(marginals: Sequence[Marginal], start: int) -> Iterator[Markup]:
+    """Cards of columns, drawn one by one while there is room."""
+    from understudy.report.internal.utility_charts import bars
+
+    for k, one in enumerate(marginals, start=start):
+        chart = bars(one, sections.spoken_marginal(one))
+        yield _macro("marginal_card")(k, one, _note(one), chart)
+
+
+def _note(marginal: Marginal) -> str:
+    """What a chart with many states does not say by itself."""
+    from understudy.report.internal.utility_charts import MOST_ROWS, MOST_STATES
+
+    n, gaps = len(marginal.labels), sections.gap_words(marginal)
+    if n > MOST_STATES:
+        return "Shown are the states whose shares are furthest apart; the others are pooled."
+    return f"Largest gaps: {gaps}." if gaps and n > MOST_ROWS else ""

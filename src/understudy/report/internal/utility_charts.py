@@ -1,0 +1,299 @@
+"""Charts of the internal page: original beside synthetic.
+
+Importing this module imports matplotlib, which takes a while: import it when a chart is wanted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from understudy.evaluation.evaluation_results import Coefficient, Marginal
+from understudy.report.internal.headline_scores import Gauge
+from understudy.report.number_text import distance, figure, percent, shortened
+from understudy.report.svg import LETTER, SMALL, WIDTH, Panel, Pen, percent_scale
+
+Curve = tuple[Sequence[float], Sequence[float], Sequence[float]]
+
+MOST_ROWS = 12  # states with a row each
+MOST_STATES = 40  # states of an upright chart
+MOST_TERMS = 24  # coefficients of one chart
+
+_ROW, _BAR = 31.0, 12.0  # height of a state's row, and of each of its two bars
+_RIGHT = 50.0  # room for the shares in words
+_LEFT = 34.0  # room for a scale
+_PLOT = 132.0  # height of upright charts
+_CURVES = 160.0  # height of the curves
+_TERM = 46.0  # height of a coefficient
+_Z_95 = 1.959963984540054
+_LEAST_REACH, _MOST_REACH = 5.0, 20.0  # half width of the scale, in standard errors
+
+
+def bars(marginal: Marginal, label: str) -> Markup:
+    """Shares of one column, original above synthetic."""
+    if MOST_ROWS < len(marginal.labels) <= MOST_STATES:
+        return _upright(marginal, label)
+    return _rows(marginal, label)
+
+
+def shown(share: float) -> float:
+    """The length of a bar; nothing for what is not a number."""
+    return share if math.isfinite(share) else 0.0
+
+
+def gaps(marginal: Marginal) -> list[float]:
+    """How far the shares of each state are apart."""
+    pairs = zip(marginal.original, marginal.synthetic, strict=True)
+    return [abs(shown(one) - shown(other)) for one, other in pairs]
+
+
+def _rows(marginal: Marginal, label: str) -> Markup:
+    states, rest = _worst_states(marginal)
+    pen = Pen((len(states) + bool(rest)) * _ROW + 4)
+    panel = pen.canvas()
+    names = [shortened(marginal.labels[k]) for k in states]
+    others = f"{len(rest):,} other states"
+    gutter = max(_LEFT, 14 + LETTER * max(map(len, [*names, others if rest else ""]), default=0))
+    both = (marginal.original, marginal.synthetic)
+    highest = max([shown(shares[k]) for shares in both for k in states] + [0.01])
+    scale = (WIDTH - gutter - _RIGHT) / highest
+    panel.segments([(gutter, 2, gutter, len(states) * _ROW + 2)], "--rule", 1.0)
+    for shares, colour, top in ((both[0], "--original", 4.0), (both[1], "--bar", 4.0 + _BAR)):
+        places = [(shown(shares[k]), j * _ROW + top) for j, k in enumerate(states)]
+        boxes = [(gutter, y, gutter + s * scale, y + _BAR - 1.5) for s, y in places if s > 0]
+        panel.fill(boxes, colour)
+        for k, (_, y) in zip(states, places, strict=True):
+            share = shares[k] if math.isfinite(shares[k]) else None
+            panel.text(
+                WIDTH, y + _BAR / 2 - 0.75, percent(share), "--muted", size=SMALL, anchor="right"
+            )
+    for j, name in enumerate(names):
+        panel.text(gutter - 7, j * _ROW + 3.25 + _BAR, name, anchor="right")
+    if rest:
+        # The pooled states have their shares in words alone, or they would dwarf the others.
+        y = len(states) * _ROW + 3.25 + _BAR
+        one, other = (percent(sum(shown(shares[k]) for k in rest)) for shares in both)
+        panel.text(gutter - 7, y, others, "--muted", anchor="right")
+        panel.text(WIDTH, y, f"{one} → {other}", "--muted", size=SMALL, anchor="right")
+    return pen.svg(label)
+
+
+def _worst_states(marginal: Marginal) -> tuple[list[int], list[int]]:
+    """States that get a row each, in order, and those that are pooled: the least different ones."""
+    every = range(len(marginal.labels))
+    if len(every) <= MOST_ROWS:
+        return list(every), []
+    apart = gaps(marginal)
+    kept = sorted(sorted(every, key=lambda k: -apart[k])[: MOST_ROWS - 1])
+    return kept, [k for k in every if k not in kept]
+
+
+def _upright(marginal: Marginal, label: str) -> Markup:
+    n = len(marginal.labels)
+    pen = Pen(_PLOT + 32)
+    panel = pen.panel(_LEFT, 8.0, WIDTH - _LEFT - 4, _PLOT)
+    highest = 1.04 * max([*map(shown, (*marginal.original, *marginal.synthetic)), 0.01])
+    panel.axes.set_xlim(0, n)
+    panel.axes.set_ylim(0, highest)
+    percent_scale(panel, n, highest)
+    for shares, colour, start in (
+        (marginal.original, "--original", 0.1),
+        (marginal.synthetic, "--bar", 0.5),
+    ):
+        places = [(k + start, shown(share)) for k, share in enumerate(shares)]
+        panel.fill([(x, 0.0, x + 0.4, s) for x, s in places if s > 0], colour)
+    names = [shortened(name, 14) for name in marginal.labels]
+    room = max(2, int(panel.width / (LETTER * max(map(len, names)) + 14)))
+    for k in range(0, n, -(-n // room)):
+        panel.below(k + 0.5, 14, names[k], "--muted")
+    return pen.svg(label)
+
+
+def curves(curve: Curve, share: float, label: str) -> Markup:
+    """Laws of the propensities of original and synthetic rows, with their largest gap.
+
+    Args:
+        curve: grid, ECDF of the original, ECDF of the synthetic rows.
+        share: share of synthetic rows in all, where both would stand if nothing told them apart.
+        label: the chart in words.
+    """
+    points = finite(curve)
+    low, high, step = _reach([x for x, *_ in points], share)
+    pen = Pen(_CURVES + 42)
+    panel = pen.panel(_LEFT, 18.0, WIDTH - _LEFT - 12, _CURVES)
+    panel.axes.set_xlim(low, high)
+    panel.axes.set_ylim(0, 1)
+    panel.segments([(low, y, high, y) for y in (0.5, 1.0)], "--rule", 0.7)
+    panel.segments([(low, 0, high, 0)], "--rule", 1.2)
+    panel.segments([(share, 0, share, 1)], "--absent", 1.0)
+    for y in (0.5, 1.0):
+        panel.beside(-5 / panel.width, y, f"{100 * y:g} %", "--muted", SMALL)
+    for k in range(round((high - low) / step) + 1):
+        panel.below(low + k * step, 14, f"{low + k * step:.2g}", "--muted")
+    panel.line(_steps([(x, one) for x, one, _ in points], low, high), "--original", 1.8)
+    panel.line(_steps([(x, other) for x, _, other in points], low, high), "--bar", 1.8)
+    _mark_gap(panel, points, low, high)
+    return pen.svg(label)
+
+
+def finite(curve: Curve) -> list[tuple[float, float, float]]:
+    """Points of two curves in order, without those that are not numbers."""
+    found = [point for point in zip(*curve, strict=False) if all(map(math.isfinite, point))]
+    return sorted(found)
+
+
+def widest(points: Sequence[tuple[float, float, float]]) -> tuple[float, float, float] | None:
+    """The point where two curves are furthest apart."""
+    return max(points, key=lambda point: abs(point[1] - point[2]), default=None)
+
+
+def _reach(grid: Sequence[float], share: float) -> tuple[float, float, float]:
+    """Ends of the scale, the propensities rounded outwards to a round step, and that step."""
+    low, high = min([*grid, share]), max([*grid, share])
+    step = next(step for step in (0.02, 0.05, 0.1, 0.25, math.inf) if high - low <= 4 * step)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return first * step, max(last, first + 1) * step, step
+
+
+def _steps(points: Sequence[tuple[float, float]], low: float, high: float) -> list[Any]:
+    """Corners of a step function; points closer than a hair are drawn as one."""
+    corners, level = [(low, 0.0)], 0.0
+    hair = (high - low) / 600
+    for k, (x, y) in enumerate(points):
+        if x - corners[-1][0] < hair and 0 < k < len(points) - 1:
+            continue
+        corners += [(x, level), (x, y)]
+        level = y
+    return [*corners, (high, level)]
+
+
+def _mark_gap(
+    panel: Panel, points: Sequence[tuple[float, float, float]], low: float, high: float
+) -> None:
+    top = widest(points)
+    if top is None or top[1] == top[2]:
+        return
+    x, one, other = top
+    panel.segments([(x, one, x, other)], "--spike", 2.2)
+    words = f"gap {figure(abs(one - other))}"
+    panel.text(x, 1 + 10 / panel.height, words, "--spike", size=SMALL, anchor="center")
+
+
+def whiskers(coefficients: Sequence[Coefficient], label: str) -> Markup:
+    """Estimates with their intervals, in standard errors of the original around its estimate."""
+    pen = Pen(len(coefficients) * _TERM + 38)
+    panel = pen.canvas()
+    reach = _reach_of(coefficients)
+    scale = (WIDTH / 2 - 8) / reach
+    bottom = len(coefficients) * _TERM
+    for tick in _ticks(reach):
+        x = WIDTH / 2 + tick * scale
+        lines = [(x, k * _TERM + 16, x, k * _TERM + 38) for k in range(len(coefficients))]
+        panel.segments(lines, "--rule", 1.4 if tick == 0 else 0.7)
+        words = f"{tick:+g}".replace("-", "−") if tick else "0"
+        panel.text(x, bottom + 11, words, "--muted", size=SMALL, anchor="center")
+    words = "standard errors of the original"
+    panel.text(WIDTH / 2, bottom + 27, words, "--muted", size=SMALL, anchor="center")
+    for k, one in enumerate(coefficients):
+        _whisker_row(panel, one, k * _TERM, scale)
+    return pen.svg(label)
+
+
+def standard_error(coefficient: Coefficient) -> float | None:
+    """Standard error of the original, from its interval; None if it has none."""
+    _, low, high = coefficient.original
+    found = (high - low) / (2 * _Z_95)
+    return found if math.isfinite(found) and found > 0 else None
+
+
+def width_ratio(coefficient: Coefficient) -> float | None:
+    """Width of the synthetic interval over that of the original."""
+    _, low, high = coefficient.synthetic
+    error = standard_error(coefficient)
+    return None if error is None else (high - low) / (2 * _Z_95 * error)
+
+
+def _placed(coefficient: Coefficient) -> list[list[float]]:
+    """Both estimates and intervals in standard errors around the original estimate."""
+    error, middle = standard_error(coefficient), coefficient.original[0]
+    if error is None or not math.isfinite(middle):
+        return []
+    return [
+        [(x - middle) / error for x in found]
+        for found in (coefficient.original, coefficient.synthetic)
+    ]
+
+
+def _reach_of(coefficients: Sequence[Coefficient]) -> float:
+    every = [abs(x) for one in coefficients for row in _placed(one) for x in row]
+    furthest = max([x for x in every if math.isfinite(x)], default=0.0)
+    return min(max(_LEAST_REACH, math.ceil(furthest)), _MOST_REACH)
+
+
+def _ticks(reach: float) -> list[float]:
+    step = 2.0 if reach <= 8 else 5.0
+    n = int(reach / step)
+    return [step * k for k in range(-n, n + 1)]
+
+
+def _whisker_row(panel: Panel, one: Coefficient, top: float, scale: float) -> None:
+    panel.text(0, top + 9, shortened(one.term, 24))
+    width = width_ratio(one)
+    words = f"overlap {distance(one.overlap, 2)} · width × {distance(width, 2)}"
+    panel.text(WIDTH, top + 9, words, "--muted", size=SMALL, anchor="right")
+    placed = _placed(one)
+    if not placed:
+        panel.text(WIDTH / 2, top + 26, "no interval", "--muted", size=SMALL, anchor="center")
+        return
+    error, middle = standard_error(one), one.original[0]
+    assert error is not None
+    nothing = WIDTH / 2 - middle / error * scale
+    if 2 < nothing < WIDTH - 2:
+        panel.segments([(nothing, top + 16, nothing, top + 37)], "--spike", 1.2)
+    for row, colour, y in ((placed[0], "--original", top + 22), (placed[1], "--bar", top + 31)):
+        _whisker(panel, [WIDTH / 2 + x * scale for x in row], y, colour)
+
+
+def _whisker(panel: Panel, row: Sequence[float], y: float, colour: str) -> None:
+    """A dot with its whisker; what leaves the scale ends in an arrow head."""
+    if not all(map(math.isfinite, row)):
+        return
+    dot, low, high = row
+    left, right = 3.0, WIDTH - 3.0
+    a, b = min(max(low, left), right), min(max(high, left), right)
+    panel.segments([(a, y, b, y)], colour, 2.0)
+    if left <= dot <= right:
+        panel.fill([(dot - 3, y - 3, dot + 3, y + 3)], colour)
+    if low < left:
+        panel.line([(left + 4, y - 4), (left, y), (left + 4, y + 4)], colour, 1.6)
+    if high > right:
+        panel.line([(right - 4, y - 4), (right, y), (right - 4, y + 4)], colour, 1.6)
+
+
+def gauge(found: Gauge, label: str) -> Markup | str:
+    """A score on its scale, with the band that a fresh sample would fall into."""
+    spread, sd = found.spread or 0.0, found.null_sd or 0.0
+    ends = [found.value - spread, found.value + spread, 0.0]
+    if found.null is not None:
+        ends += [found.null - 2 * sd, found.null + 2 * sd]
+    if not all(map(math.isfinite, ends)) or min(ends) == max(ends):
+        return ""
+    low, high = min(ends), max(ends)
+    pen = Pen(22, 220)
+    panel = pen.canvas()
+    scale = 208 / (high - low)
+
+    def place(x: float) -> float:
+        return 6 + (x - low) * scale
+
+    panel.segments([(6, 11, 214, 11)], "--rule", 1.2)
+    if found.null is not None:
+        a, b = place(found.null - 2 * sd), place(found.null + 2 * sd)
+        panel.fill([(min(a, (a + b) / 2 - 1), 3, max(b, (a + b) / 2 + 1), 19)], "--absent")
+    x = place(found.value)
+    panel.segments([(place(found.value - spread), 11, place(found.value + spread), 11)], "--bar", 3)
+    panel.fill([(x - 3.5, 6, x + 3.5, 16)], "--bar")
+    return pen.svg(label)

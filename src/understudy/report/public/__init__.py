@@ -1,0 +1,1 @@
+"""The page that is made from a release alone."""

@@ -1,0 +1,275 @@
+"""How reliable the measured numbers are: one line per measurement, a table, and sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.release import Measurement, Release
+from understudy.report.number_text import law_words, number, times
+from understudy.report.public.count_accuracy import (
+    factor_95,
+    false_positive_rate,
+    is_laplace,
+    n_measured,
+    noisy_total,
+)
+from understudy.schema import Schema
+
+_SHARES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
+
+
+@dataclass(frozen=True)
+class MeasurementRow:
+    """How far one released measurement can be relied on.
+
+    Attributes:
+        table: its columns.
+        kind: what was released of it, in words.
+        cells: noisy counts that were released.
+        noise: law in words.
+        stddev: standard deviation of the noise in one count, in records.
+        total: sum of the noisy counts.
+        relevant: smallest share of the records whose noise stays below a tenth of it (1 sd).
+        above: released counts above two standard deviations.
+    """
+
+    table: str
+    kind: str
+    cells: int
+    noise: str
+    stddev: float | None
+    total: float | None
+    relevant: float | None
+    above: int | None
+
+
+def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
+    """The line of one measurement in the table of reliability."""
+    totals = measurement.totals or {}
+    counted = measurement.kind in ("table", "cells", "totals", "nodes", "ranges")
+    total = float(np.sum(measurement.counts)) + float(totals.get("positive_mass", 0))
+    stddev = measurement.stddev
+    relevant = 10 * stddev / total if total > 0 and measurement.kind == "table" else None
+    return MeasurementRow(
+        table=_what(measurement),
+        kind=_kind_words(measurement),
+        cells=n_measured(measurement, schema),
+        noise=law_words(measurement.law),
+        stddev=None if measurement.kind in _WITHOUT_STDDEV else stddev,
+        total=total if counted else None,
+        relevant=relevant if relevant is not None and relevant <= 1 else None,
+        above=int(np.sum(np.asarray(measurement.counts) > 2 * stddev)) if counted else None,
+    )
+
+
+def _what(measurement: Measurement) -> str:
+    """What was measured: the table, or what was summed over its cells."""
+    if measurement.kind == "sums":
+        by = [name for name in measurement.columns if name not in measurement.bins]
+        return f"sum of {measurement.of[0]}" + f" by {times(by)}" * bool(by)
+    if measurement.kind == "successes":
+        return f"successes of {measurement.columns[0]}"
+    if measurement.kind == "scatter":
+        return f"scatter of {' and '.join(dict.fromkeys(measurement.of))}"
+    return times(measurement.columns)
+
+
+def _kind_words(measurement: Measurement) -> str:
+    if measurement.kind == "cells":
+        return f"cells of at least {measurement.threshold or 0:,.6g}"
+    merged = ", states merged" * bool(measurement.groups)
+    return _KIND_WORDS[measurement.kind] + merged
+
+
+_KIND_WORDS = {
+    "table": "every cell",
+    "totals": "totals only",
+    "successes": "one number",
+    "sums": "sum in every cell",
+    "scatter": "one number, pooled within cells",
+    "exact": "exact statistics, not published",
+    "draws": "records drawn from rows and a prior",
+    "sweeps": "records drawn column by column",
+    "distribution": "counts that the exponential mechanism chose",
+    "nodes": "every node of a layer",
+    "leaf-sums": "sums of noisy cells below nodes",
+    "ranges": "every range of states",
+    "choice": "columns chosen, no number",
+    "parameters": "parameters of a generator, chosen",
+    "posterior": "records drawn from a posterior of the rows",
+    "kept": "published as it stands",
+}
+_WITHOUT_STDDEV = ("draws", "sweeps", "exact", "choice", "parameters", "posterior", "kept")
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """What noise alone does to counts of different sizes.
+
+    Attributes:
+        rows: for each share of the records: the share, the count, and the relative half width
+            (95 %) at each level of noise.
+        levels: standard deviations of the levels of noise.
+        total: noisy number of records; None if it is not positive.
+        sentences: the same for readers in a hurry.
+    """
+
+    rows: tuple[tuple[float, float, tuple[float, ...]], ...]
+    levels: tuple[float, ...]
+    total: float | None
+    sentences: tuple[str, ...]
+
+
+_COUNTS = ("table", "nodes", "ranges")
+"""Kinds of measurements that are counts with noise of their own, one by one."""
+
+
+def reliability(release: Release) -> Reliability:
+    """How large a count must be to say something."""
+    tables = [one for one in release.measurements if one.kind == "table"]
+    total = noisy_total(tables, release.schema)
+    counts = (one for one in release.measurements if one.kind in _COUNTS and one.stddev > 0)
+    noisy = sorted(counts, key=lambda one: one.stddev)
+    ends = noisy[:1] + [one for one in noisy[-1:] if one.stddev > 1.01 * noisy[0].stddev]
+    levels = tuple(one.stddev for one in ends)
+    widths = [factor_95(one.law, 1) * one.stddev for one in ends]
+    rows = tuple(
+        (share, share * total, tuple(width / (share * total) for width in widths))
+        for share in _SHARES
+        if total is not None and share * total >= 1 and levels
+    )
+    return Reliability(rows, levels, total, tuple(_sentences(release, noisy, total)))
+
+
+def _sentences(release: Release, noisy: Sequence[Measurement], total: float | None) -> list[str]:
+    if not release.measurements:
+        return ["The release comes without noisy measurements, so the noise cannot be shown here."]
+    found = []
+    if noisy:
+        found += [_distinguishable(noisy, release.schema), _unreliable(noisy, total)]
+    for one in release.measurements:
+        if one.kind in ("totals", "leaf-sums") and one.totals:
+            found.append(_noise_mass(one, release.manifest.n_rows))
+        if one.kind == "cells":
+            found.append(_filtered(one, release))
+    found += [_from_prior(one, release) for one in release.measurements if one.kind == "draws"][:1]
+    drawn = [one for one in release.measurements if one.kind == "parameters"]
+    found += [_from_parameters(drawn)] * bool(drawn)
+    found += [_FROM_POSTERIOR] * any(one.kind == "posterior" for one in release.measurements)
+    found += [_from_sweeps(one) for one in release.measurements if one.kind == "sweeps"][:1]
+    return found
+
+
+def _from_parameters(measurements: Sequence[Measurement]) -> str:
+    n = sum(len(one.totals or ()) for one in measurements)
+    return (
+        f"No count was released. The {n:,} parameters of the generator were chosen, not measured: "
+        "how far they are from those that fit the confidential rows best cannot be told from here."
+    )
+
+
+_FROM_POSTERIOR = (
+    "No count was released, and no noise was added. Records were drawn from a model at parameters "
+    "of a posterior of the exact rows; how far its prior, its form and the weights of records move "
+    "them cannot be told from here."
+)
+
+
+def _from_prior(measurement: Measurement, release: Release) -> str:
+    urn, n_rows = measurement.totals or {}, release.manifest.n_rows
+    mass = urn["prior"] * urn["cells"]
+    share = mass / (mass + n_rows)
+    return (
+        f"Each of {urn['cells']:,} cells has a prior weight of {number(urn['prior'])} records, so "
+        f"about {100 * share:.{0 if share < 0.99 else 2}f} % of the records of a set were drawn "
+        "evenly over all cells, and the others from the rows. Shares are pulled towards an even "
+        "spread by that much, however many rows there are."
+    )
+
+
+def _from_sweeps(measurement: Measurement) -> str:
+    said = "Records were drawn column by column, each given some others"
+    totals = measurement.totals or {}
+    if "prior" not in totals:
+        return f"{said}. How far noise moves them is not known outside."
+    if "block" in totals:
+        said += f", in blocks of {totals['block']:,.0f} that draw from each row of a table once"
+    unit = "" if measurement.law == "perturbed imputation" else " records"
+    return (
+        f"{said}. To each state {number(totals['prior'])}{unit} were added, which pulls every "
+        "share towards an even spread, by an amount that nobody outside knows: it depends on how "
+        "many real records stand behind each draw."
+    )
+
+
+def _distinguishable(noisy: Sequence[Measurement], schema: Schema) -> str:
+    sizes = [n_measured(one, schema) for one in noisy]
+    above = sum(int(np.sum(np.asarray(one.counts) > 2 * one.stddev)) for one in noisy)
+    chance = sum(n * false_positive_rate(one.law) for n, one in zip(sizes, noisy, strict=True))
+    return (
+        f"{sum(sizes):,} counts were measured with noise. {above:,} of them lie more than two "
+        f"standard deviations above zero and can be told from an empty cell; were all cells empty, "
+        f"noise alone would lift about {chance:,.2g} that high."
+    )
+
+
+def _unreliable(noisy: Sequence[Measurement], total: float | None) -> str:
+    low, high = 3 * noisy[0].stddev, 3 * noisy[-1].stddev
+    size = (
+        f"{high:,.3g}"
+        if high < 1.01 * low
+        else f"{low:,.3g} to {high:,.3g}, depending on the table"
+    )
+    part = f" (up to {100 * high / total:.2g} % of all records)" if total else ""
+    return (
+        f"Counts below three standard deviations of their noise, here {size} records{part}, are "
+        "unreliable: do not publish, rank or compare them."
+    )
+
+
+def _noise_mass(measurement: Measurement, n_rows: int) -> str:
+    totals = measurement.totals or {}
+    mass, cells = totals.get("positive_mass", 0), totals.get("positive_cells", 0)
+    sentence = (
+        f"The noisy table {times(measurement.columns)} was not written out: "
+        f"{cells:,.6g} of its cells have a positive noisy count, {mass:,.6g} in sum."
+    )
+    if mass > n_rows:
+        noise = 1 - n_rows / mass
+        within = " below a node of the hierarchy" * (measurement.kind == "leaf-sums")
+        sentence += (
+            f" As there are about {n_rows:,} records, roughly {_floored(noise)} % of what the "
+            f"synthetic rows were drawn from{within} is noise."
+        )
+    return sentence
+
+
+def _floored(share: float) -> str:
+    """A percentage that is not rounded up to 100."""
+    return f"{math.floor(1000 * share) / 10:.1f}"
+
+
+def _filtered(measurement: Measurement, release: Release) -> str:
+    schema = release.schema
+    threshold = measurement.threshold or 0
+    sentence = (
+        f"Of the table {times(measurement.columns)} only the {len(measurement.codes):,} cells "
+        f"whose noisy count reached the public threshold {threshold:,.6g} were released; smaller "
+        "groups are gone, and some of the cells kept are empty cells lifted by noise"
+    )
+    if is_laplace(measurement.law) and measurement.stddev > 0:
+        tail = math.exp(-threshold * math.sqrt(2) / measurement.stddev) / 2
+        lifted = schema.table(measurement.columns).n_allowed * tail
+        sentence += f" (up to about {lifted:,.2g} on average)"
+    kept, n_rows = float(np.sum(measurement.counts)), release.manifest.n_rows
+    if kept < n_rows:
+        # Rounded to two digits from a noisy sum: a plain warning, not an estimate.
+        sentence += (
+            f". What was kept sums to {kept:,.0f} of about {n_rows:,} records "
+            f"({100 * kept / n_rows:.2g} %): the synthetic rows stand for these cells alone"
+        )
+    return f"{sentence}."

@@ -1,0 +1,122 @@
+"""The public page: one self-contained HTML file about a release, made from the release alone.
+
+It asks nothing of the network, follows the reader's light or dark mode, and stays within one
+megabyte: long lists are folded, then cut, and the page says what was left out. What the release is
+and can answer comes first, what it was made from last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from understudy.release import Release
+from understudy.release.measurement import kept_columns
+from understudy.report import guarantee_text, templates
+from understudy.report.public import column_cards, measurement_reliability, release_sections
+from understudy.report.public.answers import Answers
+
+MAX_BYTES = 1_000_000
+FEW_COLUMNS = 8  # the charts of more columns are folded below an overview
+# Most bytes of the lists that grow with a release; the cards of the columns get what is left.
+_ROOM = {
+    "ledger_row": 180_000,
+    "public_row": 90_000,
+    "measurement_row": 120_000,
+    "item": 30_000,
+    "spark": 60_000,
+}
+_SPARE = 500  # for the sentence that says what was left out
+
+
+def public_page(release: Release) -> str:
+    """The page for the public: guarantee, ledger, reliability, columns, fitness for use.
+
+    Args:
+        release: the release; nothing else is looked at.
+
+    Returns:
+        HTML text of at most `MAX_BYTES` bytes in UTF-8, the same for the same release.
+    """
+    page = templates.template("public.html.jinja")
+    context = _context(release)
+    frame = page.render(**context, detail=column_cards.DETAILS[0], cards=(Markup(""), 0))
+    room = MAX_BYTES - templates.size(frame) - _SPARE
+    detail, cards = _cards(release, room)
+    return page.render(**context, detail=detail, cards=cards)
+
+
+def _cards(release: Release, room: int) -> tuple[column_cards.Detail, templates.Cut]:
+    """The section on columns in the finest detail that fits; the coarsest one may be cut."""
+    *finer, coarsest = column_cards.fitting_details(release.schema, room)
+    for detail in finer:
+        cards = _drawn(release, detail, room)
+        if not cards[1]:
+            return detail, cards
+    return coarsest, _drawn(release, coarsest, room)
+
+
+def _drawn(release: Release, detail: column_cards.Detail, room: int) -> templates.Cut:
+    names = release.schema.names
+    cards = (column_cards.card(release, k, name, detail) for k, name in enumerate(names, start=1))
+    return templates.fitted(
+        (_macro("card")(card, detail) for card in cards), room, total=len(names)
+    )
+
+
+def _context(release: Release) -> dict[str, Any]:
+    manifest, schema, guarantee = release.manifest, release.schema, release.guarantee
+    ledger = release_sections.ledger(manifest)
+    measured = [
+        measurement_reliability.measurement_row(one, schema) for one in release.measurements
+    ]
+    relations = release_sections.relations(release)
+    answers = Answers(release)
+    many = len(schema.names) > FEW_COLUMNS
+    doubtful_first = sorted(guarantee.public_inputs, key=lambda one: not one.note)
+    return {
+        "manifest": manifest,
+        "schema": schema,
+        "guarantee": guarantee,
+        "title": schema.title or "Synthetic data release",
+        "badge": guarantee_text.badge(guarantee),
+        "limit_only": guarantee.kind == "asymptotic",
+        "by_posterior": any(one.kind == "posterior" for one in release.measurements),
+        "kept": kept_columns(release.measurements),
+        "private": not guarantee_text.is_not_private(guarantee) and manifest.secure,
+        "meaning": guarantee_text.meaning(guarantee),
+        "conditions": _rows("item", guarantee.conditions),
+        "leaks": _rows("item", guarantee.leaks),
+        "public_rows": _rows("public_row", doubtful_first),
+        "n_doubtful": sum(bool(one.note) for one in guarantee.public_inputs),
+        "ledger": ledger,
+        "ledger_rows": _rows("ledger_row", ledger.rows),
+        "reliability": measurement_reliability.reliability(release),
+        "measurements": measured,
+        "measurement_rows": _rows("measurement_row", measured),
+        "relations": relations,
+        "groups": _rows("item", relations.groups),
+        "sets_words": release_sections.sets_words(release),
+        "answers": list(answers.lines()),
+        "pair_map": _pair_map(answers),
+        "sparks": _rows("spark", list(column_cards.overview(release))) if many else (Markup(""), 0),
+        "many_columns": many,
+    }
+
+
+def _pair_map(answers: Answers) -> Markup | None:
+    """The map of pairs; None where one column leaves none, or where there are too many."""
+    from understudy.report.public.pair_map import MOST_COLUMNS, pair_map
+
+    return pair_map(answers) if 1 < len(answers.names) <= MOST_COLUMNS else None
+
+
+def _rows(macro: str, items: Sequence[Any]) -> templates.Cut:
+    """Rows of a table, as many as its room holds, and how many were left out."""
+    return templates.rendered(_macro(macro), items, _ROOM[macro])
+
+
+def _macro(name: str) -> Callable[..., Markup]:
+    return templates.macro(name, "parts.html.jinja")

@@ -1,0 +1,228 @@
+"""One figure of a map: risk to the right, a utility loss upwards, a line for each method.
+
+Methods are told apart by colour and by marker, whiskers are Monte Carlo intervals in both
+directions. Importing this module imports matplotlib, which takes a while: import it when a map is
+drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from understudy.report.number_text import figure as written
+from understudy.report.number_text import shortened
+from understudy.report.svg import KINDS, SMALL, Box, Pen, Point
+from understudy.risk_utility.label_placement import placed
+from understudy.risk_utility.map_axes import Axis, budget_axis, linear_axis, loss_axis
+from understudy.risk_utility.map_results import Interval, Tradeoff
+from understudy.risk_utility.risk_axis import RISKS
+
+WIDTH, HEIGHT = 470.0, 340.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 18.0, 14.0, 48.0
+_RADIUS = 5.0
+_BESIDE = 5.0  # points between the places of two methods at one budget
+_DASH = 7.0
+_CLOSE = 30.0  # ticks nearer than this are not both written
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point where it is drawn.
+
+    Attributes:
+        x: its place.
+        y: its place.
+        whiskers: from low to high in risk and in loss.
+        label: the budget, where the axis does not tell it.
+        title: all of it in words.
+    """
+
+    x: float
+    y: float
+    whiskers: tuple[Box, ...]
+    label: str
+    title: str
+
+
+class Drawing:
+    """The map of one loss.
+
+    Args:
+        found: the map.
+        loss: name of the loss.
+    """
+
+    def __init__(self, found: Tradeoff, loss: str) -> None:
+        self._found, self._loss = found, loss
+        self._by_budget = found.risk == "epsilon"
+        self._pen = Pen(HEIGHT, WIDTH)
+        self._panel = self._pen.canvas()
+        self._x, self._y = self._axes()
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether the axis of the loss is."""
+        return self._y.logarithmic
+
+    def svg(self, label: str) -> Markup:
+        """The drawing.
+
+        Args:
+            label: what it shows, for those who cannot see it.
+        """
+        self._draw_axes()
+        for k, method in enumerate(self._found.methods):
+            self._draw_reference(method, k)
+        marks = [list(self._marks(method, k)) for k, method in enumerate(self._found.methods)]
+        for k, some in enumerate(marks):
+            self._panel.line([(one.x, one.y) for one in some], colour_of(k), 1.6)
+            self._panel.segments([box for one in some for box in one.whiskers], colour_of(k), 1.3)
+        for k, some in enumerate(marks):
+            for one in some:
+                self._panel.shape(outline(k, one.x, one.y), colour_of(k), title=one.title)
+        if not self._by_budget:
+            self._write_budgets([(k, one) for k, some in enumerate(marks) for one in some])
+        return self._pen.svg(label)
+
+    def _write_budgets(self, marks: list[tuple[int, Mark]]) -> None:
+        points = [(one.x, one.y) for _, one in marks]
+        places = placed(points, [one.label for _, one in marks], [])
+        for (k, one), (x, y, anchor) in zip(marks, places, strict=True):
+            self._panel.text(x, y, one.label, colour_of(k), size=SMALL, anchor=anchor)
+
+    def _axes(self) -> tuple[Axis, Axis]:
+        points = [one for method in self._found.methods for one in self._found.of(method)]
+        losses = [one.utility[self._loss] for one in points]
+        y = loss_axis(
+            [one.mean for one in losses],
+            [end for one in losses for end in one.ends],
+            HEIGHT - _BOTTOM,
+            _TOP,
+        )
+        across = (_LEFT, WIDTH - _RIGHT)
+        if self._by_budget:
+            return budget_axis(
+                sorted({float(one.epsilon) for one in points if one.epsilon}), *across
+            ), y
+        ends = [end for one in points if one.risk for end in one.risk.ends]
+        return linear_axis([RISKS[self._found.risk].harmless, *ends], *across), y
+
+    def _draw_axes(self) -> None:
+        panel, bottom, right = self._panel, HEIGHT - _BOTTOM, WIDTH - _RIGHT
+        for tick in self._y.ticks:
+            y = self._y.place(tick)
+            panel.segments([(_LEFT, y, right, y)], "--rule", 0.7)
+            panel.text(_LEFT - 7, y, f"{tick:.3g}", "--muted", size=SMALL, anchor="right")
+        panel.segments([(_LEFT, bottom, right, bottom)], "--muted", 1.0)
+        last = -math.inf
+        for tick in self._x.ticks:
+            x = self._x.place(tick)
+            panel.segments([(x, bottom, x, bottom + 4)], "--muted", 1.0)
+            if x - last >= _CLOSE:
+                words = f"{tick:.3g}".replace("-", "−")
+                panel.text(x, bottom + 14, words, "--muted", size=SMALL, anchor="center")
+                last = x
+        middle = (_LEFT + right) / 2
+        scale = RISKS[self._found.risk].scale
+        panel.text(middle, bottom + 34, scale, "--muted", size=SMALL, anchor="center")
+        if not self._by_budget:
+            x = self._x.place(RISKS[self._found.risk].harmless)
+            panel.segments([(x, _TOP, x, bottom)], "--muted", 1.0)
+            panel.text(x, _TOP - 7, "no gain", "--muted", size=SMALL, anchor="center")
+
+    def _draw_reference(self, method: str, k: int) -> None:
+        """A method without ε has no place on the axis of budgets: it is a level across."""
+        for one in self._found.of(method):
+            loss = one.utility[self._loss].mean
+            if one.epsilon or not self._by_budget or not math.isfinite(loss):
+                continue
+            y, n = self._y.place(loss), int((WIDTH - _LEFT - _RIGHT) / _DASH)
+            dashes = [(_LEFT + i * _DASH, y, _LEFT + (i + 0.5) * _DASH, y) for i in range(n)]
+            self._panel.segments(dashes, colour_of(k), 1.6)
+            words = f"{shortened(method)}: no guarantee"
+            self._panel.text(WIDTH - _RIGHT, y - 9, words, "--muted", size=SMALL, anchor="right")
+
+    def _marks(self, method: str, k: int) -> Iterator[Mark]:
+        aside = (k - (len(self._found.methods) - 1) / 2) * _BESIDE
+        for one in self._found.of(method):
+            loss, risk = one.utility[self._loss], one.risk
+            if not math.isfinite(loss.mean) or (self._by_budget and not one.epsilon):
+                continue
+            y, budget = self._y.place(loss.mean), f"ε = {one.epsilon}" if one.epsilon else "no ε"
+            words = f"{method}, {budget}: loss {spoken(loss)}"
+            if risk is None:
+                x = self._x.place(float(one.epsilon)) + aside
+                yield Mark(x, y, self._whiskers(x, y, None, loss), "", words)
+            else:
+                x, label = self._x.place(risk.mean), one.epsilon or "no ε"
+                whiskers = self._whiskers(x, y, risk, loss)
+                yield Mark(x, y, whiskers, label, f"{words}; risk {spoken(risk)}")
+
+    def _whiskers(
+        self, x: float, y: float, risk: Interval | None, loss: Interval
+    ) -> tuple[Box, ...]:
+        low, high = map(self._y.place, loss.ends)
+        upright = (x, low, x, high)
+        if risk is None:
+            return (upright,)
+        left, right = map(self._x.place, risk.ends)
+        return upright, (left, y, right, y)
+
+
+def spoken(one: Interval) -> str:
+    """A mean with half its interval.
+
+    Example:
+        >>> spoken(Interval(0.25, 0.0123)), spoken(Interval(0.25))
+        ('0.25 ± 0.012', '0.25')
+    """
+    half = "" if one.half is None else f" ± {written(one.half, 2)}"
+    return f"{written(one.mean)}{half}"
+
+
+def colour_of(k: int) -> str:
+    """Name of a method's colour by its place."""
+    return KINDS[k % len(KINDS)]
+
+
+def outline(k: int, x: float, y: float, radius: float = _RADIUS) -> list[Point]:
+    """Corners of a method's marker by its place; markers come round later than colours.
+
+    Args:
+        k: place of the method.
+        x: middle of the marker.
+        y: middle of the marker.
+        radius: of the marker.
+    """
+    shapes = (_ring(16, 0.0), _square(), _ring(3, -90.0), _ring(4, 0.0), _ring(3, 90.0), _cross())
+    shape = shapes[(k + k // len(KINDS)) % len(shapes)]
+    return [(x + radius * a, y + radius * b) for a, b in shape]
+
+
+def _ring(corners: int, first: float) -> list[Point]:
+    size = 1.0 if corners > 4 else 1.3
+    angles = [math.radians(first + 360 * k / corners) for k in range(corners)]
+    return [(size * math.cos(a), size * math.sin(a)) for a in angles]
+
+
+def _square() -> list[Point]:
+    return [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]
+
+
+def _cross() -> list[Point]:
+    a, b = 0.4, 1.2
+    return [(-a, -b), (a, -b), (a, -a), (b, -a), (b, a), (a, a),
+            (a, b), (-a, b), (-a, a), (-b, a), (-b, -a), (-a, -a)]  # fmt: skip
+
+
+def key(k: int) -> Markup:
+    """Line and marker of a method for a legend."""
+    corners = "L".join(f"{x:.1f} {y:.1f}" for x, y in outline(k, 16, 7))
+    body = '<path d="M0 7H32" style="fill:none;stroke:var({0});stroke-width:1.6"/>'
+    body += '<path d="M{1}z" style="fill:var({0})"/>'
+    drawn = Markup(body).format(colour_of(k), corners)  # noqa: S704 - our own drawing
+    return Markup('<svg viewBox="0 0 32 14" aria-hidden="true">{}</svg>').format(drawn)

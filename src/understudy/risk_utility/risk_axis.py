@@ -1,0 +1,159 @@
+"""What stands on the risk axis of a map: the budget itself, or what an attack gains.
+
+ε bounds what any intruder can learn, whatever he knows; a measured risk is what one named attack
+gained on these rows, and says nothing of others. The two belong together.
+
+Both attacks are those of `understudy.evaluation.risk`, against people held out: what an intruder
+learns about these too, he has learned of the population.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from understudy.errors import MethodError
+from understudy.evaluation.comparison import Comparison
+from understudy.evaluation.risk.attack_setup import Scene, places_of
+from understudy.evaluation.risk.attribute import infer_level
+from understudy.evaluation.risk.membership import nearest
+from understudy.evaluation.risk.proportion_intervals import area_under_curve
+from understudy.evaluation.risk.record_matching import States, Vector, over_sets
+
+Names = tuple[str, ...]
+
+MOST_TARGETS = 2_000
+"""People of either group that are attacked, drawn at random from more."""
+
+
+@dataclass(frozen=True)
+class Risk:
+    """A risk axis.
+
+    Attributes:
+        name: what users call it by.
+        title: what it is, for a heading.
+        scale: what the number is.
+        measure: computes it on a scene with a control; None for ε, which needs no computing.
+        harmless: its value where members are no more exposed than people held out.
+        needs_secrets: whether secrets must be given; else neither they nor keys may be.
+    """
+
+    name: str
+    title: str
+    scale: str
+    measure: Callable[[Scene], float] | None = None
+    harmless: float = 0.0
+    needs_secrets: bool = False
+
+    def require(self, keys: Names, secrets: Names) -> None:
+        """Refuse keys and secrets that this risk cannot use.
+
+        Raises:
+            MethodError: says what to give.
+        """
+        if self.needs_secrets and not (keys and secrets):
+            raise MethodError(
+                f"The risk {self.name} needs secrets (columns that an intruder wants to know), and "
+                "a column besides them that he knows."
+            )
+        if not self.needs_secrets and (keys or secrets):
+            raise MethodError(
+                f"The risk {self.name} does not use keys or secrets; leave them out, or take the "
+                "risk attribute."
+            )
+
+    def of(self, scene: Scene | None) -> float:
+        """The risk of a release; harmless if it has no rows (no scene).
+
+        Raises:
+            TypeError: a risk that is not measured.
+        """
+        if self.measure is None:
+            raise TypeError(f"{self.name} is not measured")
+        return self.harmless if scene is None else self.measure(scene)
+
+
+def scene_of(
+    comparison: Comparison, control: pl.DataFrame, *, keys: Names, secrets: Names, seed: int
+) -> Scene | None:
+    """The scene of the attacks on one release; None if one of its sets has no rows.
+
+    Args:
+        comparison: the rows that the release was made from, and its synthetic sets.
+        control: rows that were held out.
+        keys: columns that an intruder knows.
+        secrets: columns that an intruder wants to know.
+        seed: of drawing the targets.
+    """
+    if not all(len(rows[0]) for rows in comparison.sets):
+        return None
+    schema = comparison.schema
+    held_out = Comparison.of(schema, control, ()).original
+    places = {name: j for j, name in enumerate(schema.names)}
+    return Scene.of(
+        replace(comparison, seed=seed),
+        held_out,
+        tuple(places[name] for name in keys),
+        tuple(places[name] for name in secrets),
+        MOST_TARGETS,
+    )
+
+
+def _attribute(scene: Scene) -> float:
+    """Share of secrets (levels, or bins of numbers) inferred of members, less that of others."""
+    keys = list(scene.keys)
+
+    def inferred(targets: States, secret: int) -> float:
+        found = over_sets(
+            lambda one: infer_level(
+                targets[:, keys], targets[:, secret], one[:, keys], one[:, secret]
+            ),
+            scene.sets,
+        )
+        return float(found.found.mean())
+
+    assert scene.control is not None
+    control = scene.control
+    gains = [inferred(scene.members, one) - inferred(control, one) for one in scene.secrets]
+    return float(np.mean(gains))
+
+
+def _membership(scene: Scene) -> float:
+    """Probability that a member is nearer to the release than somebody held out."""
+    places = [places_of(column) for column in scene.columns]
+
+    def closeness(targets: States) -> Vector:
+        found = np.mean([nearest(targets, one, places) for one in scene.sets], axis=0)
+        return np.asarray(-found)
+
+    assert scene.control is not None
+    found = area_under_curve(closeness(scene.members), closeness(scene.control))
+    assert found is not None
+    return found.value
+
+
+RISKS = {
+    one.name: one
+    for one in (
+        Risk("epsilon", "Privacy budget", "ε of the release"),
+        Risk(
+            "attribute",
+            "Attribute inference",
+            "secrets guessed from keys: share among members less share among people held out",
+            _attribute,
+            needs_secrets=True,
+        ),
+        Risk(
+            "membership",
+            "Membership inference",
+            "probability that a member is nearer to the release than somebody held out",
+            _membership,
+            harmless=0.5,
+        ),
+    )
+}
+"""Name → risk."""

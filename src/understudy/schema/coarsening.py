@@ -1,0 +1,122 @@
+"""Coarser columns: states merged into groups, rules carried over.
+
+A grouped column has a level for each group, those of absence included. A rule keeps its meaning as
+long as each group lies wholly inside or wholly outside of it; one that would cut a group is left
+out, so that fewer cells are forbidden. `signatures` says which states may be merged without that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from understudy.domain.domain import Domain
+from understudy.errors import SchemaError
+from understudy.schema.categorical_columns import Categorical
+from understudy.schema.cell_values import duplicated
+from understudy.schema.column import Column
+from understudy.schema.structural_zeros import Rule
+
+Groups = Mapping[str, tuple[int, ...]]
+"""Column → group of each of its states, numbered from 0 without gaps."""
+
+
+def signatures(domain: Domain) -> tuple[NDArray[np.int64], ...]:
+    """For each column, a number for each state: equal ones stand in the same rules.
+
+    Example:
+        >>> domain = Domain((3, 2), ({0: frozenset({1, 2}), 1: frozenset({0})},))
+        >>> [one.tolist() for one in signatures(domain)]
+        [[0, 1, 1], [1, 0]]
+    """
+    found = []
+    for j, size in enumerate(domain.sizes):
+        member = np.zeros((size, len(domain.boxes)), dtype=np.bool_)
+        for r, box in enumerate(domain.boxes):
+            member[list(box.get(j, ())), r] = True
+        places = {row: k for k, row in enumerate(sorted({r.tobytes() for r in member}))}
+        found.append(np.array([places[row.tobytes()] for row in member], dtype=np.int64))
+    return tuple(found)
+
+
+def grouped_column(name: str, column: Column, groups: Sequence[int]) -> Categorical:
+    """The column with a level for each group.
+
+    Args:
+        name: of the column.
+        column: as declared.
+        groups: group of each state.
+
+    Raises:
+        SchemaError: not one group for each state, or numbers with gaps.
+    """
+    numbers = sorted(set(groups))
+    if len(groups) != column.size or numbers != list(range(len(numbers))):
+        raise SchemaError(f"These groups do not fit the {column.size} states of {name!r}.")
+    members: list[list[str]] = [[] for _ in numbers]
+    for label, group in zip(column.labels, groups, strict=True):
+        members[group].append(label)
+    levels: list[str] = []
+    for labels in members:
+        text = _text(labels)
+        while duplicated((*levels, text)) is not None:
+            text += "′"
+        levels.append(text)
+    coarse = Categorical(
+        kind="categorical",
+        levels=tuple(levels),
+        source="; ".join(("groups of states", *filter(None, [column.sources]))),
+        reviewed=column.reviewed,
+    )
+    # A group of what stands as drafted stands as drafted: its text says which values it holds.
+    drafted = coarse.marks() if column.left_as_drafted else {}
+    return coarse.model_copy(update={"drafted": drafted})
+
+
+def _text(labels: Sequence[str]) -> str:
+    """A group in words."""
+    if len(labels) <= 3:
+        return " or ".join(labels)
+    return f"{labels[0]} … {labels[-1]} ({len(labels)} values)"
+
+
+def grouped_rules(
+    rules: Sequence[Rule],
+    columns: Mapping[str, Column],
+    coarse: Mapping[str, Column],
+    groups: Groups,
+) -> tuple[Rule, ...]:
+    """The rules over grouped columns, without those that cut a group.
+
+    Args:
+        rules: over the columns as declared.
+        columns: as declared.
+        coarse: the same with grouped ones.
+        groups: of the grouped columns.
+    """
+    kept = []
+    for rule in rules:
+        where = dict(rule.where)
+        states = rule.states(dict(columns))
+        for name in set(where) & set(groups):
+            inside = {groups[name][state] for state in states[name]}
+            if any(g in inside and s not in states[name] for s, g in enumerate(groups[name])):
+                break
+            levels = getattr(coarse[name], "levels", ())
+            where[name] = tuple(levels[g] for g in sorted(inside))
+        else:
+            kept.append(rule.model_copy(update={"where": where}))
+    return tuple(kept)
+
+
+def summed(counts: ArrayLike, groups: Sequence[int]) -> NDArray[np.float64]:
+    """Counts of the groups of a column, shape (groups,).
+
+    Example:
+        >>> summed([1, 2, 3], (0, 1, 0)).tolist()
+        [4.0, 2.0]
+    """
+    weights = np.asarray(counts, dtype=np.float64)
+    return np.bincount(groups, weights=weights).astype(np.float64)

@@ -1,0 +1,91 @@
+"""What every column declares: codes of absence, source, review; and its numbered states."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, WithJsonSchema
+
+from understudy.schema.cell_values import EXACT_INTEGER, Code, duplicated, text_of
+from understudy.schema.review import Reviewed
+
+
+def _finite(value: Code) -> Code:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(
+            'NaN and infinity cannot be declared; "" stands for an empty cell, NaN included'
+        )
+    if isinstance(value, int) and abs(value) > EXACT_INTEGER:
+        raise ValueError(
+            "a whole number beyond ±2^53 cannot be told from its neighbours where numbers are "
+            "stored in 64 bits; declare it as text"
+        )
+    return value
+
+
+Value = Annotated[
+    Code, AfterValidator(_finite), WithJsonSchema({"type": ["string", "number", "boolean"]})
+]
+
+
+class Declaration(Reviewed):
+    """What every kind of column declares.
+
+    Attributes:
+        description: one line for the reader of the release.
+        unit: unit of measurement, in words.
+        missing: codes that say *not known*; each is a state of its own. The empty text stands for
+            an empty cell (null, NaN).
+        not_applicable: codes that say *the question does not arise*; each a state of its own.
+        out_of_domain: code under which values outside the domain are counted **and released**.
+            Without it they are counted and never sampled.
+    """
+
+    readable: ClassVar[tuple[str, ...]] = ("missing", "not_applicable", "out_of_domain")
+
+    description: str = ""
+    unit: str = ""
+    missing: tuple[Value, ...] = ()
+    not_applicable: tuple[Value, ...] = ()
+    out_of_domain: Value | None = None
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """Codes of absence, in the order of their states."""
+        declared = () if self.out_of_domain is None else (self.out_of_domain,)
+        return (*self.not_applicable, *self.missing, *declared)
+
+    @property
+    def n_ordinary(self) -> int:
+        """Number of ordinary states (levels or intervals); the codes of absence follow them."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        """Number of states; also the code of the undeclared out-of-domain state."""
+        return self.n_ordinary + len(self.codes)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Text of each state, in order."""
+        return (*self._ordinary_labels(), *(text_of(code) or "(empty)" for code in self.codes))
+
+    def _ordinary_labels(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def _readings(self, key: str) -> list[tuple[str, Any]]:
+        # One name for all: a bound that became a level, or a level that became a code of absence,
+        # still is the value that was read.
+        return [("value", value) for _, value in super()._readings(key)]
+
+
+def refuse_repeated_code(codes: tuple[Code, ...]) -> None:
+    """Check that no code stands for the same value as another.
+
+    Raises:
+        ValueError: names the code.
+    """
+    twice = duplicated(codes)
+    if twice is not None:
+        raise ValueError(f"code {text_of(twice)!r} is declared twice; keep one of them")

@@ -1,0 +1,635 @@
+"""The journal and the gate that keeps one: what is paid is on disk before it is used, and counts.
+
+A kill is played by an exception at a write to the disk: what a killed process leaves is its files,
+and nothing else. `tests/end_to_end/test_resume.py` kills real processes.
+"""
+
+import datetime
+import json
+import os
+from fractions import Fraction
+from types import MappingProxyType
+
+import numpy as np
+import polars as pl
+import pytest
+
+from understudy.engine import Table
+from understudy.engine.confidential import Confidential
+from understudy.errors import CheckpointError, InsufficientBudgetError, MethodError
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.checkpoint import journal as journals
+from understudy.privacy.checkpoint.journal import FILE, Journal
+from understudy.privacy.checkpoint.json_values import pack, unpack
+from understudy.privacy.checkpoint.replay import LOST
+from understudy.privacy.checkpoint.resumable_gate import RecordedGate
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.released import NO_NOISE, Choice, Noise, NoisyTable, Released
+from understudy.privacy.selection.scores import CellCount
+from understudy.schema import Schema
+
+SCHEMA = Schema.loads("""
+row_limit = 500
+[columns.a]
+kind = "categorical"
+levels = ["x", "y", "z"]
+source = "codebook"
+reviewed = true
+[columns.b]
+kind = "boolean"
+source = "codebook"
+reviewed = true
+[columns.n]
+kind = "integer"
+lower = 0
+upper = 9
+bins = 2
+source = "codebook"
+reviewed = true
+""")
+FRAME = pl.DataFrame(
+    {"a": ["x"] * 40 + ["y"] * 19 + ["z"], "b": [True, False] * 30, "n": [*range(10)] * 6}
+)
+REQUEST = {"method": "made up", "epsilon": "1"}
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+class Disk:
+    """Counts what reaches the disk, and kills the process at one place: before a write, in the
+    middle of one, or after its sync."""
+
+    def __init__(self, monkeypatch):
+        self.count, self.at, self.when = 0, None, "before"
+        write, sync = os.write, os.fsync
+
+        def written(file, data):
+            if self.count == self.at and self.when == "before":
+                raise Killed
+            if self.count == self.at and self.when == "within":
+                write(file, bytes(data)[: len(data) // 2])
+                raise Killed
+            return write(file, data)
+
+        def synced(file):
+            sync(file)
+            self.count += 1
+            if self.count - 1 == self.at and self.when == "after":
+                raise Killed
+
+        monkeypatch.setattr(journals.os, "write", written)
+        monkeypatch.setattr(journals.os, "fsync", synced)
+        monkeypatch.setattr(journals, "_sync_folder", lambda _: None)
+
+    def kill(self, at, when):
+        self.count, self.at, self.when = 0, at, when
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    return Disk(monkeypatch)
+
+
+class NoRows:
+    """An engine that must not be asked."""
+
+    schema = SCHEMA
+
+    def recoded(self, schema):
+        other = NoRows()
+        other.schema = schema
+        return other
+
+    def grouped(self, schema, _):
+        return self.recoded(schema)
+
+    def __getattr__(self, name):
+        raise AssertionError(f"the rows were asked: {name}")
+
+
+def opened(folder, request=REQUEST):
+    return Journal(folder, request, seed=7)
+
+
+def gate(journal, engine=None, *, randomness=None, stop=lambda: False, epsilon=1, delta=0):
+    engine = Table(FRAME, SCHEMA) if engine is None else engine
+    source = SeededRandomness(1) if randomness is None else randomness
+    return RecordedGate(engine, Budget.of(epsilon, delta), source, journal, stop=stop)
+
+
+def ask(door):
+    """One question of each kind, through views too; everything that comes out, as plain data."""
+    every = [door.count_rows(spend=Fraction(1, 20)), door.random_order(5)]
+    every += door.count([("a",), ("b", "n")], spend=Fraction(1, 5), law="geometric", weights=[3, 1])
+    every.append(door.choose(range(3), CellCount((0,)), spend=Fraction(1, 10)))
+    pairs = [("a", "b"), ("a", "n"), ("b", "n")]
+    every.append(door.choose_columns(pairs, CellCount((0,)), spend=Fraction(1, 10)))
+    finer = door.rebinned({"n": 5})
+    every += finer.count([("n",)], spend=Fraction(1, 20), law="laplace")
+    coarse = door.grouped({"a": (0, 0, 1)})
+    every += coarse.count([("a", "b")], spend=door.remaining, law="geometric")
+    return pack(every), pack(door.measured), pack(door.n_rows)
+
+
+def whole(folder, **more):
+    with_journal = opened(folder)
+    door = gate(with_journal, **more)
+    answers = ask(door)
+    with_journal.close()
+    return door, answers
+
+
+# --- plain data -------------------------------------------------------------------------------
+
+VALUES = [
+    None,
+    True,
+    -(10**30),
+    "é\n",
+    Fraction(-1, 3),
+    0.1,
+    float("inf"),
+    -0.0,
+    datetime.date(2000, 2, 29),
+    ("a", [1, ("b",)], {"c": (1, 2.5), 3: None}),
+    Choice(("a", "b")),
+    Noise("geometric", "1/3", 2.0),
+    Released(3, NO_NOISE, "declared", 0),
+]
+ARRAYS = [
+    np.arange(6, dtype=np.int64).reshape(2, 3)[:, ::-1],
+    np.array([[0.1, np.nan], [-0.0, np.inf]]),
+    np.zeros((0, 3), dtype=np.float32),
+    np.array(5, dtype=np.uint8),
+    np.array([True, False]),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_values_come_back_as_they_were(value):
+    back = unpack(json.loads(json.dumps(pack(value))))
+    assert back == value
+    assert repr(back) == repr(value)
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda one: f"{one.dtype}{one.shape}")
+def test_arrays_come_back_to_the_last_bit(array):
+    back = unpack(json.loads(json.dumps(pack(array))))
+    assert (back.dtype, back.shape) == (array.dtype, array.shape)
+    assert back.tobytes() == np.ascontiguousarray(array).tobytes()
+    back.setflags(write=True)
+
+
+def test_a_scalar_stays_a_scalar_and_a_table_keeps_its_bins_and_groups():
+    number = unpack(pack(np.float32(0.1)))
+    assert isinstance(number, np.float32)
+    table = NoisyTable(
+        ("a", "n"),
+        np.arange(4.0).reshape(2, 2),
+        0.5,
+        MappingProxyType({"n": (0, 5, 9)}),
+        {"a": (0, 0, 1)},
+    )
+    back = unpack(json.loads(json.dumps(pack(table))))
+    assert (back.columns, back.outside, back.bins) == (("a", "n"), 0.5, {"n": (0, 5, 9)})
+    assert back.groups == {"a": (0, 0, 1)}
+    assert back.counts.tolist() == table.counts.tolist()
+
+
+@pytest.mark.parametrize("value", [Confidential(3), np.array(["a"]), {1}, object(), SCHEMA])
+def test_nothing_else_can_be_packed(value):
+    with pytest.raises(TypeError):
+        pack(value)
+
+
+# --- the journal ------------------------------------------------------------------------------
+
+
+def test_a_journal_is_made_with_its_first_record_and_gives_back_what_was_written(tmp_path):
+    folder = tmp_path / "deep" / "checkpoint"
+    one = opened(folder)
+    one.append({"x": 1}, wait=True)
+    assert not folder.exists()
+    one.append({"y": [2]})
+    one.close()
+    assert (folder / FILE).stat().st_mode & 0o077 == 0
+    two = Journal(folder, REQUEST, seed=8)
+    assert (two.seed, two.run) == (7, 2)
+    assert two.records == ({"run": 1, "x": 1}, {"run": 1, "y": [2]})
+    two.append({"z": 3})
+    two.close()
+    three = opened(folder)
+    assert [one["run"] for one in three.records] == [1, 1, 2]
+    three.close()
+    journals.remove(folder)
+    assert not folder.exists()
+    journals.remove(folder)
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+def test_a_torn_last_line_counts_as_not_written(tmp_path, cut):
+    one = opened(tmp_path)
+    one.append({"x": 1})
+    kept = (tmp_path / FILE).read_bytes()
+    one.append({"y": "a text that is long enough to be torn somewhere"})
+    one.close()
+    torn = (tmp_path / FILE).read_bytes()[: len(kept) + cut]
+    (tmp_path / FILE).write_bytes(torn)
+    two = opened(tmp_path)
+    assert two.records == ({"run": 1, "x": 1},)
+    two.append({"z": 1})
+    two.close()
+    assert opened(tmp_path).records[1:] == ({"run": 2, "z": 1},)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 30])
+def test_a_torn_first_line_is_no_journal_yet(tmp_path, cut):
+    one = opened(tmp_path)
+    one.append({"x": 1})
+    one.close()
+    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:cut])
+    two = Journal(tmp_path, {"method": "another"}, seed=9)
+    assert (two.records, two.seed, two.run) == ((), 9, 1)
+    two.append({"y": 1})
+    two.close()
+    assert len(Journal(tmp_path, {"method": "another"}, seed=1).records) == 1
+
+
+def test_a_changed_line_is_damage_and_says_no_value(tmp_path):
+    one = opened(tmp_path)
+    for k in (11111, 22222):
+        one.append({"x": k})
+    one.close()
+    text = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(text.replace(b"11111", b"11112"))
+    with pytest.raises(CheckpointError, match="damaged") as fault:
+        opened(tmp_path)
+    assert "1111" not in str(fault.value)
+
+
+def test_another_request_is_refused_by_name_and_leaves_the_journal_alone(tmp_path):
+    one = opened(tmp_path)
+    one.append({"x": 1})
+    one.close()
+    before = (tmp_path / FILE).read_bytes()
+    with pytest.raises(CheckpointError, match=r"epsilon, extra differ\."):
+        opened(tmp_path, {"method": "made up", "epsilon": "2", "extra": 1})
+    assert (tmp_path / FILE).read_bytes() == before
+    opened(tmp_path).close()
+
+
+def test_two_runs_cannot_share_a_checkpoint(tmp_path):
+    one, early = opened(tmp_path), opened(tmp_path)
+    one.append({"x": 1})
+    with pytest.raises(CheckpointError, match="in use"):
+        opened(tmp_path)
+    with pytest.raises(CheckpointError, match="in use"):
+        early.append({"x": 2})
+    one.close()
+    assert len(opened(tmp_path).records) == 1
+
+
+def test_a_full_disk_stops_the_step_before_the_rows_are_asked(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    door = gate(opened(tmp_path), NoRows())
+    monkeypatch.setattr(journals.os, "fsync", full)
+    with pytest.raises(CheckpointError, match="No space left"):
+        door.count_rows(spend=Fraction(1, 2))
+
+
+# --- before and after -------------------------------------------------------------------------
+
+
+def lines(folder):
+    whole_ones = (folder / FILE).read_text(encoding="utf-8").split("\n")[:-1]
+    return [json.loads(line[17:]) for line in whole_ones[1:]]
+
+
+def test_charges_are_on_disk_before_rows_and_noise_and_answers_before_they_are_given(tmp_path):
+    class Watching:
+        """Rows and noise that look at the disk when they are asked."""
+
+        schema = SCHEMA
+
+        def __init__(self):
+            self.table, self.seen = Table(FRAME, SCHEMA), []
+
+        def total(self):
+            self.seen.append(lines(tmp_path))
+            return self.table.total()
+
+        def count(self, marginals):
+            self.seen.append(lines(tmp_path))
+            return self.table.count(marginals)
+
+    class Noisy(SeededRandomness):
+        def words(self, n):
+            engine.seen.append(lines(tmp_path))
+            return super().words(n)
+
+    engine = Watching()
+    door = gate(opened(tmp_path), engine, randomness=Noisy(1))
+    rows = door.count_rows(spend=Fraction(1, 10))
+    assert engine.seen
+    assert all([line["kind"] for line in seen] == ["charge"] for seen in engine.seen)
+    assert unpack(lines(tmp_path)[-1]["value"]) == rows
+    engine.seen.clear()
+    door.count([("a",), ("b",)], spend=Fraction(1, 10), law="geometric")
+    assert engine.seen
+    assert all(
+        [line["kind"] for line in seen] == ["charge", "answer", "charge", "charge"]
+        for seen in engine.seen
+    )
+
+
+def test_a_journal_changes_nothing(tmp_path):
+    plain = Gate(Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1))
+    door, answers = whole(tmp_path)
+    assert answers == ask(plain)
+    assert door.ledger == plain.ledger
+    assert door.remaining == plain.remaining == 0
+
+
+def test_a_finished_prefix_is_given_again_without_a_row_or_a_charge(tmp_path):
+    first, answers = whole(tmp_path)
+    size = (tmp_path / FILE).stat().st_size
+    second, again = whole(tmp_path, engine=NoRows(), randomness=SecureRandomness())
+    assert again == answers
+    assert second.ledger == first.ledger
+    assert (tmp_path / FILE).stat().st_size == size
+
+
+def test_conditions_and_leaks_are_restored(tmp_path):
+    for engine in (Table(FRAME, SCHEMA), NoRows()):
+        journal = opened(tmp_path)
+        door = gate(journal, engine)
+        door.count([("a",)], spend=Fraction(1, 2), law="laplace", mode="paper")
+        assert "floating-point" in " ".join(door.guarantee().leaks)
+        journal.close()
+
+
+def test_nothing_about_the_rows_is_in_the_journal(tmp_path):
+    """Noise of scale ≥ 5 in every count: the exact ones appear by chance only, and what the file
+    says beside its answers does not depend on them."""
+    whole(tmp_path / "one")
+    frame = FRAME.with_columns(a=pl.Series(["z"] * 59 + ["?"]))
+    journal = opened(tmp_path / "two")
+    ask(gate(journal, Table(frame, SCHEMA)))
+    journal.close()
+    kept = [
+        [{k: v for k, v in line.items() if k not in {"value", "position"}} for line in lines(one)]
+        for one in (tmp_path / "one", tmp_path / "two")
+    ]
+    assert kept[0] == kept[1]
+
+
+def test_other_verbs_are_refused_before_the_rows_are_asked(tmp_path):
+    door = gate(opened(tmp_path), NoRows())
+    table = LazyTable(columns=("a", "b"))
+    verbs = (
+        lambda: door.records(table, n_rows=3, spend=Fraction(1, 2)),
+        lambda: door.count_above(("a",), 2, spend=Fraction(1, 2), law="geometric"),
+        lambda: door.rebinned({"n": 1}).moments(["n"], spend=Fraction(1, 2)),
+    )
+    for verb in verbs:
+        with pytest.raises(MethodError, match="cannot be continued"):
+            verb()
+        assert door.ledger == ()
+    assert not (tmp_path / FILE).exists()
+
+
+def test_what_is_asked_again_must_be_the_same(tmp_path):
+    whole(tmp_path)
+    for other in (
+        lambda door: door.random_order(5),
+        lambda door: door.count_rows(spend=Fraction(1, 21)),
+        lambda door: door.rebinned({"n": 3}).count_rows(spend=Fraction(1, 20)),
+    ):
+        journal = opened(tmp_path)
+        with pytest.raises(CheckpointError, match="Step 1 of the checkpoint asked for something"):
+            other(gate(journal, NoRows()))
+        journal.close()
+
+
+def test_what_was_refused_is_refused_again_and_leaves_no_trace(tmp_path):
+    def careless(door):
+        with pytest.raises(InsufficientBudgetError):
+            door.count([("a",)], spend=Fraction(2), law="geometric")
+        return door.count([("a",)], spend=Fraction(1, 2), law="geometric")
+
+    journal = opened(tmp_path)
+    first = careless(gate(journal))
+    journal.close()
+    assert pack(careless(gate(opened(tmp_path), NoRows()))) == pack(first)
+
+
+# --- killed -----------------------------------------------------------------------------------
+
+
+def spent(folder):
+    """What all charges on disk cost, answered or not."""
+    charges = [line for line in lines(folder) if line["kind"] == "charge"]
+    return sum(unpack(line["entry"]).spent for line in charges)
+
+
+def killed_at(disk, folder, at, when, run=ask, **more):
+    """Run until it is killed; whether it was."""
+    disk.kill(at, when)
+    journal = opened(folder)
+    try:
+        run(gate(journal, **more))
+    except Killed:
+        return True
+    finally:
+        journal.close()
+        disk.kill(None, when)
+    return False
+
+
+@pytest.mark.parametrize("when", ["before", "within", "after"])
+def test_killed_at_every_write_and_continued(tmp_path, disk, when):
+    """Whatever write the run dies at, the continued one gives all answers, stays in its budget,
+    keeps every charge that reached the disk, and equals the whole one where none was lost."""
+    whole_door, answers = whole(tmp_path / "whole")
+    deaths, same, last = 0, 0, len(whole_door.ledger)
+    for at in range(100):
+        folder = tmp_path / f"{when}-{at}"
+        if not killed_at(disk, folder, at, when):
+            break
+        deaths += 1
+        died_with = spent(folder) if (folder / FILE).stat().st_size else Fraction(0)
+        journal = opened(folder)
+        door = gate(journal)
+        paid = [line for line in lines(folder) if line["kind"] == "charge"] if died_with else []
+        if died_with == 1 and lines(folder)[-1]["kind"] == "charge":
+            with pytest.raises(CheckpointError, match="nothing is left of the budget"):
+                ask(door)
+            journal.close()
+            continue
+        again = ask(door)
+        journal.close()
+        lost = [entry for entry in door.ledger if entry.noise == LOST]
+        assert sum(entry.spent for entry in door.ledger) == 1 == spent(folder)
+        assert len(door.ledger) == last + len(lost)
+        assert [e.spent for e in door.ledger][: len(paid)] == [
+            unpack(line["entry"]).spent for line in paid
+        ]
+        if not lost:
+            assert again == answers
+            same += 1
+    assert deaths > 12
+    assert same >= deaths // 3
+
+
+def test_a_lost_charge_counts_and_later_costs_shrink_so_that_all_fit(tmp_path, disk):
+    def run(door):
+        door.count([("a",)], spend=Fraction(1, 2), law="geometric")
+        door.count([("b",)], spend=Fraction(1, 4), law="geometric")
+        assert door.remaining == Fraction(1, 4)
+        door.require(Fraction(1, 4))
+        return door.count([("n",)], spend=Fraction(1, 4), law="geometric")
+
+    assert killed_at(disk, tmp_path, 3, "before", run)  # charge, answer, charge; killed: answer
+    journal = opened(tmp_path)
+    door = gate(journal)
+    (table,) = run(door)
+    # Left before: 1/2. Lost: 1/4. So the rest costs half of what was planned.
+    assert [(e.spent, e.noise == LOST) for e in door.ledger] == [
+        (Fraction(1, 2), False),
+        (Fraction(1, 4), True),
+        (Fraction(1, 8), False),
+        (Fraction(1, 8), False),
+    ]
+    assert table.noise.scale == "8"
+    assert [released.entry for released in door.measured] == [1, 3, 4]
+    journal.close()
+    # Continued once more, everything stands as it is.
+    again = gate(opened(tmp_path), NoRows())
+    assert pack(run(again)) == pack([table])
+    assert again.ledger == door.ledger
+
+
+def test_killed_again_and_again(tmp_path, disk):
+    """Each run comes no further than the charge of the second step: costs shrink each time."""
+
+    def run(door):
+        door.count([("a",)], spend=Fraction(1, 2), law="geometric")
+        return door.count([("b",)], spend=Fraction(1, 4), law="geometric")
+
+    assert killed_at(disk, tmp_path, 3, "before", run)
+    for _ in range(3):
+        assert killed_at(disk, tmp_path, 1, "before", run)
+    journal = opened(tmp_path)
+    door = gate(journal)
+    run(door)
+    assert [e.spent for e in door.ledger[1:]] == [Fraction(1, 2**k) for k in range(2, 7)]
+    assert [e.noise == LOST for e in door.ledger] == [False] + [True] * 4 + [False]
+    assert door.remaining == Fraction(1, 4)  # as the method planned
+    assert sum(e.spent for e in door.ledger) < 1
+
+
+def test_costs_shrink_in_rho_too(tmp_path, disk):
+    def run(door):
+        door.count([("a",)], spend=door.remaining / 2, law="gaussian")
+        door.count([("b",)], spend=door.remaining, law="gaussian")
+
+    more = {"epsilon": 1, "delta": "1e-6"}
+    assert killed_at(disk, tmp_path, 1, "before", run, **more)
+    door = gate(opened(tmp_path), **more)
+    run(door)
+    half = door.budget.amount / 2
+    assert [e.spent for e in door.ledger] == [half, half / 2, half / 2]
+
+
+# --- rounds -----------------------------------------------------------------------------------
+
+
+def in_rounds(door, most=5):
+    """A small method in rounds: choose, measure, look whether to end; as AIM does."""
+    found = door.count([("a",), ("b",), ("n",)], spend=door.budget.amount / 4, law="geometric")
+    share = door.remaining / most
+    for _ in range(most):
+        if door.stopping:
+            break
+        pairs = [("a", "b"), ("a", "n"), ("b", "n")]
+        best = door.choose_columns(pairs, CellCount((0,)), spend=share / 10)
+        found += door.count([best.value.columns], spend=share * 9 / 10, law="geometric")
+    return pack(found)
+
+
+def test_rounds_end_when_asked_to_with_what_was_paid_for(tmp_path):
+    looks = iter([False, False, True])
+    door = gate(opened(tmp_path), stop=lambda: next(looks))
+    in_rounds(door)
+    assert door.ended_early
+    assert len(door.measured) == 3 + 2 * 2
+    assert door.share_spent == Fraction(1, 4) + 2 * Fraction(3, 4) / 5
+    again = gate(opened_again(tmp_path), NoRows(), stop=lambda: False)
+    in_rounds(again)
+    assert again.ended_early
+    assert again.ledger == door.ledger
+
+
+def opened_again(folder):
+    """As if the process of the first journal had ended."""
+    copy = folder / "later"
+    copy.mkdir()
+    (copy / FILE).write_bytes((folder / FILE).read_bytes())
+    return opened(copy)
+
+
+def test_an_early_end_comes_after_what_is_in_the_journal(tmp_path, disk):
+    assert killed_at(disk, tmp_path, 13, "before", in_rounds)
+    before = lines(tmp_path)
+    door = gate(opened(tmp_path), stop=lambda: True)
+    in_rounds(door)
+    assert door.ended_early
+    answered = [line for line in before if line["kind"] == "answer" and line["verb"] == "count"]
+    assert len([m for m in door.measured if isinstance(m.value, NoisyTable)]) >= 2 + len(answered)
+
+
+def test_a_lost_last_round_ends_the_rounds_before_it(tmp_path, disk):
+    """Whatever write a method in rounds dies at, it is continued to an end, though its last charge
+    took all that was left; only one that loses its first step has nothing to tell."""
+    total = 0
+    for at in range(200):
+        folder = tmp_path / str(at)
+        if not killed_at(disk, folder, at, "before", in_rounds):
+            break
+        total += 1
+        journal = opened(folder)
+        door = gate(journal)
+        in_rounds(door)
+        journal.close()
+        assert sum(e.spent for e in door.ledger) <= 1
+        again = gate(opened(folder), NoRows())
+        in_rounds(again)
+        assert again.ledger == door.ledger
+        assert len(again.measured) == len(door.measured)
+        assert again.ended_early == door.ended_early == (at == total_writes() - 1)
+    assert total == total_writes()
+
+
+def total_writes():
+    """3 charges and an answer, then 5 rounds of two charges and two answers."""
+    return 4 + 5 * 4
+
+
+# --- progress ---------------------------------------------------------------------------------
+
+
+def test_listeners_hear_of_every_entry_when_it_is_on_disk_also_of_restored_ones(tmp_path):
+    heard = []
+    for engine in (Table(FRAME, SCHEMA), NoRows()):
+        journal = opened(tmp_path)
+        door = gate(journal, engine)
+        door.listen(lambda entry, door=door: heard.append((entry.number, door.share_spent)))
+        door.count([("a",), ("b",)], spend=Fraction(1, 2), law="geometric")
+        journal.close()
+    assert heard == [(1, Fraction(1, 4)), (2, Fraction(1, 2))] * 2

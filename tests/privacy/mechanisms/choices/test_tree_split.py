@@ -1,0 +1,257 @@
+"""AIC's sensitivity by enumeration, the law of a layer of choices, and that trees keep quiet."""
+
+from fractions import Fraction as F
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import gammaln, xlogy
+
+from understudy.engine import Table
+from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.released import Choice
+from understudy.privacy.selection import aic_score
+from understudy.schema import Partition, Schema
+
+SIZES = (2, 3, 5)
+
+
+def slow_aic(counts, states=None):
+    """As the formula stands, K public unless said otherwise."""
+    n = sum(counts)
+    likelihood = gammaln(n + 1) - xlogy(n, n) if n else 0.0
+    likelihood += sum(float(xlogy(k, k) - gammaln(k + 1)) for k in counts)
+    return -2 * likelihood + 2 * (len(counts) if states is None else states)
+
+
+def compositions(n, parts):
+    if parts == 1:
+        yield (n,)
+        return
+    for first in range(n + 1):
+        for rest in compositions(n - first, parts - 1):
+            yield (first, *rest)
+
+
+def added(counts):
+    """All neighbours with one record more."""
+    for j in range(len(counts)):
+        yield tuple(k + (i == j) for i, k in enumerate(counts))
+
+
+def replaced(counts):
+    """All neighbours with one record replaced."""
+    for j in (j for j, k in enumerate(counts) if k):
+        fewer = tuple(k - (i == j) for i, k in enumerate(counts))
+        yield from added(fewer)
+
+
+def test_it_is_the_formula_for_small_and_for_large_counts():
+    for counts in [(0, 0), (3, 1, 0), (63, 65, 64), (10**4, 1, 0, 7)]:
+        assert aic_score.aic(np.array(counts)) == pytest.approx(slow_aic(counts), abs=1e-7)
+
+
+def test_large_counts_lose_no_digits():
+    """Neighbours of 10¹² records differ by 2(g(n) − g(n_j)); the plain formula is off by 10⁻³."""
+    n = 10**12
+    before, after = aic_score.aic(np.array([[n, 0], [n, 1]]))
+    assert after - before == pytest.approx(2, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 12])
+def test_its_sensitivity_with_a_public_number_of_states_is_two_and_adding_moves_it_up(n):
+    for counts in compositions(n, 3):
+        value = slow_aic(counts)
+        changes = [slow_aic(other) - value for other in added(counts)]
+        assert all(-1e-9 <= change < 2 for change in changes)
+        assert all(abs(slow_aic(other) - value) < 2 for other in replaced(counts))
+
+
+def test_two_is_approached_and_four_with_occupied_states():
+    n = 1000
+    public = slow_aic((n, 1, 0)) - slow_aic((n, 0, 0))
+    occupied = slow_aic((n, 1, 0), states=2) - slow_aic((n, 0, 0), states=1)
+    assert 1.998 < public < 2
+    assert 3.998 < occupied < 4
+
+
+def test_groups_differ_by_less_than_two_or_four():
+    rng = np.random.default_rng(0)
+    groups = aic_score.ordered_groups(range(3))
+    records = list(product(*(range(k) for k in SIZES)))
+    largest = {"add_remove": 0.0, "replace": 0.0}
+
+    def scores(rows):
+        each = [slow_aic(np.bincount(rows[:, j], minlength=k)) for j, k in enumerate(SIZES)]
+        return aic_score.group_scores(np.array(each), groups)
+
+    for _ in range(25):
+        n = rng.integers(1, 60)
+        laws = [rng.dirichlet(np.full(k, 0.2)) for k in SIZES]
+        rows = np.column_stack([rng.choice(k, n, p=p) for k, p in zip(SIZES, laws, strict=True)])
+        before = scores(rows)
+        for record in records:
+            more, other = np.vstack([rows, record]), rows.copy()
+            other[0] = record
+            for kind, changed in (("add_remove", more), ("replace", other)):
+                largest[kind] = max(largest[kind], np.abs(scores(changed) - before).max())
+    assert 1.9 < largest["add_remove"] < aic_score.group_sensitivity("add_remove") == 2
+    assert 3 < largest["replace"] < aic_score.group_sensitivity("replace") == 4
+
+
+def test_the_score_of_a_group_is_the_difference_of_means():
+    scores = np.array([1.0, 5.0, 9.0])
+    groups = aic_score.ordered_groups(range(3))
+    found = dict(zip(groups, aic_score.group_scores(scores, groups), strict=True))
+    assert found == pytest.approx({(0,): 6, (1,): 0, (2,): -6, (0, 1): 6, (0, 2): 0, (1, 2): -6})
+
+
+# --- the law of a whole layer, over all neighbours of small tables ------------------------------
+
+COLUMNS = """
+[columns.a]
+kind = "categorical"
+levels = ["x", "y"]
+reviewed = true
+[columns.b]
+kind = "categorical"
+levels = ["r", "s", "t"]
+reviewed = true
+[columns.c]
+kind = "boolean"
+reviewed = true
+"""
+SCHEMA = Schema.loads(f'rows = "private"\n{COLUMNS}')
+LEVELS = (["x", "y"], ["r", "s", "t"], [False, True])
+RECORDS = list(product(range(2), range(3), range(2)))
+
+
+def layer_law(rows, rate):
+    """Log probability of every pair of choices below a root divided by a, by the definition."""
+    node_laws = []
+    for node in range(2):
+        inside = [row for row in rows if row[0] == node]
+        found = [
+            slow_aic([sum(row[j] == k for row in inside) for k in range(size)])
+            for j, size in ((1, 3), (2, 2))
+        ]
+        weights = -rate * np.array(found)
+        node_laws.append(weights - np.logaddexp.reduce(weights))
+    return np.add.outer(*node_laws)
+
+
+@pytest.mark.parametrize(
+    ("relation", "rate", "epsilon"), [("add_remove", 0.5, 1.0), ("replace", 0.25, 1.0)]
+)
+def test_a_whole_layer_costs_epsilon_once(relation, rate, epsilon):
+    """All tables of up to five records, plus tables where the bound is nearly met."""
+    heavy = [((0, 0, 0),) * 40, ((0, 0, 0),) * 40 + ((1, 0, 0),) * 40]
+    tables = [t for n in range(4) for t in combinations_with_replacement(RECORDS, n)] + heavy
+    largest = 0.0
+    for rows in tables:
+        before = layer_law(rows, rate)
+        others = [[*rows, record] for record in RECORDS]
+        if relation == "replace":
+            others = [
+                [*rows[:i], record, *rows[i + 1 :]]
+                for i in {0, len(rows) - 1}
+                if rows
+                for record in RECORDS
+            ]
+        for other in others:
+            largest = max(largest, float(np.abs(layer_law(other, rate) - before).max()))
+    assert 0.5 * epsilon < largest < epsilon
+
+
+def table(rows, schema=SCHEMA):
+    labels = [tuple(levels[k] for levels, k in zip(LEVELS, row, strict=True)) for row in rows]
+    types = {"a": pl.String, "b": pl.String, "c": pl.Boolean}
+    return Table(pl.DataFrame(labels, schema=types, orient="row"), schema)
+
+
+def door(rows, epsilon="1", seed=1, schema=SCHEMA):
+    return Gate(table(rows, schema), Budget.of(epsilon, 0), SeededRandomness(seed))
+
+
+def test_the_gate_draws_that_law():
+    """χ² over the four outcomes of 4,000 layers; false alarms 1 in 1,000."""
+    from scipy import stats
+
+    rows = [(0, 0, 0)] * 3 + [(0, 1, 1), (1, 2, 0), (1, 2, 1)]
+    tree = Partition(SCHEMA.domain).divided([(0,)])
+    found = np.zeros((2, 2))
+    draws, engine = 4_000, table(rows)
+    for k in range(draws):
+        if k % 20 == 0:  # a ledger of thousands of entries is slow to add up
+            gate = Gate(engine, Budget.of(20, 0), SeededRandomness(k))
+        splits = gate.divide(tree, spend=F(1)).value.splits[1]
+        found[splits[0][0] - 1, splits[1][0] - 1] += 1
+    law = np.exp(layer_law(rows, 0.5))
+    assert stats.chisquare(found.ravel(), draws * law.ravel()).pvalue > 1e-3
+    # Power: the two-sided rate would be told apart.
+    other = np.exp(layer_law(rows, 0.25))
+    assert stats.chisquare(found.ravel(), draws * other.ravel()).pvalue < 1e-6
+
+
+def test_a_large_budget_takes_the_smallest_aic_and_empty_nodes_are_divided_too():
+    rows = [(0, 0, 0)] * 9 + [(0, 1, 1)] * 9 + [(0, 2, 0)] * 9
+    gate = door(rows, epsilon=2000)
+    tree = gate.divide(Partition(SCHEMA.domain), spend=F(1000)).value
+    # All are x: that column explains nothing, and its AIC is the smallest.
+    best = min(
+        (slow_aic([sum(r[j] == k for r in rows) for k in range(s)]), j)
+        for j, s in enumerate((2, 3, 2))
+    )
+    assert tree.splits[0] == ((best[1],),)
+    deeper = gate.divide(tree, spend=F(1000)).value
+    assert len(deeper.splits[1]) == 2
+    assert all(len(split) == 1 for split in deeper.splits[1])
+
+
+def test_the_release_of_a_choice_names_columns_alone():
+    gate = door([(0, 0, 0)])
+    gate.divide(Partition(SCHEMA.domain), spend=F(1, 2))
+    (entry,) = gate.ledger
+    assert entry.query == "a column that divides each node of layer 0, by AIC"
+    assert entry.sensitivity == "score: 2, monotone"
+    (choice,) = gate.measured
+    assert isinstance(choice.value, Choice)
+    assert set(choice.value.columns) < {"a", "b", "c"}
+
+
+def test_groups_are_chosen_by_the_larger_difference():
+    rows = [(0, k % 3, k % 2) for k in range(60)]
+    gate = door(rows, epsilon=2000)
+    tree = gate.divide_in_groups(Partition(SCHEMA.domain), spend=F(2000)).value
+    scores = [
+        slow_aic([sum(r[j] == k for r in rows) for k in range(s)]) for j, s in enumerate((2, 3, 2))
+    ]
+    groups = aic_score.ordered_groups(range(3))
+    best = groups[int(np.argmax(aic_score.group_scores(np.array(scores), groups)))]
+    assert tree.splits == ((best,),)
+
+
+def test_under_replace_the_rate_is_halved():
+    schema = Schema.loads(f'rows = "public"\nn_rows = 2\n{COLUMNS}')
+    gate = door([(0, 0, 0), (1, 1, 1)], schema=schema)
+    gate.divide(Partition(schema.domain), spend=F(1, 2))
+    assert gate.ledger[0].sensitivity == "score: 2"
+    gate.divide_in_groups(Partition(schema.domain), spend=F(1, 2))
+    assert gate.ledger[1].sensitivity == "score: 4"
+
+
+def test_no_rows_and_an_overdraft():
+    gate = door([], epsilon="0.00001")
+    assert gate.divide(Partition(SCHEMA.domain), spend=F(1, 10**5)).value.depth == 1
+    with pytest.raises(InsufficientBudgetError):
+        gate.divide(Partition(SCHEMA.domain), spend=F(1))
+
+
+def test_a_tree_of_other_columns_is_refused():
+    other = Schema.loads('rows = "private"\n' + COLUMNS.replace('"r", ', ""))
+    with pytest.raises(MethodError, match="another schema"):
+        door([]).divide(Partition(other.domain), spend=F(1, 2))

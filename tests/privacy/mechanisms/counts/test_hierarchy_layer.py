@@ -1,0 +1,258 @@
+"""Layers of a tree: counts, noise on every node, neighbours, and leaves that are never written."""
+
+from fractions import Fraction as F
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from understudy.engine import ExactCells, Table
+from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.lazy_leaves import noisy_leaves, records_below
+from understudy.privacy.noise.distributions import DiscreteLaplace
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.released import NoisyNodes, NoisyTable
+from understudy.schema import Domain, Partition, Schema
+
+COLUMNS = """
+[columns.a]
+kind = "categorical"
+levels = ["x", "y"]
+reviewed = true
+[columns.b]
+kind = "categorical"
+levels = ["r", "s", "t"]
+reviewed = true
+[columns.c]
+kind = "boolean"
+reviewed = true
+[[forbidden]]
+where = { a = "y", b = ["s", "t"] }
+reviewed = true
+"""
+SCHEMA = Schema.loads(f'rows = "private"\n{COLUMNS}')
+LEVELS = (["x", "y", "?"], ["r", "s", "t"], [False, True])
+FITTING = [(0, b, c) for b in range(3) for c in range(2)] + [(1, 0, c) for c in range(2)]
+OUTSIDE = [(2, 0, 0), (1, 1, 0)]
+TREE = Partition(SCHEMA.domain).divided([(0,)]).divided([(1,), (2,)])
+HUGE = 10**5
+
+
+def door(rows, epsilon="1", seed=1):
+    labels = [tuple(levels[k] for levels, k in zip(LEVELS, row, strict=True)) for row in rows]
+    types = {"a": pl.String, "b": pl.String, "c": pl.Boolean}
+    engine = Table(pl.DataFrame(labels, schema=types, orient="row"), SCHEMA)
+    return Gate(engine, Budget.of(epsilon, 0), SeededRandomness(seed))
+
+
+def exact_layers(rows):
+    """The counts of both layers and the records out of domain: next to no noise at a huge ε."""
+    first, second = door(rows, HUGE).count_nodes(TREE, [1, 2], spend=F(HUGE), law="geometric")
+    assert first.value.outside == second.value.outside
+    counts = first.value.counts.tolist(), second.value.counts.tolist()
+    return [*counts[0]], [*counts[1]], first.value.outside
+
+
+def test_layers_count_the_records_that_fit_the_schema():
+    rows = [(0, 0, 0), (0, 0, 1), (0, 2, 1), (1, 0, 1), *OUTSIDE]
+    # Layer 2: below x by b (r, s, t), below y by c (false, true).
+    assert exact_layers(rows) == ([3, 1], [2, 0, 1, 0, 1], 2)
+
+
+def test_a_layer_divided_alike_is_a_table_and_any_other_is_nodes():
+    first, second = door([(0, 0, 0)], HUGE).count_nodes(TREE, [1, 2], spend=F(1), law="geometric")
+    assert isinstance(first.value, NoisyTable)
+    assert first.value.columns == ("a",)
+    assert isinstance(second.value, NoisyNodes)
+    assert second.value.columns == ("a", "b", "c")
+    assert second.value.states.tolist() == [
+        [0, 0, -1],
+        [0, 1, -1],
+        [0, 2, -1],
+        [1, -1, 0],
+        [1, -1, 1],
+    ]
+    assert second.value.summed.tolist() == [1] * 5
+
+
+def test_a_table_has_its_columns_in_the_order_of_the_layers_and_no_noise_in_forbidden_cells():
+    tree = Partition(SCHEMA.domain).divided([(1,)]).divided([(0,)] * 3)
+    gate = door([(0, 2, 1)] * 5, seed=2)
+    (released,) = gate.count_nodes(tree, [2], spend=F(1, 2), law="geometric")
+    assert released.value.columns == ("b", "a")
+    assert released.value.counts.shape == (3, 2)
+    assert released.value.counts[1:, 1].tolist() == [0, 0]
+    assert gate.ledger[0].query == "counts by b × a"
+    assert gate.ledger[0].cells == 5  # four allowed cells and the records out of domain
+
+
+def test_a_layer_changes_by_one_or_two_between_all_neighbours():
+    def flat(rows):
+        first, second, outside = exact_layers(rows)
+        return np.array([*first, outside]), np.array([*second, outside])
+
+    records = [FITTING[0], FITTING[3], FITTING[-1], *OUTSIDE]
+    largest = {"add": 0, "replace": 0}
+    for n in range(3):
+        for rows in combinations_with_replacement(records, n):
+            before = flat(rows)
+            for record in records:
+                for kind, other in (("add", (*rows, record)), ("replace", (*rows[1:], record))):
+                    if kind == "replace" and not rows:
+                        continue
+                    for one, two in zip(before, flat(other), strict=True):
+                        largest[kind] = max(largest[kind], int(np.abs(one - two).sum()))
+    assert largest == {"add": 1, "replace": 2}
+
+
+def test_empty_nodes_get_noise_like_others_and_the_right_amount():
+    """Standard deviation of 4,000 counts of nodes without records, ±7 % (false alarms < 10⁻⁵)."""
+    noise = []
+    for seed in range(100):
+        gate = door([], epsilon=10, seed=seed)
+        for _ in range(10):
+            layers = gate.count_nodes(TREE, [1, 2], spend=F(1), law="geometric")
+            noise.append([*layers[0].value.counts, *layers[1].value.counts[:2]])
+    scale = DiscreteLaplace(F(2)).stddev
+    assert layers[0].noise.stddev == pytest.approx(scale)
+    assert np.std(noise) == pytest.approx(scale, rel=0.07)
+    assert np.std(noise) != pytest.approx(1.3 * scale, rel=0.07)
+
+
+def test_weights_divide_the_cost_and_an_overdraft_asks_nothing():
+    gate = door([(0, 0, 0)])
+    gate.count_nodes(TREE, [1, 2], spend=F(1, 2), law="laplace", weights=[1, 4])
+    assert [entry.spent for entry in gate.ledger] == [F(1, 10), F(2, 5)]
+    with pytest.raises(InsufficientBudgetError):
+        gate.count_nodes(TREE, [1], spend=F(1), law="geometric")
+    with pytest.raises(InsufficientBudgetError):
+        gate.count_leaves(TREE, spend=F(1), law="geometric")
+
+
+# --- leaves that are never written out ----------------------------------------------------------
+
+DOMAIN = Domain((2, 3, 2), ({0: frozenset({1}), 1: frozenset({2})},))
+LEAF_TREE = Partition(DOMAIN).divided([(0,)])
+EXACT = ExactCells(np.array([0, 3, 6]), np.array([4, 1, 2]), outside=3)
+CELLS = np.flatnonzero(DOMAIN.allowed_mask().ravel())
+LAW = DiscreteLaplace(F(3, 2))
+WEIGHTS = np.array([1.0, 3.0])
+
+
+def dense_run(rng, n_rows):
+    """The same by writing all leaves out: sums, and records by weights and positive parts."""
+    counts = np.zeros(12)
+    counts[EXACT.codes] = EXACT.counts
+    q = np.exp(-1 / 1.5)
+    noise = rng.geometric(1 - q, 12) - rng.geometric(1 - q, 12)
+    noisy = counts + noise
+    node = np.repeat([0, 1], 6)
+    allowed = np.isin(np.arange(12), CELLS)
+    sums = [noisy[(node == v) & allowed].sum() for v in (0, 1)]
+    records = []
+    for v in rng.choice(2, n_rows, p=WEIGHTS / 4):
+        mass = np.where((node == v) & allowed, np.maximum(noisy, 0), 0)
+        mass = mass if mass.sum() else ((node == v) & allowed).astype(float)
+        records.append(rng.choice(12, p=mass / mass.sum()))
+    return sums, records
+
+
+def lazy_run(randomness, n_rows):
+    leaves, sums = noisy_leaves(EXACT, ("a", "b", "c"), LEAF_TREE, LAW, randomness)
+    drawn = records_below(leaves, WEIGHTS, n_rows, randomness).columns
+    return sums.counts.tolist(), np.ravel_multi_index(drawn, DOMAIN.sizes).tolist()
+
+
+def test_lazy_leaves_have_the_law_of_dense_ones():
+    """Sums (each, and their product), single records, and pairs of records: false alarms 1 in 500
+    in each of five tests of 3,000 runs each."""
+    rng, randomness = np.random.default_rng(7), SeededRandomness(8)
+    dense = [dense_run(rng, 2) for _ in range(3000)]
+    lazy = [lazy_run(randomness, 2) for _ in range(3000)]
+    for k in (0, 1):
+        one, other = [r[0][k] for r in dense], [r[0][k] for r in lazy]
+        assert stats.ks_2samp(one, other).pvalue > 0.002
+    # Whether the sum of a node is large goes together with what falls below it.
+    groups = [
+        [(r[0][1] > 3, r[1][0]) for r in dense],
+        [(r[0][1] > 3, r[1][0]) for r in lazy],
+    ]
+    assert same_law(*groups) > 0.002
+    assert same_law([r[1][0] for r in dense], [r[1][0] for r in lazy]) > 0.002
+    pairs = [
+        [(r[1][0] == r[1][1], r[1][0] // 6, r[1][1] // 6) for r in runs] for runs in (dense, lazy)
+    ]
+    assert same_law(*pairs) > 0.002
+    # Power: leaves with noise of another scale are told apart by their sums.
+    wrong = [
+        noisy_leaves(EXACT, ("a", "b", "c"), LEAF_TREE, DiscreteLaplace(F(2)), randomness)[1]
+        for _ in range(3000)
+    ]
+    sums = [one.counts[0] for one in wrong]
+    assert stats.ks_2samp([r[0][0] for r in dense], sums).pvalue < 0.002
+
+
+def same_law(one, other):
+    """P-value of a χ² test that two samples of labels have one law."""
+    labels = sorted(set(one) | set(other))
+    counts = np.array([[sample.count(label) for label in labels] for sample in (one, other)])
+    common = counts.sum(axis=0) >= 10
+    return stats.chi2_contingency(counts[:, common]).pvalue
+
+
+def test_nothing_falls_on_a_forbidden_leaf_and_weights_decide_the_node():
+    randomness = SeededRandomness(1)
+    leaves, sums = noisy_leaves(EXACT, ("a", "b", "c"), LEAF_TREE, LAW, randomness)
+    assert sums.summed.tolist() == [6, 4]
+    drawn = records_below(leaves, np.array([0.0, 1.0]), 500, randomness).columns
+    assert (drawn[0] == 1).all()
+    assert not DOMAIN.forbidden(drawn).any()
+
+
+def test_without_weights_nodes_weigh_as_many_cells_as_they_have():
+    """Share of the first node 6/10, ±5 standard errors."""
+    randomness = SeededRandomness(1)
+    empty = ExactCells(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), outside=0)
+    found = []
+    for _ in range(200):
+        leaves, _ = noisy_leaves(empty, ("a", "b", "c"), LEAF_TREE, LAW, randomness)
+        found.append(records_below(leaves, np.zeros(2), 10, randomness).columns[0])
+    assert np.mean(np.concatenate(found) == 0) == pytest.approx(0.6, abs=5 * 0.011)
+
+
+def test_leaves_are_drawn_from_once_and_cost_nothing_more():
+    gate = door([(0, 0, 0)] * 4)
+    leaves = gate.count_leaves(TREE, spend=F(1, 2), law="geometric")
+    assert leaves.value.below == SCHEMA.names
+    assert len(leaves.value.counts) == 5
+    assert gate.ledger[0].cells == 9  # eight allowed cells and the records out of domain
+    records = gate.records_below(leaves, np.ones(5), n_rows=20)
+    assert gate.remaining == F(1, 2)
+    assert all(len(column) == 20 for column in records.value.columns)
+    with pytest.raises(MethodError, match="once"):
+        gate.records_below(leaves, np.ones(5), n_rows=20)
+
+
+def test_a_table_of_2_to_the_60_cells_is_sampled():
+    names = [f"c{k}" for k in range(60)]
+    text = "".join(f'[columns.{name}]\nkind = "boolean"\nreviewed = true\n' for name in names)
+    schema = Schema.loads(f'rows = "private"\n{text}')
+    frame = pl.DataFrame({name: [True, False, True] for name in names})
+    gate = Gate(Table(frame, schema), Budget.of("1000", 0), SeededRandomness(1))
+    tree = Partition(schema.domain).divided([(3,)])
+    with pytest.raises(MethodError, match="too many"):
+        gate.count_leaves(tree, spend=F(1, 2), law="geometric")
+    leaves = gate.count_leaves(tree, spend=F(500), law="geometric")
+    drawn = gate.records_below(leaves, np.array([0.0, 1.0]), n_rows=50).value.columns
+    assert set(np.concatenate(drawn).tolist()) == {1}
+
+
+def test_every_record_of_a_fitting_cell_is_counted_once_per_layer():
+    for record in product(range(2), range(3), range(2)):
+        first, second, outside = exact_layers([record])
+        fits = record in FITTING
+        assert (sum(first), sum(second), outside) == (fits, fits, not fits)
