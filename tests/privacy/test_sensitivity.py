@@ -5,6 +5,7 @@ of its neighbours, through the engine's own coding and counting.
 """
 
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -39,6 +40,7 @@ def tables():
     return [rows for n in range(4) for rows in combinations_with_replacement(RECORDS, n)]
 
 
+@cache
 def engine(rows):
     frame = pl.DataFrame(list(rows), schema={"a": pl.String, "b": pl.Boolean}, orient="row")
     return Table(frame, SCHEMA)
