@@ -404,6 +404,13 @@ TABLES = [
     and not case.configured.swept
 ]
 WITHOUT_COUNTS = {"choice", "posterior", "sweeps", "draws", "moments"}
+# How the number of rows is bought is the same for all; what follows from it is not.
+BUYING = [
+    *{one.method: one for one in reversed(PRIVATE) if one.delta == "0"}.values(),
+    *[one for one in PRIVATE if one.delta != "0"],
+]
+ACCOUNTS = {one.budget().accounting: one for one in PRIVATE if one in TABLES}
+"""One case for each way to count what is spent."""
 RESTORABLE = [case for case in PRIVATE if case.method in restorable()]
 SELECTIONS = {
     "case": CASES,
@@ -424,9 +431,10 @@ SELECTIONS = {
         and case.rows == "private"
         and case.delta == "0"
     ],
-    # How the number of rows is bought is the same for all; what follows from it is not.
-    "buying": list({one.method: one for one in reversed(PRIVATE) if one.delta == "0"}.values())
-    + [case for case in PRIVATE if case.delta != "0"][:2],
+    # What a page tells depends on the method, and on whether its sets share their noise.
+    "told": list({(one.method, one.sets, one.sets_kind): one for one in reversed(CASES)}.values()),
+    "buying": BUYING,
+    "accounting": list(ACCOUNTS.values()),
     "drawing": DRAWING,
     "resumable": [case for case in CASES if case.configured.can_resume(case.schema(10))],
     "modelling": MODELLING,
@@ -468,6 +476,12 @@ def released() -> Callable[..., us.Release]:
         return made[key]
 
     return release
+
+
+@pytest.fixture(scope="session")
+def accounts() -> dict[str, Case]:
+    """One case for each way to count what is spent, by its name."""
+    return ACCOUNTS
 
 
 @pytest.fixture(scope="session")
