@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -278,7 +279,7 @@ class Case:
         kind = f"{self.sets}-{self.sets_kind}" if self.sets > 1 else "1"
         return "-".join([self.method, *options, f"delta={self.delta}", self.rows, kind])
 
-    @property
+    @cached_property
     def configured(self) -> Any:
         return configure(self.method, self.options)
 
@@ -316,7 +317,7 @@ class Case:
         """What a method without a guarantee needs."""
         return {} if self.configured.private else {"allow_nonprivate": True}
 
-    @property
+    @cached_property
     def forms(self) -> set[str]:
         """What kinds of things are measured, once or in each fit."""
         plan = self.plan(10)
