@@ -37,7 +37,7 @@ import understudy as us
 import yardstick
 from made_up import made_up
 from understudy.engine import Table as Rows
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.pipeline.planning import budget_of
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SecureRandomness

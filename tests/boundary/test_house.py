@@ -108,6 +108,22 @@ def imports_of_the_engine(modules: Sources) -> list[str]:
     ]
 
 
+DESCRIBED = {"release", "inference", "evaluation", "report"}
+"""Rooms that ask a release what it is."""
+METHOD_ROOMS = {"families", "methods"}
+
+
+def imports_of_methods(modules: Sources) -> list[str]:
+    """Imports of a method by a room that reads releases: the manifest says what it needs."""
+    return [
+        f"{module} imports {other}"
+        for module, tree in modules.items()
+        if room(module) in DESCRIBED
+        for other in imported(tree, modules)
+        if room(other) in METHOD_ROOMS
+    ]
+
+
 def circles(modules: Sources) -> list[str]:
     """Modules that import themselves by way of others; packages on the way down do not count."""
     edges = {
@@ -346,6 +362,12 @@ PLANTED = {
         ),
         ("understudy.models.x", "from understudy import engine"),
         ("understudy.report.x", "def f():\n    import understudy.engine.exact_tables as c"),
+    ],
+    imports_of_methods: [
+        ("understudy.release.x", "def f():\n    from understudy.methods import METHODS"),
+        ("understudy.inference.x", "from understudy.families.method import Method"),
+        ("understudy.report.x", "import understudy.methods.privbayes"),
+        ("understudy.evaluation.x", "from understudy import methods"),
     ],
     circles: [
         ("understudy.errors", "from understudy.schema import Schema"),

@@ -22,7 +22,7 @@ from understudy.functions.sequential_generator import (
 )
 from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers
 from understudy.models import generated
-from understudy.models.generated import GeneratedModel
+from understudy.models.bayesian.column_sequence_model import GeneratedModel
 from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Schema
 

@@ -9,11 +9,10 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.methods.universal_histogram import range_weights
-from understudy.models.hierarchical.consistency import NoisyLayer, consistent
-from understudy.models.hierarchical.node_least_squares import gls
-from understudy.models.hierarchical.range_tree import RangeTree
+from understudy.models.node_least_squares import gls
+from understudy.models.tree_consistency import NoisyLayer, RangeTree, consistent
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.distributions import DiscreteLaplace
@@ -208,7 +207,7 @@ def test_without_noise_every_column_is_its_table(consistency, allocation, public
     gate = Gate(Table(rows, one), Budget.of(HUGE, 0), SeededRandomness(1))
     gate.count_rows(spend=Fraction(HUGE, 4))
     options = {"form": "ranges", "consistency": consistency, "allocation": allocation, "fanout": 3}
-    model = configure("universal-histogram", options).fit(gate, Fraction(HUGE, 2))
+    model = configure("universal-histogram", options).fit(gate, Fraction(HUGE, 2), 10)
     for name, weights in zip(SIZES, model.weights, strict=True):
         counts = rows[name].cast(pl.Int64).to_numpy()
         expected = np.bincount(counts[counts < SIZES[name]], minlength=SIZES[name])
@@ -267,5 +266,5 @@ def test_an_overdraft_is_refused_before_anything_is_spent():
     gate = Gate(Table(frame(9), schema(9)), Budget.of(1, 0), SeededRandomness(1))
     for form in ("layers", "ranges"):
         with pytest.raises(InsufficientBudgetError):
-            configure("universal-histogram", {"form": form}).fit(gate, Fraction(2))
+            configure("universal-histogram", {"form": form}).fit(gate, Fraction(2), 10)
     assert gate.remaining == 1

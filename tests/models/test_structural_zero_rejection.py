@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chisquare
 
-from understudy.models.model import Sample
-from understudy.models.structural_zero_rejection import conditioned
+from understudy.models.model import Sample, conditioned
 from understudy.schema import Domain
 
 DOMAIN = Domain((2, 3), ({0: frozenset({1}), 1: frozenset({0, 2})},))

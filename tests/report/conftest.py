@@ -13,6 +13,7 @@ from understudy.privacy.accounting.guarantee import Guarantee, public_inputs
 from understudy.privacy.accounting.ledger import Entry
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.decoding import decode
+from understudy.release.manifest import InferenceFacts
 from understudy.schema import Schema
 
 MIXED = """
@@ -134,6 +135,7 @@ def release_of(schema, measurements, *, n_rows=200, sets=2, guarantee=None, **ma
         "secure": True,
         "sampling_seed": 7,
         "software": {"understudy": "0.1.0"},
+        "inference": InferenceFacts(independent=True),
     }
     return Release(tables, schema, Manifest(**(content | manifest)), tuple(measurements))
 

@@ -200,8 +200,7 @@ def methods(
     Options are given to synthesize and plan as --option NAME=VALUE, or -o NAME=VALUE.
     """
     if name is not None:
-        from understudy.methods import kind_of
-        from understudy.methods.options import options_of
+        from understudy.methods.configuration import kind_of, options_of
 
         facts, options = kind_of(name).facts, options_of(kind_of(name))
         if as_json:
@@ -209,9 +208,9 @@ def methods(
         else:
             release_text.method(facts, options)
     elif as_json:
-        print_json([vars(facts) for facts in pipeline.methods()])
+        print_json([vars(facts) for facts in pipeline.list_methods()])
     else:
-        release_text.methods(pipeline.methods())
+        release_text.methods(pipeline.list_methods())
 
 
 @app.command("show")

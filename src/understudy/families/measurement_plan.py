@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.accounting.budget import Accounting, Budget
 from understudy.privacy.mechanisms.counts.binomial_count import PlannedSuccesses
 from understudy.privacy.mechanisms.sums.moments import PlannedMoment
 from understudy.privacy.noise.calibration import LawName, mean_positive
@@ -34,6 +34,8 @@ class PlannedTable:
         query: what is asked, in the words of the ledger; counts by the columns if "".
         chosen: whether an earlier paid step chooses the columns; `n_cells` and `noise_mass` are
             then the largest possible ones.
+        records: whether what leaves are the records themselves, so that no seed of one's own can
+            fix which are drawn.
     """
 
     columns: tuple[str, ...]
@@ -46,11 +48,17 @@ class PlannedTable:
     threshold: int | None = None
     query: str = ""
     chosen: bool = False
+    records: bool = False
 
     def __post_init__(self) -> None:
         """Tables are asked for in the words of the ledger."""
         if not self.query:
             object.__setattr__(self, "query", f"counts by {' × '.join(self.columns)}")
+
+
+def natural_law(accounting: Accounting) -> LawName:
+    """The noise that fits the accounting best: geometric for pure ε, else Gaussian."""
+    return "geometric" if accounting == "pure" else "gaussian"
 
 
 def planned_step(
@@ -82,6 +90,7 @@ def planned(
     threshold: int | None = None,
     bounds: Bounds = "threshold",
     mode: Mode = "strict",
+    records: bool = False,
 ) -> PlannedTable:
     """A planned table with its noise worked out.
 
@@ -97,6 +106,7 @@ def planned(
         threshold: public threshold.
         bounds: "truncate" for noise inside limits.
         mode: "paper" for the noise as published.
+        records: whether records leave, and no table.
     """
     noise = count_law(
         law, spend=spend, accounting=budget.accounting, schema=schema, bounds=bounds, mode=mode
@@ -113,6 +123,7 @@ def planned(
         threshold=threshold,
         query=query,
         chosen=not columns,
+        records=records,
     )
 
 
@@ -149,11 +160,17 @@ def planned_sweeps(
         form="sweeps",
         query=query,
         chosen=chosen,
+        records=True,
     )
 
 
 def planned_exact(
-    columns: tuple[str, ...], query: str = "", *, form: str = "dense", noise: str = ""
+    columns: tuple[str, ...],
+    query: str = "",
+    *,
+    form: str = "dense",
+    noise: str = "",
+    records: bool = False,
 ) -> PlannedTable:
     """Exact statistics, which cost no budget: a method without a guarantee takes them.
 
@@ -162,6 +179,7 @@ def planned_exact(
         query: what is asked; counts by the columns if "".
         form: as in `PlannedTable`.
         noise: what stands in place of noise, in words.
+        records: whether records drawn from them leave, and nothing else.
     """
     return PlannedTable(
         columns=columns,
@@ -172,6 +190,7 @@ def planned_exact(
         noise_mass=0.0,
         form=form,
         query=query,
+        records=records,
     )
 
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
@@ -54,6 +54,7 @@ from understudy.privacy.selection.exponential_mechanism import selection_epsilon
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class EmpiricalCdf(Method):
     """Configuration.
@@ -89,7 +90,7 @@ class EmpiricalCdf(Method):
             for line, share in zip(lines, shares, strict=True)
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the distribution of every line."""
         schema = gate.schema
         drawn = [one.value for one in gate.draw(self._lines(schema), spend=spend)]

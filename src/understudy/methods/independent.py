@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
-from understudy.families.measurement_plan import PlannedTable, planned
-from understudy.families.method import Facts, Method, natural_law
+from understudy.families.measurement_plan import PlannedTable, natural_law, planned
+from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
 from understudy.privacy.accounting.budget import Accounting, Approximate, Budget, split
 from understudy.privacy.gate import Gate
@@ -33,6 +33,7 @@ from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Independent(Method):
     """Configuration.
@@ -54,6 +55,7 @@ class Independent(Method):
     )
 
     resumable: ClassVar[bool] = True
+    independent: ClassVar[bool] = True
 
     sets: Literal["free", "split"] = "free"
     law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
@@ -72,7 +74,7 @@ class Independent(Method):
             for name, share in zip(schema.names, shares, strict=True)
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure every column."""
         marginals = [(name,) for name in gate.schema.names]
         tables = gate.count(marginals, spend=spend, law=self._law(gate.budget.accounting))

@@ -33,6 +33,7 @@ from understudy.errors import MethodError
 from understudy.families.effort import DENSE_CELLS
 from understudy.families.measurement_plan import PlannedTable, planned
 from understudy.families.method import Facts, Method
+from understudy.families.paid_records import PaidRecords
 from understudy.models import Model, TableModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
@@ -42,7 +43,7 @@ from understudy.privacy.mechanisms.counts.threshold_table import threshold_for
 from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.noise.distributions import DiscreteGaussian
 from understudy.privacy.noise.perturbation import Mode
-from understudy.privacy.released import Noise, NoisyTable, Records, Released
+from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
 
 
@@ -94,6 +95,7 @@ class Laplace(Method):
             form=form,
             threshold=threshold,
             mode=self.mode,
+            records=form == "lazy",
         )
         return (table,)
 
@@ -101,32 +103,26 @@ class Laplace(Method):
         """In the dense form, whose whole table a checkpoint can hold, up to 2²² cells."""
         return self._form(schema) == "dense" and schema.domain.n_cells <= DENSE_CELLS
 
-    def draws_records(self, schema: Schema) -> bool:
-        """In the lazy form, drawing is the mechanism."""
-        return self._form(schema) == "lazy"
-
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure the full table, dense or filtered."""
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure the full table, dense or filtered; draw records from it where it is lazy."""
         schema = gate.schema
         self._require(schema, gate.budget)
+        if self._form(schema) == "lazy":
+            table = LazyTable(columns=schema.names, law=self.law)
+            records = gate.records(table, n_rows=n_rows, spend=spend)
+            return PaidRecords.of(records)
         if self._form(schema) == "filtered":
             threshold = self._threshold(schema, spend, gate.budget)
             cells = gate.count_above(schema.names, threshold, spend=spend, law=self.law)
             return TableModel.sparse(cells.value, schema.domain)
-        (table,) = gate.count([schema.names], spend=spend, law=self.law, mode=self.mode)
-        return TableModel.dense(table.value, schema.domain)
+        (counted,) = gate.count([schema.names], spend=spend, law=self.law, mode=self.mode)
+        return TableModel.dense(counted.value, schema.domain)
 
     def restored(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """The table, in the dense form; the others do not release every cell."""
         return TableModel.dense(tables[0][0], schema.domain) if tables else None
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
-        """Draw records from the noisy table without writing it out."""
-        self._require(gate.schema, gate.budget)
-        table = LazyTable(columns=gate.schema.names, law=self.law)
-        return gate.records(table, n_rows=n_rows, spend=spend)
 
     def _form(self, schema: Schema) -> str:
         if self.mode == "paper":

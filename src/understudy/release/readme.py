@@ -8,7 +8,6 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from understudy.methods import modelled, posterior_rule, swept
 from understudy.printable import line
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, kept_columns
@@ -83,9 +82,7 @@ def readme(
             has_page=report,
             stored=[one for one in measurements if one.name],
             kinds={one.kind for one in measurements},
-            modelled=modelled(manifest.method, manifest.options, schema),
-            redrawn=posterior_rule(manifest.method) == "mi",
-            swept=swept(manifest.method),
+            facts=manifest.inference,
             laws=_laws(measurements),
             covered=_covered(measurements),
             most_columns=_MOST_COLUMNS,

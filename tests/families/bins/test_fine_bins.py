@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from understudy.engine.coding import Coder
-from understudy.families.bins.fine_bins import fine_bins
+from understudy.families.bin_edges import fine_bins
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 

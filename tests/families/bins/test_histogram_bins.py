@@ -11,9 +11,9 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.families.bins.bin_edges import bins_with_rules, numeric_columns
-from understudy.families.bins.histogram_bins import scott_bins
-from understudy.methods import configure
+from understudy.families.bin_edges import bins_with_rules, numeric_columns
+from understudy.families.histogram_bins import scott_bins
+from understudy.methods.configuration import configure
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -74,13 +74,13 @@ def test_the_default_is_the_schema():
     one = schema()
     assert method().binned(one) == one
     gate = door(one)
-    assert method().setup(gate, Fraction(1))[1] is gate
+    assert method().setup(gate, Fraction(1)).schema is gate.schema
 
 
 def test_a_number_goes_to_every_numeric_column():
     assert bins_of(method(bins=7).binned(schema())) == 7
     assert bins_of(method(bins="7").binned(schema())) == 7
-    assert bins_of(method(bins=7).setup(door(schema()), Fraction(1))[1].schema) == 7
+    assert bins_of(method(bins=7).setup(door(schema()), Fraction(1)).schema) == 7
 
 
 def test_scotts_rule_takes_public_numbers_only():
@@ -92,7 +92,7 @@ def test_scotts_rule_takes_public_numbers_only():
     assert bins_of(guessed) == int(scott_bins(7, 7 / 6, 100))
     assert bins_of(method(bins="scott", expected_rows=5).binned(schema())) == by_default
     gate = door(schema())
-    assert bins_of(method(bins="scott").setup(gate, Fraction(1))[1].schema) == by_default
+    assert bins_of(method(bins="scott").setup(gate, Fraction(1)).schema) == by_default
     assert gate.ledger == ()
     assert UNPAID not in gate.guarantee().leaks
 
@@ -173,18 +173,18 @@ def test_bought_deviations_are_announced_and_paid_for(rows):
 def test_with_next_to_no_noise_the_bought_deviation_is_that_of_the_rows():
     """Missing values are not among the numbers: 999 of them have a deviation."""
     gate = door(schema(), epsilon=10**6)
-    _, view = method(bins="bought").setup(gate, Fraction(10**5))
+    binned = method(bins="bought").setup(gate, Fraction(10**5)).schema
     sd = frame()["x"].std()
-    assert bins_of(view.schema) == int(scott_bins(7, sd, 1000)) == 21
-    assert view.schema.columns["x"].size == 22
+    assert bins_of(binned) == int(scott_bins(7, sd, 1000)) == 21
+    assert binned.columns["x"].size == 22
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_with_nothing_but_noise_bins_stay_within_public_limits(seed):
     gate = door(schema(), epsilon=1, seed=seed)
-    _, view = method(bins="bought").setup(gate, Fraction(1, 1000))
+    binned = method(bins="bought").setup(gate, Fraction(1, 1000)).schema
     fewest, most = int(scott_bins(7, 3.5, 1000)), int(scott_bins(7, 7 / 50, 1000))
-    assert fewest <= bins_of(view.schema) <= most
+    assert fewest <= bins_of(binned) <= most
     assert bins_of(method(bins="bought").binned(schema())) == most
 
 

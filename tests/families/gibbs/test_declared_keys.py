@@ -6,7 +6,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.families.gibbs.declared_keys import declared_keys, foremost_keys, sweep_of
+from understudy.families.key_choice import declared_keys, foremost_keys, sweep_of
 
 
 def schema() -> us.Schema:

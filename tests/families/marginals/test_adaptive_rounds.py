@@ -6,14 +6,14 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
+from understudy.families.marginals import adaptive_rounds
 
 import understudy as us
 from understudy.engine import Table
-from understudy.families.marginals import adaptive_rounds
-from understudy.families.marginals.adaptive_rounds import Pace, mean_size, run_rounds
-from understudy.families.marginals.marginal_family import fit_of
-from understudy.families.marginals.noisy_marginal import Merged, Noted
-from understudy.families.marginals.workload import Workload
+from understudy.families.adaptive_rounds import Pace, mean_size, run_rounds
+from understudy.families.marginal_family import fit_of
+from understudy.families.noisy_marginal import Merged, Noted
+from understudy.families.workload import Workload
 from understudy.functions.triangulation import Growth
 from understudy.methods.aim import Aim
 from understudy.methods.marginals import Marginals
@@ -65,7 +65,7 @@ METHODS = [Aim(), Aim(law="laplace"), Marginals(), Marginals(law="laplace", meas
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "30.123456789"])
 def test_the_last_round_spends_all(method, delta, epsilon):
     gate = gate_of(epsilon=epsilon, delta=delta)
-    method.fit(gate, gate.budget.amount)
+    method.fit(gate, gate.budget.amount, 10)
     assert gate.remaining == 0
     assert sum(entry.spent for entry in gate.ledger) == gate.budget.amount
     costs = [cost for cost, _, _ in rounds_of(gate)]
@@ -75,7 +75,7 @@ def test_the_last_round_spends_all(method, delta, epsilon):
 @pytest.mark.parametrize("method", METHODS[::2])
 def test_a_budget_of_a_part_is_spent_to_that_part(method):
     gate = gate_of()
-    method.fit(gate, gate.budget.amount / 7)
+    method.fit(gate, gate.budget.amount / 7, 10)
     assert gate.remaining == gate.budget.amount * Fraction(6, 7)
 
 
@@ -90,7 +90,7 @@ def test_noise_is_halved_only_when_the_model_moved_no_more_than_noise(monkeypatc
 
     monkeypatch.setattr(adaptive_rounds, "_moved", watch)
     gate = gate_of(20_000, epsilon, delta)
-    Aim().fit(gate, gate.budget.amount)
+    Aim().fit(gate, gate.budget.amount, 10)
     done = rounds_of(gate)
     assert len(kept) == len(done)
     faster = 2 if delta == "0" else 4
@@ -111,7 +111,7 @@ def test_noise_is_halved_only_when_the_model_moved_no_more_than_noise(monkeypatc
 
 def test_a_dearer_round_halves_the_noise():
     gate = gate_of(20_000, "2")
-    Aim().fit(gate, gate.budget.amount)
+    Aim().fit(gate, gate.budget.amount, 10)
     done = rounds_of(gate)
     steps = {round(b[2].stddev / a[2].stddev, 2) for a, b in pairwise(done[:-1])}
     assert steps == {1.0, 0.5}
@@ -133,7 +133,7 @@ def test_the_size_of_noise_is_its_mean():
 def test_every_choice_fits_the_limit_of_its_time(method, seed, cells):
     """The tree with each choice, by its own triangulation, against the share that is spent."""
     gate = gate_of(seed=seed, epsilon="5")
-    made = method(model_mb=cells * 8 / 1e6).fit(gate, gate.budget.amount)
+    made = method(model_mb=cells * 8 / 1e6).fit(gate, gate.budget.amount, 10)
     growth, spent = Growth((SIZE,) * D, []), Fraction(0)
     for released in gate.measured:
         spent += gate.ledger[released.entry - 1].spent
@@ -149,14 +149,14 @@ def test_every_choice_fits_the_limit_of_its_time(method, seed, cells):
 @pytest.mark.parametrize("method", [Aim, Marginals])
 def test_a_limit_that_forbids_all_pairs_leaves_single_columns(method):
     gate = gate_of()
-    method(model_mb=8 * 8 / 1e6).fit(gate, gate.budget.amount)
+    method(model_mb=8 * 8 / 1e6).fit(gate, gate.budget.amount, 10)
     assert {len(columns) for _, columns, _ in rounds_of(gate)} == {1}
     assert gate.remaining == 0
 
 
 def test_somebody_who_asks_to_stop_gets_a_model_of_what_was_paid():
     gate = gate_of(stop=lambda: True)
-    Aim().fit(gate, gate.budget.amount)
+    Aim().fit(gate, gate.budget.amount, 10)
     assert len(gate.measured) == D
     assert gate.remaining > 0
     assert gate.ended_early
@@ -165,7 +165,7 @@ def test_somebody_who_asks_to_stop_gets_a_model_of_what_was_paid():
 def test_without_rows_bought_their_limit_is_taken():
     """A fit that is asked before the number of rows is known: the public limit stands for it."""
     gate = gate_of(300, rows="private")
-    model = Marginals().fit(gate, gate.budget.amount)
+    model = Marginals().fit(gate, gate.budget.amount, 10)
     assert model.fit.total == 300
 
 
@@ -173,7 +173,7 @@ def test_a_candidate_larger_than_any_distance_is_not_scored():
     """At next to no budget noise alone is more than all records twice: only singles are left,
     and the one round that is worth it takes all."""
     gate = gate_of(10, "0.00001")
-    Aim().fit(gate, gate.budget.amount)
+    Aim().fit(gate, gate.budget.amount, 10)
     assert len(rounds_of(gate)) == 1
 
 

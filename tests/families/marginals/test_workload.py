@@ -5,11 +5,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from understudy.families.marginals import workload
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.families.marginals import workload
-from understudy.families.marginals.workload import Workload, small, usual_degree
+from understudy.families.workload import Workload, small, usual_degree
 from understudy.privacy.selection.model_error_score import MOST_WEIGHT
 
 

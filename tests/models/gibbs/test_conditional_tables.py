@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from understudy.models.gibbs.conditional_tables import ConditionalTables
+from understudy.models.conditional_tables import ConditionalTables
 from understudy.privacy.released import NoisyTable
 from understudy.schema import Domain, Sweep
 

@@ -5,9 +5,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from understudy.models.nonnegative_projection import projected
-from understudy.models.states.one_way_denoising import denoised
-from understudy.models.states.share_tree import _SIZES, _cut, tree_shares
+from understudy.models.share_tree import _SIZES, _cut, denoised, tree_shares
+from understudy.models.table_models import projected
 
 
 def slow_posterior(seen, variance, even, weights=None):

@@ -17,9 +17,10 @@ from understudy.printable import line
 
 if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to show help
     from understudy.evaluation.evaluation_results import Evaluation, Score
+    from understudy.families.measurement_plan import PlannedTable
+    from understudy.families.method import Facts
     from understudy.inference.analysis import Analysis
-    from understudy.methods import Facts, PlannedTable
-    from understudy.methods.options import Option
+    from understudy.methods.configuration import Option
     from understudy.pipeline.planning import Plan
     from understudy.privacy.diagnostics import Confided
     from understudy.privacy.internal import Internal

@@ -9,11 +9,10 @@ differences do not show it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from understudy.functions.declared_network import Edge
-from understudy.inference.choice.sampled_network import ancestors
 from understudy.release import Measurement
 from understudy.schema import Schema
 
@@ -104,3 +103,21 @@ def _spurious(measurement: Measurement, schema: Schema) -> float:
 
 def _share(part: float, whole: float) -> float:
     return min(1.0, max(0.0, 1 - part / whole)) if whole > 0 else 1.0
+
+
+def ancestors(network: Sequence[Edge], columns: Iterable[str]) -> set[str]:
+    """Some columns and all that they descend from.
+
+    Args:
+        network: each column with its parents, which stand before it.
+        columns: names.
+
+    Example:
+        >>> sorted(ancestors((("a", ()), ("b", ("a",)), ("c", ("b",)), ("d", ())), ["c"]))
+        ['a', 'b', 'c']
+    """
+    found = set(columns)
+    for column, parents in reversed(network):
+        if column in found:
+            found.update(parents)
+    return found

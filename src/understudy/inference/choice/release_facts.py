@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from understudy.inference.choice.distortion import distortion
-from understudy.inference.choice.sampled_network import network_of
 from understudy.inference.estimates.estimands import RATIOS, SHARES
 from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS, covers
 from understudy.inference.noise_aware.urn_estimates import are_drawn
-from understudy.methods import posterior_rule, shrunk, swept
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
 from understudy.release.measurement import kept_columns
@@ -80,9 +78,9 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     measured = release.measurements
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
-    network = network_of(release)
+    made = manifest.inference
     tables = [frozenset(one.columns) for one in measured if one.kind != "choice"]
-    kept_together = kept(network) if network else tables
+    kept_together = kept(made.network) if made.network else tables
     return Facts(
         kind=kind,
         columns=tuple(columns),
@@ -96,14 +94,14 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
             _drawn_from(release, columns),
             manifest.n_rows,
             release.schema,
-            prior=float(manifest.options.get("prior", 0)),
-            network=network,
+            prior=made.prior_weight,
+            network=made.network,
         ),
         merged=_merged(measured, kind, columns, release.schema),
-        redrawn=manifest.sets_kind == "posterior" and posterior_rule(manifest.method) == "mi",
-        swept=swept(manifest.method) or any(one.kind == "sweeps" for one in measured),
+        redrawn=made.posterior_rule == "mi",
+        swept=made.swept or any(one.kind == "sweeps" for one in measured),
         picked=any(one.kind == "parameters" for one in measured),
-        shrunk=shrunk(manifest.method),
+        shrunk=made.shrunk,
         weighted=any(one.kind == "posterior" for one in measured)
         and not set(columns) <= set(kept_columns(measured)),
         drawn=are_drawn(measured, columns, manifest, release.schema),
@@ -157,7 +155,7 @@ def _drawn_from(release: Release, columns: Sequence[str]) -> Sequence[str]:
     records that are drawn from the leaves alone have what is wrong with the leaves.
     """
     whole = release.schema.names
-    leaves = release.manifest.options.get("allocation", "downward") != "downward"
+    leaves = release.manifest.inference.leaves_only
     measured = any(set(one.columns) == set(whole) for one in release.measurements)
     return whole if leaves and measured else columns
 

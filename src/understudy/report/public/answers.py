@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from understudy.errors import MethodError
-from understudy.inference.choice.sampled_network import network_of
 from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS, covers
 from understudy.models.bayesian_network import kept
 from understudy.release import Release
@@ -69,10 +67,7 @@ class Answers:
     @cached_property
     def kept(self) -> frozenset[Pair]:
         """Further pairs that the sets keep up to noise."""
-        try:
-            network = network_of(self._release)
-        except MethodError:  # options of another version: nothing is known of its network
-            network = None
+        network = self._release.manifest.inference.network
         groups = kept(network) if network else ()
         indirect = {frozenset(pair) for group in groups for pair in combinations(group, 2)}
         return frozenset((self._measured | indirect) - self.counted)

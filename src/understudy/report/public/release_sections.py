@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from understudy.methods import posterior_rule, swept
 from understudy.privacy.accounting.budget import SIGNS, decimal_up, exact
 from understudy.release import Manifest, Release
 from understudy.release.measurement import kept_columns
@@ -164,7 +163,7 @@ def _modelled_words(kept: tuple[str, ...]) -> str:
 
 
 def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
-    if release.manifest.method == "independent":
+    if release.manifest.inference.independent:
         rules = (
             " Only the declared impossible combinations link columns."
             if release.schema.forbidden
@@ -206,7 +205,7 @@ def without_rule(release: Release) -> str:
             "posterior of the exact rows. What the model misses, and what weights of records take "
             "from it, is not known outside and alike in all sets, so no error bars can be given."
         )
-    if swept(release.manifest.method):
+    if release.manifest.inference.swept:
         return (
             "The rows were drawn column by column, from rows of tables that noise or an added "
             "weight had changed. What that does to shares and relations is the same in all sets, "
@@ -232,7 +231,7 @@ def sets_words(release: Release) -> str:
             "of its own. Analyse each set, then combine: differences between sets show the privacy "
             "noise and the drawing of rows, so combining rules that use them can account for both."
         )
-    if manifest.sets_kind == "posterior" and posterior_rule(manifest.method) == "mi":
+    if manifest.inference.posterior_rule == "mi":
         return (
             f"Each of the {manifest.sets} sets comes from the same noisy measurements with as much "
             "noise again on top. Analyse each set, then combine: differences between sets show as "
