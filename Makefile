@@ -5,10 +5,14 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 
-.PHONY: demo test lint format bench studies clean
+.PHONY: demo check test lint format bench studies clean
 
 demo: $(RUN)
 	$(BIN)/understudy demo
+
+# For daily work: no test that repeats, draws or enumerates for long.
+check: lint
+	$(BIN)/pytest -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole)"
 
 test: $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal

@@ -9,6 +9,8 @@ import pytest
 import understudy as us
 from understudy.cli import app
 
+pytestmark = pytest.mark.whole
+
 README = Path(__file__).parents[2] / "README.md"
 
 

@@ -27,6 +27,8 @@ from understudy.schema import (
 )
 from understudy.schema.cell_values import text_of
 
+pytestmark = pytest.mark.fuzz
+
 reproducible = settings(derandomize=True, deadline=None, max_examples=30)
 DAY = datetime.date
 

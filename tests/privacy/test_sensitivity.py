@@ -18,6 +18,8 @@ from understudy.privacy.selection.model_error_score import STEPS, DistanceFromMo
 from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.statistical
+
 COLUMNS = """
 [columns.a]
 kind = "categorical"

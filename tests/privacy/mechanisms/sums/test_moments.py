@@ -31,6 +31,8 @@ from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomne
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.statistical
+
 LEVEL = 1e-6
 PRIVATE = Schema.loads("""
 row_limit = 5

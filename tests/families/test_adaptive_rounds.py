@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from understudy.families.marginals import adaptive_rounds
+from understudy.families import adaptive_rounds
 
 import understudy as us
 from understudy.engine import Table

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from understudy.families.marginals import workload
+from understudy.families import workload
 
 import understudy as us
 from understudy.errors import MethodError
