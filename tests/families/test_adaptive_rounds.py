@@ -6,10 +6,10 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from understudy.families import adaptive_rounds
 
 import understudy as us
 from understudy.engine import Table
+from understudy.families import adaptive_rounds
 from understudy.families.adaptive_rounds import Pace, mean_size, run_rounds
 from understudy.families.marginal_family import fit_of
 from understudy.families.noisy_marginal import Merged, Noted

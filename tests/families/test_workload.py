@@ -5,10 +5,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from understudy.families import workload
 
 import understudy as us
 from understudy.errors import MethodError
+from understudy.families import workload
 from understudy.families.workload import Workload, small, usual_degree
 from understudy.privacy.selection.model_error_score import MOST_WEIGHT
 
