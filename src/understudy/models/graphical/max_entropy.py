@@ -37,9 +37,9 @@ from numpy.typing import NDArray
 
 from understudy.functions.triangulation import Columns
 from understudy.models.graphical.belief_propagation import FORBIDDEN, calibrate, marginal
-from understudy.models.graphical.clique_layout import TreeLayout
+from understudy.models.graphical.clique_layout import Box, TreeLayout, enforceable, excluded
 from understudy.models.graphical.clique_sampling import drawn
-from understudy.models.graphical.junction_tree import Box, JunctionTree, enforceable, excluded
+from understudy.models.graphical.junction_tree import JunctionTree
 from understudy.models.graphical.lbfgs import Problem, dot, minimised
 from understudy.models.graphical.linear_measurement import Observation, Redundancy, merged
 from understudy.models.node_least_squares import Floats, Integers
