@@ -298,6 +298,17 @@ def picklers(modules: Sources) -> list[str]:
     ]
 
 
+def plotters(modules: Sources) -> list[str]:
+    """Where a library for figures is loaded: the pages write their charts themselves."""
+    return [
+        f"{module} imports {name}"
+        for module, tree in modules.items()
+        if room(module) != "studies"
+        for name in all_imported(tree)
+        if name.split(".")[0] == "matplotlib"
+    ]
+
+
 def other_randomness(modules: Sources) -> list[str]:
     """Random numbers in the boundary that are not made of words, but for the seeded source."""
     found = []
@@ -352,7 +363,7 @@ PLANTED = {
         ("understudy.privacy.x", "import understudy.release.decoding"),
         ("understudy.report.x", "from understudy import pipeline"),
         ("understudy.release.x", "from understudy import synthesize"),
-        ("understudy.demo.x", "from understudy.cli.terminal.release_text import methods"),
+        ("understudy.demo.x", "from understudy.cli.terminal.plan_text import methods"),
     ],
     imports_of_the_engine: [
         ("understudy.methods.x", "from understudy.engine import Table"),
@@ -428,6 +439,10 @@ PLANTED = {
     picklers: [
         ("understudy.release.x", "import pickle"),
         ("understudy.engine.x", "def f():\n    from cloudpickle import dumps"),
+    ],
+    plotters: [
+        ("understudy.report.x", "from matplotlib.figure import Figure"),
+        ("understudy.risk_utility.x", "def f():\n    import matplotlib"),
     ],
     other_randomness: [
         ("understudy.privacy.x", "import random"),
