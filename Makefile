@@ -8,10 +8,14 @@ DEV := $(VENV)/.dev
 PROJECTS := pyproject.toml studies/pyproject.toml constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint format bench studies studies-install clean
+.PHONY: demo check test lint format bench studies studies-install clean
 
 demo: $(RUN)
 	$(BIN)/understudy demo
+
+# For daily work: no test that repeats, draws or enumerates for long.
+check: lint
+	$(BIN)/pytest -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole)"
 
 test: $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal

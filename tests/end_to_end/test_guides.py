@@ -10,6 +10,8 @@ import understudy as us
 from understudy.cli import app
 from understudy.methods import METHODS
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 GUIDES = ROOT / "docs" / "guide"

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.whole
+
 HEAVY = {
     *("numpy", "scipy", "numba", "llvmlite", "polars", "pandas", "pyarrow", "pydantic"),
     *("sklearn", "statsmodels", "matplotlib", "formulaic", "jinja2", "cryptography"),
