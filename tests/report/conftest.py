@@ -220,6 +220,13 @@ def check_page(page, at_most=1_000_000):
     style = page[page.index("<style>") : page.index("</style>")]
     assert "url(" not in style
     assert "@import" not in style
+    used = set(re.findall(r"var\((--[\w-]+)\)", page))
+    assert used <= set(re.findall(r"(--[\w-]+):", style)), "a colour that no style sheet sets"
+    classes = {
+        name for tag, attrs in found.tags if tag == "text" for name in attrs["class"].split()
+    }
+    coloured = set(re.findall(r"svg \.([\w-]+) \{", style))
+    assert classes <= coloured | {"start", "ink"}, "a class of texts that no style sheet knows"
     assert "http:" not in page
     assert "https:" not in page
     return found

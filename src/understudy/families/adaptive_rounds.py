@@ -30,7 +30,7 @@ from pydantic import Field
 
 from understudy.families.effort import Effort, expected_rows, rounds_effort
 from understudy.families.marginal_family import MarginalMethod, fit_of
-from understudy.families.measurement_plan import PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable
 from understudy.families.method import Names, known_rows
 from understudy.families.noisy_marginal import Merged, Noted
 from understudy.families.workload import Workload
@@ -156,7 +156,7 @@ def expected_effort(
     return rounds_effort(
         schema,
         workload.candidates,
-        rounds=rounds if any(one.form == "rounds" for one in tables) else 1,
+        rounds=rounds if any(one.form is Form.ROUNDS for one in tables) else 1,
         n_drawn=records_drawn(n_rows),
         most_cells=min(2 * max(n_rows, 1) / stddev, model_cells),
         model_cells=model_cells,

@@ -41,7 +41,7 @@ from understudy.families.measured_tree import (
     along,
     known_layers,
 )
-from understudy.families.measurement_plan import PlannedTable, natural_law, planned
+from understudy.families.measurement_plan import Form, PlannedTable, natural_law, planned
 from understudy.families.method import Names, Prepared, PreparingMethod
 from understudy.models.tree_consistency import Consistency
 from understudy.privacy.accounting.budget import Accounting, Budget, split
@@ -101,7 +101,7 @@ class TreeMethod(PreparingMethod):
                     share,
                     budget,
                     law,
-                    form="nodes",
+                    form=Form.NODES,
                     n_cells=one.nodes,
                     query=layer_query(one.columns, depth, alike=one.known),
                 )
@@ -113,7 +113,7 @@ class TreeMethod(PreparingMethod):
                 shares[-1],
                 budget,
                 law,
-                form="lazy" if lazy else "dense",
+                form=Form.LAZY if lazy else Form.DENSE,
                 records=lazy,
             ),
         )

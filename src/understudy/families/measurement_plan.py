@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 
 from understudy.privacy.accounting.budget import Accounting, Budget
@@ -13,6 +14,43 @@ from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import Bounds, Law, Mode, count_law, words
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace, TruncatedLaplace
 from understudy.schema import Schema
+
+
+class Form(StrEnum):
+    """What becomes of a step of a plan, by the word that a plan shows."""
+
+    DENSE = "dense"  # every noisy cell of a table is written out
+    FILTERED = "filtered"  # cells above a public threshold are
+    LAZY = "lazy"  # a noisy cell is drawn when a record first comes to it
+    NODES = "nodes"  # of a layer of a hierarchy
+    RANGES = "ranges"  # of a layer of a tree of ranges
+    MOMENTS = "moments"
+    DRAWS = "draws"
+    SWEEPS = "sweeps"
+    DISTRIBUTION = "distribution"
+    CHOICE = "choice"
+    POSTERIOR = "posterior"
+    ROUNDS = "rounds"  # choices and tables; what is measured decides how many there are
+
+    @property
+    def counts_cells(self) -> bool:
+        """Whether the cells of one contingency table are counted."""
+        return self in (Form.DENSE, Form.FILTERED, Form.LAZY)
+
+    @property
+    def has_noise_mass(self) -> bool:
+        """Whether empty cells keep the noise that they receive, so that its mass matters."""
+        return self in (Form.DENSE, Form.LAZY, Form.DRAWS)
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether one number has noise that is known before anything is measured."""
+        return self not in (Form.CHOICE, Form.ROUNDS, Form.SWEEPS, Form.POSTERIOR)
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether it has numbers that can be counted."""
+        return self is not Form.CHOICE
 
 
 @dataclass(frozen=True)
@@ -26,10 +64,7 @@ class PlannedTable:
         noise: law of the noise, in words.
         stddev: standard deviation of the noise in one number.
         noise_mass: records' worth of positive noise that empty cells receive on average.
-        form: "dense", "filtered" or "lazy"; "nodes" for a layer of a hierarchy, "ranges" for one of
-            a tree of ranges; "moments", "draws", "sweeps", "distribution" or "choice" where no
-            table is measured; "rounds" for choices and tables whose number is decided by what is
-            measured.
+        form: what becomes of it.
         threshold: public threshold of the filtered form.
         query: what is asked, in the words of the ledger; counts by the columns if "".
         chosen: whether an earlier paid step chooses the columns; `n_cells` and `noise_mass` are
@@ -44,7 +79,7 @@ class PlannedTable:
     noise: str
     stddev: float
     noise_mass: float
-    form: str = "dense"
+    form: Form = Form.DENSE
     threshold: int | None = None
     query: str = ""
     chosen: bool = False
@@ -72,7 +107,7 @@ def planned_step(
         noise=step.noise,
         stddev=step.stddev,
         noise_mass=0.0,
-        form="moments",
+        form=Form.MOMENTS,
         query=step.query,
     )
 
@@ -84,7 +119,7 @@ def planned(
     budget: Budget,
     law: LawName,
     *,
-    form: str = "dense",
+    form: Form = Form.DENSE,
     n_cells: int | None = None,
     query: str = "",
     threshold: int | None = None,
@@ -157,7 +192,7 @@ def planned_sweeps(
         noise=noise,
         stddev=stddev,
         noise_mass=0.0,
-        form="sweeps",
+        form=Form.SWEEPS,
         query=query,
         chosen=chosen,
         records=True,
@@ -168,7 +203,7 @@ def planned_exact(
     columns: tuple[str, ...],
     query: str = "",
     *,
-    form: str = "dense",
+    form: Form = Form.DENSE,
     noise: str = "",
     records: bool = False,
 ) -> PlannedTable:
@@ -220,7 +255,7 @@ def planned_choice(
         noise="",
         stddev=0.0,
         noise_mass=0.0,
-        form="choice",
+        form=Form.CHOICE,
         query=query,
         chosen=chosen,
     )
@@ -244,7 +279,7 @@ def planned_rounds(
         noise="",
         stddev=0.0,
         noise_mass=0.0,
-        form="rounds",
+        form=Form.ROUNDS,
         query="rounds of a choice and a table",
         chosen=True,
     )

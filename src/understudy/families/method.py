@@ -20,7 +20,7 @@ from pydantic import BeforeValidator
 
 from understudy.errors import MethodError
 from understudy.families.effort import Effort, dense_effort
-from understudy.families.measurement_plan import PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable
 from understudy.functions.declared_network import Edge
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Approximate, Budget
@@ -170,7 +170,7 @@ class Method(ABC):
             tables: what `plan` says of the fit.
             budget: the whole budget.
         """
-        cells = sum(table.n_cells for table in tables if table.form == "dense")
+        cells = sum(table.n_cells for table in tables if table.form is Form.DENSE)
         return dense_effort(cells, self.bytes_per_cell)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:

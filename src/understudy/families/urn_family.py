@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from understudy.families.measurement_plan import PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable
 from understudy.families.method import Method
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model
@@ -56,7 +56,7 @@ class UrnMethod(Method):
             noise=describe_urn(spend, reinforced=reinforced),
             stddev=0.0,
             noise_mass=float(mass),
-            form="draws",
+            form=Form.DRAWS,
             query=urn_query(schema.names),
             records=True,
         )

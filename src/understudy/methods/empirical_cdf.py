@@ -37,7 +37,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.families.measurement_plan import PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable
 from understudy.families.method import Facts, Method, Names
 from understudy.models import Model, ProductModel, TableModel
 from understudy.privacy.accounting.budget import Budget, split
@@ -123,7 +123,7 @@ def _planned(
         noise=describe_distance(epsilon),
         stddev=noise_of_distance(epsilon, domain.n_allowed).stddev,
         noise_mass=0.0,
-        form="distribution",
+        form=Form.DISTRIBUTION,
         query=line_query(columns),
     )
 

@@ -31,7 +31,7 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.effort import DENSE_CELLS
-from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.measurement_plan import Form, PlannedTable, planned
 from understudy.families.method import Facts, Method
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model, TableModel
@@ -85,7 +85,7 @@ class Laplace(Method):
         """One table over all columns."""
         self._require(schema, budget)
         form = self._form(schema)
-        threshold = self._threshold(schema, spend, budget) if form == "filtered" else None
+        threshold = self._threshold(schema, spend, budget) if form is Form.FILTERED else None
         table = planned(
             schema,
             schema.names,
@@ -95,23 +95,23 @@ class Laplace(Method):
             form=form,
             threshold=threshold,
             mode=self.mode,
-            records=form == "lazy",
+            records=form is Form.LAZY,
         )
         return (table,)
 
     def can_resume(self, schema: Schema) -> bool:
         """In the dense form, whose whole table a checkpoint can hold, up to 2²² cells."""
-        return self._form(schema) == "dense" and schema.domain.n_cells <= DENSE_CELLS
+        return self._form(schema) is Form.DENSE and schema.domain.n_cells <= DENSE_CELLS
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the full table, dense or filtered; draw records from it where it is lazy."""
         schema = gate.schema
         self._require(schema, gate.budget)
-        if self._form(schema) == "lazy":
+        if self._form(schema) is Form.LAZY:
             table = LazyTable(columns=schema.names, law=self.law)
             records = gate.records(table, n_rows=n_rows, spend=spend)
             return PaidRecords.of(records)
-        if self._form(schema) == "filtered":
+        if self._form(schema) is Form.FILTERED:
             threshold = self._threshold(schema, spend, gate.budget)
             cells = gate.count_above(schema.names, threshold, spend=spend, law=self.law)
             return TableModel.sparse(cells.value, schema.domain)
@@ -124,21 +124,21 @@ class Laplace(Method):
         """The table, in the dense form; the others do not release every cell."""
         return TableModel.dense(tables[0][0], schema.domain) if tables else None
 
-    def _form(self, schema: Schema) -> str:
+    def _form(self, schema: Schema) -> Form:
         if self.mode == "paper":
-            return "dense"
+            return Form.DENSE
         if self.form != "auto":
-            return self.form
-        return "dense" if schema.domain.n_cells <= DENSE_CELLS else "filtered"
+            return Form(self.form)
+        return Form.DENSE if schema.domain.n_cells <= DENSE_CELLS else Form.FILTERED
 
     def _require(self, schema: Schema, budget: Budget) -> None:
         self.require_pure(budget)
         if self.mode == "paper" and self.form not in ("auto", "dense"):
             raise MethodError("mode=paper writes the whole table out; leave form at dense.")
-        if self.threshold is not None and self._form(schema) != "filtered":
+        if self.threshold is not None and self._form(schema) is not Form.FILTERED:
             raise MethodError("The option threshold belongs to form=filtered; set both.")
         self.require_numbered(schema)
-        if self._form(schema) == "dense" and schema.domain.n_cells > MAX_CELLS:
+        if self._form(schema) is Form.DENSE and schema.domain.n_cells > MAX_CELLS:
             raise MethodError(
                 f"The full table has {schema.domain.n_cells:.3g} cells, too many to write out (at "
                 f"most {MAX_CELLS:,}); take form=filtered or form=lazy, or coarser bins."

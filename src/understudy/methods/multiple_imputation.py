@@ -33,7 +33,7 @@ from typing import Annotated, ClassVar, Literal, final
 from pydantic import Field
 
 from understudy.families.imputation_family import ImputingMethod
-from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
 from understudy.families.method import Facts
 from understudy.models import Model
 from understudy.models.imputation_model import ImputedModel
@@ -72,7 +72,7 @@ class MultipleImputation(ImputingMethod):
         """The exact full table."""
         require_imputable(schema.sizes)
         self.require_numbered(schema)
-        return (planned_exact(schema.names, form="sweeps"),)
+        return (planned_exact(schema.names, form=Form.SWEEPS),)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact full table."""

@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal, final
 
 from understudy.families.column_blocks import BlocksMethod, Layout, Measured, block
-from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
 from understudy.families.method import Facts
 from understudy.models.bayesian.independent_blocks import Block, BlocksModel
 from understudy.models.model import Model
@@ -62,7 +62,7 @@ class MultipleSynthesis(BlocksMethod):
         return (
             *(planned_exact(one.columns) for one in layouts),
             *(
-                planned_exact(step.moment.by, step.query, form="moments")
+                planned_exact(step.moment.by, step.query, form=Form.MOMENTS)
                 for one in layouts
                 if one.numbers
                 for step in planned_moments(binned, one.numbers, one.columns, spend=Fraction(1))

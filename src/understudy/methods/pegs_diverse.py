@@ -24,7 +24,7 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.gibbs_family import SweepingMethod
-from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
 from understudy.families.method import Facts, Names
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model
@@ -89,7 +89,7 @@ class PegsDiverse(SweepingMethod):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The exact table of each column."""
         return tuple(
-            planned_exact(names, form="sweeps", noise=SYNTACTIC, records=True)
+            planned_exact(names, form=Form.SWEEPS, noise=SYNTACTIC, records=True)
             for names in table_names(self.specification(schema).sweep)
         )
 

@@ -58,7 +58,7 @@ from pydantic import Field
 from understudy.errors import MethodError
 from understudy.families.column_model_options import Modelling, columns_given
 from understudy.families.effort import Effort, expected_rows
-from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
 from understudy.families.method import Facts, Method, Names, Prepared
 from understudy.models import Model
 from understudy.models.bayesian.column_sequence_model import PosteriorModel
@@ -162,14 +162,14 @@ class PseudoPosteriorMechanism(Method):
         """One draw of parameters."""
         mechanism = self._mechanism(schema)
         query = posterior_query(mechanism)
-        return (planned_exact(schema.names, query, form="posterior"),)
+        return (planned_exact(schema.names, query, form=Form.POSTERIOR),)
 
     def plan_setup(
         self, schema: Schema, spend: Fraction, budget: Budget
     ) -> tuple[PlannedTable, ...]:
         """The columns that are published as they stand."""
         given = columns_given(schema, self.sensitive)
-        return (planned_exact(given, open_query(given), form="posterior"),) if given else ()
+        return (planned_exact(given, open_query(given), form=Form.POSTERIOR),) if given else ()
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Publish these columns, once for all sets.

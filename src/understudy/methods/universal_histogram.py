@@ -45,7 +45,7 @@ from pydantic import Field
 from understudy.errors import MethodError
 from understudy.families.cell_tree_family import TreeMethod
 from understudy.families.measured_tree import Allocation, along
-from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.measurement_plan import Form, PlannedTable, planned
 from understudy.families.method import Facts, Prepared
 from understudy.models import Model, ProductModel
 from understudy.models.node_least_squares import Floats, downward
@@ -96,7 +96,7 @@ class UniversalHistogram(TreeMethod):
                     share,
                     budget,
                     law,
-                    form="ranges",
+                    form=Form.RANGES,
                     n_cells=len(edges) - 1,
                     query=range_query(name, len(edges) - 1),
                 )

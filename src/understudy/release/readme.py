@@ -44,10 +44,6 @@ _LAWS = {
 }
 
 
-_WITHOUT_NOISE = ("choice", "parameters", "posterior", "kept")
-"""Kinds of measurements that hold no number with noise."""
-
-
 def readme(
     manifest: Manifest,
     schema: Schema,
@@ -121,7 +117,7 @@ def _number(value: float) -> str:
 
 def _laws(measurements: tuple[Measurement, ...]) -> list[str]:
     """The laws of the noise in what was measured, in words; choices hold no number."""
-    laws = {one.law for one in measurements if one.kind not in _WITHOUT_NOISE}
+    laws = {one.law for one in measurements if one.kind.has_noise}
     return sorted(_LAWS.get(law, law.replace("_", " ")) for law in laws)
 
 

@@ -86,7 +86,7 @@ class _Entry(_Plain):
 
 class _Measurement(_Plain):
     name: Annotated[str, Field(pattern=rf"^(?:{NAME.pattern})?$")]
-    kind: Kind
+    kind: Annotated[Kind, Field(strict=False)]  # its word, since a file holds no kinds
     columns: list[str]
     cells: _Count
     outside: _Number

@@ -11,6 +11,7 @@ from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.noise_aware.count_estimates import Counted
 from understudy.inference.noise_aware.unbiased_tables import covers
 from understudy.release import Measurement, Release
+from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Schema
 
 _NOTEWORTHY = 0.0005  # a share of misplaced records below this is not spoken of
@@ -80,7 +81,7 @@ def number_notes(release: Release, columns: Sequence[str], kind: str = "") -> It
     drawn = [name for name in columns if name in normal]
     known = [name for name in columns if name not in normal]
     yield from (quantile_notes if kind == "quantile" else bin_notes)(release.schema, known)
-    if drawn and any(one.kind == "posterior" for one in release.measurements):
+    if drawn and any(one.kind is Kind.POSTERIOR for one in release.measurements):
         yield f"{', '.join(drawn)} was drawn by a model, whose shape it has."
     elif drawn:
         yield (

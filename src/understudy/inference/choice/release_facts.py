@@ -14,6 +14,7 @@ from understudy.inference.noise_aware.urn_estimates import are_drawn
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
 from understudy.release.measurement import kept_columns
+from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
 
 
@@ -79,7 +80,7 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
     made = manifest.inference
-    tables = [frozenset(one.columns) for one in measured if one.kind != "choice"]
+    tables = [frozenset(one.columns) for one in measured if one.kind is not Kind.CHOICE]
     kept_together = kept(made.network) if made.network else tables
     return Facts(
         kind=kind,
@@ -99,10 +100,10 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
         ),
         merged=_merged(measured, kind, columns, release.schema),
         redrawn=made.posterior_rule == "mi",
-        swept=made.swept or any(one.kind == "sweeps" for one in measured),
-        picked=any(one.kind == "parameters" for one in measured),
+        swept=made.swept or any(one.kind is Kind.SWEEPS for one in measured),
+        picked=any(one.kind is Kind.PARAMETERS for one in measured),
         shrunk=made.shrunk,
-        weighted=any(one.kind == "posterior" for one in measured)
+        weighted=any(one.kind is Kind.POSTERIOR for one in measured)
         and not set(columns) <= set(kept_columns(measured)),
         drawn=are_drawn(measured, columns, manifest, release.schema),
         conditioned=bool(_cut_off(tables, kept_together, release.schema) & set(columns)),
@@ -116,7 +117,7 @@ def merged_columns(measured: Sequence[Measurement], columns: Sequence[str]) -> t
         measured: what was released.
         columns: several; of one column alone every state is measured.
     """
-    counted = [one for one in measured if one.kind != "choice"]
+    counted = [one for one in measured if one.kind is not Kind.CHOICE]
     covering = [one for one in counted if set(columns) <= set(one.columns)]
     merged = [tuple(name for name in columns if name in one.groups) for one in covering]
     return min(merged, key=len, default=())

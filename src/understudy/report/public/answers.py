@@ -18,6 +18,7 @@ from itertools import combinations
 from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS, covers
 from understudy.models.bayesian_network import kept
 from understudy.release import Release
+from understudy.release.measurement_content import Kind
 from understudy.report.number_text import times
 from understudy.report.public.release_sections import without_rule
 
@@ -89,14 +90,14 @@ class Answers:
     @cached_property
     def _measured(self) -> frozenset[Pair]:
         """Pairs that some measurement covers; which columns were chosen measures nothing."""
-        tables = {one.columns for one in self._release.measurements if one.kind != "choice"}
+        tables = {one.columns for one in self._release.measurements if one.kind is not Kind.CHOICE}
         return frozenset(frozenset(pair) for table in tables for pair in combinations(table, 2))
 
     @cached_property
     def _drawn(self) -> bool:
         """Whether all sets were drawn from urns of a known law."""
         measured = self._release.measurements
-        if not any(one.kind == "draws" for one in measured):
+        if not any(one.kind is Kind.DRAWS for one in measured):
             return False
         from understudy.inference.noise_aware.urn_estimates import (
             are_drawn,  # loads the libraries of statistics

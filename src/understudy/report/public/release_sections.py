@@ -10,6 +10,7 @@ from typing import Any
 from understudy.privacy.accounting.budget import SIGNS, decimal_up, exact
 from understudy.release import Manifest, Release
 from understudy.release.measurement import kept_columns
+from understudy.release.measurement_content import Kind
 from understudy.report.guarantee_text import rounded_up
 from understudy.report.number_text import times
 
@@ -120,7 +121,7 @@ def relations(release: Release) -> Relations:
     """Which associations the rows can carry, as far as the measurements tell."""
     n = len(release.schema.names)
     n_pairs = n * (n - 1) // 2
-    drawn = [one for one in release.measurements if one.kind == "sweeps"]
+    drawn = [one for one in release.measurements if one.kind is Kind.SWEEPS]
     if drawn:
         given = dict.fromkeys(text for one in drawn for text in one.of)
         return Relations(
@@ -128,13 +129,13 @@ def relations(release: Release) -> Relations:
             "Take all others as not preserved.",
             tuple(given),
         )
-    if any(one.kind == "parameters" for one in release.measurements):
+    if any(one.kind is Kind.PARAMETERS for one in release.measurements):
         return Relations(
             "Associations are those that the generator of the records can express, as strong as "
             "its chosen parameters say. Take all others as not preserved.",
             (),
         )
-    posterior = [one for one in release.measurements if one.kind == "posterior"]
+    posterior = [one for one in release.measurements if one.kind is Kind.POSTERIOR]
     if posterior:
         kept = kept_columns(release.measurements)
         return Relations(_modelled_words(kept), posterior[0].of)
@@ -193,13 +194,13 @@ def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
 
 def without_rule(release: Release) -> str:
     """Why no rule combines the sets, whatever their number; "" if one may."""
-    if any(one.kind == "parameters" for one in release.measurements):
+    if any(one.kind is Kind.PARAMETERS for one in release.measurements):
         return (
             "The rows were drawn from a generator whose parameters were chosen, at random and by "
             "how well they suit the confidential rows. How far such a generator is from these is "
             "not known outside and alike in all sets, so no error bars can be given."
         )
-    if any(one.kind == "posterior" for one in release.measurements):
+    if any(one.kind is Kind.POSTERIOR for one in release.measurements):
         return (
             "The rows were drawn from a model, at parameters of its own for each set, all from a "
             "posterior of the exact rows. What the model misses, and what weights of records take "
