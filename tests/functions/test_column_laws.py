@@ -7,7 +7,6 @@ import pytest
 from scipy.special import logit
 from scipy.stats import chi2, norm
 
-from oracles.number_line import NumberLine
 from understudy.errors import MethodError
 from understudy.features.column_draws import Drawn
 from understudy.features.design import Features, indicated

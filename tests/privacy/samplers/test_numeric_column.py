@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from oracles.number_line import NumberLine
 from understudy.errors import MethodError
 from understudy.features.column_draws import Drawn
 from understudy.features.design import indicated
