@@ -95,7 +95,7 @@ class Laplace(Method):
             form=form,
             threshold=threshold,
             mode=self.mode,
-            records=form == "lazy",
+            records=form is Form.LAZY,
         )
         return (table,)
 

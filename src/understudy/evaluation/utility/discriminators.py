@@ -15,10 +15,10 @@ import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
 from understudy.evaluation.comparison import Comparison, Rows
-from understudy.evaluation.threads import each
 from understudy.evaluation.utility.indicator_designs import main_design, pair_design
 from understudy.evaluation.utility.pmse_specks import Labels, Null, Vector, fresh_null, pmse, specks
 from understudy.evaluation.utility.sparse_logistic import Logistic
+from understudy.parallel import each
 
 MOST_ROWS = 50_000
 """Rows of the original and of each set that the models see; a random choice of more."""
