@@ -21,6 +21,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import AGE, CITY, MEMBER
 from understudy.cli.terminal import progress_bar
 from understudy.engine import Table
 from understudy.errors import CheckpointError, MethodError
@@ -34,25 +35,7 @@ from understudy.privacy.checkpoint.replay import LOST
 
 pytestmark = pytest.mark.whole
 
-SCHEMA = us.Schema.loads("""
-row_limit = 500
-[columns.city]
-kind = "categorical"
-levels = ["Aa", "Bb", "Cc"]
-source = "codebook"
-reviewed = true
-[columns.works]
-kind = "boolean"
-source = "codebook"
-reviewed = true
-[columns.age]
-kind = "integer"
-lower = 0
-upper = 99
-bins = 5
-source = "law"
-reviewed = true
-""")
+SCHEMA = us.Schema.loads(f"row_limit = 500{CITY}{MEMBER}{AGE}")
 METHODS = [
     ("laplace", {}, "0"),
     ("independent", {"sets": "split"}, "0"),
@@ -66,7 +49,7 @@ def people(n=80):
     return pl.DataFrame(
         {
             "city": rng.choice(["Aa", "Bb", "Cc", "??"], n),
-            "works": rng.random(n) < 0.4,
+            "member": rng.random(n) < 0.4,
             "age": rng.integers(0, 100, n),
         }
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -169,9 +170,15 @@ class ForcedGate(Gate):
         return pick, entry
 
 
+@cache
+def engine(records, n_rows):
+    return Table(table(records), schema(n_rows))
+
+
 def law_of(records, known, act, epsilon, factor=Fraction(1), path=()):
     """Log-probability of every sequence of choices that begins with some, in a fixed order."""
-    gate = ForcedGate(Table(table(records), known), Budget.of(epsilon), SecureRandomness())
+    rows = engine(tuple(records), known.n_rows)
+    gate = ForcedGate(rows, Budget.of(epsilon), SecureRandomness())
     gate.follow(path, factor)
     act(gate, Fraction(epsilon))
     assert gate.remaining == 0
