@@ -13,7 +13,7 @@ from understudy.evaluation.differences import (
     fit_table,
     terms,
 )
-from understudy.evaluation.utility.interval_overlap import interval_overlap
+from understudy.evaluation.utility.coefficients import interval_overlap
 from understudy.evaluation.utility.robust_regression import fit, fit_counts
 
 SCHEMA = us.Schema.loads(

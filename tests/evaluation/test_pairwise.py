@@ -10,7 +10,7 @@ from understudy.evaluation import pairwise
 from understudy.evaluation.comparison import Comparison, distinct
 from understudy.evaluation.indicators import Layout
 from understudy.evaluation.pairwise import Search, distance, fitted_scores, pairwise_specks
-from understudy.evaluation.utility.pmse_specks import specks
+from understudy.evaluation.utility.discriminators import specks
 
 TIGHT = 1e-9
 

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from understudy.cli.app import INTERRUPTED, app
-from understudy.cli.shared_options import Quiet
+from understudy.cli.app import INTERRUPTED, Quiet, app
 from understudy.cli.terminal import progress_bar, release_text
 from understudy.errors import StudyError
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.evaluation.risk.attribute import infer_level, infer_number, unmatched
-from understudy.evaluation.risk.uniqueness import uniqueness
+from understudy.evaluation.risk.reidentification import uniqueness
 from understudy.studies.pegs.case import Case
 from understudy.studies.pegs.measures import Measure
 from understudy.studies.study import Row
