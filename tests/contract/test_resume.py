@@ -32,10 +32,11 @@ def test_a_method_in_rounds_can_be_continued():
 
 
 def test_a_checkpoint_changes_nothing_and_gives_the_release_again(
-    resumable, some, tmp_path, no_rows
+    resumable, released, tables, epsilon, tmp_path, no_rows
 ):
     kept = {"checkpoint": tmp_path, "keep_checkpoint": True, "insecure_noise_seed": 3}
-    undisturbed = resumable.release(some(20), insecure_noise_seed=3)
-    assert content(resumable.release(some(20), **kept)) == content(undisturbed)
+    asked = tables["ordinary"], epsilon
+    undisturbed = released(resumable, insecure_noise_seed=3)
+    assert content(resumable.release(*asked, **kept)) == content(undisturbed)
     no_rows()
-    assert content(resumable.release(some(20), **kept)) == content(undisturbed)
+    assert content(resumable.release(*asked, **kept)) == content(undisturbed)

@@ -9,6 +9,8 @@ import pytest
 
 import understudy as us
 
+pytestmark = pytest.mark.whole
+
 SECRET = "SECRET-VALUE-1234"
 SCHEMA = us.Schema.loads(
     """

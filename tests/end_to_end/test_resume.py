@@ -31,6 +31,8 @@ from understudy.pipeline.interruption import NOTICE
 from understudy.privacy.checkpoint import journal as journals
 from understudy.privacy.checkpoint.replay import LOST
 
+pytestmark = pytest.mark.whole
+
 SCHEMA = us.Schema.loads("""
 row_limit = 500
 [columns.city]

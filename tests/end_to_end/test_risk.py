@@ -9,6 +9,8 @@ import pytest
 
 import understudy as us
 
+pytestmark = pytest.mark.whole
+
 SCHEMA = us.Schema.loads(
     """
     title = "Members"

@@ -48,10 +48,10 @@ def require_facts(
     if not facts.swept and any(one.kind is Kind.SWEEPS for one in measurements):
         raise Fault("its records were drawn column by column, and its manifest denies it")
     _require_modelled(facts.modelled, measurements, schema)
-    tables = [one.columns for one in measurements if one.kind is Kind.TABLE]
     if facts.network is not None:
+        tables = [one.columns for one in measurements if one.kind is Kind.TABLE]
         _require_network(facts.network, tables, schema)
-    if facts.independent and (facts.network or any(len(one) > 1 for one in tables)):
+    if facts.independent and any(len(one.columns) > 1 for one in measurements):
         raise Fault("its columns are said to be independent, and were measured together")
 
 

@@ -26,6 +26,8 @@ from understudy.inference.choice.release_facts import merged_columns
 from understudy.inference.estimates.question import Question
 from understudy.pipeline.bootstrap import World, bootstrap, replicate, replicate_some, replicates
 
+pytestmark = pytest.mark.statistical
+
 
 @pytest.fixture
 def some():

@@ -21,6 +21,8 @@ from understudy.privacy.selection.dependence_scores import (
 )
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.statistical
+
 SCORES = (MutualInformation, DistanceFromIndependence, DistanceFromDependence)
 
 

@@ -27,6 +27,8 @@ from understudy.privacy.selection.exponential_mechanism import lattice_gaps, sel
 from understudy.privacy.selection.tree_distinguisher_score import GREEDY, PropensityTrees
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.statistical
+
 A = [0, 1, 2]
 B = [0, 1]
 COLUMNS = """

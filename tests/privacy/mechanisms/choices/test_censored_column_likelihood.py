@@ -27,6 +27,8 @@ from understudy.privacy.selection.exponential_mechanism import lattice_gaps, sel
 from understudy.privacy.selection.metropolis import CONVERGENCE, Walk
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.statistical
+
 COLUMNS = """
 [columns.a]
 kind = "ordinal"

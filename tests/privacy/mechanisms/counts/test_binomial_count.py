@@ -21,6 +21,8 @@ from understudy.privacy.mechanisms.counts.binomial_count import (
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 
+pytestmark = pytest.mark.statistical
+
 COLUMN = '[columns.x]\nkind = "boolean"\nsource = "codebook"\nreviewed = true'
 VALUES = ["false", "true", "stranger"]
 

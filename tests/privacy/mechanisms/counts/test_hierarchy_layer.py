@@ -18,6 +18,8 @@ from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import NoisyNodes, NoisyTable
 from understudy.schema import Domain, Partition, Schema
 
+pytestmark = pytest.mark.statistical
+
 COLUMNS = """
 [columns.a]
 kind = "categorical"

@@ -15,6 +15,8 @@ from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.statistical
+
 SCHEMA = Schema.loads("""
 row_limit = 100
 [columns.x]
