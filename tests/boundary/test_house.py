@@ -385,7 +385,7 @@ PLANTED = {
             "from understudy.engine.steward.check import CheckReport",
         ),
         ("understudy.models.x", "from understudy import engine"),
-        ("understudy.report.x", "def f():\n    import understudy.engine.exact_tables as c"),
+        ("understudy.report.x", "def f():\n    import understudy.engine.confidential as c"),
     ],
     imports_of_methods: [
         ("understudy.release.x", "def f():\n    from understudy.methods import METHODS"),
