@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
@@ -25,6 +25,7 @@ from schemas import AGE, CITY, MEMBER
 from understudy.cli.terminal import progress_bar
 from understudy.engine import Table
 from understudy.errors import CheckpointError, MethodError
+from understudy.families.method import Facts, Method
 from understudy.methods import METHODS as TABLE
 from understudy.methods.independent import Independent
 from understudy.models import ProductModel
@@ -266,14 +267,20 @@ def test_a_bar_whose_words_change_stays_one_bar(monkeypatch, capsys):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rounds(Independent):
+class Rounds(Method):
     """One-way tables once more in each round; presses Ctrl-C itself, at the rounds in `pressed`."""
 
+    facts: ClassVar[Facts] = replace(Independent.facts, name="rounds")
+    resumable: ClassVar[bool] = True
     rounds: ClassVar[bool] = True
+
     pressed: tuple[int, ...] = ()
     most: int = 6
 
-    def fit(self, gate, spend):
+    def plan(self, schema, spend, budget):
+        return Independent().plan(schema, spend, budget)
+
+    def fit(self, gate, spend, n_rows):
         names, share = gate.schema.names, spend / self.most
         for k in range(self.most):
             if k and gate.stopping:
