@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import polars as pl
@@ -170,14 +169,20 @@ class ForcedGate(Gate):
         return pick, entry
 
 
-@cache
-def engine(records, n_rows):
-    return Table(table(records), schema(n_rows))
+TABLES = {}
+
+
+def engine(records, known):
+    """Rows under a schema, which the gate tells from its equals; coded once."""
+    key = tuple(records), id(known)
+    if key not in TABLES:
+        TABLES[key] = Table(table(records), known)  # and it keeps the schema
+    return TABLES[key]
 
 
 def law_of(records, known, act, epsilon, factor=Fraction(1), path=()):
     """Log-probability of every sequence of choices that begins with some, in a fixed order."""
-    rows = engine(tuple(records), known.n_rows)
+    rows = engine(records, known)
     gate = ForcedGate(rows, Budget.of(epsilon), SecureRandomness())
     gate.follow(path, factor)
     act(gate, Fraction(epsilon))
