@@ -21,9 +21,9 @@ from understudy.errors import MethodError
 from understudy.functions.sequential_generator import regressions
 from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers
 from understudy.functions.triangulation import TreeLimit
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.checkpoint.journal import Journal
-from understudy.privacy.checkpoint.resumable_gate import RecordedGate
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
 from understudy.privacy.mechanisms.choices.censored_likelihood import Censoring
@@ -120,13 +120,13 @@ class Spied(Table):
 def plain(_folder):
     engine = Spied()
     budget, source = Budget.of(10**6), SeededRandomness(1)
-    return Gate(engine, budget, source, allow_nonprivate=True), engine
+    return open_gate(engine, budget, source, allow_nonprivate=True), engine
 
 
 def recorded(folder):
     engine, journal = Spied(), Journal(folder / "checkpoint", {}, seed=1)
     budget, source = Budget.of(10**6), SeededRandomness(1)
-    return RecordedGate(engine, budget, source, journal, allow_nonprivate=True), engine
+    return open_gate(engine, budget, source, journal, allow_nonprivate=True), engine
 
 
 GATES = {"plain": plain, "recorded": recorded}

@@ -14,9 +14,10 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.ledger import Ledger
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.selection.exponential_mechanism import selection_epsilon
 from understudy.privacy.selection.scores import CellCount
@@ -102,7 +103,7 @@ def test_listeners_hear_of_entries_in_their_order(hasty):
 
 
 def gate(budget):
-    return Gate(Table(ROWS, SCHEMA), budget, SeededRandomness(1))
+    return open_gate(Table(ROWS, SCHEMA), budget, SeededRandomness(1))
 
 
 def test_views_of_a_gate_spend_one_budget():
@@ -110,7 +111,9 @@ def test_views_of_a_gate_spend_one_budget():
     door = gate(Budget.of(1))
     door._ledger.guard(lambda: time.sleep(0.01))
     views = [door, door.rebinned({"a": 4}), door.rebinned({"a": 2}), door.grouped({"b": (0, 0)})]
-    at_once(lambda k: views[k].count([("a",)], spend=Fraction(2, 3), law="geometric"), n=4)
+    at_once(
+        lambda k: views[k].ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(2, 3)), n=4
+    )
     assert spent(door.ledger) == Fraction(2, 3)
 
 
@@ -168,7 +171,6 @@ import polars as pl
 from understudy.engine import Table
 from understudy.errors import UnderstudyError
 from understudy.privacy.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.randomness import SecureRandomness
 from understudy.schema import Partition, Schema
 
@@ -176,7 +178,7 @@ schema = Schema.loads(
     'row_limit = 9\\n[columns.a]\\nkind = "boolean"\\nreviewed = true\\n'
     '[columns.b]\\nkind = "boolean"\\nreviewed = true')
 source = SecureRandomness()
-door = Gate(Table(pl.DataFrame({{"a": [True], "b": [True]}}), schema), Budget.of(1), source)
+door = open_gate(Table(pl.DataFrame({{"a": [True], "b": [True]}}), schema), Budget.of(1), source)
 tree = Partition(schema.domain).divided([(0,)])
 leaves = door.count_leaves(tree, spend=Fraction(1, 2), law="geometric")
 source.words(10)
@@ -233,7 +235,7 @@ def test_a_forked_child_neither_spends_the_budget_nor_repeats_the_noise(namespac
 def test_a_choice_by_a_view_is_paid_by_the_whole():
     """Claim attacked: a verb of several steps that is refused midway has paid what it has paid."""
     door = gate(Budget.of(1))
-    door.count([("b",)], spend=Fraction(1, 2), law="geometric")
+    door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 2))
     view = door.rebinned({"a": 2})
     with pytest.raises(InsufficientBudgetError):
         view.choose(range(2), CellCount((1,)), spend=Fraction(2, 3))

@@ -10,12 +10,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, SchemaError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.records.imputation_draws import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
@@ -49,7 +51,7 @@ SPEND = Fraction(1, 10**6)
 
 def gate(level="x"):
     rows = {"a": ["x"] * 5 + [level], "b": [True, False] * 3, "c": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]}
-    return Gate(Table(pl.DataFrame(rows), SCHEMA), Budget.of(100), SeededRandomness(1))
+    return open_gate(Table(pl.DataFrame(rows), SCHEMA), Budget.of(100), SeededRandomness(1))
 
 
 TREES = {
@@ -102,20 +104,22 @@ def sweep():
 
 
 SENSELESS = {
-    "weights for fewer tables": lambda g: g.count(
-        [("a",), ("b",)], spend=SPEND, law="geometric", weights=[1]
+    "weights for fewer tables": lambda g: g.ask(
+        NoisyTables([("a",), ("b",)], law="geometric", weights=[1]), spend=SPEND
     ),
-    "weights for more tables": lambda g: g.count(
-        [("a",)], spend=SPEND, law="geometric", weights=[1, 1]
+    "weights for more tables": lambda g: g.ask(
+        NoisyTables([("a",)], law="geometric", weights=[1, 1]), spend=SPEND
     ),
-    "weights of nothing": lambda g: g.count([("a",)], spend=SPEND, law="geometric", weights=[0]),
+    "weights of nothing": lambda g: g.ask(
+        NoisyTables([("a",)], law="geometric", weights=[0]), spend=SPEND
+    ),
     "weights for more lines": lambda g: g.draw(
         [CumulativeDistribution(columns=("a",))], spend=SPEND, weights=[1, 1]
     ),
     "weights for more layers": lambda g: g.count_nodes(
         Partition(g.schema.domain).divided([(0,)]), [1], spend=SPEND, law="laplace", weights=[1, 1]
     ),
-    "a column twice": lambda g: g.count([("a", "a")], spend=SPEND, law="geometric"),
+    "a column twice": lambda g: g.ask(NoisyTables([("a", "a")], law="geometric"), spend=SPEND),
     "a cell by a column twice": lambda g: g.choose(range(9), CellCount((0, 0)), spend=SPEND),
     "cells of no column": lambda g: g.count_above((), 1, spend=SPEND, law="laplace"),
     "records of no column": lambda g: g.records(LazyTable(columns=()), n_rows=1, spend=SPEND),
@@ -126,7 +130,7 @@ SENSELESS = {
         ("a",), 2**70, spend=SPEND, law="laplace"
     ),
     "a deviation of levels": lambda g: g.deviations(["a"], mode="paper"),
-    "an order of fewer than none": lambda g: g.random_order(-1),
+    "an order of fewer than none": lambda g: g.ask(RandomOrder(-1)).value,
 }
 DRAWN = {
     "records": LazyTable(columns=("a",)),
@@ -163,7 +167,7 @@ def test_a_price_cannot_be_lowered_after_it_was_paid():
     door, price = gate(), Fraction(100)
     heard = []
     door.listen(heard.append)
-    door.count([("a",)], spend=price, law="geometric")
+    door.ask(NoisyTables([("a",)], law="geometric"), spend=price)
     for shown in (price, heard[0].spent, door.ledger[0].spent):
         shown._numerator = 0
     door.remaining._numerator = 10**6
@@ -171,7 +175,7 @@ def test_a_price_cannot_be_lowered_after_it_was_paid():
     object.__setattr__(door.ledger[0], "spent", Fraction(0))
     assert door.remaining == 0
     with pytest.raises(InsufficientBudgetError):
-        door.count([("a",)], spend=SPEND, law="geometric")
+        door.ask(NoisyTables([("a",)], law="geometric"), spend=SPEND)
 
 
 @pytest.mark.parametrize("bins", [10**7 + 1, 10**10, 2**63])

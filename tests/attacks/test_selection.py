@@ -14,8 +14,8 @@ import pytest
 from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.functions.triangulation import TreeLimit
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.selection.model_error_score import DistanceFromModel
 from understudy.privacy.selection.scores import CellCount
@@ -34,7 +34,7 @@ HEARD = []
 
 
 def gate(seed=1, epsilon=1000):
-    return Gate(Table(ROWS, SCHEMA), Budget.of(epsilon), SeededRandomness(seed))
+    return open_gate(Table(ROWS, SCHEMA), Budget.of(epsilon), SeededRandomness(seed))
 
 
 class Watching:
@@ -154,7 +154,7 @@ def test_a_choice_with_a_mask_costs_what_it_says():
         engine, source = Table(rows, SCHEMA), SeededRandomness(5)
         counts = np.zeros(LEVELS)
         for _ in range(3_000):
-            door = Gate(engine, Budget.of(1), source)
+            door = open_gate(engine, Budget.of(1), source)
             score = CellCount((0,))
             counts[door.choose(range(LEVELS), score, spend=Fraction(1), feasible=mask).value] += 1
         seen.append(counts)

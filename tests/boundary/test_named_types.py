@@ -32,9 +32,9 @@ from understudy.errors import MethodError
 from understudy.functions.parameter_prior import Prior
 from understudy.functions.sequential_generator import regressions
 from understudy.functions.simulated_tables import SimulatedRecords, even_numbers
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.admission import PLAIN, verb
-from understudy.privacy.checkpoint.resumable_gate import RecordedGate
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.imputation_draws import Imputation
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -59,7 +59,7 @@ def keep(*seen):
 
 
 def gate():
-    return Gate(Table(ROWS, SCHEMA), Budget.of(9), SeededRandomness(1), allow_nonprivate=True)
+    return open_gate(Table(ROWS, SCHEMA), Budget.of(9), SeededRandomness(1), allow_nonprivate=True)
 
 
 # --- five foreigners ------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ import pytest
 import understudy as us
 from understudy.errors import MethodError
 from understudy.methods import METHODS, PlannedTable, configure, restorable
+from understudy.pipeline.gates import open_gate
 from understudy.pipeline.planning import budget_of
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
@@ -323,7 +324,7 @@ class Case:
         return us.synthesize(rows.frame, schema, **arguments, **more)
 
     def gate(self, engine: Any, seed: int = 1) -> Gate:
-        return Gate(engine, self.budget(), SeededRandomness(seed), **self.permission)
+        return open_gate(engine, self.budget(), SeededRandomness(seed), **self.permission)
 
     def ask(self, gate: Gate, spend: Fraction) -> None:
         """What one fit asks of the gate, once it knows the number of rows."""

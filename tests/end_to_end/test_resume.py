@@ -30,6 +30,7 @@ from understudy.methods.independent import Independent
 from understudy.models import ProductModel
 from understudy.privacy.checkpoint import journal as journals
 from understudy.privacy.checkpoint.replay import LOST
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 
 SCHEMA = us.Schema.loads("""
 row_limit = 500
@@ -293,7 +294,9 @@ class Rounds(Independent):
         for k in range(self.most):
             if k and gate.stopping:
                 break
-            tables = gate.count([(name,) for name in names], spend=share, law="geometric")
+            tables = gate.ask(
+                NoisyTables([(name,) for name in names], law="geometric"), spend=share
+            )
             for _ in range(self.pressed.count(k)):
                 os.kill(os.getpid(), signal.SIGINT)
         return ProductModel(gate.schema.domain, tuple(table.value.counts for table in tables))

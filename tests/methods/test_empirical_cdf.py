@@ -10,9 +10,10 @@ import understudy as us
 from understudy.engine import Table
 from understudy.errors import BudgetError, MethodError
 from understudy.methods import configure
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.noise.randomness import SeededRandomness
 
 SCHEMA = us.Schema.loads("""
@@ -41,7 +42,7 @@ HUGE = Fraction(10**4)
 
 
 def door(schema=SCHEMA, epsilon=1, delta=0, seed=1):
-    return Gate(Table(FRAME, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(Table(FRAME, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 def private(**more):
@@ -139,7 +140,7 @@ def test_the_number_of_rows_must_be_known_or_limited():
     with pytest.raises(MethodError, match="not bought yet"):
         gate.draw(line, spend=Fraction(1, 2))
     assert gate.ledger == ()
-    gate.count_rows(spend=Fraction(1, 2))
+    gate.ask(RowCount(), spend=Fraction(1, 2))
     gate.draw(line, spend=Fraction(1, 2))
     limited = door(private(row_limit=70))
     (drawn,) = limited.draw(line, spend=Fraction(1))
@@ -151,7 +152,7 @@ def test_a_number_of_rows_that_came_out_too_small_cuts_nothing_off():
     found = []
     for seed in range(300):
         gate = door(private(), epsilon=40, seed=seed)
-        if gate.count_rows(spend=Fraction(1, 5)).value <= 50:
+        if gate.ask(RowCount(), spend=Fraction(1, 5)).value <= 50:
             (drawn,) = gate.draw([CumulativeDistribution(columns=("a",))], spend=Fraction(30))
             found.append(drawn.value.counts.tolist())
     assert len(found) > 10

@@ -11,8 +11,8 @@ from understudy.engine import Table
 from understudy.families.marginals.noisy_marginal import Merged, Noted, observations
 from understudy.methods import configure
 from understudy.pipeline.bootstrap import model_of
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import Noise, NoisyTable
 
@@ -125,7 +125,7 @@ def test_released_model_and_the_one_that_was_sampled_are_one(tmp_path):
 def test_a_fitted_model_is_restored_from_its_tables_alone(name):
     schema = us.Schema.loads(WORK.format(n=1_000))
     budget = Budget.of("2", "0.000001", "zcdp")
-    gate = Gate(Table(work(1_000), schema), budget, SeededRandomness(1))
+    gate = open_gate(Table(work(1_000), schema), budget, SeededRandomness(1))
     method, view = configure(name, {}).setup(gate, budget.amount)
     model = method.fit(view, budget.amount)
     tables = [(m.value, m.noise) for m in gate.measured if isinstance(m.value, NoisyTable)]

@@ -22,9 +22,10 @@ from understudy.models.bayesian import beta_binomial, normal
 from understudy.models.bayesian.bayesian_model import Drawn
 from understudy.models.bayesian.dirichlet_multinomial import Multinomial
 from understudy.models.bayesian.independent_blocks import Block, BlocksModel
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.binomial_count import planned_successes
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.mechanisms.sums.moments import planned_moments, sanitise
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -82,12 +83,12 @@ def mixed(n, seed=0):
 
 
 def gate(frame, of, seed=1, epsilon="1"):
-    return Gate(Table(frame, of), Budget.of(epsilon), SeededRandomness(seed))
+    return open_gate(Table(frame, of), Budget.of(epsilon), SeededRandomness(seed))
 
 
 def fitted(frame, of, seed=1, epsilon="1", **options):
     one = gate(frame, of, seed, epsilon)
-    one.count_rows(spend=one.budget.amount / 100)
+    one.ask(RowCount(), spend=one.budget.amount / 100)
     model = configure("modips", options).fit(one, one.budget.amount * 99 / 100)
     return model, one
 
@@ -162,7 +163,7 @@ def test_without_noise_it_is_multiple_synthesis():
     """300 sets of each: posterior and prediction have the same law."""
     n, of = 500, schema(MIXED, 500)
     frame = mixed(n)
-    one = Gate(Table(frame, of), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
+    one = open_gate(Table(frame, of), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
     classical = configure("multiple-synthesis", {}).fit(one, Fraction(1))
     noisy, _ = fitted(frame, of, epsilon="1000000")
     a, b = moments(classical, n, 300), moments(noisy, n, 300, seed=2)

@@ -13,8 +13,8 @@ from understudy.errors import MethodError
 from understudy.families.bins.histogram_bins import scott_bins
 from understudy.methods import configure
 from understudy.models.histogram import bin_counts, bin_shares, draw_values
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import FLOATING, HALVED
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -194,7 +194,7 @@ def test_one_repetition_in_paper_mode_is_what_the_gate_gives():
         reviewed = true
         """
     )
-    gate = Gate(Table(frame(), one), Budget.of(1), SeededRandomness(3))
+    gate = open_gate(Table(frame(), one), Budget.of(1), SeededRandomness(3))
     method = configure("perturbed-histogram", {"mode": "paper", "bins": "scott"})
     model = method.fit(method.setup(gate, Fraction(0))[1], Fraction(1, 10))
     x = frame()["x"].to_numpy()

@@ -12,8 +12,10 @@ from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.methods import configure
 from understudy.methods.steps import Steps
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.noise.randomness import SeededRandomness
 
 FALSE_ALARM = 1e-4
@@ -82,7 +84,7 @@ def plan(epsilon=1, sets=1, one=None, delta=0, **options):
 
 def door(rows, epsilon=1, n=None, seed=1, kind=Gate):
     gate = kind(Table(frame(rows), schema(n)), Budget.of(epsilon, 0), SeededRandomness(seed))
-    gate.count_rows(spend=Fraction(epsilon) / 20)
+    gate.ask(RowCount(), spend=Fraction(epsilon) / 20)
     return gate
 
 
@@ -176,7 +178,7 @@ def test_what_is_divided_next_is_the_column_of_smallest_aic():
     """Within a = 0 (even b, lone c) and a = 1 (lone b, even c) different columns stand out."""
     rows = [(0, k % 3, 0) for k in range(300)] + [(1, 0, k % 4) for k in range(300)]
     one = schema(rule="")
-    gate = Gate(Table(frame(rows), one), Budget.of(HUGE, 0), SeededRandomness(1))
+    gate = open_gate(Table(frame(rows), one), Budget.of(HUGE, 0), SeededRandomness(1))
     tree = configure("steps", {"order": "a"}).grow(gate, Fraction(0))
     tree = gate.divide(tree, spend=Fraction(HUGE)).value
     # AIC is smallest for the column whose counts are likeliest under its own shares: a lone state.

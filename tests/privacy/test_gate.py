@@ -10,10 +10,11 @@ from scipy import stats
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
 from understudy.functions.triangulation import TreeLimit
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.selection.model_error_score import DistanceFromModel
@@ -61,14 +62,14 @@ class Spy:
 
 def gate(epsilon=1, delta=0, seed=1, schema=SCHEMA, **options):
     spy = Spy(schema)
-    return Gate(spy, Budget.of(epsilon, delta), SeededRandomness(seed), **options), spy
+    return open_gate(spy, Budget.of(epsilon, delta), SeededRandomness(seed), **options), spy
 
 
 def verbs():
     half = Fraction(1, 2)
     return {
-        "count_rows": lambda g, s=half: g.count_rows(spend=s),
-        "count": lambda g, s=half: g.count([("a",), ("b",)], spend=s, law="geometric"),
+        "count_rows": lambda g, s=half: g.ask(RowCount(), spend=s),
+        "count": lambda g, s=half: g.ask(NoisyTables([("a",), ("b",)], law="geometric"), spend=s),
         "count_above": lambda g, s=half: g.count_above(("a", "b"), 3, spend=s, law="geometric"),
         "records": lambda g, s=half: g.records(LazyTable(columns=("a", "b")), n_rows=5, spend=s),
         "posterior": lambda g, s=half: g.posterior(
@@ -119,22 +120,23 @@ def test_nothing_is_free(verb, spend):
 def test_a_budget_can_be_spent_to_the_last_fraction_and_no_further():
     door, _ = gate()
     for _ in range(3):
-        door.count([("a",)], spend=Fraction(1, 3), law="geometric")
+        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 3))
     assert door.remaining == 0
     with pytest.raises(InsufficientBudgetError):
-        door.count([("a",)], spend=Fraction(1, 10**12), law="geometric")
+        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 10**12))
 
 
 def test_the_public_number_of_rows_is_free_and_exact():
     door, spy = gate(schema=PUBLIC)
-    assert door.count_rows(spend=Fraction(0)).value == 40
+    assert door.ask(RowCount(), spend=Fraction(0)).value == 40
     assert spy.asked == []
     assert door.ledger == ()
 
 
 def test_the_noisy_number_of_rows_is_clipped_to_the_public_limit():
     values = [
-        gate(epsilon="0.01", seed=s)[0].count_rows(spend=Fraction(1, 100)).value for s in range(60)
+        gate(epsilon="0.01", seed=s)[0].ask(RowCount(), spend=Fraction(1, 100)).value
+        for s in range(60)
     ]
     assert min(values) == 0
     assert max(values) == 50
@@ -144,7 +146,8 @@ def test_counts_are_unbiased_with_the_stated_standard_deviation():
     """Mean and variance over 1,500 draws of one count, false-alarm rate about 10⁻⁵."""
     n = 1500
     released = [
-        gate(seed=s)[0].count([("a",)], spend=Fraction(1), law="geometric")[0] for s in range(n)
+        gate(seed=s)[0].ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1))[0]
+        for s in range(n)
     ]
     draws = np.array([r.value.counts[0] for r in released], dtype=float)
     sd = released[0].noise.stddev
@@ -156,21 +159,21 @@ def test_counts_are_unbiased_with_the_stated_standard_deviation():
 
 def test_weights_divide_the_cost():
     door, _ = gate()
-    door.count([("a",), ("b",)], spend=Fraction(1), law="geometric", weights=[3, 1])
+    door.ask(NoisyTables([("a",), ("b",)], law="geometric", weights=[3, 1]), spend=Fraction(1))
     assert [entry.spent for entry in door.ledger] == [Fraction(3, 4), Fraction(1, 4)]
     assert [entry.noise.split()[-1] for entry in door.ledger] == ["4/3", "4"]
 
 
 def test_replace_doubles_the_noise():
     door, _ = gate(schema=PUBLIC)
-    door.count([("a",)], spend=Fraction(1), law="geometric")
+    door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1))
     assert door.ledger[0].sensitivity == "L1 = 2"
     assert door.ledger[0].noise.endswith("scale 2")
 
 
 def test_gaussian_noise_needs_a_delta():
     with pytest.raises(MethodError, match="delta"):
-        gate()[0].count([("a",)], spend=Fraction(1), law="gaussian")
+        gate()[0].ask(NoisyTables([("a",)], law="gaussian"), spend=Fraction(1))
 
 
 def test_choose_has_the_probabilities_of_the_exponential_mechanism():
@@ -273,8 +276,8 @@ def test_a_score_that_does_not_fit_is_refused_before_it_is_paid(weights, estimat
 def test_a_grouped_view_shares_the_ledger_and_says_how_states_are_merged():
     door, _ = gate(epsilon=1000)
     view = door.grouped({"a": (1, 0, 0)})
-    (fine,) = door.count([("a",)], spend=Fraction(500), law="geometric")
-    (coarse,) = view.count([("a", "b")], spend=Fraction(500), law="geometric")
+    (fine,) = door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(500))
+    (coarse,) = view.ask(NoisyTables([("a", "b")], law="geometric"), spend=Fraction(500))
     assert coarse.value.groups == {"a": (1, 0, 0)}
     assert fine.value.groups == {}
     assert coarse.value.counts.sum(axis=1).tolist() == [15, 20]
@@ -297,7 +300,7 @@ def test_reveal_needs_permission_and_stamps_the_release():
 
 def test_seeded_noise_is_not_private():
     assert gate()[0].guarantee().kind == "none"
-    secure = Gate(Spy(), Budget.of(1), SecureRandomness())
+    secure = open_gate(Spy(), Budget.of(1), SecureRandomness())
     assert secure.guarantee().kind == "pure"
 
 
@@ -316,9 +319,9 @@ def test_huge_tables_are_refused_with_alternatives():
     )
     schema = Schema.loads(columns)
     frame = pl.DataFrame({f"c{k}": [1] for k in range(5)})
-    door = Gate(Table(frame, schema), Budget.of(1), SeededRandomness(1))
+    door = open_gate(Table(frame, schema), Budget.of(1), SeededRandomness(1))
     with pytest.raises(MethodError, match="independent"):
         door.count_above(schema.names, 5, spend=Fraction(1), law="geometric")
     with pytest.raises(MethodError, match="too many to write out"):
-        door.count([schema.names[:2]], spend=Fraction(1), law="geometric")
+        door.ask(NoisyTables([schema.names[:2]], law="geometric"), spend=Fraction(1))
     assert door.ledger == ()

@@ -9,11 +9,12 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.methods import configure
+from understudy.pipeline.gates import open_gate
 from understudy.pipeline.planning import budget_of
 from understudy.privacy import door
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.guarantee import Guarantee
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.selection.exponential_mechanism import gdp_cost, selection_epsilon
 from understudy.report import public_page
@@ -42,13 +43,13 @@ FRAME = pl.DataFrame({"a": ["x", "y"] * 20, "b": [True, False] * 20, "c": [True]
 
 def gate(epsilon=1, delta="1e-9"):
     budget = Budget.of(epsilon, delta, "gdp")
-    return Gate(Table(FRAME, SCHEMA), budget, SeededRandomness(1))
+    return open_gate(Table(FRAME, SCHEMA), budget, SeededRandomness(1))
 
 
 def test_the_gate_charges_and_promises_in_gaussian_dp():
     one = gate()
-    one.count_rows(spend=one.remaining / 20)
-    (noisy,) = one.count([("a",)], spend=one.remaining, law="gaussian")
+    one.ask(RowCount(), spend=one.remaining / 20)
+    (noisy,) = one.ask(NoisyTables([("a",)], law="gaussian"), spend=one.remaining)
     assert one.remaining == 0
     ideal = 1 / (2 * one.budget.amount * F(19, 20))
     assert ideal < F(noisy.noise.scale) < ideal * (1 + one.budget.amount / 5)

@@ -12,8 +12,8 @@ from scipy import stats
 
 from understudy.engine import Table
 from understudy.models.bayesian.beta_binomial import Bernoulli
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
@@ -39,7 +39,7 @@ reviewed = true
 
 def binary_gate(ones, seed):
     rows = pl.DataFrame({"x": ["no"] * (40 - ones) + ["yes"] * ones})
-    return Gate(Table(rows, BINARY), Budget.of(50.0), SeededRandomness(seed))
+    return open_gate(Table(rows, BINARY), Budget.of(50.0), SeededRandomness(seed))
 
 
 def binary_sample(ones, epsilon, seed=3):

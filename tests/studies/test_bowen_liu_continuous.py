@@ -13,8 +13,9 @@ from understudy.engine import Table
 from understudy.models import TableModel
 from understudy.models.bayesian import normal
 from understudy.models.histogram import bin_counts, bin_shares
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import perturb
@@ -45,7 +46,7 @@ def numeric_data(seed=11):
 
 def numeric_gate(data, seed):
     rows, schema = pl.DataFrame({"x": data[0]}), Schema.loads(NUMBERS)
-    return Gate(Table(rows, schema), Budget.of(50.0), SeededRandomness(seed))
+    return open_gate(Table(rows, schema), Budget.of(50.0), SeededRandomness(seed))
 
 
 def numeric_sample(data, sets):
@@ -83,7 +84,7 @@ def test_one_repetition_of_a_normal_model_is_what_the_gate_gives(method, monkeyp
 def test_one_repetition_of_a_perturbed_histogram_is_what_the_gate_gives():
     data = numeric_data()
     gate = numeric_gate(data, 3)
-    (table,) = gate.count([("x",)], spend=Fraction(1, 2), law="laplace", mode="paper")
+    (table,) = gate.ask(NoisyTables([("x",)], law="laplace", mode="paper"), spend=Fraction(1, 2))
     counts = bin_counts(data, histograms.edges(7, NUMERIC.bounds))
     noisy = perturb(counts, ContinuousLaplace(2.0), SeededRandomness(3))
     assert noisy[0] == pytest.approx(table.value.counts)

@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 from understudy.engine import Table
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 from understudy.studies import drawing, run_study
@@ -79,9 +80,11 @@ def test_one_repetition_of_mixed_statistics_is_what_the_gate_gives(monkeypatch):
     columns = {name: one.astype(str) for name, one in zip(names, states, strict=True)}
     columns |= {name: sample.data.values[0, :, j] for j, name in enumerate(("x", "y"))}
     table = Table(pl.DataFrame(columns), Schema.loads(TABLE))
-    gate = Gate(table, Budget.of(50.0), SeededRandomness(4)).rebinned({"x": 1, "y": 1})
+    gate = open_gate(table, Budget.of(50.0), SeededRandomness(4)).rebinned({"x": 1, "y": 1})
     spend = Fraction(30) / 6
-    (counts,) = gate.count([(*names, "x", "y")], spend=spend, law="laplace", mode="paper")
+    (counts,) = gate.ask(
+        NoisyTables([(*names, "x", "y")], law="laplace", mode="paper"), spend=spend
+    )
     moments = gate.moments(["x", "y"], names, spend=5 * spend, mode="paper")
     first, second, *scatter = (one.value.values for one in moments)
     assert found.counts[0, 0] == pytest.approx(counts.value.counts.ravel())

@@ -13,8 +13,8 @@ from understudy.decision_trees import Greedy, Stumps
 from understudy.engine import Table
 from understudy.inference.private_regression import coefficients
 from understudy.models.bayesian.general_location import Mixture, Statistics
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -34,7 +34,7 @@ LEVEL = 1e-6
 def gate_of(table, reach, bins, seed):
     rows = pl.DataFrame({"x1": table[:, 0], "x2": table[:, 1]})
     schema = candidates.schema_of(reach, bins)
-    return Gate(Table(rows, schema), Budget.of(50.0), SeededRandomness(seed))
+    return open_gate(Table(rows, schema), Budget.of(50.0), SeededRandomness(seed))
 
 
 @pytest.mark.parametrize("k", [0, 1, 17, 500])

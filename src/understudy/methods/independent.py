@@ -28,6 +28,7 @@ from understudy.families.method import Facts, Method, natural_law
 from understudy.models import Model, ProductModel
 from understudy.privacy.accounting.budget import Accounting, Approximate, Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
@@ -75,7 +76,9 @@ class Independent(Method):
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure every column."""
         marginals = [(name,) for name in gate.schema.names]
-        tables = gate.count(marginals, spend=spend, law=self._law(gate.budget.accounting))
+        tables = gate.ask(
+            NoisyTables(marginals, law=self._law(gate.budget.accounting)), spend=spend
+        )
         return ProductModel(gate.schema.domain, tuple(table.value.counts for table in tables))
 
     def restored(

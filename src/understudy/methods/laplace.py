@@ -37,7 +37,7 @@ from understudy.models import Model, TableModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS, NoisyTables
 from understudy.privacy.mechanisms.counts.threshold_table import threshold_for
 from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.noise.distributions import DiscreteGaussian
@@ -113,7 +113,7 @@ class Laplace(Method):
             threshold = self._threshold(schema, spend, gate.budget)
             cells = gate.count_above(schema.names, threshold, spend=spend, law=self.law)
             return TableModel.sparse(cells.value, schema.domain)
-        (table,) = gate.count([schema.names], spend=spend, law=self.law, mode=self.mode)
+        (table,) = gate.ask(NoisyTables([schema.names], law=self.law, mode=self.mode), spend=spend)
         return TableModel.dense(table.value, schema.domain)
 
     def restored(

@@ -54,6 +54,7 @@ from understudy.models.model import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.binomial_count import planned_successes
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.sums.moments import Calibration, PlannedMoment, planned_moments
 from understudy.privacy.noise.perturbation import Bounds, Mode
 from understudy.privacy.released import NoisyMoment
@@ -179,7 +180,7 @@ class Modips(BlocksMethod):
         found: dict[tuple[str, ...], Counts] = {}
         tabled = [one.columns for one in layouts if one.counted]
         if tabled:
-            tables = gate.count(tabled, spend=each * len(tabled), law="geometric", **how)
+            tables = gate.ask(NoisyTables(tabled, law="geometric", **how), spend=each * len(tabled))
             found |= {table.value.columns: table.value.counts for table in tables}
         for one in layouts:
             if one.model == "bernoulli":

@@ -48,6 +48,7 @@ from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.selection.model_error_score import DistanceFromModel
 from understudy.schema import Schema
 
@@ -105,7 +106,7 @@ class Mst(MarginalMethod):
         view, model = gate.grouped(merged.groups), fit_of(merged, noted, n_rows)
         pairs = self._tree(view, model, third)
         law = self._law(gate.budget)
-        noted += [Noted.of(one) for one in view.count(pairs, spend=third, law=law)]
+        noted += [Noted.of(one) for one in view.ask(NoisyTables(pairs, law=law), spend=third)]
         return self._model(gate.schema, noted, n_rows)
 
     def _tree(self, view: Gate, model: MaxEntropy, spend: Fraction) -> list[tuple[str, ...]]:

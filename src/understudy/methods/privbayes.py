@@ -43,6 +43,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.errors import MethodError
 from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
 from understudy.families.method import Facts, Method, Names, known_rows, natural_law
@@ -199,7 +200,7 @@ class PrivBayes(Method):
         names, pays = schema.names, self._pays(schema)
         cells = self._useful_cells(gate, left) if self.degree is None else LARGEST_TABLE
         shares = iter(split(spend, [1] * sum(pays)) if any(pays) else ())
-        edges: list[Edge] = [(names[gate.random_order(len(names))[0]], ())]
+        edges: list[Edge] = [(names[gate.ask(RandomOrder(len(names))).value[0]], ())]
         for pay in pays:
             chosen = tuple(column for column, _ in edges)
             listed = candidates(schema, chosen, degree=self._most_parents(schema), cells=cells)

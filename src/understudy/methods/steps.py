@@ -49,7 +49,7 @@ from understudy.families.method import Facts
 from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.tree_split import MOST_GROUPED, choice_query
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.schema import Partition, Schema
 
 

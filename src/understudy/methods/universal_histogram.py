@@ -41,6 +41,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.errors import MethodError
 from understudy.families.cell_trees.cell_tree_family import TreeMethod
 from understudy.families.cell_trees.layers import along
@@ -54,8 +55,8 @@ from understudy.models.hierarchical.range_tree import RangeTree
 from understudy.models.nonnegative_projection import projected
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.privacy.mechanisms.counts.range_counts import range_query
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
 from understudy.schema import Partition, Schema
 
 
@@ -116,7 +117,7 @@ class UniversalHistogram(TreeMethod):
         if self.order:
             return super().grow(gate, spend)
         schema = gate.schema
-        order = gate.random_order(len(schema.names))[: len(self.unknown(schema))]
+        order = gate.ask(RandomOrder(len(schema.names))).value[: len(self.unknown(schema))]
         return along(schema, tuple((j,) for j in order))
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:

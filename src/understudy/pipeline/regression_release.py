@@ -14,8 +14,8 @@ from understudy.inference.private_regression import (
     read_formula,
     require_repair,
 )
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget, Number
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.sums.linear_regression import (
     Mechanism,
     Regression,
@@ -76,7 +76,7 @@ def regress(
     planned_regression(schema, asked, spend=budget.amount)
     seed = insecure_noise_seed
     source = SecureRandomness() if seed is None else SeededRandomness(seed)
-    gate = Gate(engines.Table(data, schema), budget, source)
+    gate = open_gate(engines.Table(data, schema), budget, source)
     released = gate.regress(asked, spend=budget.amount)
     return private_regression(
         released, formula, repair, guarantee=gate.guarantee(), ledger=gate.ledger

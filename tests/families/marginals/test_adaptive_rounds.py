@@ -17,8 +17,9 @@ from understudy.families.marginals.workload import Workload
 from understudy.functions.triangulation import Growth
 from understudy.methods.aim import Aim
 from understudy.methods.marginals import Marginals
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.randomness import SeededRandomness
 
 D, SIZE = 4, 3
@@ -44,7 +45,7 @@ def frame(n, seed=0):
 def gate_of(n=2_000, epsilon="1", delta="0.000001", seed=1, rows="public", **more):
     declared = schema(n, rows)
     budget = Budget.of(epsilon, delta, "zcdp")
-    return Gate(Table(frame(n), declared), budget, SeededRandomness(seed), **more)
+    return open_gate(Table(frame(n), declared), budget, SeededRandomness(seed), **more)
 
 
 def rounds_of(gate):
@@ -183,8 +184,7 @@ def test_a_workload_is_all_that_is_measured():
     workload = Workload.of(declared, degree=None, target="", entries=["x0 & x2"])
     known = [
         Noted.of(one)
-        for one in gate.count([(name,) for name in declared.names], spend=Fraction(1, 100),
-                              law="gaussian")
+        for one in gate.ask(NoisyTables([(name,) for name in declared.names], law="gaussian"), spend=Fraction(1, 100))
     ]  # fmt: skip
     spend = Fraction(1, 2)
     noted = run_rounds(

@@ -14,17 +14,18 @@ import numpy as np
 import polars as pl
 import pytest
 
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.engine import Table
 from understudy.engine.confidential import Confidential
 from understudy.errors import CheckpointError, InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.checkpoint import journal as journals
 from understudy.privacy.checkpoint.journal import FILE, Journal
 from understudy.privacy.checkpoint.json_values import pack, unpack
 from understudy.privacy.checkpoint.replay import LOST
-from understudy.privacy.checkpoint.resumable_gate import RecordedGate
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.released import NO_NOISE, Choice, Noise, NoisyTable, Released
 from understudy.privacy.selection.scores import CellCount
@@ -118,20 +119,22 @@ def opened(folder, request=REQUEST):
 def gate(journal, engine=None, *, randomness=None, stop=lambda: False, epsilon=1, delta=0):
     engine = Table(FRAME, SCHEMA) if engine is None else engine
     source = SeededRandomness(1) if randomness is None else randomness
-    return RecordedGate(engine, Budget.of(epsilon, delta), source, journal, stop=stop)
+    return open_gate(engine, Budget.of(epsilon, delta), source, journal, stop=stop)
 
 
 def ask(door):
     """One question of each kind, through views too; everything that comes out, as plain data."""
-    every = [door.count_rows(spend=Fraction(1, 20)), door.random_order(5)]
-    every += door.count([("a",), ("b", "n")], spend=Fraction(1, 5), law="geometric", weights=[3, 1])
+    every = [door.ask(RowCount(), spend=Fraction(1, 20)), door.ask(RandomOrder(5)).value]
+    every += door.ask(
+        NoisyTables([("a",), ("b", "n")], law="geometric", weights=[3, 1]), spend=Fraction(1, 5)
+    )
     every.append(door.choose(range(3), CellCount((0,)), spend=Fraction(1, 10)))
     pairs = [("a", "b"), ("a", "n"), ("b", "n")]
     every.append(door.choose_columns(pairs, CellCount((0,)), spend=Fraction(1, 10)))
     finer = door.rebinned({"n": 5})
-    every += finer.count([("n",)], spend=Fraction(1, 20), law="laplace")
+    every += finer.ask(NoisyTables([("n",)], law="laplace"), spend=Fraction(1, 20))
     coarse = door.grouped({"a": (0, 0, 1)})
-    every += coarse.count([("a", "b")], spend=door.remaining, law="geometric")
+    every += coarse.ask(NoisyTables([("a", "b")], law="geometric"), spend=door.remaining)
     return pack(every), pack(door.measured), pack(door.n_rows)
 
 
@@ -300,7 +303,7 @@ def test_a_full_disk_stops_the_step_before_the_rows_are_asked(tmp_path, monkeypa
     door = gate(opened(tmp_path), NoRows())
     monkeypatch.setattr(journals.os, "fsync", full)
     with pytest.raises(CheckpointError, match="No space left"):
-        door.count_rows(spend=Fraction(1, 2))
+        door.ask(RowCount(), spend=Fraction(1, 2))
 
 
 # --- before and after -------------------------------------------------------------------------
@@ -335,12 +338,12 @@ def test_charges_are_on_disk_before_rows_and_noise_and_answers_before_they_are_g
 
     engine = Watching()
     door = gate(opened(tmp_path), engine, randomness=Noisy(1))
-    rows = door.count_rows(spend=Fraction(1, 10))
+    rows = door.ask(RowCount(), spend=Fraction(1, 10))
     assert engine.seen
     assert all([line["kind"] for line in seen] == ["charge"] for seen in engine.seen)
     assert unpack(lines(tmp_path)[-1]["value"]) == rows
     engine.seen.clear()
-    door.count([("a",), ("b",)], spend=Fraction(1, 10), law="geometric")
+    door.ask(NoisyTables([("a",), ("b",)], law="geometric"), spend=Fraction(1, 10))
     assert engine.seen
     assert all(
         [line["kind"] for line in seen] == ["charge", "answer", "charge", "charge"]
@@ -349,7 +352,7 @@ def test_charges_are_on_disk_before_rows_and_noise_and_answers_before_they_are_g
 
 
 def test_a_journal_changes_nothing(tmp_path):
-    plain = Gate(Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1))
+    plain = open_gate(Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1))
     door, answers = whole(tmp_path)
     assert answers == ask(plain)
     assert door.ledger == plain.ledger
@@ -369,7 +372,7 @@ def test_conditions_and_leaks_are_restored(tmp_path):
     for engine in (Table(FRAME, SCHEMA), NoRows()):
         journal = opened(tmp_path)
         door = gate(journal, engine)
-        door.count([("a",)], spend=Fraction(1, 2), law="laplace", mode="paper")
+        door.ask(NoisyTables([("a",)], law="laplace", mode="paper"), spend=Fraction(1, 2))
         assert "floating-point" in " ".join(door.guarantee().leaks)
         journal.close()
 
@@ -407,9 +410,9 @@ def test_other_verbs_are_refused_before_the_rows_are_asked(tmp_path):
 def test_what_is_asked_again_must_be_the_same(tmp_path):
     whole(tmp_path)
     for other in (
-        lambda door: door.random_order(5),
-        lambda door: door.count_rows(spend=Fraction(1, 21)),
-        lambda door: door.rebinned({"n": 3}).count_rows(spend=Fraction(1, 20)),
+        lambda door: door.ask(RandomOrder(5)).value,
+        lambda door: door.ask(RowCount(), spend=Fraction(1, 21)),
+        lambda door: door.rebinned({"n": 3}).ask(RowCount(), spend=Fraction(1, 20)),
     ):
         journal = opened(tmp_path)
         with pytest.raises(CheckpointError, match="Step 1 of the checkpoint asked for something"):
@@ -420,8 +423,8 @@ def test_what_is_asked_again_must_be_the_same(tmp_path):
 def test_what_was_refused_is_refused_again_and_leaves_no_trace(tmp_path):
     def careless(door):
         with pytest.raises(InsufficientBudgetError):
-            door.count([("a",)], spend=Fraction(2), law="geometric")
-        return door.count([("a",)], spend=Fraction(1, 2), law="geometric")
+            door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(2))
+        return door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 2))
 
     journal = opened(tmp_path)
     first = careless(gate(journal))
@@ -489,11 +492,11 @@ def test_killed_at_every_write_and_continued(tmp_path, disk, when):
 
 def test_a_lost_charge_counts_and_later_costs_shrink_so_that_all_fit(tmp_path, disk):
     def run(door):
-        door.count([("a",)], spend=Fraction(1, 2), law="geometric")
-        door.count([("b",)], spend=Fraction(1, 4), law="geometric")
+        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 2))
+        door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))
         assert door.remaining == Fraction(1, 4)
         door.require(Fraction(1, 4))
-        return door.count([("n",)], spend=Fraction(1, 4), law="geometric")
+        return door.ask(NoisyTables([("n",)], law="geometric"), spend=Fraction(1, 4))
 
     assert killed_at(disk, tmp_path, 3, "before", run)  # charge, answer, charge; killed: answer
     journal = opened(tmp_path)
@@ -519,8 +522,8 @@ def test_killed_again_and_again(tmp_path, disk):
     """Each run comes no further than the charge of the second step: costs shrink each time."""
 
     def run(door):
-        door.count([("a",)], spend=Fraction(1, 2), law="geometric")
-        return door.count([("b",)], spend=Fraction(1, 4), law="geometric")
+        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 2))
+        return door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))
 
     assert killed_at(disk, tmp_path, 3, "before", run)
     for _ in range(3):
@@ -536,8 +539,8 @@ def test_killed_again_and_again(tmp_path, disk):
 
 def test_costs_shrink_in_rho_too(tmp_path, disk):
     def run(door):
-        door.count([("a",)], spend=door.remaining / 2, law="gaussian")
-        door.count([("b",)], spend=door.remaining, law="gaussian")
+        door.ask(NoisyTables([("a",)], law="gaussian"), spend=door.remaining / 2)
+        door.ask(NoisyTables([("b",)], law="gaussian"), spend=door.remaining)
 
     more = {"epsilon": 1, "delta": "1e-6"}
     assert killed_at(disk, tmp_path, 1, "before", run, **more)
@@ -552,14 +555,16 @@ def test_costs_shrink_in_rho_too(tmp_path, disk):
 
 def in_rounds(door, most=5):
     """A small method in rounds: choose, measure, look whether to end; as AIM does."""
-    found = door.count([("a",), ("b",), ("n",)], spend=door.budget.amount / 4, law="geometric")
+    found = door.ask(
+        NoisyTables([("a",), ("b",), ("n",)], law="geometric"), spend=door.budget.amount / 4
+    )
     share = door.remaining / most
     for _ in range(most):
         if door.stopping:
             break
         pairs = [("a", "b"), ("a", "n"), ("b", "n")]
         best = door.choose_columns(pairs, CellCount((0,)), spend=share / 10)
-        found += door.count([best.value.columns], spend=share * 9 / 10, law="geometric")
+        found += door.ask(NoisyTables([best.value.columns], law="geometric"), spend=share * 9 / 10)
     return pack(found)
 
 
@@ -630,6 +635,6 @@ def test_listeners_hear_of_every_entry_when_it_is_on_disk_also_of_restored_ones(
         journal = opened(tmp_path)
         door = gate(journal, engine)
         door.listen(lambda entry, door=door: heard.append((entry.number, door.share_spent)))
-        door.count([("a",), ("b",)], spend=Fraction(1, 2), law="geometric")
+        door.ask(NoisyTables([("a",), ("b",)], law="geometric"), spend=Fraction(1, 2))
         journal.close()
     assert heard == [(1, Fraction(1, 4)), (2, Fraction(1, 2))] * 2

@@ -10,8 +10,8 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.selection import association_measures, dependence_scores
 from understudy.privacy.selection.dependence_scores import (
@@ -251,7 +251,7 @@ def gate_of(sizes, n=30, epsilon="100"):
     columns = [a % size if k % 2 == 0 else rng.integers(0, size, n) for k, size in enumerate(sizes)]
     frame = pl.DataFrame({x: c.astype(str) for x, c in zip("abcdefgh", columns, strict=False)})
     engine = Counting(Table(frame, schema_of(sizes, public(n))))
-    return Gate(engine, Budget.of(epsilon, "0"), SeededRandomness(1)), engine
+    return open_gate(engine, Budget.of(epsilon, "0"), SeededRandomness(1)), engine
 
 
 @pytest.mark.parametrize("kind", SCORES[:2])

@@ -13,6 +13,7 @@ from understudy.decision_trees import Grid, GridDepthTwo
 from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.functions.parameter_prior import Prior
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Internal
@@ -93,7 +94,7 @@ def gate_and_score(rows, more):
     schema = Schema.loads(SCHEMA.format(rows=rows, more=more))
     engine = Table(pl.DataFrame({"a": [2] * 6}), schema)
     told = []
-    gate = Gate(engine, Budget.of(40), SecureRandomness(), confide=told.append)
+    gate = open_gate(engine, Budget.of(40), SecureRandomness(), confide=told.append)
     trees = GridDepthTwo(Grid((4,)))
     score = PropensityTrees(schema, (Threshold(),), np.zeros((1, 1)), trees)
     return gate, score, told

@@ -18,6 +18,7 @@ from understudy.decision_trees import DepthTwo, Greedy, Grid, GridDepthThree, Gr
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.methods.pmse import Pmse
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
@@ -199,7 +200,7 @@ def test_rows_out_of_domain_and_impossible_rows_are_left_out_one_by_one():
 
 
 def gate_for(records, known):
-    return Gate(Table(table(records), known), Budget.of(1), SecureRandomness())
+    return open_gate(Table(table(records), known), Budget.of(1), SecureRandomness())
 
 
 def test_a_choice_is_paid_for_published_and_says_what_it_rests_on():
@@ -345,7 +346,7 @@ def test_the_forced_law_is_that_of_the_gate():
         expected[gate.measured[0].value.values] = np.exp(gate.log_probability)
     counts = Counter()
     for _ in range(draws):
-        gate = Gate(engine, Budget.of(1), source)
+        gate = open_gate(engine, Budget.of(1), source)
         method.fit(gate, Fraction(1))
         counts[gate.measured[0].value.values] += 1
     assert set(counts) <= set(expected)

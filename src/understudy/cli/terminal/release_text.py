@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to
     from understudy.methods import Facts, PlannedTable
     from understudy.methods.options import Option
     from understudy.pipeline.planning import Plan
-    from understudy.privacy.diagnostics import Confided
+    from understudy.privacy.diagnostics import Diagnostic
     from understudy.privacy.internal import Internal
     from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
@@ -69,7 +69,7 @@ def to_be_checked(data: Path, schema: Path) -> None:
     )
 
 
-def confided(told: Internal[Confided]) -> None:
+def confided(told: Internal[Diagnostic]) -> None:
     """What the steward alone may know; on the error stream, so that no output holds it."""
     from understudy.privacy.misfits import Misfits
     from understudy.privacy.selection.metropolis import Travelled
@@ -104,7 +104,7 @@ def _weighed(fitted: FittedPosterior) -> str:
     """How records were weighted, and what bound came of it."""
     import numpy as np
 
-    from understudy.privacy.not_dp.record_weights import nominal_epsilon
+    from understudy.privacy.accounting.promise import nominal_epsilon
 
     weights, before, after = fitted.weights, fitted.before, fitted.after.bound
     if not len(weights):

@@ -35,6 +35,7 @@ from understudy.families.measurement_plan import PlannedTable, planned, planned_
 from understudy.families.method import Method
 from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.sums.moments import PlannedMoment, planned_moments
 from understudy.privacy.noise.perturbation import Mode
 from understudy.privacy.released import NoisyTable
@@ -210,7 +211,7 @@ def _bought(gate: Gate, spend: Fraction) -> dict[str, float]:
     for name, share in zip(names, split(spend, [1] * len(names)), strict=True):
         counted, summed = _shares(share)
         view = gate.rebinned({name: 1})
-        (count,) = view.count([(name,)], spend=counted, law="geometric")
+        (count,) = view.ask(NoisyTables([(name,)], law="geometric"), spend=counted)
         _, scatter = view.moments((name,), spend=summed, weights=list(_WEIGHTS[1:]))
         n = _numbers(count.value, view.schema)
         found[name] = float(max(scatter.value.values[0], 0.0) / max(n - 1, 1)) ** 0.5

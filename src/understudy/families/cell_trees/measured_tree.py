@@ -20,6 +20,7 @@ from understudy.models.hierarchical.node_least_squares import Floats, Hierarchy,
 from understudy.models.nonnegative_projection import projected
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import NoisyNodes, NoisyTable, Records, Released
 from understudy.schema import Partition, Schema
@@ -58,7 +59,7 @@ class GrownTree(Method):
         gate.require(spend)
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
         layers = self._measured(gate, sum(shares, Fraction(0)))
-        (table,) = gate.count([gate.schema.names], spend=last, law=self.law)
+        (table,) = gate.ask(NoisyTables([gate.schema.names], law=self.law), spend=last)
         codes, parents = self._leaves
         leaves = table.value.counts.reshape(-1)[codes]
         variance = table.noise.stddev**2

@@ -13,6 +13,7 @@ from understudy.models import Model
 from understudy.models.gibbs.conditional_tables import Allocation, ConditionalTables, Seeds
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.sweeping import n_cells
 from understudy.privacy.noise.calibration import LawName, calibrate, describe
@@ -62,7 +63,7 @@ class KnownSweep(Method):
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure the tables."""
-        tables = gate.count(self.tables, spend=spend, law=self.law)
+        tables = gate.ask(NoisyTables(self.tables, law=self.law), spend=spend)
         return self._model([one.value for one in tables], known_rows(gate))
 
     def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:

@@ -36,6 +36,7 @@ from understudy.models.graphical.marginal_counts import table_counts
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.privacy.accounting.budget import Accounting
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName, calibrate
 from understudy.privacy.selection.model_error_score import DistanceFromModel
 from understudy.schema import Schema
@@ -117,7 +118,7 @@ def run_rounds(
         earlier, before = model, _estimates(model, gate, listed, n_rows)
         limit = pace.model_cells * float(1 - left / (pace.spend + spent))
         winner = _choose(gate, noted, listed, [*before.values()], this=this, limit=limit)
-        (released,) = gate.count([winner], spend=this.table, law=pace.law)
+        (released,) = gate.ask(NoisyTables([winner], law=pace.law), spend=this.table)
         noted.append(Noted.of(released))
         model = fit(noted, model)
         noise = mean_size(pace.law, released.noise.stddev) * _cells(gate, winner)

@@ -32,6 +32,7 @@ from understudy.models.states.state_merging import shapes
 from understudy.models.states.within_bins import WithinBins, state_widths
 from understudy.privacy.accounting.budget import Approximate, Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import NUMERIC, Column, Schema
@@ -137,7 +138,8 @@ class MarginalMethod(Method):
         weights = size_weights(gate.schema, exponent)
         law = self._law(gate.budget)
         return [
-            Noted.of(one) for one in gate.count(marginals, spend=spend, law=law, weights=weights)
+            Noted.of(one)
+            for one in gate.ask(NoisyTables(marginals, law=law, weights=weights), spend=spend)
         ]
 
     def _planned_one_ways(

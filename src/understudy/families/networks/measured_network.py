@@ -12,6 +12,7 @@ from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
 from understudy.schema import Schema
 
@@ -40,5 +41,5 @@ class KnownNetwork(Method):
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure the tables."""
-        tables = gate.count(self.tables, spend=spend, law=self.law)
+        tables = gate.ask(NoisyTables(self.tables, law=self.law), spend=spend)
         return BayesianNetwork.fitted(gate.schema, self.edges, [one.value for one in tables])

@@ -11,7 +11,7 @@ from itertools import combinations
 
 from understudy.errors import MethodError
 from understudy.functions.declared_network import Edge
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.schema import Schema
 
 MOST_CANDIDATES = 100_000

@@ -62,6 +62,19 @@ class Entry:
         }
 
 
+def require_payable(amount: Fraction, left: Fraction, budget: Budget) -> None:
+    """Refuse an amount that cannot be paid.
+
+    Raises:
+        MethodError: not positive.
+        InsufficientBudgetError: more than is left.
+    """
+    if amount <= 0:
+        raise MethodError("A step must cost more than nothing.")
+    if amount > left:
+        raise InsufficientBudgetError(decimal_up(amount), decimal_down(left), budget.unit)
+
+
 class Ledger:
     """The steps of one release, and what its budget still allows.
 
@@ -161,14 +174,9 @@ class Ledger:
             InsufficientBudgetError: more than is left.
             BudgetError: in a forked child.
         """
-        if amount <= 0:
-            raise MethodError("A step must cost more than nothing.")
         with self.alone():
             remaining = self.remaining
-        if amount > remaining:
-            raise InsufficientBudgetError(
-                decimal_up(amount), decimal_down(remaining), self.budget.unit
-            )
+        require_payable(amount, remaining, self.budget)
 
     def charge(
         self,

@@ -33,7 +33,7 @@ class Revealing(Door):
         Raises:
             NotPrivateError: not permitted with `allow_nonprivate=True`.
         """
-        self._require_permission()
+        self._require_unlimited()
         places = [self._places(names) for names in marginals]
         entries = [
             self._ledger.charge(
@@ -63,8 +63,8 @@ class Revealing(Door):
             NotPrivateError: not permitted with `allow_nonprivate=True`.
             MethodError: columns that do not fit.
         """
-        self._require_permission()
-        wanted = moments_of(self.schema, of, by)
+        self._require_unlimited()
+        wanted = moments_of(self.own_schema, of, by)
         entries = [
             self._ledger.charge(
                 None, "exact moment", one.query, sensitivity="none", noise="", cells=0
@@ -88,8 +88,8 @@ class Revealing(Door):
             NotPrivateError: not permitted with `allow_nonprivate=True`.
             MethodError: more than 2⁶² cells.
         """
-        self._require_permission()
-        names = self.schema.names
+        self._require_unlimited()
+        names = self.own_schema.names
         self._sparse_domain(names)
         entry = self._ledger.charge(
             None, "exact table", query_of(names), sensitivity="none", noise="", cells=0
@@ -115,7 +115,7 @@ class Revealing(Door):
             MethodError: a column that is not numeric.
         """
         places = self._places(tuple(names))
-        if not all(isinstance(self.schema.columns[name], NUMERIC) for name in names):
+        if not all(isinstance(self.own_schema.columns[name], NUMERIC) for name in names):
             raise MethodError("Only numeric columns have a standard deviation.")
         self._concede(UNPAID)
         found = {}
@@ -123,7 +123,7 @@ class Revealing(Door):
             query = f"standard deviation of {name}"
             entry = self._ledger.leave_in("exact deviation", query, cells=1)
             sums = self._secret_engine.sums((place,), (place,)).expose()
-            exact = standard_deviation(sums, self.schema.columns[name])
+            exact = standard_deviation(sums, self.own_schema.columns[name])
             found[name] = Released(exact, NO_NOISE, "exact deviation", entry)
         return found
 

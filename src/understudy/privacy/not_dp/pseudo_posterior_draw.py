@@ -68,7 +68,7 @@ class Weighing(Door):
             NotPrivateError: not permitted with `allow_nonprivate=True`.
             MethodError: an unknown column, or as many draws were given out as there are for sure.
         """
-        self._require_permission("makes no promise of differential privacy at a number of rows")
+        self._require_unlimited("makes no promise of differential privacy at a number of rows")
         key, law = repr(mechanism), mechanism.law
         self._places((*law.given, *law.columns))
         self._require_another(key, mechanism)
@@ -103,9 +103,9 @@ class Weighing(Door):
             NotPrivateError: not permitted with `allow_nonprivate=True`.
             MethodError: an unknown column, or a private number of rows, which this would tell.
         """
-        self._require_permission("publishes columns as they stand")
+        self._require_unlimited("publishes columns as they stand")
         self._places(columns)
-        if self.schema.rows != "public":
+        if self.own_schema.rows != "public":
             raise MethodError(
                 "Columns that are published as they stand tell the number of rows; declare "
                 'rows = "public" and n_rows, or have all columns drawn.'
@@ -135,9 +135,7 @@ class Weighing(Door):
 
     def _secret_numbers(self) -> NumberedRows:
         """All rows with their numbers; read once."""
-        if self._secret_numbered is None:
-            self._secret_numbered = NumberedRows.read(self._secret_engine)
-        return self._secret_numbered
+        return self._rows.numbers()
 
     def _secret_fit(self, mechanism: PseudoPosterior) -> HeldPosterior:
         names = (*mechanism.law.given, *mechanism.law.columns)
@@ -174,17 +172,18 @@ class Weighing(Door):
         rows, places = self._secret_numbers(), self._places(columns)
         known = np.flatnonzero(rows.known(columns))
         states = [rows.drawn[name].taken(known).states for name in columns]
-        groups = completions(self.schema.domain, places, states)
+        groups = completions(self.own_schema.domain, places, states)
         found = [known[group] for group, left in groups if left.n_allowed]
         return np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
 
     def _uniform(self, columns: tuple[str, ...], n: int) -> Mapping[str, Drawn]:
         """Cells without any row that fits; their numbers are left open."""
-        drawn = self.schema.domain.draw(n, self._secret_randomness.uniforms)
+        drawn = self.own_schema.domain.draw(n, self._secret_randomness.uniforms)
         nowhere = np.full(n, np.nan)
         return {
             name: Drawn(
-                drawn[place], nowhere if isinstance(self.schema.columns[name], NUMERIC) else None
+                drawn[place],
+                nowhere if isinstance(self.own_schema.columns[name], NUMERIC) else None,
             )
             for name, place in zip(columns, self._places(columns), strict=True)
         }

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from understudy.errors import MethodError
+from understudy.privacy.diagnostics import Diagnostic
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.not_dp.record_weights import (
     LipschitzBounds,
@@ -52,7 +53,7 @@ from understudy.privacy.samplers.numeric_column import NumberLaw
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedPosterior:
+class FittedPosterior(Diagnostic):
     """Draws under weights, and what became of the weights. CONFIDENTIAL.
 
     Attributes:

@@ -18,6 +18,7 @@ from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.functions.parameter_prior import Prior
 from understudy.methods.censored_posterior import CensoredPosterior
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
@@ -243,7 +244,7 @@ def test_the_posterior_itself_costs_its_width_once_or_twice(n_rows, times):
 
 def test_a_choice_says_what_it_rests_on():
     known = schema(2)
-    gate = Gate(Table(table([(0, 0)] * 2), known), Budget.of(1), SecureRandomness())
+    gate = open_gate(Table(table([(0, 0)] * 2), known), Budget.of(1), SecureRandomness())
     found = choose_listed(gate, score_of(known, width=2.5), ["place"], spend=Fraction(1))
     assert found.value.columns == ("a", "b")
     (entry,) = gate.ledger
@@ -302,7 +303,7 @@ def test_the_forced_law_is_that_of_the_gate():
     act, source, counts = choosing("own-peak", 2.0)(known), SeededRandomness(5), Counter()
     engine = Table(table(rows), known)
     for _ in range(draws):
-        gate = Gate(engine, Budget.of(2), source)
+        gate = open_gate(engine, Budget.of(2), source)
         act(gate, Fraction(2))
         counts[gate.measured[0].value.values[0]] += 1
     seen = np.array([counts[float(k)] for k in range(3)])
@@ -340,7 +341,7 @@ def test_a_walk_is_conditional_and_follows_the_censored_posterior():
     engine, source, ends, told = Table(table(rows), known), SeededRandomness(3), [], []
 
     def walked(source):
-        gate = Gate(engine, Budget.of(8), source, confide=told.append)
+        gate = open_gate(engine, Budget.of(8), source, confide=told.append)
         found = walk_listed(gate, score, prior.names, how, spend=Fraction(8))
         ends.append(found.value.values[0])
         return gate

@@ -10,8 +10,8 @@ from scipy.special import gammaln, xlogy
 
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import Choice
 from understudy.privacy.selection import aic_score
@@ -174,7 +174,7 @@ def table(rows, schema=SCHEMA):
 
 
 def door(rows, epsilon="1", seed=1, schema=SCHEMA):
-    return Gate(table(rows, schema), Budget.of(epsilon, 0), SeededRandomness(seed))
+    return open_gate(table(rows, schema), Budget.of(epsilon, 0), SeededRandomness(seed))
 
 
 def test_the_gate_draws_that_law():
@@ -187,7 +187,7 @@ def test_the_gate_draws_that_law():
     draws, engine = 4_000, table(rows)
     for k in range(draws):
         if k % 20 == 0:  # a ledger of thousands of entries is slow to add up
-            gate = Gate(engine, Budget.of(20, 0), SeededRandomness(k))
+            gate = open_gate(engine, Budget.of(20, 0), SeededRandomness(k))
         splits = gate.divide(tree, spend=F(1)).value.splits[1]
         found[splits[0][0] - 1, splits[1][0] - 1] += 1
     law = np.exp(layer_law(rows, 0.5))

@@ -11,8 +11,8 @@ from scipy import stats
 import understudy as us
 from understudy.engine import ExactTable, Table
 from understudy.errors import MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.binomial_count import (
     SENSITIVITY,
     noisy_successes,
@@ -32,7 +32,7 @@ def schema(n, column=COLUMN):
 def gate(values, seed=1, epsilon="1"):
     frame = pl.DataFrame({"x": list(values)}, schema={"x": pl.String})
     source = SecureRandomness() if seed is None else SeededRandomness(seed)
-    return Gate(Table(frame, schema(len(values))), Budget.of(epsilon), source)
+    return open_gate(Table(frame, schema(len(values))), Budget.of(epsilon), source)
 
 
 def ask(values, seed=1, epsilon="1", **options):
@@ -126,7 +126,7 @@ def test_other_columns_and_private_rows_are_refused_before_anything_is_spent(col
     head = "" if rows == "private" else 'rows = "public"\nn_rows = 0'
     frame = pl.DataFrame({"x": []}, schema={"x": pl.Boolean})
     table = Table(frame, us.Schema.loads(f"{head}\n{column}"))
-    one = Gate(table, Budget.of(1), SeededRandomness(1))
+    one = open_gate(table, Budget.of(1), SeededRandomness(1))
     with pytest.raises(MethodError):
         one.count_successes("x", spend=Fraction(1))
     assert one.ledger == ()
@@ -134,6 +134,6 @@ def test_other_columns_and_private_rows_are_refused_before_anything_is_spent(col
 
 def test_gaussian_accounting_is_refused():
     frame = pl.DataFrame({"x": [True]})
-    one = Gate(Table(frame, schema(1)), Budget.of(1, "0.000001"), SeededRandomness(1))
+    one = open_gate(Table(frame, schema(1)), Budget.of(1, "0.000001"), SeededRandomness(1))
     with pytest.raises(MethodError, match="pure"):
         one.count_successes("x", spend=one.budget.amount)

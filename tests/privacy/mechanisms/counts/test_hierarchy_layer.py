@@ -10,8 +10,8 @@ from scipy import stats
 
 from understudy.engine import ExactCells, Table
 from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.lazy_leaves import noisy_leaves, records_below
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -46,7 +46,7 @@ def door(rows, epsilon="1", seed=1):
     labels = [tuple(levels[k] for levels, k in zip(LEVELS, row, strict=True)) for row in rows]
     types = {"a": pl.String, "b": pl.String, "c": pl.Boolean}
     engine = Table(pl.DataFrame(labels, schema=types, orient="row"), SCHEMA)
-    return Gate(engine, Budget.of(epsilon, 0), SeededRandomness(seed))
+    return open_gate(engine, Budget.of(epsilon, 0), SeededRandomness(seed))
 
 
 def exact_layers(rows):
@@ -242,7 +242,7 @@ def test_a_table_of_2_to_the_60_cells_is_sampled():
     text = "".join(f'[columns.{name}]\nkind = "boolean"\nreviewed = true\n' for name in names)
     schema = Schema.loads(f'rows = "private"\n{text}')
     frame = pl.DataFrame({name: [True, False, True] for name in names})
-    gate = Gate(Table(frame, schema), Budget.of("1000", 0), SeededRandomness(1))
+    gate = open_gate(Table(frame, schema), Budget.of("1000", 0), SeededRandomness(1))
     tree = Partition(schema.domain).divided([(3,)])
     with pytest.raises(MethodError, match="too many"):
         gate.count_leaves(tree, spend=F(1, 2), law="geometric")

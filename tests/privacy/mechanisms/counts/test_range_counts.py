@@ -9,8 +9,8 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
@@ -29,7 +29,7 @@ HUGE = 10**5
 
 def door(rows, epsilon="1", seed=1, delta=0):
     engine = Table(pl.DataFrame({"x": [LEVELS[k] for k in rows]}, schema={"x": pl.String}), SCHEMA)
-    return Gate(engine, Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(engine, Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 def exact(rows):

@@ -14,8 +14,8 @@ from scipy import stats
 
 from understudy.engine import Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace
 from understudy.privacy.mechanisms.sums.linear_regression import (
     Regression,
@@ -258,7 +258,7 @@ def test_sanitised_statistics_carry_the_stated_noise(mechanism):
 
 def door(schema=SCHEMA, epsilon=2, delta=0, seed=1, rows=ROWS):
     frame = pl.DataFrame(rows, schema_overrides={"y": pl.Int64})
-    return Gate(Table(frame, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(Table(frame, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -15,8 +15,9 @@ from scipy import stats
 
 from understudy.engine import ExactSums, Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError, NotPrivateError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.sums.moment_sensitivity import (
     admissible,
     rounded_sensitivity,
@@ -204,7 +205,7 @@ def test_revealed_moments_are_sums_about_the_middle_and_scatters_within_cells():
             "y": rng.uniform(-1, 1, 200),
         }
     )
-    door = Gate(Table(frame, PRIVATE), Budget.of(1), SecureRandomness(), allow_nonprivate=True)
+    door = open_gate(Table(frame, PRIVATE), Budget.of(1), SecureRandomness(), allow_nonprivate=True)
     released = [one.value for one in door.reveal_moments(["x", "y"], ["cell"])]
     assert [(one.statistic, one.of) for one in released] == [
         ("sum", ("x",)),
@@ -224,7 +225,7 @@ def test_revealed_moments_are_sums_about_the_middle_and_scatters_within_cells():
     assert door.guarantee().kind == "none"
     assert [entry.spent for entry in door.ledger] == [None] * 5
     with pytest.raises(NotPrivateError):
-        Gate(Table(frame, PRIVATE), Budget.of(1), SecureRandomness()).reveal_moments(["x"])
+        open_gate(Table(frame, PRIVATE), Budget.of(1), SecureRandomness()).reveal_moments(["x"])
 
 
 def test_admissible_intervals_hold_every_statistic_and_their_ends_are_reached():
@@ -383,7 +384,7 @@ class Spy:
 
 
 def door(rows, epsilon=10, schema=PRIVATE, delta=0, seed=1):
-    return Gate(Spy(rows, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(Spy(rows, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 def test_each_statistic_is_a_step_of_the_ledger_and_a_measurement_as_planned():
@@ -428,13 +429,15 @@ def test_no_rows_and_extreme_budgets_work(bounds, mode, schema, epsilon):
     if epsilon > 1:
         assert all(np.abs(one.value.values).max() < 1e-3 for one in found)
     counting = door([], epsilon=10**12, schema=schema)
-    (table,) = counting.count([("cell",)], spend=epsilon, law="geometric", bounds=bounds, mode=mode)
+    (table,) = counting.ask(
+        NoisyTables([("cell",)], law="geometric", bounds=bounds, mode=mode), spend=epsilon
+    )
     assert np.isfinite(table.value.counts).all()
 
 
 def test_without_noise_the_moments_are_the_exact_ones():
     rows = [record for record in ALL_RECORDS if record[0] != "?"]
-    exact = Gate(Spy(rows), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
+    exact = open_gate(Spy(rows), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
     wanted = exact.reveal_moments(["x", "y"], ["cell"])
     found = door(rows, 10**12).moments(["x", "y"], ["cell"], spend=F(10**12))
     for a, b in zip(wanted, found, strict=True):
@@ -456,7 +459,7 @@ def test_cells_that_cannot_hold_a_number_are_zero_and_get_no_noise():
     where = {cell = "c", x = {lower = 0.0, upper = 4.0}}
     """)
     frame = pl.DataFrame({"cell": ["a", "b", "c"], "x": [1.0, None, 3.0]})
-    gate = Gate(Table(frame, schema), Budget.of(2), SeededRandomness(1)).rebinned({"x": 1})
+    gate = open_gate(Table(frame, schema), Budget.of(2), SeededRandomness(1)).rebinned({"x": 1})
     total, _ = gate.moments(["x"], ["cell", "x"], spend=F(1))
     values = total.value.values.reshape(3, 3)  # states of x: the spike, the bin, missing
     assert not values[:, [0, 2]].any()
@@ -473,27 +476,31 @@ def test_paper_mode_says_what_it_leaves_in():
     assert gate._leaks[0] == FLOATING
     assert "instead of 2R₁R₂" in gate._leaks[1]
     assert "Laplace in floating point, scale" in gate.ledger[0].noise
-    (table,) = gate.count([("cell",)], spend=F(2), law="laplace", mode="paper", bounds="truncate")
+    (table,) = gate.ask(
+        NoisyTables([("cell",)], law="laplace", mode="paper", bounds="truncate"), spend=F(2)
+    )
     assert gate._leaks[2:] == [HALVED, UNCALIBRATED]
     assert (gate.ledger[-1].sensitivity, table.noise.scale) == ("L1 = 1", "0.5")
     assert ((table.value.counts >= 0) & (table.value.counts <= 9)).all()
     assert table.value.counts.dtype == np.float64
-    secure = Gate(Spy(ALL_RECORDS, schema), Budget.of(1), SecureRandomness())
-    secure.count([("cell",)], spend=F(1), law="laplace", mode="paper")
+    secure = open_gate(Spy(ALL_RECORDS, schema), Budget.of(1), SecureRandomness())
+    secure.ask(NoisyTables([("cell",)], law="laplace", mode="paper"), spend=F(1))
     assert secure.guarantee().kind == "conditional"
     assert secure.guarantee().leaks == (FLOATING, HALVED)
 
 
 def test_counts_can_be_truncated_to_what_is_possible():
     gate = door(ALL_RECORDS[:4], epsilon=1)
-    (table,) = gate.count([("cell",)], spend=F(1, 10), law="geometric", bounds="truncate")
+    (table,) = gate.ask(
+        NoisyTables([("cell",)], law="geometric", bounds="truncate"), spend=F(1, 10)
+    )
     assert ((table.value.counts >= 0) & (table.value.counts <= 5)).all()
     assert table.value.counts.dtype == np.int64
     assert table.noise.law == "truncated_discrete_laplace"
     assert "redrawn until inside [0, 5] and calibrated for that" in gate.ledger[0].noise
     assert gate._leaks == []
     with pytest.raises(MethodError, match="geometric"):
-        gate.count([("cell",)], spend=F(1, 10), law="laplace", bounds="truncate")
+        gate.ask(NoisyTables([("cell",)], law="laplace", bounds="truncate"), spend=F(1, 10))
     for schema, sensitivity in [(PRIVATE, 1), (public(PRIVATE, 5), 2)]:
         options = {"spend": F(1), "accounting": "pure", "schema": schema}
         law = count_law("geometric", bounds="truncate", **options)

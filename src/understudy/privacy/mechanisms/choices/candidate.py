@@ -166,11 +166,14 @@ class Drawing(Door):
         self, candidates: Sequence[C], score: Score, *, spend: Fraction, feasible: Feasible
     ) -> Released[C]:
         """See `choose`; what is handed in was admitted."""
-        if isinstance(score, Dependence | DistanceFromModel) and score.schema is not self.schema:
+        if (
+            isinstance(score, Dependence | DistanceFromModel)
+            and score.schema is not self.own_schema
+        ):
             raise MethodError("The score relies on what another schema makes public.")
         if not candidates:
             raise MethodError("There is no candidate to choose from.")
-        if n_judged(score, self.schema) != len(candidates):
+        if n_judged(score, self.own_schema) != len(candidates):
             raise MethodError("The score does not have one value per candidate.")
         tables = self._require_feasible(candidates, feasible)
         monotone = score.monotone and self.neighbours == "add_remove"
@@ -208,7 +211,7 @@ class Drawing(Door):
         """Refuse a rule that leaves nothing; the columns of each candidate, where a limit asks."""
         tables: list[Columns] = []
         if isinstance(feasible, TreeLimit):
-            if feasible.sizes != self.schema.sizes:
+            if feasible.sizes != self.own_schema.sizes:
                 raise MethodError("The limit is on trees over the columns of another schema.")
             tables = [self._places(_columns(one)) for one in candidates]
             left = any(feasible.allows(table) for table in tables)
@@ -248,7 +251,7 @@ class Drawing(Door):
             InsufficientBudgetError: more than is left.
         """
         places = [self._places(line.columns) for line in lines]
-        domains = [self.schema.domain.project(place) for place in places]
+        domains = [self.own_schema.domain.project(place) for place in places]
         self._ledger.require(spend)
         shares = divided(spend, weights, len(lines))
         epsilons = [self._selection_epsilon(share) for share in shares]
@@ -289,8 +292,8 @@ class Drawing(Door):
 
     def _at_most(self) -> tuple[int, int]:
         """A public or released number of rows, and by how many it may be too small."""
-        limit = self.schema.row_limit
-        if limit is not None and not self._rows:
+        limit = self.own_schema.row_limit
+        if limit is not None and not self._counted:
             return limit, 0
         rows = self.n_rows
         margin = math.ceil(4 * rows.noise.stddev)

@@ -59,7 +59,7 @@ from understudy.privacy.mechanisms.choices.distribution_bands import (
     log_paths,
     path_within,
 )
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import DrawnDistribution, Noise
 from understudy.schema import Domain

@@ -55,7 +55,7 @@ class Comparing(Door):
         )
         self._leave_in(leaks)
         winner = pick(score.evaluate(self._secret_rows()))
-        return self._publish(score, names, score.points[winner], entry)
+        return self._published(score, names, score.points[winner], entry)
 
     @verb
     def walk_parameters(
@@ -91,11 +91,11 @@ class Comparing(Door):
         rate = float(rate_of(epsilon, sensitivity, monotone=monotone))
         found = walk(how, lambda theta: rate * against.score(theta), self._secret_randomness)
         self._secret_confide(Internal(found))
-        return self._publish(score, names, found.end, entry)
+        return self._published(score, names, found.end, entry)
 
     def _admit(self, score: CandidateScore, names: Sequence[str]) -> tuple[str, ...]:
         """Check what is public; what the score leaves in."""
-        if score.schema is not self.schema:
+        if score.schema is not self.own_schema:
             raise MethodError("The score relies on what another schema makes public.")
         if score.points.ndim != 2 or score.points.shape[1] != len(names):
             raise MethodError("Each parameter of a candidate needs a name.")
@@ -105,7 +105,7 @@ class Comparing(Door):
         for leak in leaks:
             self._concede(leak)
 
-    def _publish(
+    def _published(
         self, score: CandidateScore, names: Sequence[str], theta: Floats, entry: int
     ) -> Released[ChosenParameters]:
         values = tuple(float(one) for one in np.asarray(theta))

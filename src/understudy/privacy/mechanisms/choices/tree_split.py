@@ -18,7 +18,7 @@ from understudy.errors import MethodError
 from understudy.privacy.admission import verb
 from understudy.privacy.door import CHOICE, Door
 from understudy.privacy.mechanisms.counts.empty_cells import columns_of
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.privacy.released import NO_NOISE, Choice, Released
 from understudy.privacy.selection import aic_score
 from understudy.schema import Partition
@@ -106,7 +106,7 @@ class Dividing(Door):
     def _divided(
         self, partition: Partition, splits: Sequence[Split], entry: int
     ) -> Released[Partition]:
-        chosen = dict.fromkeys(self.schema.names[j] for split in splits for j in split)
+        chosen = dict.fromkeys(self.own_schema.names[j] for split in splits for j in split)
         self._measured.append(Released(Choice(tuple(chosen)), NO_NOISE, CHOICE, entry))
         return Released(partition.divided(splits), NO_NOISE, CHOICE, entry)
 

@@ -106,7 +106,7 @@ class Layering(Door):
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("Leaves that are not written out need geometric or laplace noise.")
         require_tokens_fit(domain, noise)
-        names = self.schema.names
+        names = self.own_schema.names
         entry = self._charge(spend, "lazy leaf layer", query_of(names), noise, domain.n_allowed + 1)
         self._under(ROUNDING)
         leaves, sums = noisy_leaves(
@@ -149,7 +149,7 @@ class Layering(Door):
         noisy = perturb(np.append(counts, exact.outside), noise, self._secret_randomness)
         counts, outside = noisy[:-1], float(noisy[-1])
         order, alike = tree.order
-        names = tuple(self.schema.names[j] for j in order)
+        names = tuple(self.own_schema.names[j] for j in order)
         if alike:
             table = np.zeros([tree.domain.sizes[j] for j in order], dtype=noisy.dtype)
             table[tuple(nodes.states[:, order].T)] = counts
@@ -160,7 +160,7 @@ class Layering(Door):
 
     def _layer_query(self, tree: Partition) -> str:
         order, alike = tree.order
-        return layer_query(tuple(self.schema.names[j] for j in order), tree.depth, alike=alike)
+        return layer_query(tuple(self.own_schema.names[j] for j in order), tree.depth, alike=alike)
 
 
 def layer_query(columns: tuple[str, ...], depth: int, *, alike: bool) -> str:

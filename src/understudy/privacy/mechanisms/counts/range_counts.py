@@ -52,7 +52,7 @@ class Ranging(Door):
             InsufficientBudgetError: more than is left.
         """
         (place,) = self._places((column,))
-        size = self.schema.sizes[place]
+        size = self.own_schema.sizes[place]
         for edges in layers:
             if len(edges) < 2 or edges[0] != 0 or edges[-1] < size or (np.diff(edges) < 1).any():
                 raise MethodError("Ranges must ascend from state 0 and hold every state.")

@@ -44,7 +44,7 @@ class Imputing(Door):
             BudgetError: so many steps that next to nothing is left for each.
             InsufficientBudgetError: more than is left.
         """
-        names, domain = self.schema.names, self.schema.domain
+        names, domain = self.own_schema.names, self.own_schema.domain
         require_imputable(domain.sizes)
         self._ledger.require(spend)
         steps = steps_of_record(specification, names)
@@ -57,7 +57,9 @@ class Imputing(Door):
             noise=describe_imputation(spend, steps),
             cells=steps,
         )
-        rows = [one.astype(np.int64) for one in known_rows(self._secret_rows(), self.schema, names)]
+        rows = [
+            one.astype(np.int64) for one in known_rows(self._secret_rows(), self.own_schema, names)
+        ]
         imputers = fit_imputers(rows, domain.sizes, specification, self._secret_randomness)
         drawn = imputed_records(
             imputers,

@@ -70,7 +70,7 @@ class Sweeping(Door):
             NotPrivateError: not permitted with `allow_nonprivate=True`.
             MethodError: a sweep over another schema.
         """
-        self._require_permission()
+        self._require_unlimited()
         one, law = specification, specification.law
         self._require_own(one.sweep)
         entries = [
@@ -99,7 +99,7 @@ class Sweeping(Door):
         ]
 
     def _require_own(self, sweep: Sweep) -> None:
-        if (sweep.names, sweep.domain) != (self.schema.names, self.schema.domain):
+        if (sweep.names, sweep.domain) != (self.own_schema.names, self.own_schema.domain):
             raise MethodError("The sweep is over the columns of another schema.")
 
 

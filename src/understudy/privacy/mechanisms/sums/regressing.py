@@ -42,7 +42,7 @@ class Regressing(Door):
         one = specification
         require_pure(self.budget.accounting)
         self._ledger.require(spend)
-        planned = planned_regression(self.schema, one, spend=spend)
+        planned = planned_regression(self.own_schema, one, spend=spend)
         entry = self._ledger.charge(
             spend,
             MECHANISMS[one.mechanism],
@@ -51,7 +51,7 @@ class Regressing(Door):
             noise=planned.noise,
             cells=planned.equations.size,
         )
-        view = self.rebinned(one_bin(self.schema, one.columns))
+        view = self.rebinned(one_bin(self.own_schema, one.columns))
         columns = [view.schema.columns[name] for name in one.columns]
         places = view._places(one.columns)
         sums = view._secret_engine.sums(places, places).expose()
@@ -61,6 +61,6 @@ class Regressing(Door):
             bounds=tuple(column.bounds for column in columns),  # type: ignore[union-attr]
             equations=planned.equations,
             statistics=sanitise(exact, planned, self._secret_randomness),
-            n_rows=None if planned.equations.counted else self.schema.n_rows,
+            n_rows=None if planned.equations.counted else self.own_schema.n_rows,
         )
         return Released(value, planned.recorded, MECHANISMS[one.mechanism], entry)

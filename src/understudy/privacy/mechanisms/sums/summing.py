@@ -52,7 +52,7 @@ class Summing(Door):
         require_pure(self.budget.accounting)
         self._ledger.require(spend)
         plan = planned_moments(
-            self.schema,
+            self.own_schema,
             of,
             by,
             spend=spend,
@@ -72,12 +72,12 @@ class Summing(Door):
             )
             for one in plan
         ]
-        for leak in conceded_moments(plan, self.schema):
+        for leak in conceded_moments(plan, self.own_schema):
             self._concede(leak)
         columns = plan[0].moment.by
         places = self._places(columns), self._places(tuple(of))
         sums, bins = self._secret_engine.sums(*places).expose(), self._bins_of(columns)
-        values = [noisy_moment(one, sums, self.schema, self._secret_randomness) for one in plan]
+        values = [noisy_moment(one, sums, self.own_schema, self._secret_randomness) for one in plan]
         released = [
             Released(replace(value, bins=bins), one.recorded, "noisy moment", entry)
             for value, one, entry in zip(values, plan, entries, strict=True)
