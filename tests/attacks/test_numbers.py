@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, SchemaError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.records.imputation_draws import Imputation

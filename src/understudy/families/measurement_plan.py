@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.mechanism import Charge
 from understudy.privacy.mechanisms.counts.binomial_count import PlannedSuccesses
 from understudy.privacy.mechanisms.sums.moments import PlannedMoment
 from understudy.privacy.noise.calibration import LawName, mean_positive
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.perturbation import Bounds, Law, Mode, count_law, words
+from understudy.privacy.noise.perturbation import LAWS, Bounds, Law, Mode, count_law, words
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace, TruncatedLaplace
 from understudy.schema import Schema
 
@@ -113,6 +115,42 @@ def planned(
         threshold=threshold,
         query=query,
         chosen=not columns,
+    )
+
+
+def planned_charge(
+    columns: tuple[str, ...],
+    charge: Charge[Any],
+    budget: Budget,
+    *,
+    form: str = "dense",
+    threshold: int | None = None,
+    chosen: bool = False,
+) -> PlannedTable:
+    """A line of the ledger, as a mechanism announces it: the plan is the ledger.
+
+    Args:
+        columns: names.
+        charge: one of those that `Mechanism.price` gives.
+        budget: the whole budget.
+        form: as in `PlannedTable`.
+        threshold: public threshold.
+        chosen: as in `PlannedTable`.
+    """
+    noise = charge.parameter
+    return PlannedTable(
+        columns=columns,
+        n_cells=charge.cells,
+        share=(charge.spent or Fraction(0)) / budget.amount,
+        noise=charge.noise,
+        stddev=charge.recorded.stddev,
+        noise_mass=(charge.cells - 1) * _mean_in_empty_cell(noise)
+        if isinstance(noise, LAWS)
+        else 0.0,
+        form=form,
+        threshold=threshold,
+        query=charge.query,
+        chosen=chosen,
     )
 
 

@@ -43,7 +43,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.errors import MethodError
 from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
 from understudy.families.method import Facts, Method, Names, known_rows, natural_law
@@ -66,6 +65,7 @@ from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
 from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.privacy.selection.dependence_scores import (

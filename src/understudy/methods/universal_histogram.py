@@ -41,7 +41,6 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.errors import MethodError
 from understudy.families.cell_trees.cell_tree_family import TreeMethod
 from understudy.families.cell_trees.layers import along
@@ -55,6 +54,7 @@ from understudy.models.hierarchical.range_tree import RangeTree
 from understudy.models.nonnegative_projection import projected
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.privacy.mechanisms.counts.range_counts import range_query
 from understudy.schema import Partition, Schema

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.engine import Table
 from understudy.engine.confidential import Confidential
 from understudy.errors import CheckpointError, InsufficientBudgetError, MethodError
@@ -24,6 +23,7 @@ from understudy.privacy.checkpoint import journal as journals
 from understudy.privacy.checkpoint.journal import FILE, Journal
 from understudy.privacy.checkpoint.json_values import pack, unpack
 from understudy.privacy.checkpoint.replay import LOST
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
