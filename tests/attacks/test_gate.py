@@ -28,6 +28,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
 from understudy.privacy.mechanisms.choices.censored_likelihood import Censoring
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.records.imputation_draws import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
@@ -282,7 +283,7 @@ def calls(gate):
 def with_leaves(gate, engine):
     """The call of `records_below` needs leaves that were paid for."""
     tree = Partition(gate.schema.domain).divided([(0,)])
-    leaves = gate.count_leaves(tree, spend=F(2), law="geometric")
+    leaves = gate.ask(LazyLeaves(tree, law="geometric"), spend=F(2))
     engine.asked.clear()
     return {"leaves": leaves, "weights": np.ones(3), "n_rows": 2}
 

@@ -17,6 +17,7 @@ from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.ledger import Ledger
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.selection.exponential_mechanism import selection_epsilon
@@ -150,12 +151,12 @@ def test_leaves_that_were_paid_once_give_records_once():
     """Claim attacked: threads that race for the records of one payment get them once."""
     door, counted, wins = gate(Budget.of(1)), [], []
     partition = Partition(SCHEMA.domain).divided([(0,)])
-    leaves = door.count_leaves(partition, spend=Fraction(1), law="geometric")
+    leaves = door.ask(LazyLeaves(partition, law="geometric"), spend=Fraction(1))
 
     def draw(k):
         counted.append(k)
         with suppress(MethodError):
-            wins.append(door.records_below(leaves, leaves.value.summed * 1.0, n_rows=3))
+            wins.append(door.ask(LeafRecords(leaves, leaves.value.summed * 1.0, n_rows=3)))
 
     at_once(draw)
     assert (len(counted), len(wins)) == (THREADS, 1)

@@ -16,8 +16,10 @@ from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.imputation_draws import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
@@ -95,7 +97,7 @@ def test_a_tree_without_what_is_asked_of_it_is_refused_before_it_is_paid():
         door.divide_in_groups(full, spend=SPEND)
     for depth in (0, -1, 2):
         with pytest.raises(MethodError, match="layers below the root"):
-            door.count_nodes(full, [depth], spend=SPEND, law="geometric")
+            door.ask(HierarchyLayers(full, [depth], law="geometric"), spend=SPEND)
     assert door.ledger == ()
 
 
@@ -116,18 +118,21 @@ SENSELESS = {
     "weights for more lines": lambda g: g.draw(
         [CumulativeDistribution(columns=("a",))], spend=SPEND, weights=[1, 1]
     ),
-    "weights for more layers": lambda g: g.count_nodes(
-        Partition(g.schema.domain).divided([(0,)]), [1], spend=SPEND, law="laplace", weights=[1, 1]
+    "weights for more layers": lambda g: g.ask(
+        HierarchyLayers(
+            Partition(g.schema.domain).divided([(0,)]), [1], law="laplace", weights=[1, 1]
+        ),
+        spend=SPEND,
     ),
     "a column twice": lambda g: g.ask(NoisyTables([("a", "a")], law="geometric"), spend=SPEND),
     "a cell by a column twice": lambda g: g.choose(range(9), CellCount((0, 0)), spend=SPEND),
-    "cells of no column": lambda g: g.count_above((), 1, spend=SPEND, law="laplace"),
-    "records of no column": lambda g: g.records(LazyTable(columns=()), n_rows=1, spend=SPEND),
+    "cells of no column": lambda g: g.ask(ThresholdTable((), 1, law="laplace"), spend=SPEND),
+    "records of no column": lambda g: g.ask(LazyTable(columns=(), n_rows=1), spend=SPEND),
     "an urn of no column": lambda g: g.posterior(
         Urn(columns=(), reinforced=True), n_rows=1, spend=SPEND
     ),
-    "a threshold beyond 64 bits": lambda g: g.count_above(
-        ("a",), 2**70, spend=SPEND, law="laplace"
+    "a threshold beyond 64 bits": lambda g: g.ask(
+        ThresholdTable(("a",), 2**70, law="laplace"), spend=SPEND
     ),
     "a deviation of levels": lambda g: g.deviations(["a"], mode="paper"),
     "an order of fewer than none": lambda g: g.ask(RandomOrder(-1)).value,

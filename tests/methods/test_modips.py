@@ -24,11 +24,12 @@ from understudy.models.bayesian.dirichlet_multinomial import Multinomial
 from understudy.models.bayesian.independent_blocks import Block, BlocksModel
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.binomial_count import planned_successes
+from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.mechanisms.sums.moments import planned_moments, sanitise
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 
 REVIEWED = 'reviewed = true\nsource = "codebook"'
@@ -93,6 +94,12 @@ def fitted(frame, of, seed=1, epsilon="1", **options):
     return model, one
 
 
+def priced(of, spend, **options):
+    """What the number of successes costs, and its noise."""
+    (charge,) = BinomialCount("x", **options).price(terms_of(of, Budget.of(1)), spend)
+    return charge
+
+
 # --- one repetition is what the gate gives -------------------------------------------------------
 
 
@@ -105,9 +112,9 @@ def test_one_repetition_of_the_bernoulli_kernels_is_the_release(bounds, mode):
     model, _ = fitted(frame, of, seed=5, bounds=bounds, mode=mode)
     sample = model.sample(n, np.random.default_rng(3))
 
-    plan = planned_successes(of, "x", spend=spend, bounds=bounds, mode=mode)
+    charge = priced(of, spend, bounds=bounds, mode=mode)
     rng = np.random.default_rng(3)
-    noisy = perturb(np.array([[12]]), plan.law, SeededRandomness(5))
+    noisy = perturb(np.array([[12]]), charge.parameter, SeededRandomness(5))
     p = beta_binomial.posterior(noisy, n, rng)
     records = beta_binomial.records(beta_binomial.predict(p, n, rng), n, rng)
     assert sample.states[0].tolist() == records[0, 0].tolist()
@@ -231,9 +238,9 @@ def naive(q, u, truth):
 def test_coverage_of_a_proportion_by_the_rule_for_partially_synthetic_data(bounds):
     n, truth, m = 1000, 0.25, 5
     rng, source = np.random.default_rng(1), SeededRandomness(1)
-    plan = planned_successes(schema(BINARY, n), "x", spend=Fraction(1, m), bounds=bounds)
+    charge = priced(schema(BINARY, n), Fraction(1, m), bounds=bounds)
     real = np.repeat(rng.binomial(n, truth, REPETITIONS)[:, None], m, axis=1)
-    p = beta_binomial.posterior(perturb(real, plan.law, source), n, rng)
+    p = beta_binomial.posterior(perturb(real, charge.parameter, source), n, rng)
     q = beta_binomial.predict(p, n, rng) / n
     u = q * (1 - q) / n
     assert coverage(q, u, truth) == pytest.approx(0.95, abs=MARGIN)

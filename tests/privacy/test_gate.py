@@ -15,6 +15,7 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
+from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.selection.model_error_score import DistanceFromModel
@@ -70,8 +71,10 @@ def verbs():
     return {
         "count_rows": lambda g, s=half: g.ask(RowCount(), spend=s),
         "count": lambda g, s=half: g.ask(NoisyTables([("a",), ("b",)], law="geometric"), spend=s),
-        "count_above": lambda g, s=half: g.count_above(("a", "b"), 3, spend=s, law="geometric"),
-        "records": lambda g, s=half: g.records(LazyTable(columns=("a", "b")), n_rows=5, spend=s),
+        "count_above": lambda g, s=half: g.ask(
+            ThresholdTable(("a", "b"), 3, law="geometric"), spend=s
+        ),
+        "records": lambda g, s=half: g.ask(LazyTable(columns=("a", "b"), n_rows=5), spend=s),
         "posterior": lambda g, s=half: g.posterior(
             Urn(columns=("a", "b"), reinforced=True), n_rows=5, spend=s
         ),
@@ -321,7 +324,7 @@ def test_huge_tables_are_refused_with_alternatives():
     frame = pl.DataFrame({f"c{k}": [1] for k in range(5)})
     door = open_gate(Table(frame, schema), Budget.of(1), SeededRandomness(1))
     with pytest.raises(MethodError, match="independent"):
-        door.count_above(schema.names, 5, spend=Fraction(1), law="geometric")
+        door.ask(ThresholdTable(schema.names, 5, law="geometric"), spend=Fraction(1))
     with pytest.raises(MethodError, match="too many to write out"):
         door.ask(NoisyTables([schema.names[:2]], law="geometric"), spend=Fraction(1))
     assert door.ledger == ()

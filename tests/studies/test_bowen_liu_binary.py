@@ -14,6 +14,7 @@ from understudy.engine import Table
 from understudy.models.bayesian.beta_binomial import Bernoulli
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
@@ -54,7 +55,7 @@ def test_one_repetition_of_modips_is_what_the_gate_gives(bounds):
     found = synthesize[bounds](binary_sample(12, 1.5))
     gate, rng = binary_gate(12, 3), np.random.default_rng(3)
     noisy = [
-        gate.count_successes("x", spend=Fraction(1.5) / 10, bounds=bounds, mode="paper")
+        gate.ask(BinomialCount("x", bounds=bounds, mode="paper"), spend=Fraction(1.5) / 10)
         for _ in range(10)
     ]
     model = Bernoulli(40)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanism import Charge
-from understudy.privacy.mechanisms.counts.binomial_count import PlannedSuccesses
+from understudy.privacy.mechanism import Charge, Mechanism
 from understudy.privacy.mechanisms.sums.moments import PlannedMoment
 from understudy.privacy.noise.calibration import LawName, mean_positive
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import LAWS, Bounds, Law, Mode, count_law, words
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace, TruncatedLaplace
+from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 
 
@@ -55,9 +56,7 @@ class PlannedTable:
             object.__setattr__(self, "query", f"counts by {' × '.join(self.columns)}")
 
 
-def planned_step(
-    columns: tuple[str, ...], step: PlannedMoment | PlannedSuccesses, budget: Budget
-) -> PlannedTable:
+def planned_step(columns: tuple[str, ...], step: PlannedMoment, budget: Budget) -> PlannedTable:
     """A statistic that is no contingency table, as the mechanism announces it."""
     return PlannedTable(
         columns=columns,
@@ -152,6 +151,29 @@ def planned_charge(
         query=charge.query,
         chosen=chosen,
     )
+
+
+def announced(
+    mechanism: Mechanism[Any, Any],
+    schema: Schema,
+    spend: Fraction,
+    budget: Budget,
+    columns: Sequence[tuple[str, ...]],
+    **how: Any,
+) -> tuple[PlannedTable, ...]:
+    """What a mechanism will have in the ledger; it is the plan.
+
+    Args:
+        mechanism: that the method will ask for.
+        schema: the public schema.
+        spend: what it may cost.
+        budget: the whole budget.
+        columns: names of those of each step.
+        **how: form and threshold, as in `PlannedTable`.
+    """
+    charges = mechanism.price(terms_of(schema, budget), spend)
+    steps = zip(columns, charges, strict=True)
+    return tuple(planned_charge(names, one, budget, **how) for names, one in steps)
 
 
 def planned_sweeps(

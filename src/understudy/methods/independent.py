@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.measurement_plan import PlannedTable, announced
 from understudy.families.method import Facts, Method, natural_law
 from understudy.models import Model, ProductModel
-from understudy.privacy.accounting.budget import Accounting, Approximate, Budget, split
+from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
@@ -66,20 +66,17 @@ class Independent(Method):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table per column, each with the same share."""
-        shares = split(spend, [1] * len(schema.names))
-        law = self._law(budget.accounting)
-        return tuple(
-            planned(schema, (name,), share, budget, law)
-            for name, share in zip(schema.names, shares, strict=True)
-        )
+        tables = self._tables(schema, budget)
+        return announced(tables, schema, spend, budget, tables.marginals)
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure every column."""
-        marginals = [(name,) for name in gate.schema.names]
-        tables = gate.ask(
-            NoisyTables(marginals, law=self._law(gate.budget.accounting)), spend=spend
-        )
+        tables = gate.ask(self._tables(gate.schema, gate.budget), spend=spend)
         return ProductModel(gate.schema.domain, tuple(table.value.counts for table in tables))
+
+    def _tables(self, schema: Schema, budget: Budget) -> NoisyTables:
+        marginals = [(name,) for name in schema.names]
+        return NoisyTables(marginals, law=self._law(budget.accounting))
 
     def restored(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int

@@ -25,20 +25,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.effort import DENSE_CELLS
-from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.measurement_plan import PlannedTable, announced
 from understudy.families.method import Facts, Method
 from understudy.models import Model, TableModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanism import Mechanism
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS, NoisyTables
-from understudy.privacy.mechanisms.counts.threshold_table import threshold_for
+from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable, threshold_for
 from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.noise.distributions import DiscreteGaussian
 from understudy.privacy.noise.perturbation import Mode
@@ -83,19 +84,15 @@ class Laplace(Method):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table over all columns."""
         self._require(schema, budget)
-        form = self._form(schema)
-        threshold = self._threshold(schema, spend, budget) if form == "filtered" else None
-        table = planned(
-            schema,
-            schema.names,
-            spend,
-            budget,
-            self.law,
-            form=form,
-            threshold=threshold,
-            mode=self.mode,
-        )
-        return (table,)
+        form, threshold = self._form(schema), None
+        table: Mechanism[Any, Any] = self._dense(schema)
+        if form == "filtered":
+            table = self._filtered(schema, spend, budget)
+            threshold = table.threshold
+        elif form == "lazy":
+            table = self._lazy(schema, 1)
+        columns = [schema.names]
+        return announced(table, schema, spend, budget, columns, form=form, threshold=threshold)
 
     def can_resume(self, schema: Schema) -> bool:
         """In the dense form, whose whole table a checkpoint can hold, up to 2²² cells."""
@@ -110,10 +107,9 @@ class Laplace(Method):
         schema = gate.schema
         self._require(schema, gate.budget)
         if self._form(schema) == "filtered":
-            threshold = self._threshold(schema, spend, gate.budget)
-            cells = gate.count_above(schema.names, threshold, spend=spend, law=self.law)
+            cells = gate.ask(self._filtered(schema, spend, gate.budget), spend=spend)
             return TableModel.sparse(cells.value, schema.domain)
-        (table,) = gate.ask(NoisyTables([schema.names], law=self.law, mode=self.mode), spend=spend)
+        (table,) = gate.ask(self._dense(schema), spend=spend)
         return TableModel.dense(table.value, schema.domain)
 
     def restored(
@@ -125,8 +121,16 @@ class Laplace(Method):
     def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
         """Draw records from the noisy table without writing it out."""
         self._require(gate.schema, gate.budget)
-        table = LazyTable(columns=gate.schema.names, law=self.law)
-        return gate.records(table, n_rows=n_rows, spend=spend)
+        return gate.ask(self._lazy(gate.schema, n_rows), spend=spend)
+
+    def _dense(self, schema: Schema) -> NoisyTables:
+        return NoisyTables([schema.names], law=self.law, mode=self.mode)
+
+    def _filtered(self, schema: Schema, spend: Fraction, budget: Budget) -> ThresholdTable:
+        return ThresholdTable(schema.names, self._threshold(schema, spend, budget), law=self.law)
+
+    def _lazy(self, schema: Schema, n_rows: int) -> LazyTable:
+        return LazyTable(columns=schema.names, n_rows=n_rows, law=self.law)
 
     def _form(self, schema: Schema) -> str:
         if self.mode == "paper":

@@ -47,13 +47,13 @@ from pydantic import BeforeValidator, Field
 from understudy.errors import MethodError
 from understudy.families.bayesian.column_blocks import BlocksMethod, Layout
 from understudy.families.bayesian.sufficient_statistics import Measured, block
-from understudy.families.measurement_plan import PlannedTable, planned, planned_step
+from understudy.families.measurement_plan import PlannedTable, announced, planned_step
 from understudy.families.method import Facts, listed
 from understudy.models.bayesian.independent_blocks import BlocksModel
 from understudy.models.model import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.counts.binomial_count import planned_successes
+from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.sums.moments import Calibration, PlannedMoment, planned_moments
 from understudy.privacy.noise.perturbation import Bounds, Mode
@@ -122,16 +122,29 @@ class Modips(BlocksMethod):
         binned = schema.with_bins(self.bins(schema))
         how: _How = {"bounds": self.bounds, "mode": self.mode}
         tables = [
-            planned(binned, one.columns, each, budget, "geometric", **how)
+            planned
             for one in layouts
             if one.counted
+            for planned in announced(
+                NoisyTables([one.columns], law="geometric", **how),
+                binned,
+                each,
+                budget,
+                [one.columns],
+            )
         ]
         successes = [
-            planned_step(
-                one.columns, planned_successes(schema, one.columns[0], spend=each, **how), budget
-            )
+            planned
             for one in layouts
             if one.model == "bernoulli"
+            for planned in announced(
+                BinomialCount(one.columns[0], **how),
+                schema,
+                each,
+                budget,
+                [one.columns],
+                form="moments",
+            )
         ]
         sums = [
             planned_step(one.columns, step, budget)
@@ -184,7 +197,7 @@ class Modips(BlocksMethod):
             found |= {table.value.columns: table.value.counts for table in tables}
         for one in layouts:
             if one.model == "bernoulli":
-                noisy = gate.count_successes(one.columns[0], spend=each, **how)
+                noisy = gate.ask(BinomialCount(one.columns[0], **how), spend=each)
                 found[one.columns] = noisy.value.successes
         return found
 

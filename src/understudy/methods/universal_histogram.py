@@ -45,7 +45,7 @@ from understudy.errors import MethodError
 from understudy.families.cell_trees.cell_tree_family import TreeMethod
 from understudy.families.cell_trees.layers import along
 from understudy.families.cell_trees.measured_tree import Allocation
-from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.measurement_plan import PlannedTable, announced
 from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
 from understudy.models.hierarchical.consistency import Consistency, NoisyLayer, consistent
@@ -56,7 +56,7 @@ from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
-from understudy.privacy.mechanisms.counts.range_counts import range_query
+from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
 from understudy.schema import Partition, Schema
 
 
@@ -88,20 +88,12 @@ class UniversalHistogram(TreeMethod):
             return super().plan(schema, spend, budget)
         self.require(schema, budget)
         law = self.noise(schema, budget.accounting)
-        found = []
+        found: list[PlannedTable] = []
         for name, tree, shares in self._trees(schema, spend):
-            for edges, share in zip(tree.edges, shares, strict=True):
-                layer = planned(
-                    schema,
-                    (name,),
-                    share,
-                    budget,
-                    law,
-                    form="ranges",
-                    n_cells=len(edges) - 1,
-                    query=range_query(name, len(edges) - 1),
-                )
-                found.append(layer)
+            ranges, columns = RangeCounts(name, tree.edges, law=law), [(name,)] * len(shares)
+            found += announced(
+                ranges, schema, sum(shares, Fraction(0)), budget, columns, form="ranges"
+            )
         return tuple(found)
 
     def draws_records(self, schema: Schema) -> bool:
@@ -164,7 +156,7 @@ class UniversalHistogram(TreeMethod):
     def _column(self, gate: Gate, name: str, tree: RangeTree, spend: Fraction | int) -> Floats:
         """Weights of the states of one column."""
         law = self.noise(gate.schema, gate.budget.accounting)
-        measured = gate.count_ranges(name, tree.edges, spend=Fraction(spend), law=law)
+        measured = gate.ask(RangeCounts(name, tree.edges, law=law), spend=Fraction(spend))
         layers = [
             NoisyLayer(one.value.counts, one.value.outside, one.noise.stddev**2) for one in measured
         ]

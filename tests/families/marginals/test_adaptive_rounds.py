@@ -182,10 +182,8 @@ def test_a_workload_is_all_that_is_measured():
     gate = gate_of(epsilon="10")
     declared = gate.schema
     workload = Workload.of(declared, degree=None, target="", entries=["x0 & x2"])
-    known = [
-        Noted.of(one)
-        for one in gate.ask(NoisyTables([(name,) for name in declared.names], law="gaussian"), spend=Fraction(1, 100))
-    ]  # fmt: skip
+    tables = NoisyTables([(name,) for name in declared.names], law="gaussian")
+    known = [Noted.of(one) for one in gate.ask(tables, spend=Fraction(1, 100))]
     spend = Fraction(1, 2)
     noted = run_rounds(
         gate,

@@ -26,6 +26,7 @@ from understudy.privacy.checkpoint.replay import LOST
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
+from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.released import NO_NOISE, Choice, Noise, NoisyTable, Released
 from understudy.privacy.selection.scores import CellCount
@@ -397,7 +398,7 @@ def test_other_verbs_are_refused_before_the_rows_are_asked(tmp_path):
     table = LazyTable(columns=("a", "b"))
     verbs = (
         lambda: door.records(table, n_rows=3, spend=Fraction(1, 2)),
-        lambda: door.count_above(("a",), 2, spend=Fraction(1, 2), law="geometric"),
+        lambda: door.ask(ThresholdTable(("a",), 2, law="geometric"), spend=Fraction(1, 2)),
         lambda: door.rebinned({"n": 1}).moments(["n"], spend=Fraction(1, 2)),
     )
     for verb in verbs:

@@ -72,13 +72,16 @@ def to_be_checked(data: Path, schema: Path) -> None:
 def confided(told: Internal[Diagnostic]) -> None:
     """What the steward alone may know; on the error stream, so that no output holds it."""
     from understudy.privacy.misfits import Misfits
+    from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
 
-    found = told.value
+    found, said = told.value, ""
     if isinstance(found, Misfits):
         said = _misfitted(found.columns, no_rows=found.no_rows)
-    else:
-        said = _walked(found) if isinstance(found, Travelled) else _weighed(found)
+    elif isinstance(found, Travelled):
+        said = _walked(found)
+    elif isinstance(found, FittedPosterior):
+        said = _weighed(found)
     Console(stderr=True, highlight=False).print(f"INTERNAL, not for release: {escape(said)}")
 
 

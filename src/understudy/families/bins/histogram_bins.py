@@ -31,7 +31,7 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.bins.bin_edges import MOST_BINS, bins_with_rules, numeric_columns
-from understudy.families.measurement_plan import PlannedTable, planned, planned_step
+from understudy.families.measurement_plan import PlannedTable, announced, planned_step
 from understudy.families.method import Method
 from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
@@ -198,7 +198,8 @@ def _planned_deviation(
     schema: Schema, name: str, spend: Fraction, budget: Budget
 ) -> list[PlannedTable]:
     counted, summed = _shares(spend)
-    count = planned(schema.with_bins({name: 1}), (name,), counted, budget, "geometric")
+    binned, columns = schema.with_bins({name: 1}), [(name,)]
+    (count,) = announced(NoisyTables(columns, law="geometric"), binned, counted, budget, columns)
     moments = [planned_step(one.moment.by, one, budget) for one in _moments(schema, name, summed)]
     return [count, *moments]
 

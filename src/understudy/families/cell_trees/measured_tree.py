@@ -20,6 +20,8 @@ from understudy.models.hierarchical.node_least_squares import Floats, Hierarchy,
 from understudy.models.nonnegative_projection import projected
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import NoisyNodes, NoisyTable, Records, Released
@@ -72,20 +74,20 @@ class GrownTree(Method):
         gate.require(spend)
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
         layers = self._measured(gate, sum(shares, Fraction(0)))
-        leaves = gate.count_leaves(self.tree, spend=last, law=self.law)
+        leaves = gate.ask(LazyLeaves(self.tree, law=self.law), spend=last)
         sums = leaves.value
         variance = leaves.noise.stddev**2
         layers.append(NoisyLayer(sums.counts, sums.outside, variance, sums.summed))
         nodes = np.arange(len(sums.counts))
         weights = self._weights(gate, Hierarchy((*self._parents, nodes)), layers)
-        return gate.records_below(leaves, weights, n_rows=n_rows)
+        return gate.ask(LeafRecords(leaves, weights, n_rows=n_rows))
 
     def _measured(self, gate: Gate, spend: Fraction) -> list[NoisyLayer]:
         """The inner layers."""
         if not self.tree.depth:
             return []
         depths = range(1, self.tree.depth + 1)
-        found = gate.count_nodes(self.tree, depths, spend=spend, law=self.law)
+        found = gate.ask(HierarchyLayers(self.tree, depths, law=self.law), spend=spend)
         return [
             NoisyLayer(
                 _of_nodes(one.value, layer, gate.schema), one.value.outside, one.noise.stddev**2

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from understudy.families.gibbs.private_keys import distinct_tables, own_tables
-from understudy.families.measurement_plan import PlannedTable, planned, planned_sweeps
+from understudy.families.measurement_plan import PlannedTable, announced, planned_sweeps
 from understudy.families.method import Method, known_rows
 from understudy.models import Model
 from understudy.models.gibbs.conditional_tables import Allocation, ConditionalTables, Seeds
-from understudy.privacy.accounting.budget import Budget, split
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
@@ -52,10 +52,8 @@ class KnownSweep(Method):
         """The tables, in equal parts; one step if they are not written out."""
         if self.lazy:
             return (planned_rows(schema, self._rows, spend, budget, n_cells(self.sweep)),)
-        return tuple(
-            planned(schema, names, share, budget, self.law)
-            for names, share in zip(self.tables, split(spend, [1] * len(self.tables)), strict=True)
-        )
+        tables = NoisyTables(self.tables, law=self.law)
+        return announced(tables, schema, spend, budget, self.tables)
 
     def draws_records(self, schema: Schema) -> bool:
         """Where tables are not written out."""

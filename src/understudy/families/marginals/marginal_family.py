@@ -18,7 +18,7 @@ from pydantic import Field
 from understudy.families.marginals.noise_resampling import fresh
 from understudy.families.marginals.noisy_marginal import Merged, Noted, observations
 from understudy.families.marginals.state_groups import is_ordered
-from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.measurement_plan import PlannedTable, announced
 from understudy.families.method import Method, natural_law
 from understudy.families.networks.network_options import require_columns
 from understudy.models import Model
@@ -30,7 +30,7 @@ from understudy.models.states.one_way_denoising import denoised
 from understudy.models.states.state_expansion import Expansion
 from understudy.models.states.state_merging import shapes
 from understudy.models.states.within_bins import WithinBins, state_widths
-from understudy.privacy.accounting.budget import Approximate, Budget, split
+from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
@@ -134,23 +134,19 @@ class MarginalMethod(Method):
 
     def _one_ways(self, gate: Gate, spend: Fraction, exponent: float = 0.0) -> list[Noted]:
         """A table of each column."""
-        marginals = [(name,) for name in gate.schema.names]
-        weights = size_weights(gate.schema, exponent)
-        law = self._law(gate.budget)
-        return [
-            Noted.of(one)
-            for one in gate.ask(NoisyTables(marginals, law=law, weights=weights), spend=spend)
-        ]
+        tables = self._tables(gate.schema, gate.budget, exponent)
+        return [Noted.of(one) for one in gate.ask(tables, spend=spend)]
 
     def _planned_one_ways(
         self, schema: Schema, spend: Fraction, budget: Budget, exponent: float = 0.0
     ) -> list[PlannedTable]:
         require_columns(schema)
-        shares = split(spend, size_weights(schema, exponent))
-        return [
-            planned(schema, (name,), share, budget, self._law(budget))
-            for name, share in zip(schema.names, shares, strict=True)
-        ]
+        tables = self._tables(schema, budget, exponent)
+        return list(announced(tables, schema, spend, budget, tables.marginals))
+
+    def _tables(self, schema: Schema, budget: Budget, exponent: float) -> NoisyTables:
+        marginals = [(name,) for name in schema.names]
+        return NoisyTables(marginals, law=self._law(budget), weights=size_weights(schema, exponent))
 
 
 def size_weights(schema: Schema, exponent: float) -> list[Fraction]:

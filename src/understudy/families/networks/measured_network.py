@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.families.measurement_plan import PlannedTable, planned
+from understudy.families.measurement_plan import PlannedTable, announced
 from understudy.families.method import Method
 from understudy.functions.declared_network import Edge
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
-from understudy.privacy.accounting.budget import Budget, split
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
@@ -33,11 +33,8 @@ class KnownNetwork(Method):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The tables, in equal parts."""
-        shares = split(spend, [1] * len(self.tables))
-        return tuple(
-            planned(schema, names, share, budget, self.law)
-            for names, share in zip(self.tables, shares, strict=True)
-        )
+        tables = NoisyTables(self.tables, law=self.law)
+        return announced(tables, schema, spend, budget, self.tables)
 
     def fit(self, gate: Gate, spend: Fraction) -> Model:
         """Measure the tables."""

@@ -4,11 +4,24 @@ from typing import Any, Final
 
 from understudy.privacy.mechanism import Mechanism
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
+from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
+from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
+from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
+from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 
 MECHANISMS: Final[tuple[type[Mechanism[Any, Any]], ...]] = (
+    BinomialCount,
+    HierarchyLayers,
+    LazyLeaves,
+    LazyTable,
+    LeafRecords,
     NoisyTables,
     RandomOrder,
+    RangeCounts,
     RowCount,
+    ThresholdTable,
 )
 """All that have a finite cost. The list is closed: a new one is written here, with its proof."""
