@@ -21,15 +21,21 @@ from understudy.errors import MethodError
 from understudy.functions.sequential_generator import regressions
 from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers
 from understudy.functions.triangulation import TreeLimit
-from understudy.pipeline.gates import open_gate
+from understudy.pipeline.gates import NAMED, open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.checkpoint.journal import Journal
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
 from understudy.privacy.mechanisms.choices.censored_likelihood import Censoring
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
-from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
+from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
+from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
+from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.imputation_draws import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
@@ -163,8 +169,24 @@ def posterior(schema):
     return PseudoPosterior(SequentialLaw((table, logit, number)), draws=4)
 
 
+def mechanisms(schema):
+    """Every mechanism: "class" or "class, in words" → one of it."""
+    tree = Partition(schema.domain)
+    return {
+        "BinomialCount": BinomialCount("b", bounds="threshold", mode="strict"),
+        "HierarchyLayers": HierarchyLayers(tree.divided([(0,)]), [1], "geometric", [1]),
+        "LazyLeaves": LazyLeaves(tree.divided([(0,)]), "geometric"),
+        "LazyTable": LazyTable(columns=("a", "b"), n_rows=3),
+        "NoisyTables": NoisyTables([("a",), ("a", "b")], "geometric", [1, F(1, 2)]),
+        "RandomOrder": RandomOrder(3),
+        "RangeCounts": RangeCounts("c", [np.array([0, 2, 4])], "geometric"),
+        "RowCount": RowCount(),
+        "ThresholdTable": ThresholdTable(("a", "b"), 2, "laplace"),
+    }
+
+
 def calls(gate):
-    """A genuine call of every verb: "verb" or "verb, in words" → its arguments."""
+    """A genuine call of every verb, and of `ask` for every mechanism: words → its arguments."""
     schema, spend = gate.schema, F(2)
     tree = Partition(schema.domain)
     sweep = Sweep.of(schema.names, schema.domain, {"a": ("b",), "b": ("a",)})
@@ -177,24 +199,7 @@ def calls(gate):
     found = {
         "rebinned": {"bins": {"c": 2, "d": (0.0, 1.0, 4.0)}},
         "grouped": {"groups": {"a": (0, 0, 1)}},
-        "random_order": {"n": 3},
         "require": {"spend": spend},
-        "count_rows": {"spend": spend},
-        "count": {
-            "marginals": [("a",), ("a", "b")],
-            "spend": spend,
-            "law": "geometric",
-            "weights": [1, F(1, 2)],
-            "bounds": "threshold",
-            "mode": "strict",
-        },
-        "count_successes": {
-            "column": "b",
-            "spend": spend,
-            "bounds": "threshold",
-            "mode": "strict",
-        },
-        "count_above": {"columns": ("a", "b"), "threshold": 2, "spend": spend, "law": "laplace"},
         "moments": {
             "of": ["d"],
             "by": ["a"],
@@ -204,7 +209,6 @@ def calls(gate):
             "bounds": "threshold",
             "mode": "strict",
         },
-        "records": {"specification": LazyTable(columns=("a", "b")), "n_rows": 3, "spend": spend},
         "posterior": {
             "specification": Urn(columns=("a", "b"), reinforced=True),
             "n_rows": 3,
@@ -230,20 +234,6 @@ def calls(gate):
         },
         "divide": {"partition": tree, "spend": spend},
         "divide_in_groups": {"partition": tree, "spend": spend},
-        "count_nodes": {
-            "partition": tree.divided([(0,)]),
-            "depths": [1],
-            "spend": spend,
-            "law": "geometric",
-            "weights": [1],
-        },
-        "count_leaves": {"partition": tree.divided([(0,)]), "spend": spend, "law": "geometric"},
-        "count_ranges": {
-            "column": "c",
-            "layers": [np.array([0, 2, 4])],
-            "spend": spend,
-            "law": "geometric",
-        },
         "impute": {"specification": Imputation(penalty=0.1), "n_rows": 2, "spend": spend},
         "regress": {
             "specification": Regression(response="c", predictors=("d",), mechanism="functional"),
@@ -271,6 +261,9 @@ def calls(gate):
         "draw_posterior": {"mechanism": posterior(schema), "mode": "strict"},
         "open_records": {"columns": ("a", "b")},
     }
+    found |= {
+        words: {"mechanism": one, "spend": spend} for words, one in mechanisms(schema).items()
+    }
     for words, score in made.items():
         names = [f"p{k}" for k in range(score.points.shape[1])]
         found[words] = {"score": score, "names": names, "spend": spend}
@@ -281,11 +274,11 @@ def calls(gate):
 
 
 def with_leaves(gate, engine):
-    """The call of `records_below` needs leaves that were paid for."""
+    """`LeafRecords` needs leaves that were paid for."""
     tree = Partition(gate.schema.domain).divided([(0,)])
     leaves = gate.ask(LazyLeaves(tree, law="geometric"), spend=F(2))
     engine.asked.clear()
-    return {"leaves": leaves, "weights": np.ones(3), "n_rows": 2}
+    return {"mechanism": LeafRecords(leaves, np.ones(3), n_rows=2), "spend": F(0)}
 
 
 def verbs():
@@ -293,13 +286,15 @@ def verbs():
     return {one for one in public if callable(inspect.getattr_static(Gate, one))} - NO_QUESTION
 
 
-WORDS = [*calls(plain(None)[0]), "records_below"]
+WORDS = [*calls(plain(None)[0]), "LeafRecords"]
 
 
 def call(gate, engine, words):
     """The genuine arguments of a call, and the verb."""
-    found = with_leaves(gate, engine) if words == "records_below" else calls(gate)[words]
-    return getattr(gate, words.split()[0]), found
+    found = with_leaves(gate, engine) if words == "LeafRecords" else calls(gate)[words]
+    return gate.ask if "mechanism" in found and "spend" in found else getattr(
+        gate, words.split()[0]
+    ), found
 
 
 # --- objects that keep what they see --------------------------------------------------------------
@@ -417,15 +412,18 @@ def altered_fraction(value):
 
 
 EVERYWHERE = [(kind, words) for kind in GATES for words in WORDS]
-EVERYWHERE.remove(("recorded", "records_below"))  # a gate with a journal counts no leaves
 
 
 # --- the attacks ----------------------------------------------------------------------------------
 
 
-def test_no_verb_is_left_out():
-    """Claim: this file attacks every verb. A new one fails here until it is attacked as well."""
-    assert {words.split()[0] for words in WORDS} == verbs()
+def test_no_verb_and_no_mechanism_is_left_out():
+    """Claim: this file attacks every verb, and every mechanism. A new one fails here until it is
+    attacked as well."""
+    gate, engine = plain(None)
+    found = [call(gate, engine, words) for words in WORDS]
+    assert {verb.__name__ for verb, _ in found} == verbs()
+    assert {type(one["mechanism"]) for verb, one in found if verb == gate.ask} == set(NAMED)
 
 
 @pytest.mark.parametrize("words", WORDS)
@@ -437,13 +435,17 @@ def test_the_genuine_call_is_answered(tmp_path, words):
     verb(**arguments)
 
 
+def on_disk(folder):
+    return [one.read_bytes() for one in folder.rglob("*.jsonl")]
+
+
 @pytest.mark.parametrize(("kind", "words"), EVERYWHERE)
 def test_nothing_foreign_gets_in_and_nothing_is_paid(tmp_path, kind, words):
     """Claim: a verb refuses whatever is not of the very type it declares, down to the last field:
     subclasses, ducks that claim to be of the class, functions; before it charges, and unasked."""
     gate, engine = GATES[kind](tmp_path)
     verb, arguments = call(gate, engine, words)
-    paid, tried = gate.ledger, 0
+    paid, tried, written = gate.ledger, 0, on_disk(tmp_path)
     for name, genuine in arguments.items():
         for place, foreign in poisoned(genuine, name):
             SEEN.clear()
@@ -453,7 +455,7 @@ def test_nothing_foreign_gets_in_and_nothing_is_paid(tmp_path, kind, words):
             tried += 1
     assert tried >= 2 * len(arguments)
     assert (gate.ledger, engine.asked) == (paid, [])
-    assert list(tmp_path.rglob("*.jsonl")) == [], "nothing is written down in a checkpoint"
+    assert on_disk(tmp_path) == written, "nothing is written down in a checkpoint"
 
 
 def shadowed(value):
@@ -481,6 +483,35 @@ def test_a_method_put_into_one_object_is_left_behind(tmp_path, words):
     SEEN.clear()
     verb(**{name: shadowed(value) for name, value in arguments.items()})
     assert SEEN == []
+
+
+def planted(schema):
+    """A schema on which everything that could be asked of it is hidden by foreign functions."""
+    for one in (schema, schema.domain, *schema.columns.values()):
+        kind = type(one)
+        names = {name for name in dir(kind) if not name.startswith("__")} - NOT_ASKED
+        held = set(getattr(kind, "model_fields", {})) | {
+            field.name for field in (fields(kind) if is_dataclass(kind) else ())
+        }
+        vars(one).update(dict.fromkeys(names - held, keeping))
+
+
+NOT_ASKED = {"domain", "names", "model_fields", "model_computed_fields"}
+"""What the gate compares with what is handed in, or what pydantic itself looks at."""
+
+
+@pytest.mark.parametrize("words", mechanisms(Schema.loads(SCHEMA)))
+def test_what_is_planted_on_the_schema_never_meets_the_rows(tmp_path, words):
+    """Claim: a mechanism asks a private copy of the schema, its columns and its domain, and so does
+    whoever codes the rows: what a method plants on those that it holds is not even run."""
+    gate, engine = plain(tmp_path)
+    verb, arguments = call(gate, engine, words)
+    planted(gate.schema)
+    planted(engine.schema)
+    SEEN.clear()
+    verb(**arguments)
+    assert SEEN == []
+    assert engine.asked or not gate.ledger
 
 
 def altered_in(value, field, name, inner):
@@ -517,7 +548,7 @@ def test_who_listens_hears_what_was_paid_and_nothing_else(tmp_path):
     gate, engine = plain(tmp_path)
     heard = []
     gate.listen(lambda entry: heard.append((entry, list(engine.asked))))
-    gate.count(**calls(gate)["count"])
+    gate.ask(**calls(gate)["NoisyTables"])
     assert [entry for entry, _ in heard] == list(gate.ledger)
     assert all(asked == [] for _, asked in heard), "told before the rows are asked"
 

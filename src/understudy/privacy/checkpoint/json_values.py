@@ -13,17 +13,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from pydantic import BaseModel
 
 from understudy.privacy.accounting.ledger import Entry
 from understudy.privacy.mechanism import Outcome
-from understudy.privacy.released import Choice, Noise, NoisyTable, Released
+from understudy.privacy.released import Noise, Published, Records, Released
 
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Choice, Entry, Noise, NoisyTable, Outcome, Released)
+    kind.__name__: kind for kind in (Entry, Noise, Outcome, Records, Released, *get_args(Published))
 }
 _NUMBERS = "biuf"
 """Kinds of numpy's numbers: bool, signed, unsigned, floating."""
