@@ -23,6 +23,7 @@ from understudy.privacy.checkpoint import journal as journals
 from understudy.privacy.checkpoint.journal import FILE, Journal
 from understudy.privacy.checkpoint.json_values import pack, unpack
 from understudy.privacy.checkpoint.replay import LOST
+from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
@@ -129,9 +130,9 @@ def ask(door):
     every += door.ask(
         NoisyTables([("a",), ("b", "n")], law="geometric", weights=[3, 1]), spend=Fraction(1, 5)
     )
-    every.append(door.choose(range(3), CellCount((0,)), spend=Fraction(1, 10)))
+    every.append(door.ask(Candidate(range(3), CellCount((0,))), spend=Fraction(1, 10)))
     pairs = [("a", "b"), ("a", "n"), ("b", "n")]
-    every.append(door.choose_columns(pairs, CellCount((0,)), spend=Fraction(1, 10)))
+    every.append(door.ask(CandidateColumns(pairs, CellCount((0,))), spend=Fraction(1, 10)))
     finer = door.rebinned({"n": 5})
     every += finer.ask(NoisyTables([("n",)], law="laplace"), spend=Fraction(1, 20))
     coarse = door.grouped({"a": (0, 0, 1)})
@@ -564,8 +565,8 @@ def in_rounds(door, most=5):
         if door.stopping:
             break
         pairs = [("a", "b"), ("a", "n"), ("b", "n")]
-        best = door.choose_columns(pairs, CellCount((0,)), spend=share / 10)
-        found += door.ask(NoisyTables([best.value.columns], law="geometric"), spend=share * 9 / 10)
+        best = door.ask(CandidateColumns(pairs, CellCount((0,))), spend=share / 10)
+        found += door.ask(NoisyTables([best.value], law="geometric"), spend=share * 9 / 10)
     return pack(found)
 
 
