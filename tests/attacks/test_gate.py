@@ -25,6 +25,7 @@ from understudy.pipeline.gates import NAMED, open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.checkpoint.journal import Journal
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
 from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
 from understudy.privacy.mechanisms.choices.censored_likelihood import Censoring
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
@@ -172,8 +173,16 @@ def posterior(schema):
 def mechanisms(schema):
     """Every mechanism: "class" or "class, in words" → one of it."""
     tree = Partition(schema.domain)
+    pairs = (("a", "b"), ("b", "a"))
+    model = DistanceFromModel(schema, pairs, np.zeros(12), (1, 2), np.zeros(2))
+    limit = TreeLimit(schema.sizes, ((0, 1),), 100.0)
     return {
         "BinomialCount": BinomialCount("b", bounds="threshold", mode="strict"),
+        "Candidate": Candidate(("x", "y", "z"), CellCount((0,)), np.array([True, True, False])),
+        "CandidateColumns": CandidateColumns(pairs, model, limit),
+        "CandidateColumns by dependence": CandidateColumns(
+            pairs, DistanceFromIndependence(schema, pairs), np.array([True, False])
+        ),
         "HierarchyLayers": HierarchyLayers(tree.divided([(0,)]), [1], "geometric", [1]),
         "LazyLeaves": LazyLeaves(tree.divided([(0,)]), "geometric"),
         "LazyTable": LazyTable(columns=("a", "b"), n_rows=3),
@@ -190,11 +199,6 @@ def calls(gate):
     schema, spend = gate.schema, F(2)
     tree = Partition(schema.domain)
     sweep = Sweep.of(schema.names, schema.domain, {"a": ("b",), "b": ("a",)})
-    pairs = (("a", "b"), ("b", "a"))
-    estimates, ones = np.zeros(12), np.zeros(2)
-    model = DistanceFromModel(schema, pairs, estimates, (1, 2), ones)
-    limit = TreeLimit(schema.sizes, ((0, 1),), 100.0)
-    mask = np.array([True, False])
     made = scores(schema)
     found = {
         "rebinned": {"bins": {"c": 2, "d": (0.0, 1.0, 4.0)}},
@@ -213,19 +217,6 @@ def calls(gate):
             "specification": Urn(columns=("a", "b"), reinforced=True),
             "n_rows": 3,
             "spend": spend,
-        },
-        "choose": {
-            "candidates": ("x", "y", "z"),
-            "score": CellCount((0,)),
-            "spend": spend,
-            "feasible": np.array([True, True, False]),
-        },
-        "choose_columns": {"candidates": pairs, "score": model, "spend": spend, "feasible": limit},
-        "choose_columns by dependence": {
-            "candidates": pairs,
-            "score": DistanceFromIndependence(schema, pairs),
-            "spend": spend,
-            "feasible": mask,
         },
         "draw": {
             "lines": [CumulativeDistribution(columns=("a",))],
@@ -525,9 +516,9 @@ def test_numbers_that_were_altered_after_they_were_checked_are_checked_again(tmp
     narrow = altered_in(asked["score"], "censoring", "width", 1e-200)
     with pytest.raises(MethodError, match="width"):
         gate.walk_parameters(**asked | {"score": narrow})
-    asked = calls(gate)["choose_columns"]
+    asked = mechanisms(gate.schema)["CandidateColumns"]
     with pytest.raises(MethodError, match="whole numbers"):
-        gate.choose_columns(**asked | {"score": altered(asked["score"], "weights", (0, 1))})
+        gate.ask(altered_in(asked, "score", "weights", (0, 1)), spend=F(2))
     asked = calls(gate)["sweep in blocks"]
     endless = altered(asked["specification"], "block", -1)
     with pytest.raises(MethodError, match="block"):

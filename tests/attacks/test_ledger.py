@@ -17,6 +17,7 @@ from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.ledger import Ledger
+from understudy.privacy.mechanisms.choices.candidate import Candidate
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -239,5 +240,5 @@ def test_a_choice_by_a_view_is_paid_by_the_whole():
     door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 2))
     view = door.rebinned({"a": 2})
     with pytest.raises(InsufficientBudgetError):
-        view.choose(range(2), CellCount((1,)), spend=Fraction(2, 3))
+        view.ask(Candidate(range(2), CellCount((1,))), spend=Fraction(2, 3))
     assert spent(view.ledger) == spent(door.ledger) == Fraction(1, 2)

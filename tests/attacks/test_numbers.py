@@ -14,6 +14,7 @@ from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, SchemaError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.mechanisms.choices.candidate import Candidate
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
@@ -125,7 +126,9 @@ SENSELESS = {
         spend=SPEND,
     ),
     "a column twice": lambda g: g.ask(NoisyTables([("a", "a")], law="geometric"), spend=SPEND),
-    "a cell by a column twice": lambda g: g.choose(range(9), CellCount((0, 0)), spend=SPEND),
+    "a cell by a column twice": lambda g: g.ask(
+        Candidate(range(9), CellCount((0, 0))), spend=SPEND
+    ),
     "cells of no column": lambda g: g.ask(ThresholdTable((), 1, law="laplace"), spend=SPEND),
     "records of no column": lambda g: g.ask(LazyTable(columns=(), n_rows=1), spend=SPEND),
     "an urn of no column": lambda g: g.posterior(

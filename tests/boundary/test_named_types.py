@@ -37,6 +37,7 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.admission import PLAIN, verb
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanism import Mechanism, is_ours
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.mechanisms.records.imputation_draws import Imputation
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
@@ -138,8 +139,8 @@ FOREIGNERS = {
     "trees within a genuine score": lambda g: g.choose_parameters(
         own_trees(), [f"p{k}" for k in range(3)], spend=ONE
     ),
-    "the heir of a genuine score": lambda g: g.choose_columns(
-        PAIRS, OwnDependence(SCHEMA, PAIRS), spend=ONE
+    "the heir of a genuine score": lambda g: g.ask(
+        CandidateColumns(PAIRS, OwnDependence(SCHEMA, PAIRS)), spend=ONE
     ),
     "a law within a genuine mechanism": lambda g: g.draw_posterior(
         PseudoPosterior(SequentialLaw((OwnLaw(),)), draws=2)

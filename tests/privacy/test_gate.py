@@ -12,6 +12,7 @@ from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateEr
 from understudy.functions.triangulation import TreeLimit
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
@@ -79,7 +80,7 @@ def verbs():
             Urn(columns=("a", "b"), reinforced=True), n_rows=5, spend=s
         ),
         "draw": lambda g, s=half: g.draw([CumulativeDistribution(columns=("a", "b"))], spend=s),
-        "choose": lambda g, s=half: g.choose(range(3), CellCount((0,)), spend=s),
+        "choose": lambda g, s=half: g.ask(Candidate(range(3), CellCount((0,))), spend=s),
     }
 
 
@@ -183,7 +184,8 @@ def test_choose_has_the_probabilities_of_the_exponential_mechanism():
     """Chi-square over three cells with counts 20, 12, 3; α = 10⁻⁴, and it rejects half the ε."""
     epsilon = Fraction(1, 5)
     winners = [
-        gate(seed=s)[0].choose("xyz", CellCount((0,)), spend=epsilon).value for s in range(1500)
+        gate(seed=s)[0].ask(Candidate("xyz", CellCount((0,))), spend=epsilon).value
+        for s in range(1500)
     ]
     observed = [winners.count(level) for level in "xyz"]
 
@@ -198,7 +200,7 @@ def test_choose_has_the_probabilities_of_the_exponential_mechanism():
 def test_choose_passes_over_infeasible_candidates():
     door, _ = gate(epsilon=100)
     mask = np.array([False, True, True])
-    chosen = door.choose("xyz", CellCount((0,)), spend=Fraction(100), feasible=mask)
+    chosen = door.ask(Candidate("xyz", CellCount((0,)), feasible=mask), spend=Fraction(100))
     assert chosen.value == "y"
     assert len(door.ledger) == 1
 
@@ -209,7 +211,7 @@ def test_choose_passes_over_infeasible_candidates():
 def test_a_rule_that_leaves_nothing_or_does_not_fit_is_refused_before_it_is_paid(feasible):
     door, spy = gate()
     with pytest.raises(MethodError):
-        door.choose("xyz", CellCount((0,)), spend=Fraction(1), feasible=feasible)
+        door.ask(Candidate("xyz", CellCount((0,)), feasible=feasible), spend=Fraction(1))
     assert (door.ledger, spy.asked) == ((), [])
 
 
@@ -219,14 +221,16 @@ def test_a_limit_on_trees_is_for_sets_of_columns_of_this_schema():
     score = DistanceFromModel(door.schema, names, estimates, (1, 1), np.zeros(2))
     limit = TreeLimit(door.schema.sizes, (), 9.0)
     with pytest.raises(MethodError, match="sets of columns"):
-        door.choose("xy", score, spend=Fraction(1), feasible=limit)
+        door.ask(Candidate("xy", score, feasible=limit), spend=Fraction(1))
     with pytest.raises(MethodError, match="another schema"):
-        door.choose_columns(names, score, spend=Fraction(1), feasible=TreeLimit((7,), (), 9.0))
+        door.ask(
+            CandidateColumns(names, score, feasible=TreeLimit((7,), (), 9.0)), spend=Fraction(1)
+        )
     wide = (("a", "b"),)
     score = DistanceFromModel(door.schema, wide, np.zeros(6), (1,), np.zeros(1))
     limit = TreeLimit(door.schema.sizes, (), 1.0)
     with pytest.raises(MethodError, match="No candidate is feasible"):
-        door.choose_columns(wide, score, spend=Fraction(1), feasible=limit)
+        door.ask(CandidateColumns(wide, score, feasible=limit), spend=Fraction(1))
     assert (door.ledger, spy.asked) == ((), [])
 
 
@@ -235,7 +239,7 @@ def test_choose_takes_named_scores_only():
         monotone = True
 
     with pytest.raises(MethodError, match="takes no Greedy as score"):
-        gate()[0].choose("xyz", Greedy(), spend=Fraction(1))
+        gate()[0].ask(Candidate("xyz", Greedy()), spend=Fraction(1))
 
 
 def test_choose_by_distance_finds_the_worst_table():
@@ -243,17 +247,17 @@ def test_choose_by_distance_finds_the_worst_table():
     estimates = np.array([20.0, 12.0, 3.0, 0.0, 0.0])
     names = (("a",), ("b",))
     score = DistanceFromModel(door.schema, names, estimates, (1, 1), np.zeros(2))
-    assert door.choose(["a", "b"], score, spend=Fraction(50)).value == "b"
-    assert door.choose_columns(names, score, spend=Fraction(50)).value.columns == ("b",)
+    assert door.ask(Candidate(["a", "b"], score), spend=Fraction(50)).value == "b"
+    assert door.ask(CandidateColumns(names, score), spend=Fraction(50)).value == ("b",)
 
 
 def test_weights_and_penalties_move_the_choice():
     door, _ = gate(epsilon=300)
     names, estimates = (("a",), ("b",)), np.array([20.0, 12.0, 3.0, 0.0, 0.0])
     penalised = DistanceFromModel(door.schema, names, estimates, (1, 1), np.array([0.0, 60.0]))
-    assert door.choose(["a", "b"], penalised, spend=Fraction(100)).value == "a"
+    assert door.ask(Candidate(["a", "b"], penalised), spend=Fraction(100)).value == "a"
     weighted = DistanceFromModel(door.schema, names, estimates + 5, (255, 1), np.zeros(2))
-    assert door.choose(["a", "b"], weighted, spend=Fraction(100)).value == "a"
+    assert door.ask(Candidate(["a", "b"], weighted), spend=Fraction(100)).value == "a"
 
 
 def test_a_choice_walks_past_what_a_public_rule_forbids():
@@ -261,8 +265,8 @@ def test_a_choice_walks_past_what_a_public_rule_forbids():
     names, estimates = (("a",), ("b",)), np.array([20.0, 12.0, 3.0, 0.0, 0.0])
     score = DistanceFromModel(door.schema, names, estimates, (1, 1), np.zeros(2))
     mask = np.array([True, False])
-    choice = door.choose_columns(names, score, spend=Fraction(9), feasible=mask)
-    assert choice.value.columns == ("a",)
+    choice = door.ask(CandidateColumns(names, score, feasible=mask), spend=Fraction(9))
+    assert choice.value == ("a",)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
 from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable
@@ -204,7 +205,7 @@ class PrivBayes(Method):
             listed = candidates(schema, chosen, degree=self._most_parents(schema), cells=cells)
             if pay:
                 score = _SCORES[self.score](schema, listed)
-                winner = gate.choose_columns(listed, score, spend=next(shares)).value.columns
+                winner = gate.ask(CandidateColumns(listed, score), spend=next(shares)).value
             else:
                 (winner,) = listed
             edges.append((winner[0], winner[1:]))

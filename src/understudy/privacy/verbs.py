@@ -1,6 +1,6 @@
 """Transitional: a gate with the verbs that are not mechanisms yet."""
 
-from understudy.privacy.mechanisms.choices.candidate import Drawing
+from understudy.privacy.drawing import Drawing
 from understudy.privacy.mechanisms.choices.parameters import Comparing
 from understudy.privacy.mechanisms.choices.tree_split import Dividing
 from understudy.privacy.mechanisms.records.imputing import Imputing

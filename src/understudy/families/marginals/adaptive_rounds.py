@@ -7,7 +7,7 @@ noise is halved. The last round takes all that is left.
 
 * **Public**: candidates, their weights, the largest model, costs.
 * The size limit is a rule in released numbers (the columns measured so far, `TreeLimit`), followed
-  inside `gate.choose_columns`; it grows with the share of the budget that is spent.
+  by `CandidateColumns`; it grows with the share of the budget that is spent.
 * Costs follow from released values and are refused beyond what is left: a privacy filter
   (`understudy.privacy.accounting.ledger`).
 * Estimates are exact inside the model's cliques, and counted in records drawn from the model
@@ -36,6 +36,7 @@ from understudy.models.graphical.marginal_counts import table_counts
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.privacy.accounting.budget import Accounting
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName, calibrate
 from understudy.privacy.selection.model_error_score import DistanceFromModel
@@ -214,8 +215,8 @@ def _choose(
         gate.schema, listed.candidates, flat, listed.weights, this.distance * cells
     )
 
-    chosen = gate.choose_columns(listed.candidates, score, spend=this.choice, feasible=fits)
-    return chosen.value.columns
+    chosen = gate.ask(CandidateColumns(listed.candidates, score, feasible=fits), spend=this.choice)
+    return chosen.value
 
 
 def records_drawn(n_rows: float) -> int:

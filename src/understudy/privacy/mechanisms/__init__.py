@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from understudy.privacy.mechanism import Mechanism
+from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
 from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
@@ -14,6 +15,8 @@ from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 
 MECHANISMS: Final[tuple[type[Mechanism[Any, Any]], ...]] = (
     BinomialCount,
+    Candidate,
+    CandidateColumns,
     HierarchyLayers,
     LazyLeaves,
     LazyTable,
