@@ -32,12 +32,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.families.measurement_plan import PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable
 from understudy.families.method import Facts, Method, Names
 from understudy.models import Model, ProductModel, TableModel
 from understudy.privacy.accounting.budget import Budget, split
@@ -54,6 +54,7 @@ from understudy.privacy.selection.exponential_mechanism import selection_epsilon
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class EmpiricalCdf(Method):
     """Configuration.
@@ -89,7 +90,7 @@ class EmpiricalCdf(Method):
             for line, share in zip(lines, shares, strict=True)
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the distribution of every line."""
         schema = gate.schema
         drawn = [one.value for one in gate.draw(self._lines(schema), spend=spend)]
@@ -122,7 +123,7 @@ def _planned(
         noise=describe_distance(epsilon),
         stddev=noise_of_distance(epsilon, domain.n_allowed).stddev,
         noise_mass=0.0,
-        form="distribution",
+        form=Form.DISTRIBUTION,
         query=line_query(columns),
     )
 

@@ -286,7 +286,7 @@ def law(records, known, options, n_stages, factor=Fraction(1)):
     for path in itertools.product(range(CANDIDATES), repeat=n_stages):
         gate = ForcedGate(Table(table(records), known), Budget.of(1), SecureRandomness())
         gate.follow(path, factor)
-        Pmse(**options).fit(gate, Fraction(1))
+        Pmse(**options).fit(gate, Fraction(1), 10)
         assert gate.remaining == 0
         found[path] = gate.log_probability
     assert np.logaddexp.reduce(list(found.values())) == pytest.approx(0, abs=1e-9)
@@ -342,12 +342,12 @@ def test_the_forced_law_is_that_of_the_gate():
     for k in range(CANDIDATES):
         gate = ForcedGate(engine, Budget.of(1), source)
         gate.follow([k])
-        method.fit(gate, Fraction(1))
+        method.fit(gate, Fraction(1), 10)
         expected[gate.measured[0].value.values] = np.exp(gate.log_probability)
     counts = Counter()
     for _ in range(draws):
         gate = open_gate(engine, Budget.of(1), source)
-        method.fit(gate, Fraction(1))
+        method.fit(gate, Fraction(1), 10)
         counts[gate.measured[0].value.values] += 1
     assert set(counts) <= set(expected)
     for values, p in expected.items():
