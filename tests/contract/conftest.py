@@ -406,7 +406,6 @@ SELECTIONS = {
     "buying": list({one.method: one for one in reversed(PRIVATE) if one.delta == "0"}.values())
     + [case for case in PRIVATE if case.delta != "0"][:2],
     "drawing": DRAWING,
-    "resumable": [case for case in CASES if case.configured.can_resume(case.schema(10))],
     "modelling": MODELLING,
     "dense": [case for case in TABLES if case.forms == {"dense"}],
     "counting_modelling": [case for case in TABLES if case in MODELLING],

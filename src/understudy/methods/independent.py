@@ -54,8 +54,6 @@ class Independent(Method):
         cost_class="fast",
     )
 
-    resumable: ClassVar[bool] = True
-
     sets: Literal["free", "split"] = "free"
     law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
 

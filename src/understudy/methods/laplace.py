@@ -95,8 +95,8 @@ class Laplace(Method):
         return announced(table, schema, spend, budget, columns, form=form, threshold=threshold)
 
     def can_resume(self, schema: Schema) -> bool:
-        """In the dense form, whose whole table a checkpoint can hold, up to 2²² cells."""
-        return self._form(schema) == "dense" and schema.domain.n_cells <= DENSE_CELLS
+        """Unless the whole table is written out, and has more than 2²² cells."""
+        return self._form(schema) != "dense" or schema.domain.n_cells <= DENSE_CELLS
 
     def draws_records(self, schema: Schema) -> bool:
         """In the lazy form, drawing is the mechanism."""

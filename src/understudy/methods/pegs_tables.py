@@ -111,7 +111,6 @@ class PegsTables(Method):
         cost="rows × tables + records × sweeps × columns",
         cost_class="fast",
     )
-    resumable: ClassVar[bool] = True
     swept: ClassVar[bool] = True
     bytes_per_cell: ClassVar[int] = 100
 
@@ -151,10 +150,6 @@ class PegsTables(Method):
     def accounting(self) -> Approximate:
         """Gaussian DP where the noise of the tables is Gaussian."""
         return "gdp" if self.law in ("auto", "gaussian") else "zcdp"
-
-    def can_resume(self, schema: Schema) -> bool:
-        """In the dense form."""
-        return not self._lazy(schema)
 
     def draws_records(self, schema: Schema) -> bool:
         """In the lazy form, drawing is the mechanism."""

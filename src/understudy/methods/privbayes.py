@@ -113,8 +113,6 @@ class PrivBayes(Method):
         cost_class="fast",
     )
 
-    resumable: ClassVar[bool] = True
-
     sets: Literal["free", "split"] = "free"
     degree: Annotated[int, Field(ge=1)] | None = None
     theta: Annotated[float, Field(gt=0)] = 8.0

@@ -233,7 +233,7 @@ def _require_arguments(
 def _resumable_place(checkpoint: str | Path, request: Request) -> Path:
     if not request.method.can_resume(request.schema):
         raise MethodError(
-            f"In this form the method {request.name} cannot be continued after an interruption; "
+            f"In this form the method {request.name} measures more than a checkpoint can hold; "
             "leave checkpoint out."
         )
     return path_of("checkpoint", checkpoint, CheckpointError)

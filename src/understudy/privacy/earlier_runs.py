@@ -32,8 +32,10 @@ class Unrecorded:
 
     def answered(
         self, mechanism: Mechanism[A, Any], charges: tuple[Charge[Any], ...], view: View
-    ) -> tuple[tuple[int, ...], Outcome[A]] | None:
-        """Numbers of the entries, and the outcome, if an earlier run has it; the ledger then too.
+    ) -> tuple[tuple[int, ...], Outcome[A] | None] | None:
+        """Numbers of the entries if an earlier run has paid, and the outcome if it is written down.
+
+        The ledger has the entries then.
 
         Raises:
             CheckpointError: earlier runs asked for something else at this point.

@@ -123,9 +123,8 @@ class Gate:
                 self._require_permission(charges)
                 known = self._record.answered(named, charges, self._rows.view)
                 paid = self._paid(charges, known[0] if known else None, first)
-            if known:
-                outcome = known[1]
-            else:
+            outcome = known[1] if known else None
+            if outcome is None:
                 outcome = named.run(self._rows, paid, self._source)
                 self._record.keep(outcome)
             return self._publish(outcome, paid)

@@ -55,7 +55,6 @@ class MarginalMethod(Method):
         model_mb: largest model, in megabytes of 8 bytes for each cell of the junction tree.
     """
 
-    resumable: ClassVar[bool] = True
     posterior_rule: ClassVar[Literal["partial", "mi"]] = "mi"
 
     sets: Literal["free", "split", "posterior"] = "posterior"

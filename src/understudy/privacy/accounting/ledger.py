@@ -18,7 +18,7 @@ from understudy.privacy.accounting.budget import (
     decimal_up,
     sequential,
 )
-from understudy.privacy.noise.process import this_process
+from understudy.privacy.process import this_process
 
 
 @dataclass(frozen=True)

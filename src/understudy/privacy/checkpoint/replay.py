@@ -18,6 +18,10 @@ planned was a sum of at most R, hence the costs are a sum of at most R - L; the 
 other. A mechanism that leaves something behind the gate for another one (`Mechanism.unfinished`)
 counts as without an outcome until that other one has one.
 
+**What is not paid for is not written down.** Exact statistics, and whatever else has no finite
+cost, must not lie on a disk. Such a step is noted as run, and run again in a continued run; its
+entries in the ledger are taken over, and it has no effect on costs.
+
 **Guarantee.** The runs together are one adaptive sequence of paid mechanisms whose costs are all in
 one ledger (`understudy.privacy.accounting.ledger`); when a run was killed does not depend on the
 rows, or depends on them through what was paid for. A journal holds released values, costs, and
@@ -98,7 +102,8 @@ class Replay(Unrecorded):
         self._ahead = deque(_steps(journal.records))
         self._number = 0
         self._asked = "", ""
-        self._restoring, self._free = False, True
+        self._restoring, self._again, self._before = False, False, 0
+        self._charges: tuple[Charge[Any], ...] = ()
         self.factor = Fraction(1)
         self._lock = threading.RLock()
         ledger.listen(self._write_down)
@@ -132,28 +137,39 @@ class Replay(Unrecorded):
 
     def answered(
         self, mechanism: Mechanism[A, Any], charges: tuple[Charge[Any], ...], view: View
-    ) -> tuple[tuple[int, ...], Outcome[A]] | None:
+    ) -> tuple[tuple[int, ...], Outcome[A] | None] | None:
         """See `Unrecorded`.
 
         Raises:
             CheckpointError: earlier runs asked for something else at this point.
         """
-        self._free = not charges
+        self._charges, self._again = charges, False
+        self._before = self._seeded.position if self._seeded else 0
         step = self._next()
         if step is None or step.answer is None:
             return None
         if [_words(one) for one in step.paid] != [_words(one) for one in charges]:
             raise self._another(step)
         entries = tuple(self._restore(entry) for entry in step.paid)
-        if self._seeded is not None and "position" in step.answer:
+        if self._seeded is not None and step.answer["position"] is not None:
             self._seeded.go_to(step.answer["position"])
-        return entries, unpack(step.answer["value"])
+        outcome: Outcome[A] | None = unpack(step.answer["value"])
+        self._again = outcome is None
+        return entries, outcome
 
     def keep(self, outcome: Outcome[Any]) -> None:
-        """Write down an outcome; one that cost nothing is written with the next charge."""
-        position = None if self._seeded is None else self._seeded.position
-        record = {"value": pack(outcome), "position": position}
-        self._journal.append(self._about("answer") | record, wait=self._free)
+        """Write down an outcome; before anything is paid, with the first charge.
+
+        Of a step that no finite cost stands for it is only written that it was run.
+        """
+        if self._again:
+            return
+        unpaid = any(one.unpaid for one in self._charges)
+        position = None
+        if self._seeded is not None:
+            position = self._before if unpaid else self._seeded.position
+        record = {"value": None if unpaid else pack(outcome), "position": position}
+        self._journal.append(self._about("answer") | record, wait=not self._ledger.entries)
 
     def look(self, stopping: Callable[[], bool]) -> bool:
         """Whether to end between rounds: as before, or as it is now.
