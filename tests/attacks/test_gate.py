@@ -28,8 +28,10 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
 from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
 from understudy.privacy.mechanisms.choices.censored_likelihood import Censoring
-from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
+from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
 from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
 from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
@@ -140,8 +142,8 @@ def recorded(folder):
 GATES = {"plain": plain, "recorded": recorded}
 
 
-def scores(schema):
-    """Genuine scores of parameters: both kinds, and of simulators both."""
+def choices_of_parameters(schema):
+    """Genuine ones, by both kinds of scores, and of simulators by both."""
     generator = regressions(schema, [("a", ()), ("b", ("a",)), ("c", ("b",)), ("d", ("c",))])
     worlds = even_numbers(1, 4, 8, 3)
     whole = (SimulatedRecords(generator, worlds[0]),)
@@ -155,13 +157,22 @@ def scores(schema):
         Censoring(form="interval", width=3.0, high=0.0),
     )
     points, own = generator.prior.points(3), generator.laws[1].prior.points(3)
+    stumps = PropensityTrees(schema, column, own, Stumps())
+    listed = {"": PropensityTrees(schema, whole, points, grid), " of a column": stumps}
+    walked = {"": likelihood, " by trees": stumps}
+    prior = generator.laws[1].prior
+    how = Walk(prior, prior.means, 0.1 * prior.stddevs, 3)
     return {
-        "choose_parameters": PropensityTrees(schema, whole, points, grid),
-        "choose_parameters of a column": PropensityTrees(schema, column, own, Stumps()),
-        "choose_parameters by likelihood": likelihood,
-        "walk_parameters": likelihood,
-        "walk_parameters by trees": PropensityTrees(schema, column, own, Stumps()),
+        f"ListedParameters{words}": ListedParameters(score, names_of(score))
+        for words, score in (listed | {" by likelihood": likelihood}).items()
+    } | {
+        f"WalkedParameters{words}": WalkedParameters(score, names_of(score), how)
+        for words, score in walked.items()
     }
+
+
+def names_of(score):
+    return [f"p{k}" for k in range(score.points.shape[1])]
 
 
 def posterior(schema):
@@ -183,6 +194,9 @@ def mechanisms(schema):
         "CandidateColumns by dependence": CandidateColumns(
             pairs, DistanceFromIndependence(schema, pairs), np.array([True, False])
         ),
+        "ColumnSplits": ColumnSplits(tree),
+        "CumulativeDistributions": CumulativeDistributions([("a",)], [1]),
+        "GroupSplit": GroupSplit(tree),
         "HierarchyLayers": HierarchyLayers(tree.divided([(0,)]), [1], "geometric", [1]),
         "LazyLeaves": LazyLeaves(tree.divided([(0,)]), "geometric"),
         "LazyTable": LazyTable(columns=("a", "b"), n_rows=3),
@@ -191,15 +205,14 @@ def mechanisms(schema):
         "RangeCounts": RangeCounts("c", [np.array([0, 2, 4])], "geometric"),
         "RowCount": RowCount(),
         "ThresholdTable": ThresholdTable(("a", "b"), 2, "laplace"),
+        **choices_of_parameters(schema),
     }
 
 
 def calls(gate):
     """A genuine call of every verb, and of `ask` for every mechanism: words → its arguments."""
     schema, spend = gate.schema, F(2)
-    tree = Partition(schema.domain)
     sweep = Sweep.of(schema.names, schema.domain, {"a": ("b",), "b": ("a",)})
-    made = scores(schema)
     found = {
         "rebinned": {"bins": {"c": 2, "d": (0.0, 1.0, 4.0)}},
         "grouped": {"groups": {"a": (0, 0, 1)}},
@@ -218,13 +231,6 @@ def calls(gate):
             "n_rows": 3,
             "spend": spend,
         },
-        "draw": {
-            "lines": [CumulativeDistribution(columns=("a",))],
-            "spend": spend,
-            "weights": [1],
-        },
-        "divide": {"partition": tree, "spend": spend},
-        "divide_in_groups": {"partition": tree, "spend": spend},
         "impute": {"specification": Imputation(penalty=0.1), "n_rows": 2, "spend": spend},
         "regress": {
             "specification": Regression(response="c", predictors=("d",), mechanism="functional"),
@@ -255,12 +261,6 @@ def calls(gate):
     found |= {
         words: {"mechanism": one, "spend": spend} for words, one in mechanisms(schema).items()
     }
-    for words, score in made.items():
-        names = [f"p{k}" for k in range(score.points.shape[1])]
-        found[words] = {"score": score, "names": names, "spend": spend}
-        if words.startswith("walk"):
-            prior = score.law.prior if words == "walk_parameters" else score.simulators[0].prior
-            found[words]["how"] = Walk(prior, prior.means, 0.1 * prior.stddevs, 3)
     return found
 
 
@@ -512,10 +512,10 @@ def altered_in(value, field, name, inner):
 def test_numbers_that_were_altered_after_they_were_checked_are_checked_again(tmp_path):
     """Claim: a frozen object that was altered behind its own check is refused by the verb."""
     gate, engine = plain(tmp_path)
-    asked = calls(gate)["walk_parameters"]
-    narrow = altered_in(asked["score"], "censoring", "width", 1e-200)
+    asked = mechanisms(gate.schema)["WalkedParameters"]
+    narrow = altered_in(asked.score, "censoring", "width", 1e-200)
     with pytest.raises(MethodError, match="width"):
-        gate.walk_parameters(**asked | {"score": narrow})
+        gate.ask(altered(asked, "score", narrow), spend=F(2))
     asked = mechanisms(gate.schema)["CandidateColumns"]
     with pytest.raises(MethodError, match="whole numbers"):
         gate.ask(altered_in(asked, "score", "weights", (0, 1)), spend=F(2))
@@ -531,7 +531,7 @@ def test_what_the_steward_is_told_cannot_be_asked_for(tmp_path):
     gate, _ = plain(tmp_path)
     assert not [name for name in dir(gate) if "confide" in name and not name.startswith("_")]
     with pytest.raises(TypeError):
-        gate.walk_parameters(**calls(gate)["walk_parameters"], confide=keeping)
+        gate.ask(**calls(gate)["WalkedParameters"], confide=keeping)
 
 
 def test_who_listens_hears_what_was_paid_and_nothing_else(tmp_path):

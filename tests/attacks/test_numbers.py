@@ -15,9 +15,11 @@ from understudy.errors import InsufficientBudgetError, MethodError, SchemaError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.choices.candidate import Candidate
-from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
 from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
@@ -68,23 +70,23 @@ TREES = {
     "a column counted from the end": (((-1,),),),
 }
 WITH_TREES = {
-    "count_nodes": {"depths": [1], "law": "geometric"},
-    "count_leaves": {"law": "geometric"},
-    "divide": {},
-    "divide_in_groups": {},
+    "counts of layers": lambda tree: HierarchyLayers(tree, [1], law="geometric"),
+    "counts of leaves": lambda tree: LazyLeaves(tree, law="geometric"),
+    "splits by columns": ColumnSplits,
+    "a split by groups": GroupSplit,
 }
 
 
 @pytest.mark.parametrize("splits", TREES)
-@pytest.mark.parametrize("verb", WITH_TREES)
-def test_a_tree_that_is_none_is_refused_before_it_is_paid(verb, splits):
+@pytest.mark.parametrize("asked", WITH_TREES)
+def test_a_tree_that_is_none_is_refused_before_it_is_paid(asked, splits):
     """Claim: whether a record finds its node does not depend on the record. With fewer splits than
     nodes, one record beyond the first node ended in an error that named its node, at any ε."""
     for level in ("x", "z"):
         door = gate(level)
         tree = Partition(door.schema.domain, TREES[splits])
         with pytest.raises(MethodError, match="no tree"):
-            getattr(door, verb)(tree, spend=SPEND, **WITH_TREES[verb])
+            door.ask(WITH_TREES[asked](tree), spend=SPEND)
         assert door.ledger == ()
 
 
@@ -93,9 +95,9 @@ def test_a_tree_without_what_is_asked_of_it_is_refused_before_it_is_paid():
     door = gate()
     full = Partition(door.schema.domain).divided([(0, 1, 2)])
     with pytest.raises(MethodError, match="nothing is left"):
-        door.divide(full, spend=SPEND)
+        door.ask(ColumnSplits(full), spend=SPEND)
     with pytest.raises(MethodError, match="root alone"):
-        door.divide_in_groups(full, spend=SPEND)
+        door.ask(GroupSplit(full), spend=SPEND)
     for depth in (0, -1, 2):
         with pytest.raises(MethodError, match="layers below the root"):
             door.ask(HierarchyLayers(full, [depth], law="geometric"), spend=SPEND)
@@ -116,8 +118,8 @@ SENSELESS = {
     "weights of nothing": lambda g: g.ask(
         NoisyTables([("a",)], law="geometric", weights=[0]), spend=SPEND
     ),
-    "weights for more lines": lambda g: g.draw(
-        [CumulativeDistribution(columns=("a",))], spend=SPEND, weights=[1, 1]
+    "weights for more lines": lambda g: g.ask(
+        CumulativeDistributions([("a",)], weights=[1, 1]), spend=SPEND
     ),
     "weights for more layers": lambda g: g.ask(
         HierarchyLayers(

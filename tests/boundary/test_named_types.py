@@ -38,6 +38,7 @@ from understudy.privacy.admission import PLAIN, verb
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanism import Mechanism, is_ours
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
+from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
 from understudy.privacy.mechanisms.records.imputation_draws import Imputation
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
@@ -134,10 +135,10 @@ PAIRS = (("a", "b"),)
 ONE = Fraction(1)
 FOREIGNERS = {
     "a sweep with its own price and draws": lambda g: g.sweep(OwnPrice(), n_rows=2, spend=ONE),
-    "a score of candidates": lambda g: g.choose_parameters(OwnScore(), ["p"], spend=ONE),
-    "a score of a walk": lambda g: g.walk_parameters(OwnScore(), ["p"], WALK, spend=ONE),
-    "trees within a genuine score": lambda g: g.choose_parameters(
-        own_trees(), [f"p{k}" for k in range(3)], spend=ONE
+    "a score of candidates": lambda g: g.ask(ListedParameters(OwnScore(), ["p"]), spend=ONE),
+    "a score of a walk": lambda g: g.ask(WalkedParameters(OwnScore(), ["p"], WALK), spend=ONE),
+    "trees within a genuine score": lambda g: g.ask(
+        ListedParameters(own_trees(), [f"p{k}" for k in range(3)]), spend=ONE
     ),
     "the heir of a genuine score": lambda g: g.ask(
         CandidateColumns(PAIRS, OwnDependence(SCHEMA, PAIRS)), spend=ONE

@@ -14,6 +14,7 @@ from understudy.methods.configuration import configure
 from understudy.methods.steps import Steps
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits
 from understudy.privacy.mechanisms.counts.lazy_leaves import LeafRecords
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -180,9 +181,9 @@ def test_what_is_divided_next_is_the_column_of_smallest_aic():
     one = schema(rule="")
     gate = open_gate(Table(frame(rows), one), Budget.of(HUGE, 0), SeededRandomness(1))
     tree = configure("steps", {"order": "a"}).grow(gate, Fraction(0))
-    tree = gate.divide(tree, spend=Fraction(HUGE)).value
+    splits = gate.ask(ColumnSplits(tree), spend=Fraction(HUGE)).value
     # AIC is smallest for the column whose counts are likeliest under its own shares: a lone state.
-    assert tree.splits[1] == ((2,), (1,))
+    assert splits == ((2,), (1,))
 
 
 @pytest.mark.parametrize("split", ["columns", "groups"])

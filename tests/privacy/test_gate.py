@@ -13,7 +13,7 @@ from understudy.functions.triangulation import TreeLimit
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
-from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
@@ -79,7 +79,7 @@ def verbs():
         "posterior": lambda g, s=half: g.posterior(
             Urn(columns=("a", "b"), reinforced=True), n_rows=5, spend=s
         ),
-        "draw": lambda g, s=half: g.draw([CumulativeDistribution(columns=("a", "b"))], spend=s),
+        "draw": lambda g, s=half: g.ask(CumulativeDistributions([("a", "b")]), spend=s),
         "choose": lambda g, s=half: g.ask(Candidate(range(3), CellCount((0,))), spend=s),
     }
 

@@ -1,8 +1,6 @@
 """Transitional: a gate with the verbs that are not mechanisms yet."""
 
 from understudy.privacy.drawing import Drawing
-from understudy.privacy.mechanisms.choices.parameters import Comparing
-from understudy.privacy.mechanisms.choices.tree_split import Dividing
 from understudy.privacy.mechanisms.records.imputing import Imputing
 from understudy.privacy.mechanisms.records.row_sweeping import RowSweeping
 from understudy.privacy.mechanisms.sums.regressing import Regressing
@@ -12,10 +10,8 @@ from understudy.privacy.not_dp.pseudo_posterior_draw import Weighing
 
 
 class Gate(
-    Comparing,
     Summing,
     Drawing,
-    Dividing,
     Imputing,
     Regressing,
     Revealing,

@@ -4,7 +4,10 @@ from typing import Any, Final
 
 from understudy.privacy.mechanism import Mechanism
 from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
+from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
 from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
 from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
@@ -17,14 +20,19 @@ MECHANISMS: Final[tuple[type[Mechanism[Any, Any]], ...]] = (
     BinomialCount,
     Candidate,
     CandidateColumns,
+    ColumnSplits,
+    CumulativeDistributions,
+    GroupSplit,
     HierarchyLayers,
     LazyLeaves,
     LazyTable,
     LeafRecords,
+    ListedParameters,
     NoisyTables,
     RandomOrder,
     RangeCounts,
     RowCount,
     ThresholdTable,
+    WalkedParameters,
 )
 """All that have a finite cost. The list is closed: a new one is written here, with its proof."""

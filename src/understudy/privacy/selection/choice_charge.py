@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from understudy.privacy.mechanism import Charge
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.selection.exponential_mechanism import select, selection_epsilon
+from understudy.privacy.selection.exponential_mechanism import rate_of, select, selection_epsilon
 from understudy.privacy.terms import Terms
 
 CHOICE: Final = "exponential mechanism"
@@ -31,6 +31,11 @@ class Choosing:
     epsilon: Fraction
     sensitivity: Fraction
     monotone: bool
+
+    @property
+    def rate(self) -> Fraction:
+        """The exponent per unit of a score."""
+        return rate_of(self.epsilon, self.sensitivity, monotone=self.monotone)
 
     def pick(
         self,
@@ -64,6 +69,7 @@ def choice_charge(
     cells: int,
     spend: Fraction,
     stated: str = "",
+    rest: Fraction | None = None,
 ) -> Charge[Choosing]:
     """The line of the ledger for a choice.
 
@@ -78,13 +84,15 @@ def choice_charge(
         cells: choices, or candidates, that the ledger counts.
         spend: cost.
         stated: the sensitivity in words, where a number does not say it.
+        rest: what is left after it, as far as ε may rest on that; all that is left if None.
 
     Raises:
         MethodError: a cost that is not positive.
         BudgetError: more than is left, or next to nothing.
     """
     terms.require(spend)
-    epsilon = selection_epsilon(spend, terms.accounting, rest=terms.left - spend)
+    rest = terms.left - spend if rest is None else rest
+    epsilon = selection_epsilon(spend, terms.accounting, rest=rest)
     monotone = monotone and terms.neighbours == "add_remove"
     return Charge(
         spent=spend,
