@@ -11,7 +11,7 @@ from understudy.privacy.checkpoint.journal import Journal
 from understudy.privacy.checkpoint.replay import Replay
 from understudy.privacy.diagnostics import Confide
 from understudy.privacy.earlier_runs import Unrecorded
-from understudy.privacy.gate import Mechanisms
+from understudy.privacy.mechanism import Mechanisms
 from understudy.privacy.mechanisms import MECHANISMS
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.not_dp import WITHOUT_EPSILON

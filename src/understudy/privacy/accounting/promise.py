@@ -108,7 +108,8 @@ class Promise:
                 *printed_bounds(self._printed, schema.neighbours),
             ),
         )
-        promise = _without(promise, {self._unpaid.get(one, Unpaid.EXACT) for one in infinite})
+        unknown = {Unpaid.EXACT for one in infinite if one not in self._unpaid}
+        promise = _without(promise, {*self._unpaid.values(), *unknown})
         if not genuine:
             promise = promise.not_private(FOREIGN)
         return promise if secure else promise.not_private(SEEDED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Literal
 
 from understudy.errors import MethodError
@@ -121,7 +122,15 @@ class Revealing(Door):
         found = {}
         for name, place in zip(names, places, strict=True):
             query = f"standard deviation of {name}"
-            entry = self._ledger.leave_in("exact deviation", query, cells=1)
+            entry = self._ledger.charge(
+                Fraction(0),
+                "exact deviation",
+                query,
+                sensitivity="not bounded",
+                noise="none: unpaid",
+                cells=1,
+                left_in=True,
+            )
             sums = self._secret_engine.sums((place,), (place,)).expose()
             exact = standard_deviation(sums, self.own_schema.columns[name])
             found[name] = Released(exact, NO_NOISE, "exact deviation", entry)
