@@ -272,6 +272,15 @@ class Forced:
         return place
 
 
+def fitted(gate, method, path, factor=Fraction(1)):
+    """Fit by the prescribed choices."""
+    forced = Forced(path, factor)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choice_charge, "select", forced)
+        method.fit(gate, Fraction(1))
+    return forced
+
+
 CANDIDATES = 4
 METHOD = {"candidates": CANDIDATES, "records": 8, "trees": "depth-2"}
 
@@ -280,10 +289,8 @@ def law(records, known, options, n_stages, factor=Fraction(1)):
     """Log-probability of every sequence of choices."""
     found = {}
     for path in itertools.product(range(CANDIDATES), repeat=n_stages):
-        gate, forced = gate_for(records, known), Forced(path, factor)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(choice_charge, "select", forced)
-            Pmse(**options).fit(gate, Fraction(1))
+        gate = gate_for(records, known)
+        forced = fitted(gate, Pmse(**options), path, factor)
         assert gate.remaining == 0
         found[path] = forced.log_probability
     assert np.logaddexp.reduce(list(found.values())) == pytest.approx(0, abs=1e-9)
@@ -337,10 +344,9 @@ def test_the_forced_law_is_that_of_the_gate():
     method = Pmse(**METHOD, search="together")
     expected, draws, source = {}, 1_000, SeededRandomness(5)
     for k in range(CANDIDATES):
-        gate = ForcedGate(engine, Budget.of(1), source)
-        gate.follow([k])
-        method.fit(gate, Fraction(1))
-        expected[gate.measured[0].value.values] = np.exp(gate.log_probability)
+        gate = open_gate(engine, Budget.of(1), source)
+        forced = fitted(gate, method, [k])
+        expected[gate.measured[0].value.values] = np.exp(forced.log_probability)
     counts = Counter()
     for _ in range(draws):
         gate = open_gate(engine, Budget.of(1), source)
