@@ -9,7 +9,6 @@ from typing import Any
 
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanism import Charge, Mechanism
-from understudy.privacy.mechanisms.sums.moments import PlannedMoment
 from understudy.privacy.noise.calibration import LawName, mean_positive
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import LAWS, Bounds, Law, Mode, count_law, words
@@ -54,20 +53,6 @@ class PlannedTable:
         """Tables are asked for in the words of the ledger."""
         if not self.query:
             object.__setattr__(self, "query", f"counts by {' × '.join(self.columns)}")
-
-
-def planned_step(columns: tuple[str, ...], step: PlannedMoment, budget: Budget) -> PlannedTable:
-    """A statistic that is no contingency table, as the mechanism announces it."""
-    return PlannedTable(
-        columns=columns,
-        n_cells=step.n_cells,
-        share=step.share / budget.amount,
-        noise=step.noise,
-        stddev=step.stddev,
-        noise_mass=0.0,
-        form="moments",
-        query=step.query,
-    )
 
 
 def planned(
