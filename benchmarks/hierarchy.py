@@ -18,8 +18,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from understudy.models.hierarchical.node_least_squares import Hierarchy, downward, gls
-from understudy.models.nonnegative_projection import projected
+from understudy.models.node_least_squares import Hierarchy, downward, gls
+from understudy.models.table_models import projected
 
 VOTERS = "2,2,2,2,2,2,2,2,2,2,2,2,5,14,6"
 CASES = (

@@ -33,8 +33,8 @@ N_ROWS, SIGMA = 48_842, 60.0
 _COLD = """
 import time
 import numpy as np
-from understudy.models.max_entropy import fitted
-from understudy.models.observation import Observation
+from understudy.models.graphical.max_entropy import fitted
+from understudy.models.graphical.linear_measurement import Observation
 start = time.process_time()
 model = fitted((3, 4), [Observation((0, 1), np.ones((3, 4)), 1.0)], 12, regularisation=1.0)
 model.draw(9, np.random.default_rng(1))

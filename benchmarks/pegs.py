@@ -38,7 +38,7 @@ import understudy as us
 import yardstick
 from made_up import made_up
 from understudy.engine import Table as Rows
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.pipeline.planning import budget_of
 from understudy.privacy.noise.randomness import SecureRandomness
 from utility import Bench, Book

@@ -35,7 +35,7 @@ import yardstick
 from understudy.demo import demo_data, demo_schema
 from understudy.engine import Table as Rows
 from understudy.functions.sequential_generator import regressions
-from understudy.models.generated import GeneratedModel
+from understudy.models.bayesian.column_sequence_model import GeneratedModel
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 from utility import Book

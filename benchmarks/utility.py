@@ -34,7 +34,8 @@ from typing import Any
 
 import known_tables
 import utility_page
-from understudy.methods import METHODS, configure
+from understudy.methods import METHODS
+from understudy.methods.configuration import configure
 from understudy.studies.chunks import sources
 from utility_cases import (
     REFERENCES,

@@ -1,7 +1,7 @@
 """Synthetic microdata you can publish and do statistics on.
 
 >>> import understudy as us
->>> [facts.name for facts in us.methods()][:2]
+>>> [facts.name for facts in us.list_methods()][:2]
 ['marginals', 'aim']
 """
 
@@ -13,7 +13,16 @@ from understudy.errors import UnderstudyError
 
 if TYPE_CHECKING:
     from understudy.inference.combining.combining_rules import pool
-    from understudy.pipeline import analyze, check, draft, evaluate, methods, risk, synthesize
+    from understudy.pipeline import (
+        analyze,
+        check,
+        draft,
+        evaluate,
+        list_methods,
+        methods,
+        risk,
+        synthesize,
+    )
     from understudy.pipeline.planning import Plan, plan
     from understudy.pipeline.regression_release import regress
     from understudy.privacy.accounting.guarantee import Guarantee
@@ -33,6 +42,7 @@ __all__ = [
     "check",
     "draft",
     "evaluate",
+    "list_methods",
     "methods",
     "plan",
     "pool",
@@ -82,7 +92,8 @@ class _Package(ModuleType):
     """This package, where a room never hides a public name.
 
     When a room is first imported it becomes an attribute of the package, after which `methods`
-    would be the room of that name, no longer the function.
+    would be the room of that name, no longer the function. The function to call is `list_methods`;
+    `methods` is its former name.
     """
 
     def __setattr__(self, name: str, value: object) -> None:

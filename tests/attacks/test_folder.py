@@ -372,7 +372,44 @@ ALTERED = {
     ),
     "other neighbours": (set_at("guarantee", "neighbours", value="replace"), "other neighbours"),
     "seeded and private": (set_at("secure", value=False), "promises what"),
-    "other options": (set_at("options", value={"x": 1}), "these options"),
+    "options that are no plain values": (set_at("options", value={"x": {"y": {}}}), "options.x"),
+    "no word for inference": (in_manifest(lambda m: m.pop("inference")), "'inference'"),
+    "a fact of nobody": (set_at("inference", "exact", value=True), "inference.exact"),
+    "a fact unsaid": (in_manifest(lambda m: m["inference"].pop("swept")), "inference.swept"),
+    "an unknown rule": (set_at("inference", "posterior_rule", value="single"), "posterior_rule"),
+    "negative prior": (set_at("inference", "prior_weight", value=-1), "inference.prior_weight"),
+    "an earlier format": (set_at("format", value=1), "'inference'"),
+    "rule of other sets": (
+        set_at("inference", "posterior_rule", value="partial"),
+        "another kind of sets",
+    ),
+    "levels modelled": (set_at("inference", "modelled", value=["city"]), "not numeric"),
+    "column of nobody modelled": (set_at("inference", "modelled", value=["town"]), "not numeric"),
+    "bins modelled": (set_at("inference", "modelled", value=["income"]), "were measured"),
+    "network of others": (
+        set_at("inference", "network", value=[{"column": "city", "parents": []}]),
+        "none of its columns",
+    ),
+    "network in a circle": (
+        set_at(
+            *("inference", "network"),
+            value=[
+                {"column": name, "parents": [parent]}
+                for name, parent in zip(SCHEMA.names, SCHEMA.names[1:] + SCHEMA.names, strict=False)
+            ],
+        ),
+        "none of its columns",
+    ),
+    "network of columns measured apart": (
+        set_at(
+            *("inference", "network"),
+            value=[
+                {"column": name, "parents": list(SCHEMA.names[:k])}
+                for k, name in enumerate(SCHEMA.names)
+            ],
+        ),
+        "measured with its parents",
+    ),
     "entry missing": (in_manifest(lambda m: m.pop("ledger")), "'ledger'"),
     "entry too many": (set_at("more", value=1), "'more'"),
     "sets of text": (set_at("sets", value="2"), "'sets'"),
@@ -452,6 +489,46 @@ def test_every_command_refuses_it_in_one_sentence(folder, tmp_path, monkeypatch,
     assert "does not fit itself" in err
 
 
+# --- what a manifest says for inference ----------------------------------------------------------
+
+LIES = {
+    "sums": {
+        "normal numbers that are said to be bins": ({"modelled": []}, "than were measured"),
+        "one number twice": ({"modelled": ["age", "age", "income"]}, "than were measured"),
+        "columns measured together, said to be independent": ({"independent": True}, "together"),
+    },
+    "sweeps": {"drawn column by column, and denied": ({"swept": False}, "denies it")},
+    "shared noise": {
+        "noise that sets share, said to be the rows' own": (
+            {"posterior_rule": "partial"},
+            "other noise",
+        ),
+        "posterior sets without a rule": ({"posterior_rule": None}, "another kind of sets"),
+    },
+    "exact": {"noise drawn anew, where there is none": ({"posterior_rule": "mi"}, "other noise")},
+}
+TELLING = {
+    "shared noise": ("marginals", {}, {}),
+    "exact": ("multiple-imputation", {}, {"allow_nonprivate": True}),
+}
+
+
+@pytest.mark.parametrize("kind", LIES)
+def test_what_is_said_for_inference_fits_what_was_measured(published, tmp_path, kind):
+    """Claim attacked: no interval is narrower than the measurements allow, by a false word."""
+    if kind in published:
+        folder = laid_out(published[kind], tmp_path / "r")
+    else:
+        method, options, more = TELLING[kind]
+        asked = {"epsilon": 3, "method": method, "options": options, "sets": 2}
+        folder = us.synthesize(ROWS, SCHEMA, **asked, **more).save(tmp_path / "r")
+    us.Release.load(folder)
+    whole = manifest_of(folder)
+    for name, (lie, words) in LIES[kind].items():
+        put(folder, whole | {"inference": whole["inference"] | lie})
+        assert words in sentence(folder), name
+
+
 # --- texts --------------------------------------------------------------------------------------
 
 EVIL = "\x1b]0;pwned\x07\x1b[31m[link=http://evil.example]x[/link]\u202egnp\n\x9b2J<script>alert(1)</script>"
@@ -488,7 +565,7 @@ def test_texts_of_a_folder_do_not_act_in_a_terminal(folder, capsys, monkeypatch)
     with_evil_texts(folder)
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=200, highlight=False)
-    monkeypatch.setattr(release_text, "_out", console)
+    monkeypatch.setattr(release_text, "out", console)
     loaded = us.Release.load(folder)
     release_text.release(loaded)
     release_text.released(loaded, folder)

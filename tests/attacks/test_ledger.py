@@ -172,7 +172,9 @@ from fractions import Fraction
 import polars as pl
 from understudy.engine import Table
 from understudy.errors import UnderstudyError
-from understudy.privacy.budget import Budget
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.noise.randomness import SecureRandomness
 from understudy.privacy.randomness import SecureRandomness
 from understudy.schema import Partition, Schema
 

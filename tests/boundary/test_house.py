@@ -108,6 +108,22 @@ def imports_of_the_engine(modules: Sources) -> list[str]:
     ]
 
 
+DESCRIBED = {"release", "inference", "evaluation", "report"}
+"""Rooms that ask a release what it is."""
+METHOD_ROOMS = {"families", "methods"}
+
+
+def imports_of_methods(modules: Sources) -> list[str]:
+    """Imports of a method by a room that reads releases: the manifest says what it needs."""
+    return [
+        f"{module} imports {other}"
+        for module, tree in modules.items()
+        if room(module) in DESCRIBED
+        for other in imported(tree, modules)
+        if room(other) in METHOD_ROOMS
+    ]
+
+
 def circles(modules: Sources) -> list[str]:
     """Modules that import themselves by way of others; packages on the way down do not count."""
     edges = {
@@ -335,6 +351,17 @@ def picklers(modules: Sources) -> list[str]:
     ]
 
 
+def plotters(modules: Sources) -> list[str]:
+    """Where a library for figures is loaded: the pages write their charts themselves."""
+    return [
+        f"{module} imports {name}"
+        for module, tree in modules.items()
+        if room(module) != "studies"
+        for name in all_imported(tree)
+        if name.split(".")[0] == "matplotlib"
+    ]
+
+
 def other_randomness(modules: Sources) -> list[str]:
     """Random numbers in the boundary that are not made of words, but for the seeded source."""
     found = []
@@ -389,7 +416,7 @@ PLANTED = {
         ("understudy.privacy.x", "import understudy.release.decoding"),
         ("understudy.report.x", "from understudy import pipeline"),
         ("understudy.release.x", "from understudy import synthesize"),
-        ("understudy.demo.x", "from understudy.cli.terminal.release_text import methods"),
+        ("understudy.demo.x", "from understudy.cli.terminal.plan_text import methods"),
     ],
     imports_of_the_engine: [
         ("understudy.methods.x", "from understudy.engine import Table"),
@@ -399,6 +426,12 @@ PLANTED = {
         ),
         ("understudy.models.x", "from understudy import engine"),
         ("understudy.report.x", "def f():\n    import understudy.engine.exact_tables as c"),
+    ],
+    imports_of_methods: [
+        ("understudy.release.x", "def f():\n    from understudy.methods import METHODS"),
+        ("understudy.inference.x", "from understudy.families.method import Method"),
+        ("understudy.report.x", "import understudy.methods.privbayes"),
+        ("understudy.evaluation.x", "from understudy import methods"),
     ],
     circles: [
         ("understudy.errors", "from understudy.schema import Schema"),
@@ -480,6 +513,10 @@ PLANTED = {
     picklers: [
         ("understudy.release.x", "import pickle"),
         ("understudy.engine.x", "def f():\n    from cloudpickle import dumps"),
+    ],
+    plotters: [
+        ("understudy.report.x", "from matplotlib.figure import Figure"),
+        ("understudy.risk_utility.x", "def f():\n    import matplotlib"),
     ],
     other_randomness: [
         ("understudy.privacy.x", "import random"),

@@ -20,9 +20,12 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.methods import METHODS, PlannedTable, configure, restorable
+from understudy.families.measurement_plan import PlannedTable
+from understudy.methods import METHODS
+from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.planning import budget_of
+from understudy.pipeline.rebuilt_model import restorable
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -328,10 +331,7 @@ class Case:
 
     def ask(self, gate: Gate, spend: Fraction) -> None:
         """What one fit asks of the gate, once it knows the number of rows."""
-        if self.configured.draws_records(gate.schema):
-            self.configured.synthesize(gate, 10, spend)
-        else:
-            self.configured.fit(gate, spend)
+        self.configured.fit(gate, spend, 10)
 
 
 def _accepted(case: Case) -> bool:
@@ -367,7 +367,7 @@ CASES = _cases()
 ONE_SET = [case for case in CASES if case.sets == 1]
 PRIVATE = [case for case in ONE_SET if case.rows == "private"]
 PAID = [case for case in ONE_SET if case.configured.private]
-DRAWING = [case for case in ONE_SET if case.configured.draws_records(case.schema(10))]
+DRAWING = [case for case in ONE_SET if any(step.records for step in case.plan(10).tables)]
 MODELLING = [case for case in ONE_SET if case not in DRAWING]
 # Those whose noise is a whole number, so that a huge budget leaves none at all.
 WHOLE = [case for case in ONE_SET if case.options.get("law") != "laplace"]

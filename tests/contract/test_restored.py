@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.families.gibbs.noisy_table_gibbs import KnownSweep
-from understudy.families.networks.measured_network import KnownNetwork
-from understudy.methods import METHODS, restorable
-from understudy.pipeline.bootstrap import model_of, request_again
+from understudy.methods import METHODS
+from understudy.pipeline.bootstrap import request_again
+from understudy.pipeline.rebuilt_model import model_of, restorable
 
 
 def drawn(model, n=400):
@@ -25,17 +24,22 @@ def fitted(monkeypatch):
     found = []
 
     def watch(kind):
-        fit = kind.fit
+        setup = kind.setup
 
-        def fit_and_keep(self, gate, spend):
-            model = fit(self, gate, spend)
-            if not found or model is not found[-1]:  # as fits that call that of their parent do
-                found.append(model)
-            return model
+        def setup_and_keep(self, gate, spend, *, fits=1):
+            prepared = setup(self, gate, spend, fits=fits)
 
-        monkeypatch.setattr(kind, "fit", fit_and_keep)
+            def fit_and_keep(spend, n_rows):
+                model = prepared.fit(spend, n_rows)
+                if not found or model is not found[-1]:  # as a setup calls that of its parent
+                    found.append(model)
+                return model
 
-    for kind in (*METHODS.values(), KnownNetwork, KnownSweep):
+            return replace(prepared, fit=fit_and_keep)
+
+        monkeypatch.setattr(kind, "setup", setup_and_keep)
+
+    for kind in METHODS.values():
         watch(kind)
     return found
 

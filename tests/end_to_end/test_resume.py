@@ -24,10 +24,10 @@ import understudy as us
 from understudy.cli.terminal import progress_bar
 from understudy.engine import Table
 from understudy.errors import CheckpointError, MethodError
-from understudy.families.interruption import NOTICE
 from understudy.methods import METHODS as TABLE
 from understudy.methods.independent import Independent
 from understudy.models import ProductModel
+from understudy.pipeline.interruption import NOTICE
 from understudy.privacy.checkpoint import journal as journals
 from understudy.privacy.checkpoint.replay import LOST
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables

@@ -7,7 +7,7 @@ from markupsafe import escape
 
 import understudy as us
 from understudy.demo import demo_data, demo_schema
-from understudy.evaluation.definitions import DEFINITIONS, definition_of
+from understudy.evaluation.definitions import DEFINITIONS, Better, Headline
 from understudy.evaluation.utility.marginal_distances import MOST_TRIPLES
 from understudy.report import internal_page
 
@@ -15,20 +15,32 @@ from understudy.report import internal_page
 def test_names_and_meanings_are_unique():
     assert len({one.name for one in DEFINITIONS.values()}) == len(DEFINITIONS)
     assert len({one.meaning for one in DEFINITIONS.values()}) == len(DEFINITIONS)
-    assert {one.better for one in DEFINITIONS.values()} == {"low", "high", "one"}
+    assert {one.better for one in DEFINITIONS.values()} == set(Better)
 
 
 def test_a_score_of_the_yardstick_is_none_of_evaluate():
     """Their SPECKS, 3-way distance and ratio of pMSE differ, so their names must."""
+    ours = [one for one in DEFINITIONS.values() if not one.yardstick]
+    assert all(one.headline is None for one in DEFINITIONS.values() if one.yardstick)
     for one in DEFINITIONS.values():
-        found = definition_of(one.name)
-        assert (found is None) == one.yardstick
-        assert found is None or found == one
+        begun = [other for other in ours if one.name.startswith(other.name)]
+        assert not one.yardstick or not begun, one.name
 
 
 def test_the_three_way_distance_is_named_by_its_triples():
-    assert definition_of("total variation, 3-way") is None
-    assert definition_of(f"total variation, 3-way ({MOST_TRIPLES} triples)") is not None
+    assert "total variation, 3-way" not in DEFINITIONS
+    assert f"total variation, 3-way ({MOST_TRIPLES} triples)" in DEFINITIONS
+
+
+def test_headlines_and_variants_say_what_the_names_say():
+    """A name is its headline and then its variant, so that a page can show the two apart."""
+    for one in DEFINITIONS.values():
+        assert one.name.endswith(one.variant)
+        assert one.headline or not one.variant
+    for headline in Headline:
+        names = [one.name for one in DEFINITIONS.values() if one.headline is headline]
+        assert names
+        assert "worst" not in " ".join(names)
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +54,13 @@ def evaluation():
 
 def test_every_score_of_an_evaluation_is_defined(evaluation):
     for score in evaluation.scores:
-        found = definition_of(score.name)
-        assert found is not None, score.name
+        found = score.definition
+        assert found is DEFINITIONS[found.name]
+        assert score.name.startswith(found.name)
         assert found.better == score.better, score.name
     for group in evaluation.subgroups:
-        assert all(definition_of(name) is not None for name in group.scores)
+        names = zip(group.scores, group.definitions, strict=True)
+        assert all(name.startswith(one.name) for name, one in names)
 
 
 def test_definitions_stand_on_the_page_and_in_the_json(evaluation):

@@ -1,11 +1,11 @@
-"""Kernels for numbers give, bit for bit, what the number line of the column gives."""
+"""Kernels for numbers give, bit for bit, what a slow and obvious number line gives."""
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
+from oracles.number_line import NumberLine
 from understudy.features.number_line import line_of, normal_quantiles, settled
-from understudy.models.numbers import NumberLine
 from understudy.schema import Schema
 
 COLUMNS = {

@@ -7,13 +7,13 @@ import pytest
 from scipy.special import logit
 from scipy.stats import chi2, norm
 
+from oracles.number_line import NumberLine
 from understudy.errors import MethodError
 from understudy.features.column_draws import Drawn
 from understudy.features.design import Features, indicated
 from understudy.functions.logistic_normal import LogisticNormal
 from understudy.functions.multinomial_logit import MultinomialLogit
 from understudy.functions.normal_regression import NormalRegression, NormalWidths
-from understudy.models.numbers import NumberLine
 from understudy.schema import NUMERIC, Categorical, Continuous, Ordinal, Schema
 
 # A correct law fails one chi-square test with probability 1e-6; seeds are fixed.

@@ -21,8 +21,8 @@ from understudy.functions.sequential_generator import (
     regressions,
 )
 from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers
-from understudy.models import generated
-from understudy.models.generated import GeneratedModel
+from understudy.models.bayesian import column_sequence_model
+from understudy.models.bayesian.column_sequence_model import GeneratedModel
 from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Schema
 
@@ -214,7 +214,7 @@ def test_records_that_never_become_possible_are_uniform_over_the_allowed_cells()
 def test_long_samples_are_drawn_in_pieces_and_seeds_repeat_them(monkeypatch):
     generator = all_kinds()
     model = GeneratedModel(generator, generator.prior.means)
-    monkeypatch.setattr(generated, "_CHUNK", 64)
+    monkeypatch.setattr(column_sequence_model, "_CHUNK", 64)
     one, two = (model.sample(1000, np.random.default_rng(5)) for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(one.states, two.states, strict=True))
     counts = np.bincount(one.states[0][64:], minlength=4)

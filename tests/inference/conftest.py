@@ -14,6 +14,7 @@ import understudy as us
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.decoding import dtype_of
+from understudy.release.manifest import InferenceFacts
 
 SCHEMA = """
 rows = "private"
@@ -71,6 +72,7 @@ def manifest(schema: us.Schema, sets: int, sets_kind: str, n_rows: int) -> Manif
         secure=True,
         sampling_seed=None,
         software={},
+        inference=InferenceFacts(),
     )
 
 

@@ -8,10 +8,10 @@ import pytest
 
 import understudy as us
 from understudy.engine import Table
-from understudy.methods import configure
 from understudy.methods.aim import Aim
-from understudy.pipeline.bootstrap import model_of
+from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
+from understudy.pipeline.rebuilt_model import model_of
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise.randomness import SeededRandomness
 
@@ -53,7 +53,7 @@ def gate_of(epsilon, delta="0.000001", sizes=SIZES, n=1_500, seed=1):
 def test_without_noise_the_workload_is_reproduced(degree, delta):
     """There are rounds for all of it: four where δ = 0, as many as triples, else sixty."""
     gate = gate_of("1000000", delta)
-    model = Aim(degree=degree).fit(gate, gate.budget.amount)
+    model = Aim(degree=degree).fit(gate, gate.budget.amount, 10)
     true = states()
     for one in combinations(range(4), degree):
         exact, _ = np.histogramdd(true[list(one)].T, bins=[range(SIZES[j] + 1) for j in one])
@@ -74,7 +74,7 @@ def test_only_marginals_with_the_target_or_listed_ones_are_measured():
         (Aim(degree=2), lambda one: len(one) <= 2),
     ):
         gate = gate_of("10")
-        method.fit(gate, gate.budget.amount)
+        method.fit(gate, gate.budget.amount, 10)
         measured = [one.value.columns for one in gate.measured]
         assert any(len(one) > 1 for one in measured)
         assert all(len(one) == 1 or allowed(one) for one in measured)
@@ -82,14 +82,14 @@ def test_only_marginals_with_the_target_or_listed_ones_are_measured():
 
 def test_a_heavier_marginal_is_measured_first():
     gate = gate_of("10")
-    Aim(workload=("x0 & x3", "x1 & x2: 200")).fit(gate, gate.budget.amount)
+    Aim(workload=("x0 & x3", "x1 & x2: 200")).fit(gate, gate.budget.amount, 10)
     pairs = [one.value.columns for one in gate.measured if len(one.value.columns) == 2]
     assert pairs[0] == ("x1", "x2")
 
 
 def test_a_single_column_gets_all():
     gate = gate_of("1", sizes=(5,))
-    Aim().fit(gate, gate.budget.amount)
+    Aim().fit(gate, gate.budget.amount, 10)
     assert len(gate.ledger) == 1
     assert gate.remaining == 0
     (planned,) = us.plan(schema((5,)), method="aim", epsilon=1, delta="0.000001").tables

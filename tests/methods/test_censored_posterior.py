@@ -18,8 +18,9 @@ from typer.testing import CliRunner
 import understudy as us
 from understudy.cli import app
 from understudy.errors import BudgetError, InferenceError, MethodError
-from understudy.methods import METHODS, configure
+from understudy.methods import METHODS
 from understudy.methods.censored_posterior import CensoredPosterior
+from understudy.methods.configuration import configure
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.selection.metropolis import CONVERGENCE
 from understudy.report import public_page

@@ -8,7 +8,7 @@ from scipy import stats
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError, NotPrivateError
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -46,7 +46,7 @@ def test_records_are_real_ones_in_their_proportions():
         SeededRandomness(1),
         allow_nonprivate=True,
     )
-    model = configure("contingency-table", {}).fit(gate, gate.budget.amount)
+    model = configure("contingency-table", {}).fit(gate, gate.budget.amount, 10)
     a, b = model.sample(30_000, np.random.default_rng(1)).states
     found = np.bincount(2 * a + b, minlength=4)
     assert found[0] == 0

@@ -9,7 +9,7 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import BudgetError, MethodError
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
@@ -94,7 +94,7 @@ def test_options_that_do_not_go_together_are_refused():
 def test_without_noise_an_ordered_table_is_the_table_of_the_rows(order):
     method = configure("empirical-cdf", {"columns": "ordered", "order": order})
     gate = door(epsilon=HUGE)
-    model = method.fit(gate, HUGE)
+    model = method.fit(gate, HUGE, 10)
     exact = Table(FRAME, SCHEMA).count([(0, 1)]).expose()[0]
     assert model.weights.tolist() == exact.inside.reshape(-1).tolist()
     (drawn,) = gate.measured
@@ -106,7 +106,7 @@ def test_without_noise_an_ordered_table_is_the_table_of_the_rows(order):
 
 def test_without_noise_independent_columns_have_their_own_distributions():
     gate = door(epsilon=HUGE)
-    model = configure("empirical-cdf", {}).fit(gate, HUGE)
+    model = configure("empirical-cdf", {}).fit(gate, HUGE, 10)
     # The record (x, 3) is impossible and counts in neither column; the unknown level only in b.
     assert [one.tolist() for one in model.weights] == [[20, 30, 8], [15, 15, 20, 9]]
     assert [one.value.outside for one in gate.measured] == [2, 1]

@@ -7,7 +7,7 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import NotPrivateError
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -29,7 +29,7 @@ def model(a, b, rule=""):
     rows = pl.DataFrame({"a": [str(x) for x in a], "b": [str(x) for x in b]})
     table = Table(rows, schema(len(rows), rule))
     gate = open_gate(table, Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
-    return configure("marginal-bootstrap", {}).fit(gate, gate.budget.amount)
+    return configure("marginal-bootstrap", {}).fit(gate, gate.budget.amount, 10)
 
 
 def test_it_is_refused_without_permission_and_before_the_rows_are_read():

@@ -8,10 +8,10 @@ import pytest
 
 import understudy as us
 from understudy.engine import Table
-from understudy.families.marginals.noisy_marginal import Merged, Noted, observations
-from understudy.methods import configure
-from understudy.pipeline.bootstrap import model_of
+from understudy.families.noisy_marginal import Merged, Noted, observations
+from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
+from understudy.pipeline.rebuilt_model import model_of
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import Noise, NoisyTable
@@ -126,10 +126,11 @@ def test_a_fitted_model_is_restored_from_its_tables_alone(name):
     schema = us.Schema.loads(WORK.format(n=1_000))
     budget = Budget.of("2", "0.000001", "zcdp")
     gate = open_gate(Table(work(1_000), schema), budget, SeededRandomness(1))
-    method, view = configure(name, {}).setup(gate, budget.amount)
-    model = method.fit(view, budget.amount)
+    method = configure(name, {})
+    prepared = method.setup(gate, budget.amount)
+    model = prepared.fit(budget.amount, 1_000)
     tables = [(m.value, m.noise) for m in gate.measured if isinstance(m.value, NoisyTable)]
-    again = method.restored(view.schema, tables, 1_000)
+    again = method.restored(prepared.schema, tables, 1_000)
     drawn = [one.sample(700, np.random.default_rng(5)) for one in (model, again)]
     assert [one.tolist() for one in drawn[0].states] == [one.tolist() for one in drawn[1].states]
 

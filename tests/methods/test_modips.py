@@ -17,7 +17,7 @@ from understudy.demo import demo_data, demo_schema
 from understudy.engine import Table
 from understudy.errors import MethodError, UnderstudyError
 from understudy.inference.combining.combining_rules import partial_variance
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.models.bayesian import beta_binomial, normal
 from understudy.models.bayesian.bayesian_model import Drawn
 from understudy.models.bayesian.dirichlet_multinomial import Multinomial
@@ -91,7 +91,7 @@ def gate(frame, of, seed=1, epsilon="1"):
 def fitted(frame, of, seed=1, epsilon="1", **options):
     one = gate(frame, of, seed, epsilon)
     one.ask(RowCount(), spend=one.budget.amount / 100)
-    model = configure("modips", options).fit(one, one.budget.amount * 99 / 100)
+    model = configure("modips", options).fit(one, one.budget.amount * 99 / 100, 10)
     return model, one
 
 
@@ -172,7 +172,7 @@ def test_without_noise_it_is_multiple_synthesis():
     n, of = 500, schema(MIXED, 500)
     frame = mixed(n)
     one = open_gate(Table(frame, of), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
-    classical = configure("multiple-synthesis", {}).fit(one, Fraction(1))
+    classical = configure("multiple-synthesis", {}).fit(one, Fraction(1), 10)
     noisy, _ = fitted(frame, of, epsilon="1000000")
     a, b = moments(classical, n, 300), moments(noisy, n, 300, seed=2)
     for j in range(a.shape[1]):

@@ -48,14 +48,14 @@ def test_the_tree_of_a_strong_chain_is_the_chain(seed, delta):
     """At ε = 20 the links are thousands of records ahead of any other pair."""
     frame, declared = chain(5_000, seed=seed), schema([4] * 6, 5_000)
     gate = gate_of(frame, declared, "20", delta, seed)
-    Mst().fit(gate, gate.budget.amount)
+    Mst().fit(gate, gate.budget.amount, 10)
     assert set(chosen(gate)) == {(f"x{j}", f"x{j + 1}") for j in range(5)}
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_whatever_the_noise_pairs_make_no_cycle(seed):
     gate = gate_of(chain(50, seed=seed), schema([4] * 6, 50), "0.01", seed=seed)
-    Mst().fit(gate, gate.budget.amount)
+    Mst().fit(gate, gate.budget.amount, 10)
     component = {f"x{j}": {f"x{j}"} for j in range(6)}
     for a, b in chosen(gate):
         assert component[a] is not component[b]
@@ -68,7 +68,7 @@ def test_whatever_the_noise_pairs_make_no_cycle(seed):
 
 def test_the_budget_goes_in_thirds_and_to_the_last_part():
     gate = gate_of(chain(500), schema([4] * 6, 500))
-    Mst().fit(gate, gate.budget.amount)
+    Mst().fit(gate, gate.budget.amount, 10)
     third = gate.budget.amount / 3
     costs = [entry.spent for entry in gate.ledger]
     assert [sum(costs[:6]), sum(costs[6:11]), sum(costs[11:])] == [third] * 3
@@ -99,7 +99,7 @@ source = "law"
 def test_chosen_pairs_fit_into_the_model(cells):
     """Pairs have 16 cells: none fits into 15, two into 40, five into 100."""
     gate = gate_of(chain(2_000), schema([4] * 6, 2_000), "20")
-    model = Mst(model_mb=cells * 8 / 1e6).fit(gate, gate.budget.amount)
+    model = Mst(model_mb=cells * 8 / 1e6).fit(gate, gate.budget.amount, 10)
     assert len(chosen(gate)) == {15: 0, 40: 2, 100: 5}[cells]
     pairs = [one for one in model.fit.tree.cliques if len(one) > 1]
     assert 16 * len(pairs) <= cells
@@ -128,5 +128,5 @@ def test_the_order_of_the_rows_columns_does_not_matter():
 def test_a_tenth_of_the_budget_is_left_where_pairs_do_not_fit():
     """Nothing is bought for a choice among none: two thirds stay unspent."""
     gate = gate_of(chain(500), schema([4] * 6, 500))
-    Mst(model_mb=15 * 8 / 1e6).fit(gate, gate.budget.amount)
+    Mst(model_mb=15 * 8 / 1e6).fit(gate, gate.budget.amount, 10)
     assert gate.remaining == Fraction(2, 3) * gate.budget.amount

@@ -9,7 +9,7 @@ import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError, NotPrivateError
 from understudy.inference.combining.combining_rules import partial_variance
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.models.bayesian import general_location
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
@@ -51,7 +51,7 @@ def schema(n, columns=COLUMNS, rows="public"):
 
 def fitted(frame, of, **options):
     gate = open_gate(Table(frame, of), Budget.of(1), SecureRandomness(), allow_nonprivate=True)
-    return configure("multiple-synthesis", options).fit(gate, gate.budget.amount), gate
+    return configure("multiple-synthesis", options).fit(gate, gate.budget.amount, 10), gate
 
 
 def test_it_is_refused_without_permission_and_before_the_rows_are_read():

@@ -8,8 +8,8 @@ import pytest
 from pydantic import Field
 
 from understudy.families.method import Names
-from understudy.methods import METHODS, configure, kind_of
-from understudy.methods.options import options_of
+from understudy.methods import METHODS
+from understudy.methods.configuration import configure, kind_of, options_of
 
 ALL = [(name, option) for name, kind in METHODS.items() for option in options_of(kind)]
 

@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.schema import Schema
 
 COLUMNS = """

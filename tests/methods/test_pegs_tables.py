@@ -10,7 +10,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError
-from understudy.families.gibbs.private_keys import (
+from understudy.families.key_choice import (
     MOST_KEYS,
     distinct_tables,
     key_candidates,
@@ -19,8 +19,9 @@ from understudy.families.gibbs.private_keys import (
     own_tables,
     sweep_of_tables,
 )
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.pipeline.planning import budget_of
+from understudy.privacy.accounting.budget import Budget
 from understudy.schema import Sweep
 
 SIZES = {"a": 3, "b": 3, "c": 2, "d": 4, "e": 3}
@@ -164,7 +165,9 @@ WIDE = {f"x{j}": 20 for j in range(12)}
 
 
 def lazy(schema, **options):
-    return configure("pegs-tables", options).draws_records(schema)
+    budget = Budget.of(1)
+    (step, *_) = configure("pegs-tables", options).plan(schema, budget.amount, budget)
+    return step.records
 
 
 def test_tables_are_lazy_where_they_are_too_large():

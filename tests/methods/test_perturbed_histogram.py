@@ -10,8 +10,8 @@ from scipy import stats
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.families.bins.histogram_bins import scott_bins
-from understudy.methods import configure
+from understudy.families.histogram_bins import scott_bins
+from understudy.methods.configuration import configure
 from understudy.models.histogram import bin_counts, bin_shares, draw_values
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
@@ -196,7 +196,7 @@ def test_one_repetition_in_paper_mode_is_what_the_gate_gives():
     )
     gate = open_gate(Table(frame(), one), Budget.of(1), SeededRandomness(3))
     method = configure("perturbed-histogram", {"mode": "paper", "bins": "scott"})
-    model = method.fit(method.setup(gate, Fraction(0))[1], Fraction(1, 10))
+    model = method.setup(gate, Fraction(0)).fit(Fraction(1, 10), N)
     x = frame()["x"].to_numpy()
     n_bins = int(scott_bins(7, x.std(ddof=1), N))
     exact = np.append(bin_counts(x, np.linspace(-3, 4, n_bins + 1)), 0)

@@ -13,7 +13,8 @@ import understudy as us
 from understudy.cli import app
 from understudy.engine import Table
 from understudy.errors import BudgetError, InferenceError, MethodError
-from understudy.methods import METHODS, configure
+from understudy.methods import METHODS
+from understudy.methods.configuration import configure
 from understudy.methods.pmse import Pmse
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
@@ -295,7 +296,7 @@ def test_a_walk_is_conditional_and_the_steward_can_see_how_it_went():
     told, known = [], schema(n_rows=50)
     engine = Table(people(50), known)
     gate = open_gate(engine, Budget.of(1), SeededRandomness(1), confide=told.append)
-    Pmse(search="walk", steps=20, records=50).fit(gate, Fraction(1))
+    Pmse(search="walk", steps=20, records=50).fit(gate, Fraction(1), 10)
     assert len(told) == 1
     assert 0 <= told[0].value.accepted <= 1
     assert not hasattr(gate, "travelled")

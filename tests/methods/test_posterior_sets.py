@@ -8,12 +8,11 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.families.marginals.noise_resampling import fresh
-from understudy.families.marginals.noisy_marginal import Noted
+from understudy.families.noisy_marginal import Noted, fresh
 from understudy.inference.choice.release_facts import facts_of
 from understudy.inference.choice.rule_table import MOST_SHARE, choose, outweighs
 from understudy.inference.combining.combining_rules import mi_variance, pool
-from understudy.models.redrawn_parameters import Redrawn
+from understudy.models.model import Redrawn
 from understudy.privacy.released import Noise, NoisyTable
 
 SCHEMA = us.Schema.loads(

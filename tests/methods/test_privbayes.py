@@ -10,7 +10,7 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.families.networks.network_options import (
+from understudy.families.network_options import (
     LARGEST_TABLE,
     candidates,
     declared,
@@ -19,7 +19,8 @@ from understudy.families.networks.network_options import (
     most_candidates,
     usual_degree,
 )
-from understudy.methods import configure, privbayes
+from understudy.methods import privbayes
+from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -366,7 +367,7 @@ def test_a_fit_without_setup_buys_its_network_from_the_same_money():
     schema = schema_of(SIZES, PUBLIC.format(n=100))
     gate = open_gate(Table(chain(100, SIZES), schema), Budget.of(3, 0), SeededRandomness(1))
     method = configure("privbayes", {"degree": 2})
-    model = method.fit(gate, Fraction(2))
+    model = method.fit(gate, Fraction(2), 10)
     assert gate.remaining == 1
     assert len(model.sample(10, np.random.default_rng(1)).states) == 5
 

@@ -11,9 +11,9 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError, NotPrivateError
-from understudy.families.bayesian.column_model_options import MOST_FEATURES, Modelling
+from understudy.families.column_model_options import MOST_FEATURES, Modelling
 from understudy.features.design import Features
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable
 from understudy.privacy.samplers.conjugate_regression import NormalLinear

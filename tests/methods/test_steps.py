@@ -10,7 +10,7 @@ from scipy import stats
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.methods.steps import Steps
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
@@ -261,8 +261,8 @@ def test_without_noise_the_model_is_the_table(consistency, allocation, options):
     rows = some(400)
     method = configure("steps", {"consistency": consistency, "allocation": allocation} | options)
     gate = door(rows, HUGE)
-    grown, view = method.setup(gate, Fraction(HUGE, 10))
-    model = grown.fit(view, Fraction(HUGE, 2))
+    prepared = method.setup(gate, Fraction(HUGE, 10))
+    model = prepared.fit(Fraction(HUGE, 2), 10)
     np.testing.assert_allclose(model_shares(model), exact_shares(rows), atol=1e-3)
 
 
@@ -282,8 +282,8 @@ def test_shares_of_upper_layers_are_those_of_least_squares():
     """The first layer's shares in the model are its consistent counts, whatever the leaves say."""
     rows = some(2000)
     gate = door(rows, 1, seed=4)
-    grown, _ = configure("steps", {"order": "c, a"}).setup(gate, Fraction(0))
-    shares = model_shares(grown.fit(gate, Fraction(9, 10)))
+    prepared = configure("steps", {"order": "c, a"}).setup(gate, Fraction(0))
+    shares = model_shares(prepared.fit(Fraction(9, 10), 10))
     first, second, leaves = (one.value for one in gate.measured)
     variance = gate.measured[0].noise.stddev ** 2
     # Least squares over the 16 allowed cells and the number out of domain.
@@ -325,12 +325,11 @@ def inner_share(engine, consistency, seed, scale=1):
     """Share of a = 0 by the consistent counts of a tree with one inner layer."""
     seen = []
     gate = spying(open_gate(engine, Budget.of(1, 0), SeededRandomness(seed)), seen)
-    grown, _ = configure("steps", {"order": "a", "consistency": consistency}).setup(
-        gate, Fraction(0)
-    )
+    options = {"order": "a", "consistency": consistency}
+    prepared = configure("steps", options).setup(gate, Fraction(0))
+    model = prepared.fit(Fraction(1) / scale, 1)
     if consistency == "gls":
-        return model_shares(grown.fit(gate, Fraction(1) / scale))[0].sum()
-    grown.synthesize(gate, 1, Fraction(1) / scale)
+        return model_shares(model)[0].sum()
     (weights,) = seen
     return weights[0] / weights.sum()
 
@@ -357,8 +356,8 @@ def test_as_published_the_leaves_stand_as_they_were_perturbed():
     """The printed equations leave leaves uncorrected: this is the flat sanitizer at a third."""
     gate = door(some(300))
     options = {"order": "a, b", "consistency": "paper_phantom", "allocation": "leaves"}
-    grown, _ = configure("steps", options).setup(gate, Fraction(0))
-    model = grown.fit(gate, Fraction(3, 4))
+    prepared = configure("steps", options).setup(gate, Fraction(0))
+    model = prepared.fit(Fraction(3, 4), 10)
     leaves = gate.measured[-1]
     assert leaves.noise.scale == "4"
     np.testing.assert_array_equal(
@@ -441,7 +440,7 @@ def test_nothing_is_spent_before_an_overdraft_is_refused():
         left = gate.remaining
         with pytest.raises(us.errors.InsufficientBudgetError):
             Steps(**options | ({"order": ("a",)} if "order" in options else {})).fit(
-                gate, Fraction(1)
+                gate, Fraction(1), 10
             )
         assert gate.remaining == left
 

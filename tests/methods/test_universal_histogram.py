@@ -9,11 +9,10 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.methods.universal_histogram import range_weights
-from understudy.models.hierarchical.consistency import NoisyLayer, consistent
-from understudy.models.hierarchical.node_least_squares import gls
-from understudy.models.hierarchical.range_tree import RangeTree
+from understudy.models.node_least_squares import gls
+from understudy.models.tree_consistency import NoisyLayer, RangeTree, consistent
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
@@ -209,7 +208,7 @@ def test_without_noise_every_column_is_its_table(consistency, allocation, public
     gate = open_gate(Table(rows, one), Budget.of(HUGE, 0), SeededRandomness(1))
     gate.ask(RowCount(), spend=Fraction(HUGE, 4))
     options = {"form": "ranges", "consistency": consistency, "allocation": allocation, "fanout": 3}
-    model = configure("universal-histogram", options).fit(gate, Fraction(HUGE, 2))
+    model = configure("universal-histogram", options).fit(gate, Fraction(HUGE, 2), 10)
     for name, weights in zip(SIZES, model.weights, strict=True):
         counts = rows[name].cast(pl.Int64).to_numpy()
         expected = np.bincount(counts[counts < SIZES[name]], minlength=SIZES[name])
@@ -268,5 +267,5 @@ def test_an_overdraft_is_refused_before_anything_is_spent():
     gate = open_gate(Table(frame(9), schema(9)), Budget.of(1, 0), SeededRandomness(1))
     for form in ("layers", "ranges"):
         with pytest.raises(InsufficientBudgetError):
-            configure("universal-histogram", {"form": form}).fit(gate, Fraction(2))
+            configure("universal-histogram", {"form": form}).fit(gate, Fraction(2), 10)
     assert gate.remaining == 1

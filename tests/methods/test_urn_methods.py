@@ -9,7 +9,8 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.methods import METHODS, configure
+from understudy.methods import METHODS
+from understudy.methods.configuration import configure
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.records.urn import prior_weight
 from understudy.schema import Schema

@@ -14,7 +14,7 @@ from understudy.models.bayesian import (
     general_location,
     normal,
 )
-from understudy.models.bayesian.inverse_wishart import FLOOR, admissible_root, inverse_wishart_root
+from understudy.models.bayesian.general_location import FLOOR, admissible_root, inverse_wishart_root
 
 R = 40_000
 

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from understudy.engine import ExactCells, ExactTable
-from understudy.models.gibbs.conditional_tables import ConditionalTables
+from understudy.models.conditional_tables import ConditionalTables
 from understudy.privacy.mechanisms.counts.noisy_table import noisy_table
 from understudy.privacy.mechanisms.records.key_counts import HashedRows
 from understudy.privacy.mechanisms.records.lazy_gibbs import NoisyRows, lazy_sweeps

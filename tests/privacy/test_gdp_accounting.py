@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.engine import Table
-from understudy.methods import configure
+from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.planning import budget_of
 from understudy.privacy import door

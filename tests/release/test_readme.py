@@ -11,6 +11,7 @@ from understudy.privacy.accounting.guarantee import Guarantee, public_inputs
 from understudy.release import Manifest, Measurement, Release
 from understudy.release import readme as readme_file
 from understudy.release.decoding import decode
+from understudy.release.manifest import InferenceFacts
 from understudy.schema import Schema
 
 TEXT = """
@@ -52,6 +53,7 @@ def _release(schema, **changes):
         "n_rows": 10, "rows_obtained": "measured with noise", "guarantee": guarantee,
         "budget": {"epsilon": "1", "delta": "0"}, "ledger": (), "secure": True,
         "sampling_seed": None, "software": {"understudy": "0.1.0"},
+        "inference": InferenceFacts(independent=True),
     }  # fmt: skip
     tables = tuple(
         decode([rng.integers(0, size, 10) for size in schema.sizes], schema, rng) for _ in range(2)
@@ -126,19 +128,22 @@ def test_other_forms(release):
     assert "noisy table was not written out" in text
     assert "## The noisy counts" not in text
     cells = replace(one, kind="cells", threshold=5.0, columns=release.schema.names)
-    manifest = replace(release.manifest, method="laplace", sets_kind="split")
+    manifest = replace(
+        release.manifest, method="laplace", sets_kind="split", inference=InferenceFacts()
+    )
     text = readme(replace(release, measurements=(cells,), manifest=manifest), csv=False)
     assert "`threshold`" in text
     assert "has its own noisy fit" in text
     assert "kept, up to noise, for columns that were measured together" in text
-    alone = replace(release.manifest, sets=1, method="other")
+    alone = replace(release.manifest, sets=1, method="other", inference=InferenceFacts())
     text = readme(replace(release, manifest=alone, measurements=()), csv=False)
     assert "There is one set." in text
     assert "take associations as not preserved" in text
 
 
 def test_rows_drawn_by_sweeps_promise_no_error_bars(release):
-    manifest = replace(release.manifest, method="pegs", sets_kind="split")
+    swept = InferenceFacts(swept=True)
+    manifest = replace(release.manifest, method="pegs", sets_kind="split", inference=swept)
     sweeps = replace(release.measurements[0], name="", kind="sweeps", of=("a<-b",))
     text = readme(replace(release, manifest=manifest, measurements=(sweeps,)), csv=False)
     assert "No error bars can be given" in text

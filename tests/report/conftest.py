@@ -13,6 +13,7 @@ from understudy.privacy.accounting.guarantee import Guarantee, public_inputs
 from understudy.privacy.accounting.ledger import Entry
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.decoding import decode
+from understudy.release.manifest import InferenceFacts
 from understudy.schema import Schema
 
 MIXED = """
@@ -134,6 +135,7 @@ def release_of(schema, measurements, *, n_rows=200, sets=2, guarantee=None, **ma
         "secure": True,
         "sampling_seed": 7,
         "software": {"understudy": "0.1.0"},
+        "inference": InferenceFacts(independent=True),
     }
     return Release(tables, schema, Manifest(**(content | manifest)), tuple(measurements))
 
@@ -218,6 +220,13 @@ def check_page(page, at_most=1_000_000):
     style = page[page.index("<style>") : page.index("</style>")]
     assert "url(" not in style
     assert "@import" not in style
+    used = set(re.findall(r"var\((--[\w-]+)\)", page))
+    assert used <= set(re.findall(r"(--[\w-]+):", style)), "a colour that no style sheet sets"
+    classes = {
+        name for tag, attrs in found.tags if tag == "text" for name in attrs["class"].split()
+    }
+    coloured = set(re.findall(r"svg \.([\w-]+) \{", style))
+    assert classes <= coloured | {"start", "ink"}, "a class of texts that no style sheet knows"
     assert "http:" not in page
     assert "https:" not in page
     return found

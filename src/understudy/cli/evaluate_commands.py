@@ -11,7 +11,7 @@ from understudy import pipeline
 from understudy.cli.app import app
 from understudy.cli.json_output import internal_place, print_json, write_text
 from understudy.cli.shared_options import Json, Quiet, listed
-from understudy.cli.terminal import progress_bar, release_text
+from understudy.cli.terminal import progress_bar
 
 Control = Annotated[
     Path | None, typer.Option(help="Rows of people outside the table, held out before synthesis.")
@@ -53,7 +53,7 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Compare a release with the original rows. INTERNAL: the result is not for release."""
-    from understudy.cli.terminal.risk_text import risk_table
+    from understudy.cli.terminal.evaluation_text import evaluated, risk_table
     from understudy.release import Release
 
     place = None if out is None else internal_place(out)
@@ -78,7 +78,7 @@ def evaluate(
     if as_json:
         print_json(found.to_json())
     elif not quiet:
-        release_text.evaluated(found, place)
+        evaluated(found, place)
         if found.risks is not None:
             risk_table(found.risks)
 
@@ -97,7 +97,7 @@ def risk(
     quiet: Quiet = False,
 ) -> None:
     """Attack a release: what does it disclose? INTERNAL: the result is not for release."""
-    from understudy.cli.terminal.risk_text import attacked
+    from understudy.cli.terminal.evaluation_text import attacked
     from understudy.release import Release
 
     place = None if out is None else internal_place(out)

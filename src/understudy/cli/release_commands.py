@@ -25,7 +25,7 @@ from understudy.cli.shared_options import (
     Sets,
     method_options,
 )
-from understudy.cli.terminal import progress_bar, release_text
+from understudy.cli.terminal import plan_text, progress_bar, release_text
 from understudy.errors import CheckpointError, UnderstudyError
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ def plan(
         rows_share=rows_share,
     )
     if as_json:
-        print_json(release_text.plan_json(planned))
+        print_json(plan_text.plan_json(planned))
     else:
-        release_text.planned(planned)
+        plan_text.planned(planned)
 
 
 @app.command()
@@ -200,18 +200,17 @@ def methods(
     Options are given to synthesize and plan as --option NAME=VALUE, or -o NAME=VALUE.
     """
     if name is not None:
-        from understudy.methods import kind_of
-        from understudy.methods.options import options_of
+        from understudy.methods.configuration import kind_of, options_of
 
         facts, options = kind_of(name).facts, options_of(kind_of(name))
         if as_json:
             print_json({**vars(facts), "options": [vars(option) for option in options]})
         else:
-            release_text.method(facts, options)
+            plan_text.method(facts, options)
     elif as_json:
-        print_json([vars(facts) for facts in pipeline.methods()])
+        print_json([vars(facts) for facts in pipeline.list_methods()])
     else:
-        release_text.methods(pipeline.methods())
+        plan_text.methods(pipeline.list_methods())
 
 
 @app.command("show")

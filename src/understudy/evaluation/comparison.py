@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from understudy.engine import Table
 from understudy.engine.coding import Coder, Codes
 from understudy.engine.marginal_counter import count_marginals, in_groups
-from understudy.errors import DataError, MethodError
+from understudy.errors import DataError, MethodError, nearest
 from understudy.release import Release
 from understudy.schema import Column, Schema
 
@@ -193,8 +192,8 @@ def require_column(schema: Schema, option: str, name: str | None) -> None:
     names = schema.names
     if name is None or name in names:
         return
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else f"; they are {', '.join(names[:12])}."
+    close = nearest(name, names)
+    hint = f"; did you mean {close!r}?" if close else f"; they are {', '.join(names[:12])}."
     raise MethodError(f"{option} = {name!r} is no column of the release{hint}")
 
 

@@ -10,7 +10,38 @@ SPECKS; Karr et al. (2006) for the overlap of intervals; Bergsma (2013) for Cram
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from enum import Enum, StrEnum, auto
+from typing import Any
+
+
+class Better(StrEnum):
+    """Which values of a score are good."""
+
+    LOW = "low"
+    HIGH = "high"
+    ONE = "one"
+
+    @property
+    def arrow(self) -> str:
+        """A sign for tables."""
+        return {Better.LOW: "↓", Better.HIGH: "↑", Better.ONE: "→ 1"}[self]
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        return "Near 1 is best." if self is Better.ONE else f"{self.capitalize()}er is better."
+
+
+class Headline(Enum):
+    """Kinds of scores that stand at the head of an internal page, each by one of its scores."""
+
+    PMSE = auto()
+    SPECKS = auto()
+    ONE_WAY = auto()
+    TWO_WAY = auto()
+    THREE_WAY = auto()
+    TRAINED = auto()
 
 
 @dataclass(frozen=True)
@@ -21,15 +52,24 @@ class Definition:
         name: what it is called wherever it is printed.
         meaning: what is computed.
         range: smallest and largest value, the best one first where that is one of the two.
-        better: "low", "high", or "one" where 1 is best.
+        better: which values are good.
         yardstick: whether it is one of the benchmarks' yardstick, not of `evaluate`.
+        headline: what it can stand for at the head of a page, if anything.
+        variant: what its name says beyond that.
     """
 
     name: str
     meaning: str
     range: str
-    better: str = "low"
+    better: Better = Better.LOW
     yardstick: bool = False
+    headline: Headline | None = None
+    variant: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        told = asdict(self)
+        return {name: told[name] for name in ("name", "meaning", "range", "better", "yardstick")}
 
 
 _TV = "share of records that would have to move (total variation distance)"
@@ -56,17 +96,33 @@ _TRAINED = (
 )
 
 _EVALUATE = (
-    Definition("total variation, 1-way", f"{_TV}, mean over all columns", "0 to 1"),
+    Definition(
+        "total variation, 1-way",
+        f"{_TV}, mean over all columns",
+        "0 to 1",
+        headline=Headline.ONE_WAY,
+    ),
     Definition("total variation, worst 1-way", f"{_TV}, of the worst column", "0 to 1"),
-    Definition("total variation, 2-way", f"{_TV}, mean over all pairs of columns", "0 to 1"),
+    Definition(
+        "total variation, 2-way",
+        f"{_TV}, mean over all pairs of columns",
+        "0 to 1",
+        headline=Headline.TWO_WAY,
+    ),
     Definition("total variation, worst 2-way", f"{_TV}, of the worst pair", "0 to 1"),
     Definition(
-        "total variation, 3-way (all triples)", f"{_TV}, mean over all triples of columns", "0 to 1"
+        "total variation, 3-way (all triples)",
+        f"{_TV}, mean over all triples of columns",
+        "0 to 1",
+        headline=Headline.THREE_WAY,
+        variant="(all triples)",
     ),
     Definition(
         "total variation, 3-way (500 triples)",
         f"{_TV}, mean over 500 triples of columns drawn with the seed, of more than 500",
         "0 to 1",
+        headline=Headline.THREE_WAY,
+        variant="(500 triples)",
     ),
     Definition(
         "conditional distance",
@@ -87,14 +143,26 @@ _EVALUATE = (
         "χ² decisions agreeing",
         "share of pairs of columns whose χ² test of independence decides alike at a level",
         "1 to 0",
-        "high",
+        Better.HIGH,
     ),
     *(
-        Definition(f"pMSE, {name}", f"{_PMSE}, by {how}", "0 to 1/4")
+        Definition(
+            f"pMSE, {name}",
+            f"{_PMSE}, by {how}",
+            "0 to 1/4",
+            headline=Headline.PMSE,
+            variant=name,
+        )
         for name, how in _MODELS.items()
     ),
     *(
-        Definition(f"SPECKS, {name}", f"{_SPECKS}, by {how}", "0 to 1")
+        Definition(
+            f"SPECKS, {name}",
+            f"{_SPECKS}, by {how}",
+            "0 to 1",
+            headline=Headline.SPECKS,
+            variant=name,
+        )
         for name, how in _MODELS.items()
     ),
     Definition(
@@ -102,14 +170,14 @@ _EVALUATE = (
         "mean share of the 95 % intervals of original and set that lies in the other, mean over "
         "the coefficients that the original determines; 0 where a set does not determine one",
         "1 to 0",
-        "high",
+        Better.HIGH,
     ),
     Definition(
         "interval width ratio, median",
         "width of a set's 95 % interval over the original's, median over the coefficients that "
         "both determine",
         "0 to ∞",
-        "one",
+        Better.ONE,
     ),
     Definition(
         "standardised coefficient shift, median",
@@ -122,21 +190,30 @@ _EVALUATE = (
         "Euclidean distance of the coefficients that all tables determine, in their own units",
         "0 to ∞",
     ),
-    Definition("trained on synthetic, accuracy", f"accuracy {_TRAINED}", "1 to 0", "high"),
-    Definition(
-        "trained on synthetic, area under the curve",
-        f"area under the ROC curve {_TRAINED}; .5 is guessing",
-        "1 to 0",
-        "high",
-    ),
-    Definition(
-        "trained on synthetic, R²", f"share of variance explained {_TRAINED}", "1 to −∞", "high"
+    *(
+        Definition(
+            f"trained on synthetic, {name}",
+            meaning,
+            range_,
+            Better.HIGH,
+            headline=Headline.TRAINED,
+            variant=name,
+        )
+        for name, meaning, range_ in (
+            ("accuracy", f"accuracy {_TRAINED}", "1 to 0"),
+            (
+                "area under the curve",
+                f"area under the ROC curve {_TRAINED}; .5 is guessing",
+                "1 to 0",
+            ),
+            ("R²", f"share of variance explained {_TRAINED}", "1 to −∞"),
+        )
     ),
     Definition(
         "share, synthetic / original",
         "share of a group among synthetic records over its share among original ones",
         "0 to ∞",
-        "one",
+        Better.ONE,
     ),
     *(
         Definition(
@@ -191,25 +268,13 @@ _YARDSTICK = (
         "area under the ROC curve of predicting a fifth of the real rows, learned from all "
         "synthetic rows by gradient boosting (100 rounds); mean of one class against the rest",
         "1 to 0",
-        "high",
+        Better.HIGH,
         yardstick=True,
     ),
-    Definition("accuracy", "accuracy of the same prediction", "1 to 0", "high", yardstick=True),
+    Definition(
+        "accuracy", "accuracy of the same prediction", "1 to 0", Better.HIGH, yardstick=True
+    ),
 )
 
 DEFINITIONS = {one.name: one for one in (*_EVALUATE, *_YARDSTICK)}
 """Name → score."""
-
-
-def definition_of(name: str) -> Definition | None:
-    """The definition of a score of `evaluate`, by its name or what that begins with; else None.
-
-    >>> definition_of("trained on synthetic, accuracy for sex").better
-    'high'
-    """
-    fitting = [one for one in _EVALUATE if _begins(name, one.name)]
-    return max(fitting, key=lambda one: len(one.name), default=None)
-
-
-def _begins(name: str, start: str) -> bool:
-    return name == start or (name.startswith(start) and name[len(start)] in " ,")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any
 
-from understudy.evaluation.definitions import Definition, definition_of
+from understudy.evaluation.definitions import Better, Definition
 from understudy.evaluation.risk.risk_results import Risks
 
 
@@ -22,8 +22,9 @@ class Score:
         null: what the score would be if the sets came from the same law as the original; None if
             not known.
         null_sd: standard deviation of the score under that hypothesis; None if not known.
-        better: "low", "high", or "one" where 1 is best.
+        better: which values are good.
         note: "" or what to know when reading it.
+        definition: what it is, where its name is one that is defined, or begins with it.
     """
 
     name: str
@@ -31,24 +32,54 @@ class Score:
     spread: float | None = None
     null: float | None = None
     null_sd: float | None = None
-    better: str = "low"
+    better: Better = Better.LOW
     note: str = ""
+    definition: Definition | None = None
 
     @classmethod
     def over_sets(
         cls,
-        name: str,
+        definition: Definition,
         values: Sequence[float],
         *,
+        detail: str = "",
         null: float | None = None,
         null_sd: float | None = None,
-        better: str = "low",
         note: str = "",
     ) -> Score:
-        """The mean of a score over the sets, and its standard deviation over them."""
+        """The mean of a score over the sets, and its standard deviation over them.
+
+        Args:
+            definition: what the score is.
+            values: of each set.
+            detail: what its name says beyond that, with the sign before it: ", income".
+            null: as in `Score`.
+            null_sd: as in `Score`.
+            note: as in `Score`.
+        """
         plain = [float(value) for value in values]
-        spread = stdev(plain) if len(plain) > 1 else None
-        return cls(name, fmean(plain), spread, null, null_sd, better, note)
+        return cls(
+            definition.name + detail,
+            fmean(plain),
+            stdev(plain) if len(plain) > 1 else None,
+            null,
+            null_sd,
+            definition.better,
+            note,
+            definition,
+        )
+
+    @property
+    def variant(self) -> str:
+        """What its name says beyond the headline that it can stand for."""
+        if self.definition is None:
+            return ""
+        return self.definition.variant + self.name.removeprefix(self.definition.name)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        told = {name: value for name, value in vars(self).items() if name != "definition"}
+        return {**told, "ratio": self.ratio, "standardised": self.standardised}
 
     @property
     def ratio(self) -> float | None:
@@ -113,6 +144,7 @@ class Subgroup:
         rows: original records in it.
         small: whether it is too small for its scores to mean much.
         scores: score name → value.
+        definitions: what these scores are.
     """
 
     column: str
@@ -120,6 +152,11 @@ class Subgroup:
     rows: int
     small: bool
     scores: dict[str, float]
+    definitions: tuple[Definition, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        return {name: value for name, value in vars(self).items() if name != "definitions"}
 
 
 @dataclass(frozen=True)
@@ -168,9 +205,8 @@ class Evaluation:
     @property
     def definitions(self) -> tuple[Definition, ...]:
         """What the scores are, each once, in their order; groups last."""
-        names = [score.name for score in self.scores]
-        names += [name for group in self.subgroups for name in group.scores]
-        known = [definition_of(name) for name in dict.fromkeys(names)]
+        known = [score.definition for score in self.scores]
+        known += [one for group in self.subgroups for one in group.definitions]
         return tuple(dict.fromkeys(one for one in known if one is not None))
 
     def to_json(self) -> dict[str, Any]:
@@ -183,18 +219,15 @@ class Evaluation:
             "sets": self.sets,
             "method": self.method,
             "guarantee": self.guarantee,
-            "scores": [
-                {**vars(score), "ratio": score.ratio, "standardised": score.standardised}
-                for score in self.scores
-            ],
-            "definitions": [vars(definition) for definition in self.definitions],
+            "scores": [score.to_json() for score in self.scores],
+            "definitions": [definition.to_json() for definition in self.definitions],
             "marginals": [vars(marginal) for marginal in self.marginals],
             "pairs": [
                 {"columns": list(names), "distance": value} for names, value in self.pairs.items()
             ],
             "coefficients": [vars(coefficient) for coefficient in self.coefficients],
             "agreement": [list(row) for row in self.agreement],
-            "subgroups": [vars(group) for group in self.subgroups],
+            "subgroups": [group.to_json() for group in self.subgroups],
             "risks": self.risks and self.risks.to_json(),
             "warnings": list(self.warnings),
         }

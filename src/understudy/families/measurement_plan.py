@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.accounting.budget import Accounting, Budget
 from understudy.privacy.mechanism import Charge, Mechanism
 from understudy.privacy.noise.calibration import LawName, mean_positive
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
@@ -15,6 +16,43 @@ from understudy.privacy.noise.perturbation import LAWS, Bounds, Law, Mode, count
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace, TruncatedLaplace
 from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
+
+
+class Form(StrEnum):
+    """What becomes of a step of a plan, by the word that a plan shows."""
+
+    DENSE = "dense"  # every noisy cell of a table is written out
+    FILTERED = "filtered"  # cells above a public threshold are
+    LAZY = "lazy"  # a noisy cell is drawn when a record first comes to it
+    NODES = "nodes"  # of a layer of a hierarchy
+    RANGES = "ranges"  # of a layer of a tree of ranges
+    MOMENTS = "moments"
+    DRAWS = "draws"
+    SWEEPS = "sweeps"
+    DISTRIBUTION = "distribution"
+    CHOICE = "choice"
+    POSTERIOR = "posterior"
+    ROUNDS = "rounds"  # choices and tables; what is measured decides how many there are
+
+    @property
+    def counts_cells(self) -> bool:
+        """Whether the cells of one contingency table are counted."""
+        return self in (Form.DENSE, Form.FILTERED, Form.LAZY)
+
+    @property
+    def has_noise_mass(self) -> bool:
+        """Whether empty cells keep the noise that they receive, so that its mass matters."""
+        return self in (Form.DENSE, Form.LAZY, Form.DRAWS)
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether one number has noise that is known before anything is measured."""
+        return self not in (Form.CHOICE, Form.ROUNDS, Form.SWEEPS, Form.POSTERIOR)
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether it has numbers that can be counted."""
+        return self is not Form.CHOICE
 
 
 @dataclass(frozen=True)
@@ -28,14 +66,13 @@ class PlannedTable:
         noise: law of the noise, in words.
         stddev: standard deviation of the noise in one number.
         noise_mass: records' worth of positive noise that empty cells receive on average.
-        form: "dense", "filtered" or "lazy"; "nodes" for a layer of a hierarchy, "ranges" for one of
-            a tree of ranges; "moments", "draws", "sweeps", "distribution" or "choice" where no
-            table is measured; "rounds" for choices and tables whose number is decided by what is
-            measured.
+        form: what becomes of it.
         threshold: public threshold of the filtered form.
         query: what is asked, in the words of the ledger; counts by the columns if "".
         chosen: whether an earlier paid step chooses the columns; `n_cells` and `noise_mass` are
             then the largest possible ones.
+        records: whether what leaves are the records themselves, so that no seed of one's own can
+            fix which are drawn.
     """
 
     columns: tuple[str, ...]
@@ -44,15 +81,21 @@ class PlannedTable:
     noise: str
     stddev: float
     noise_mass: float
-    form: str = "dense"
+    form: Form = Form.DENSE
     threshold: int | None = None
     query: str = ""
     chosen: bool = False
+    records: bool = False
 
     def __post_init__(self) -> None:
         """Tables are asked for in the words of the ledger."""
         if not self.query:
             object.__setattr__(self, "query", f"counts by {' × '.join(self.columns)}")
+
+
+def natural_law(accounting: Accounting) -> LawName:
+    """The noise that fits the accounting best: geometric for pure ε, else Gaussian."""
+    return "geometric" if accounting == "pure" else "gaussian"
 
 
 def planned(
@@ -62,12 +105,13 @@ def planned(
     budget: Budget,
     law: LawName,
     *,
-    form: str = "dense",
+    form: Form = Form.DENSE,
     n_cells: int | None = None,
     query: str = "",
     threshold: int | None = None,
     bounds: Bounds = "threshold",
     mode: Mode = "strict",
+    records: bool = False,
 ) -> PlannedTable:
     """A planned table with its noise worked out.
 
@@ -83,6 +127,7 @@ def planned(
         threshold: public threshold.
         bounds: "truncate" for noise inside limits.
         mode: "paper" for the noise as published.
+        records: whether records leave, and no table.
     """
     noise = count_law(
         law, spend=spend, accounting=budget.accounting, schema=schema, bounds=bounds, mode=mode
@@ -99,6 +144,7 @@ def planned(
         threshold=threshold,
         query=query,
         chosen=not columns,
+        records=records,
     )
 
 
@@ -107,9 +153,10 @@ def planned_charge(
     charge: Charge[Any],
     budget: Budget,
     *,
-    form: str = "dense",
+    form: Form = Form.DENSE,
     threshold: int | None = None,
     chosen: bool = False,
+    records: bool = False,
 ) -> PlannedTable:
     """A line of the ledger, as a mechanism announces it: the plan is the ledger.
 
@@ -120,6 +167,7 @@ def planned_charge(
         form: as in `PlannedTable`.
         threshold: public threshold.
         chosen: as in `PlannedTable`.
+        records: whether records leave, and no table.
     """
     noise = charge.parameter
     return PlannedTable(
@@ -135,6 +183,7 @@ def planned_charge(
         threshold=threshold,
         query=charge.query,
         chosen=chosen,
+        records=records,
     )
 
 
@@ -154,7 +203,7 @@ def announced(
         spend: what it may cost.
         budget: the whole budget.
         columns: names of those of each step.
-        **how: form and threshold, as in `PlannedTable`.
+        **how: form, threshold and records, as in `PlannedTable`.
     """
     charges = mechanism.price(terms_of(schema, budget), spend)
     steps = zip(columns, charges, strict=True)
@@ -191,14 +240,20 @@ def planned_sweeps(
         noise=noise,
         stddev=stddev,
         noise_mass=0.0,
-        form="sweeps",
+        form=Form.SWEEPS,
         query=query,
         chosen=chosen,
+        records=True,
     )
 
 
 def planned_exact(
-    columns: tuple[str, ...], query: str = "", *, form: str = "dense", noise: str = ""
+    columns: tuple[str, ...],
+    query: str = "",
+    *,
+    form: Form = Form.DENSE,
+    noise: str = "",
+    records: bool = False,
 ) -> PlannedTable:
     """Exact statistics, which cost no budget: a method without a guarantee takes them.
 
@@ -207,6 +262,7 @@ def planned_exact(
         query: what is asked; counts by the columns if "".
         form: as in `PlannedTable`.
         noise: what stands in place of noise, in words.
+        records: whether records drawn from them leave, and nothing else.
     """
     return PlannedTable(
         columns=columns,
@@ -217,6 +273,7 @@ def planned_exact(
         noise_mass=0.0,
         form=form,
         query=query,
+        records=records,
     )
 
 
@@ -246,7 +303,7 @@ def planned_choice(
         noise="",
         stddev=0.0,
         noise_mass=0.0,
-        form="choice",
+        form=Form.CHOICE,
         query=query,
         chosen=chosen,
     )
@@ -270,7 +327,7 @@ def planned_rounds(
         noise="",
         stddev=0.0,
         noise_mass=0.0,
-        form="rounds",
+        form=Form.ROUNDS,
         query="rounds of a choice and a table",
         chosen=True,
     )

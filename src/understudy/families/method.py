@@ -1,29 +1,31 @@
 """What every method declares and answers.
 
 A method is a frozen configuration. `plan` says from the schema alone what it will measure; `fit`
-asks the gate for it and gives back a model; a method whose drawing of records *is* the mechanism
-answers `synthesize` instead.
+asks the gate for it and gives back a model, from which records are drawn. Where drawing records
+*is* the mechanism, the model holds the records that were paid for (`paid_records`).
+
+What is bought once for all fits is the affair of `setup`, which gives back a `Prepared`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
 from understudy.errors import MethodError
 from understudy.families.effort import Effort, dense_effort
-from understudy.families.measurement_plan import PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable
 from understudy.functions.declared_network import Edge
 from understudy.models import Model
-from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
+from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.noise.calibration import LawName
-from understudy.privacy.released import Noise, NoisyTable, Records, Released
+from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
 
 MOST_CELLS = 2**62
@@ -64,9 +66,22 @@ class Facts:
     cost_class: CostClass
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A method with all that is bought once: what is left is a fit, or several.
+
+    Attributes:
+        fit: what a fit may spend, and how many records are to be drawn from it → its model.
+        schema: in whose bins the states of those records are.
+    """
+
+    fit: Callable[[Fraction, int], Model]
+    schema: Schema
+
+
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
-    """A synthesizer: a configuration that can plan, and fit or synthesize through a gate.
+    """A synthesizer: a configuration that can plan, and fit through a gate.
 
     Attributes:
         sets: "free": all sets are drawn from one paid-for fit; "split": each set has a fit of its
@@ -80,6 +95,7 @@ class Method(ABC):
         swept: whether records are drawn column by column from rows that contradict each other, or
             that were pulled towards an even spread, so that sets keep no table as it was measured.
         shrunk: whether a penalty makes relations between columns weaker, in every set alike.
+        independent: whether columns are drawn independently of each other, from one-way tables.
         picked: whether records come from a generator whose parameters were chosen, or drawn under
             weights, so that nothing of the rows is kept as it was measured.
         bytes_per_cell: memory per cell of a table that is written out, for plans
@@ -93,6 +109,7 @@ class Method(ABC):
     rounds: ClassVar[bool] = False
     swept: ClassVar[bool] = False
     shrunk: ClassVar[bool] = False
+    independent: ClassVar[bool] = False
     picked: ClassVar[bool] = False
     bytes_per_cell: ClassVar[int] = 40
 
@@ -150,7 +167,7 @@ class Method(ABC):
             tables: what `plan` says of the fit.
             budget: the whole budget.
         """
-        cells = sum(table.n_cells for table in tables if table.form == "dense")
+        cells = sum(table.n_cells for table in tables if table.form is Form.DENSE)
         return dense_effort(cells, self.bytes_per_cell)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
@@ -166,6 +183,16 @@ class Method(ABC):
             budget: the whole budget.
         """
         return ()
+
+    @property
+    def prior_weight(self) -> float:
+        """Records that are added to each cell of a measured table before records are drawn."""
+        return 0.0
+
+    @property
+    def leaves_only(self) -> bool:
+        """Whether records come from the cells of the full table alone, where it is measured."""
+        return False
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
         """Numeric columns of which the model draws the numbers, not only the bins."""
@@ -231,10 +258,6 @@ class Method(ABC):
         """
         return True
 
-    def draws_records(self, schema: Schema) -> bool:
-        """Whether drawing records is the mechanism, so that `synthesize` is to be called."""
-        return False
-
     def setup_share(self, schema: Schema) -> Fraction:
         """Part of the budget that `setup` may spend, once for all fits; 0 if it buys nothing."""
         return Fraction(0)
@@ -245,27 +268,40 @@ class Method(ABC):
         """What `setup` will measure, from public facts alone."""
         return ()
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
-        """What is bought once for all fits: the method that makes them, and its gate.
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
+        """Buy what is bought once for all fits, and prepare these.
 
         Args:
             gate: knows the number of rows by now.
             spend: what may be spent, `setup_share` of the budget that rows leave.
             fits: how many fits will share what is left.
-
-        Returns:
-            A method that knows what was bought, and the gate through which it measures, in whose
-            bins its states are.
         """
-        return self, gate
+        return Prepared(partial(self.fit, gate), gate.schema)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure through the gate and fit a model, from which sampling is free."""
-        raise NotImplementedError(f"{self.facts.name} draws records through the gate")
+    @abstractmethod
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure through the gate and fit a model, from which drawing records costs nothing.
 
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
-        """Draw records through the gate."""
-        raise NotImplementedError(f"{self.facts.name} draws records from its model")
+        Args:
+            gate: knows the number of rows by now.
+            spend: what may be spent.
+            n_rows: records that are to be drawn from the model, those of all its sets together.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparingMethod(Method):
+    """A method that has something to choose or to buy before its fits, once for all of them."""
+
+    @abstractmethod
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
+        """Choose or buy it; arguments are those of `Method.setup`."""
+
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """A single fit, with what it needs bought from the same budget."""
+        gate.require(spend)
+        bought = spend * self.setup_share(gate.schema)
+        return self.setup(gate, bought).fit(spend - bought, n_rows)
 
 
 def known_rows(gate: Gate) -> int:
@@ -281,8 +317,3 @@ def known_rows(gate: Gate) -> int:
         if limit is None:
             raise
         return limit
-
-
-def natural_law(accounting: Accounting) -> LawName:
-    """The noise that fits the accounting best: geometric for pure ε, else Gaussian."""
-    return "geometric" if accounting == "pure" else "gaussian"

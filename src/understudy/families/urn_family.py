@@ -5,16 +5,18 @@ The mechanism, its law and its proof stand in `understudy.privacy.mechanisms.rec
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Literal
 
-from understudy.families.measurement_plan import PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable
 from understudy.families.method import Method
+from understudy.families.paid_records import PaidRecords
+from understudy.models import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.urn import Urn, describe_urn, prior_weight, urn_query
-from understudy.privacy.released import Records, Released
 from understudy.schema import Schema
 
 
@@ -26,9 +28,15 @@ class UrnMethod(Method):
         sets: always "split": each set is drawn at a cost of its own.
     """
 
-    reinforced: ClassVar[bool]
-
     sets: Literal["split"] = "split"
+
+    @abstractmethod
+    def urn(self, columns: tuple[str, ...]) -> Urn:
+        """The mechanism: what happens to a record that was drawn.
+
+        Args:
+            columns: names of all columns.
+        """
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all columns.
@@ -38,29 +46,28 @@ class UrnMethod(Method):
         """
         self._require(schema, budget)
         n_cells, mass = schema.domain.n_allowed, Fraction(0)
+        reinforced = self.urn(schema.names).reinforced
         if schema.n_rows is not None and schema.rows == "public":
-            mass = n_cells * prior_weight(schema.n_rows, spend, reinforced=self.reinforced)
+            mass = n_cells * prior_weight(schema.n_rows, spend, reinforced=reinforced)
         table = PlannedTable(
             columns=schema.names,
             n_cells=n_cells,
             share=spend / budget.amount,
-            noise=describe_urn(spend, reinforced=self.reinforced),
+            noise=describe_urn(spend, reinforced=reinforced),
             stddev=0.0,
             noise_mass=float(mass),
-            form="draws",
+            form=Form.DRAWS,
             query=urn_query(schema.names),
+            records=True,
         )
         return (table,)
 
-    def draws_records(self, schema: Schema) -> bool:
-        """Always."""
-        return True
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
         self._require(gate.schema, gate.budget)
-        urn = Urn(columns=gate.schema.names, reinforced=self.reinforced)
-        return gate.posterior(urn, n_rows=n_rows, spend=spend)
+        urn = self.urn(gate.schema.names)
+        records = gate.posterior(urn, n_rows=n_rows, spend=spend)
+        return PaidRecords.of(records)
 
     def _require(self, schema: Schema, budget: Budget) -> None:
         self.require_pure(budget)

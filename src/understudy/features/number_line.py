@@ -1,8 +1,10 @@
 """Kernels for numbers drawn by inversion: rounding to the column, states; normal quantiles.
 
-`settled` does what `NumberLine.settle` and `NumberLine.states` of `models.numbers` do, bit for bit
-and faster; tests hold the two together. Divisions follow IEEE 754, so that loops without branches
-run in parallel.
+A drawn number is rounded to what the column holds and kept within the bounds. One that then falls
+on a spike, or so near that it would be read as one, is moved by the least step towards the middle:
+whether a record sits on a spike is decided by its cell, so a number drawn for the bin must not add
+to the spike. Tests hold `settled` to a slow and obvious number line, bit for bit. Divisions follow
+IEEE 754, so that loops without branches run in parallel.
 """
 
 from __future__ import annotations

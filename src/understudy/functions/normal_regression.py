@@ -3,7 +3,7 @@
 z = β₀ + Σ β f + σ·ε, ε standard normal, where z is the number in units in which its public bounds
 are −1 and 1, and f are the features of the parents (see `features`); for numeric parents these are
 their own z. Numbers are then kept within the bounds and rounded to what the column holds, as
-`NumberLine` does it.
+`features.number_line` does it.
 
 Priors, all independent, in these units: β₀ ~ N(0, 0.4²); coefficients N(0, 0.5²/parents);
 log σ ~ N(log 0.35, 0.5²). The mean then lies within four fifths of the way to the bounds with

@@ -1,7 +1,8 @@
 """Generators that draw one column after the other, each given columns drawn before it.
 
 G(θ, ω) is a record-wise function: records in impossible combinations may come out, for the laws of
-columns know no rules. `models.generated.GeneratedModel` draws such records again.
+columns know no rules. `GeneratedModel` (`models.bayesian.column_sequence_model`) draws such records
+again.
 
 Source: Snoke & Slavković (2018), "pMSE mechanism: differentially private synthetic data with
 maximal distributional similarity", for sequential normal regressions; Raghunathan, Lepkowski, Van

@@ -7,22 +7,36 @@ nothing of the variance in the population, so such a quantity gets none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.inference.choice.advice import Advice, RefusedError, advise
 from understudy.inference.choice.refusals import errorless_reason
 from understudy.inference.choice.release_facts import Facts
 from understudy.inference.choice.rule_table import choose
-from understudy.inference.combining.combining_rules import pool
+from understudy.inference.combining.combining_rules import (
+    Totals,
+    mi_variance,
+    partial_variance,
+    pool,
+    single_variance,
+)
 from understudy.inference.combining.pooled import Pooled, Vector
+from understudy.inference.estimates.analysis_records import ABSENT, Ints, Records
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.estimates.estimators import SetEstimates
+from understudy.inference.estimates.quantiles import Curve, Quantiles, Steps, quantiles
 from understudy.inference.estimates.question import Question
-from understudy.inference.quantile_answers import set_quantiles
+from understudy.inference.estimates.value_ranges import record_ranges
+from understudy.inference.noise_aware.count_estimates import FEWEST
 from understudy.release import Release
+
+_ROUNDING = 1e-12
+_POOLED = {"partial": partial_variance, "mi": mi_variance}
 
 
 @dataclass(frozen=True)
@@ -104,3 +118,83 @@ def without_errors(
     share = np.where(certain, np.nan, pooled.synthesis_share)
     kept = replace(pooled, covariance=covariance, synthesis_share=share)
     return kept, (f"{shown} has no error bars: {errorless_reason(shown)}.",)
+
+
+def set_quantiles(
+    estimand: Estimand, release: Release, rule: str
+) -> tuple[Quantiles, tuple[int, ...]]:
+    """Quantiles from synthetic sets, and how many records of each set were left out.
+
+    Args:
+        estimand: a quantile.
+        release: with its sets.
+        rule: "partial", "mi", or "single", which counts neither noise nor synthesis.
+
+    Raises:
+        InferenceError: a set has too few records in every group, or the expression cannot be told
+            from bins.
+    """
+    sets = [_values(estimand, table, release) for table in release.tables]
+    names = estimand.names(release.schema)
+    estimates: list[float] = []
+    curves: list[Curve | None] = []
+    for j in range(len(names)):
+        parts = [[one[quantity == j] for one in values] for quantity, *values in sets]
+        if min(len(low) for low, _, _ in parts) < FEWEST:
+            estimates.append(np.nan)
+            curves.append(None)
+            continue
+        low, high, middle = (list(columns) for columns in zip(*parts, strict=True))
+        p = estimand.probability
+        curves.append(Curve(set_steps(low, p, rule), set_steps(high, p, rule)))
+        estimates.append(_crossing(set_steps(middle, p, rule)))
+    dropped = tuple(int((quantity == ABSENT).sum()) for quantity, *_ in sets)
+    return quantiles(names, estimates, curves, rule=rule, sets=len(sets)), dropped
+
+
+def _values(
+    estimand: Estimand, table: pl.DataFrame, release: Release
+) -> tuple[Ints, Vector, Vector, Vector]:
+    """Quantity, least, largest and released value of each record; each of shape (n,)."""
+    schema, drawn = release.schema, release.manifest.inference.modelled
+    records = Records.of(table, schema, estimand.columns)
+    scores = estimand.scores(records)
+    spread = [n for n in records.numbers if n not in drawn and n not in estimand.groups]
+    low, high = record_ranges(estimand, records, spread)
+    return scores.quantity, low, high, scores.value
+
+
+def set_steps(sets: Sequence[Vector], p: float, rule: str) -> Steps:
+    """The mean distribution function of some sets, with its error by a combining rule.
+
+    Args:
+        sets: the values in each.
+        p: probability of the quantile.
+        rule: "partial", "mi" or "single".
+    """
+    values = np.unique(np.concatenate(sets))
+    below = np.stack([np.searchsorted(np.sort(one), values, side="right") for one in sets])
+    sizes = np.array([[float(len(one))] for one in sets])
+    shares = below / sizes
+    within = np.broadcast_to(p * (1 - p) / sizes, shares.shape)
+    totals = _totals(shares, within, rule)
+    return Steps(
+        values=values,
+        excess=totals.estimate - p,
+        stderr=np.sqrt(totals.variance),
+        df=totals.df,
+        kurtosis=np.array(0.0),
+        half=0.5 / sizes.mean(axis=0),
+        share=totals.share,
+    )
+
+
+def _totals(q: Vector, u: Vector, rule: str) -> Totals:
+    if rule == "single":
+        return single_variance(q, u, 0.0)
+    return _POOLED[rule](q, u)
+
+
+def _crossing(steps: Steps) -> float:
+    """The least number that the mean distribution function takes to p."""
+    return float(steps.values[(steps.excess >= -_ROUNDING).argmax()])

@@ -4,7 +4,7 @@
 2. In rounds: the exponential mechanism picks, among all parts of the workload's marginals, the one
    whose table is farthest from the model, less what noise alone would put there, times its weight;
    its table is measured and the model fitted again. A round that found nothing new halves the
-   noise of the next ones (`families.marginals.adaptive_rounds`).
+   noise of the next ones (`families.adaptive_rounds`).
 3. Records are drawn from the model of greatest entropy that fits all tables
    (`models.graphical.max_entropy`).
 
@@ -29,14 +29,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, final
 
+from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
 from understudy.families.effort import Effort
-from understudy.families.marginals.adaptive_method import AdaptiveMethod
-from understudy.families.marginals.adaptive_rounds import Pace, expected_effort
-from understudy.families.marginals.noisy_marginal import Merged
 from understudy.families.measurement_plan import PlannedTable, planned_rounds
 from understudy.families.method import Facts
+from understudy.families.noisy_marginal import Merged
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget
 from understudy.privacy.gate import Gate
@@ -45,6 +44,7 @@ from understudy.schema import Schema
 MEASURED = Fraction(9, 10)
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Aim(AdaptiveMethod):
     """Configuration; see `AdaptiveMethod`."""
@@ -78,7 +78,7 @@ class Aim(AdaptiveMethod):
             model_cells=self._cells,
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the columns, then what the model gets wrong."""
         gate.require(spend)
         first, bought = self._spends(gate.schema, spend, gate.budget.accounting)

@@ -56,7 +56,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import log, prod
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,13 +64,12 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.effort import Effort, expected_rows
-from understudy.families.generators.generator_family import GeneratingMethod
-from understudy.families.generators.parameter_search import ScoreOf, Search
+from understudy.families.generator_family import GeneratingMethod, ScoreOf, Search
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Facts
 from understudy.functions.sequential_generator import SequentialGenerator
 from understudy.models import Model
-from understudy.models.generated import GeneratedModel
+from understudy.models.bayesian.column_sequence_model import GeneratedModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
@@ -87,6 +86,7 @@ _ROOM = 2.0
 """Width beyond the logarithm of the number of states; see the head of this file."""
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class CensoredPosterior(GeneratingMethod):
     """Configuration; that of generator and search is in `GeneratingMethod`.
@@ -124,7 +124,7 @@ class CensoredPosterior(GeneratingMethod):
 
         return self._search.plan(self._generator(schema), title, spend, budget)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Choose the parameters through the gate."""
         self._require()
         gate.require(spend)

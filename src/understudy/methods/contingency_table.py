@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 from understudy.families.measurement_plan import PlannedTable, planned_exact
 from understudy.families.method import Facts, Method
@@ -30,6 +30,7 @@ from understudy.privacy.gate import Gate
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class ContingencyTable(Method):
     """Configuration.
@@ -56,6 +57,6 @@ class ContingencyTable(Method):
         self.require_numbered(schema)
         return (planned_exact(schema.names),)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact full table."""
         return TableModel.sparse(gate.reveal_cells().value, gate.schema.domain)

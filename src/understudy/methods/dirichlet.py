@@ -28,12 +28,14 @@ analyze differentially-private synthetic datasets?" (beta–binomial); Bowen & L
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, final
 
 from understudy.families.method import Facts
 from understudy.families.urn_family import UrnMethod
+from understudy.privacy.mechanisms.records.urn import Urn
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Dirichlet(UrnMethod):
     """Configuration; there is nothing to choose, as the prior follows from the budget."""
@@ -47,4 +49,7 @@ class Dirichlet(UrnMethod):
         cost="occupied cells + records",
         cost_class="fast",
     )
-    reinforced: ClassVar[bool] = True
+
+    def urn(self, columns: tuple[str, ...]) -> Urn:
+        """Each record that was drawn is copied: it may be drawn again, as if it were a real one."""
+        return Urn(columns=columns, reinforced=True)

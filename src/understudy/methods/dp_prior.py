@@ -26,12 +26,14 @@ investigation with binary synthetic data".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, final
 
 from understudy.families.method import Facts
 from understudy.families.urn_family import UrnMethod
+from understudy.privacy.mechanisms.records.urn import Urn
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class DPPrior(UrnMethod):
     """Configuration; there is nothing to choose, as the prior follows from the budget."""
@@ -45,4 +47,7 @@ class DPPrior(UrnMethod):
         cost="occupied cells + records",
         cost_class="fast",
     )
-    reinforced: ClassVar[bool] = False
+
+    def urn(self, columns: tuple[str, ...]) -> Urn:
+        """Records are drawn independently: none is copied."""
+        return Urn(columns=columns, reinforced=False)

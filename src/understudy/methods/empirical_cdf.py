@@ -32,12 +32,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.families.measurement_plan import PlannedTable, planned_charge
+from understudy.families.measurement_plan import Form, PlannedTable, planned_charge
 from understudy.families.method import Facts, Method, Names
 from understudy.models import Model, ProductModel, TableModel
 from understudy.privacy.accounting.budget import Budget
@@ -51,6 +51,7 @@ from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class EmpiricalCdf(Method):
     """Configuration.
@@ -86,11 +87,11 @@ class EmpiricalCdf(Method):
         for names, one in zip(lines, charges, strict=True):
             require_drawable(names, schema.table(names), n_rows, one.parameter.epsilon)
         return tuple(
-            planned_charge(names, one, budget, form="distribution")
+            planned_charge(names, one, budget, form=Form.DISTRIBUTION)
             for names, one in zip(lines, charges, strict=True)
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the distribution of every line."""
         schema = gate.schema
         asked = CumulativeDistributions(self._lines(schema))

@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
-from understudy.families.measurement_plan import PlannedTable, announced
-from understudy.families.method import Facts, Method, natural_law
+from understudy.families.measurement_plan import PlannedTable, announced, natural_law
+from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
 from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
 from understudy.privacy.gate import Gate
@@ -34,6 +34,7 @@ from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Independent(Method):
     """Configuration.
@@ -54,6 +55,8 @@ class Independent(Method):
         cost_class="fast",
     )
 
+    independent: ClassVar[bool] = True
+
     sets: Literal["free", "split"] = "free"
     law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
 
@@ -67,7 +70,7 @@ class Independent(Method):
         tables = self._tables(schema, budget)
         return announced(tables, schema, spend, budget, tables.marginals)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure every column."""
         tables = gate.ask(self._tables(gate.schema, gate.budget), spend=spend)
         return ProductModel(gate.schema.domain, tuple(table.value.counts for table in tables))

@@ -31,8 +31,9 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.effort import DENSE_CELLS
-from understudy.families.measurement_plan import PlannedTable, announced
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, Method
+from understudy.families.paid_records import PaidRecords
 from understudy.models import Model, TableModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
@@ -43,7 +44,7 @@ from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable,
 from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.noise.distributions import DiscreteGaussian
 from understudy.privacy.noise.perturbation import Mode
-from understudy.privacy.released import Noise, NoisyTable, Records, Released
+from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
 
 
@@ -86,42 +87,37 @@ class Laplace(Method):
         self._require(schema, budget)
         form, threshold = self._form(schema), None
         table: Mechanism[Any, Any] = self._dense(schema)
-        if form == "filtered":
+        if form is Form.FILTERED:
             table = self._filtered(schema, spend, budget)
             threshold = table.threshold
-        elif form == "lazy":
+        elif form is Form.LAZY:
             table = self._lazy(schema, 1)
-        columns = [schema.names]
-        return announced(table, schema, spend, budget, columns, form=form, threshold=threshold)
+        return announced(
+            table,
+            schema,
+            spend,
+            budget,
+            [schema.names],
+            form=form,
+            threshold=threshold,
+            records=form is Form.LAZY,
+        )
 
     def can_resume(self, schema: Schema) -> bool:
         """Unless the whole table is written out, and has more than 2²² cells."""
-        return self._form(schema) != "dense" or schema.domain.n_cells <= DENSE_CELLS
+        return self._form(schema) is not Form.DENSE or schema.domain.n_cells <= DENSE_CELLS
 
-    def draws_records(self, schema: Schema) -> bool:
-        """In the lazy form, drawing is the mechanism."""
-        return self._form(schema) == "lazy"
-
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure the full table, dense or filtered."""
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure the full table, dense or filtered; draw records from it where it is lazy."""
         schema = gate.schema
         self._require(schema, gate.budget)
-        if self._form(schema) == "filtered":
+        if self._form(schema) is Form.LAZY:
+            return PaidRecords.of(gate.ask(self._lazy(schema, n_rows), spend=spend))
+        if self._form(schema) is Form.FILTERED:
             cells = gate.ask(self._filtered(schema, spend, gate.budget), spend=spend)
             return TableModel.sparse(cells.value, schema.domain)
         (table,) = gate.ask(self._dense(schema), spend=spend)
         return TableModel.dense(table.value, schema.domain)
-
-    def restored(
-        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
-    ) -> Model | None:
-        """The table, in the dense form; the others do not release every cell."""
-        return TableModel.dense(tables[0][0], schema.domain) if tables else None
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
-        """Draw records from the noisy table without writing it out."""
-        self._require(gate.schema, gate.budget)
-        return gate.ask(self._lazy(gate.schema, n_rows), spend=spend)
 
     def _dense(self, schema: Schema) -> NoisyTables:
         return NoisyTables([schema.names], law=self.law, mode=self.mode)
@@ -132,21 +128,27 @@ class Laplace(Method):
     def _lazy(self, schema: Schema, n_rows: int) -> LazyTable:
         return LazyTable(columns=schema.names, n_rows=n_rows, law=self.law)
 
-    def _form(self, schema: Schema) -> str:
+    def restored(
+        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+    ) -> Model | None:
+        """The table, in the dense form; the others do not release every cell."""
+        return TableModel.dense(tables[0][0], schema.domain) if tables else None
+
+    def _form(self, schema: Schema) -> Form:
         if self.mode == "paper":
-            return "dense"
+            return Form.DENSE
         if self.form != "auto":
-            return self.form
-        return "dense" if schema.domain.n_cells <= DENSE_CELLS else "filtered"
+            return Form(self.form)
+        return Form.DENSE if schema.domain.n_cells <= DENSE_CELLS else Form.FILTERED
 
     def _require(self, schema: Schema, budget: Budget) -> None:
         self.require_pure(budget)
         if self.mode == "paper" and self.form not in ("auto", "dense"):
             raise MethodError("mode=paper writes the whole table out; leave form at dense.")
-        if self.threshold is not None and self._form(schema) != "filtered":
+        if self.threshold is not None and self._form(schema) is not Form.FILTERED:
             raise MethodError("The option threshold belongs to form=filtered; set both.")
         self.require_numbered(schema)
-        if self._form(schema) == "dense" and schema.domain.n_cells > MAX_CELLS:
+        if self._form(schema) is Form.DENSE and schema.domain.n_cells > MAX_CELLS:
             raise MethodError(
                 f"The full table has {schema.domain.n_cells:.3g} cells, too many to write out (at "
                 f"most {MAX_CELLS:,}); take form=filtered or form=lazy, or coarser bins."

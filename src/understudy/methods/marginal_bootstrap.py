@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +33,13 @@ from numpy.typing import NDArray
 from understudy.families.measurement_plan import PlannedTable, planned_exact
 from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
-from understudy.models.redrawn_parameters import Redrawn
+from understudy.models.model import Redrawn
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.schema import Domain, Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class MarginalBootstrap(Method):
     """Configuration.
@@ -64,7 +65,7 @@ class MarginalBootstrap(Method):
         """The exact table of each column."""
         return tuple(planned_exact((name,)) for name in schema.names)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact table of each column."""
         tables = gate.reveal([(name,) for name in gate.schema.names])
         counts = [table.value.counts for table in tables]

@@ -4,7 +4,7 @@
    states: ∝ states^(2/3), which minimises the summed L1 error.
 2. States are merged by these tables: rare levels into one group, ordered values and numbers into
    runs of about equal mass. Tables of several columns are measured over groups.
-3. Rounds as in AIM (`families.marginals.adaptive_rounds`), fewer and dearer ones at first.
+3. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first.
 4. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`models.graphical.max_entropy`). Within a group, states have the shape of their one-way table,
    shrunk towards a smooth one as far as noise makes it doubtful; numbers are drawn within fine bins
@@ -30,18 +30,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
-from understudy.families.bins.fine_bins import fine_bins
+from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
+from understudy.families.bin_edges import fine_bins
 from understudy.families.effort import Effort
-from understudy.families.marginals.adaptive_method import AdaptiveMethod
-from understudy.families.marginals.adaptive_rounds import Pace, expected_effort
-from understudy.families.marginals.noisy_marginal import Merged
-from understudy.families.marginals.state_groups import coarse_groups, is_ordered
 from understudy.families.measurement_plan import PlannedTable, planned_rounds
-from understudy.families.method import Facts, Method
+from understudy.families.method import Facts, Prepared
+from understudy.families.noisy_marginal import Merged, coarse_groups, is_ordered
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Budget, exact
 from understudy.privacy.gate import Gate
@@ -51,6 +49,7 @@ MANY_BINS = 32
 """Runs of an ordered column where the budget is large."""
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Marginals(AdaptiveMethod):
     """Configuration; see also `AdaptiveMethod`.
@@ -88,9 +87,9 @@ class Marginals(AdaptiveMethod):
             return tuple(one_ways)
         return (*one_ways, planned_rounds(schema, spend - bought, budget, self._cells))
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Fine bins for numbers whose bins are the default ones."""
-        return self, gate.rebinned(fine_bins(gate.schema))
+        return super().setup(gate.rebinned(fine_bins(gate.schema)), spend, fits=fits)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """Which columns are certain to be merged."""
@@ -119,7 +118,7 @@ class Marginals(AdaptiveMethod):
             model_cells=self._cells,
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the columns, merge states, measure what the model gets wrong."""
         gate.require(spend)
         schema = gate.schema

@@ -39,15 +39,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, TypedDict, final
 
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from understudy.errors import MethodError
-from understudy.families.bayesian.column_blocks import BlocksMethod, Layout
-from understudy.families.bayesian.sufficient_statistics import Measured, block
-from understudy.families.measurement_plan import PlannedTable, announced
+from understudy.families.column_blocks import BlocksMethod, Layout, Measured, block
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, listed
 from understudy.models.bayesian.independent_blocks import BlocksModel
 from understudy.models.model import Model
@@ -79,6 +78,7 @@ class _How(TypedDict):
     mode: Mode
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Modips(BlocksMethod):
     """Configuration; those of blocks and models are in `BlocksMethod`.
@@ -138,7 +138,7 @@ class Modips(BlocksMethod):
                 each,
                 budget,
                 [one.columns],
-                form="moments",
+                form=Form.MOMENTS,
             )
         ]
         sums = [
@@ -151,24 +151,24 @@ class Modips(BlocksMethod):
                 share,
                 budget,
                 [one.columns] * sum(one.kinds[1:]),
-                form="moments",
+                form=Form.MOMENTS,
             )
         ]
         return (*tables, *successes, *sums)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the statistics of all blocks."""
         self._require(gate.budget)
         gate.require(spend)
         schema, layouts = gate.schema, self.layouts(gate.schema)
-        n_rows = _known_rows(gate, layouts)
+        total = _known_rows(gate, layouts)
         binned = gate.rebinned(self.bins(schema))
         counts = self._counts(binned, layouts, spend)
         _, shares = self._spends(layouts, spend)
         blocks = []
         for one, share in zip(layouts, shares, strict=True):
             moments = self._moments(binned, one, share)
-            measured = Measured(counts=counts.get(one.columns), moments=moments, n_rows=n_rows)
+            measured = Measured(counts=counts.get(one.columns), moments=moments, n_rows=total)
             blocks.append(block(one, schema, measured, self.prior))
         return BlocksModel(schema, tuple(blocks))
 

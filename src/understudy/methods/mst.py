@@ -32,18 +32,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import ClassVar
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.families.effort import Effort, pairs_effort
-from understudy.families.marginals.marginal_family import MarginalMethod, fit_of
-from understudy.families.marginals.noisy_marginal import Merged, Noted
-from understudy.families.marginals.state_groups import rare_groups
-from understudy.families.marginals.workload import small
+from understudy.families.marginal_family import MarginalMethod, fit_of
 from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
 from understudy.families.method import Facts, known_rows
+from understudy.families.noisy_marginal import Merged, Noted, rare_groups
+from understudy.families.workload import small
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.privacy.accounting.budget import Budget, split
@@ -54,6 +53,7 @@ from understudy.privacy.selection.model_error_score import DistanceFromModel
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Mst(MarginalMethod):
     """Configuration; see `MarginalMethod`."""
@@ -95,20 +95,20 @@ class Mst(MarginalMethod):
         """All pairs are counted once (`understudy.families.effort`)."""
         return pairs_effort(schema, self._cells)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure columns, grow the tree, measure its pairs."""
         gate.require(spend)
-        names, n_rows = gate.schema.names, known_rows(gate)
+        names, total = gate.schema.names, known_rows(gate)
         if len(names) == 1:
-            return self._model(gate.schema, self._one_ways(gate, spend), n_rows)
+            return self._model(gate.schema, self._one_ways(gate, spend), total)
         third = spend / 3
         noted = self._one_ways(gate, third)
         merged = Merged(gate.schema, rare_groups(gate.schema, noted))
-        view, model = gate.grouped(merged.groups), fit_of(merged, noted, n_rows)
+        view, model = gate.grouped(merged.groups), fit_of(merged, noted, total)
         pairs = self._tree(view, model, third)
         law = self._law(gate.budget)
         noted += [Noted.of(one) for one in view.ask(NoisyTables(pairs, law=law), spend=third)]
-        return self._model(gate.schema, noted, n_rows)
+        return self._model(gate.schema, noted, total)
 
     def _tree(self, view: Gate, model: MaxEntropy, spend: Fraction) -> list[tuple[str, ...]]:
         """Pairs of columns that connect all of them, as far as they fit into the model."""

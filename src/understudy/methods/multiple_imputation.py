@@ -28,21 +28,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
 from understudy.families.imputation_family import ImputingMethod
-from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
 from understudy.families.method import Facts
 from understudy.models import Model
-from understudy.models.gibbs.imputation_model import ImputedModel
+from understudy.models.imputation_model import ImputedModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.imputation_draws import require_imputable
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class MultipleImputation(ImputingMethod):
     """Configuration; that of the regressions is in `ImputingMethod`.
@@ -71,9 +72,9 @@ class MultipleImputation(ImputingMethod):
         """The exact full table."""
         require_imputable(schema.sizes)
         self.require_numbered(schema)
-        return (planned_exact(schema.names, form="sweeps"),)
+        return (planned_exact(schema.names, form=Form.SWEEPS),)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact full table."""
         cells = gate.reveal_cells().value
         return ImputedModel(gate.schema.domain, cells.codes, cells.counts, self.imputation)

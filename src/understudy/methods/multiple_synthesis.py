@@ -19,11 +19,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
-from understudy.families.bayesian.column_blocks import BlocksMethod, Layout
-from understudy.families.bayesian.sufficient_statistics import Measured, block
-from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.column_blocks import BlocksMethod, Layout, Measured, block
+from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
 from understudy.families.method import Facts
 from understudy.models.bayesian.independent_blocks import Block, BlocksModel
 from understudy.models.model import Model
@@ -34,6 +33,7 @@ from understudy.privacy.released import NoisyTable
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class MultipleSynthesis(BlocksMethod):
     """Configuration; those of blocks and models are in `BlocksMethod`.
@@ -62,14 +62,14 @@ class MultipleSynthesis(BlocksMethod):
         return (
             *(planned_exact(one.columns) for one in layouts),
             *(
-                planned_exact(moment.by, moment.query, form="moments")
+                planned_exact(moment.by, moment.query, form=Form.MOMENTS)
                 for one in layouts
                 if one.numbers
                 for moment in moments_of(binned, one.numbers, one.columns)
             ),
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact statistics of all blocks."""
         schema, layouts = gate.schema, self.layouts(gate.schema)
         binned = gate.rebinned(self.bins(schema))

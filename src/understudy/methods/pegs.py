@@ -24,16 +24,17 @@ Source: Park & Ghosh (2014), §3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
-from understudy.families.gibbs.gibbs_family import PaidSweeps
+from understudy.families.gibbs_family import PaidSweeps
 from understudy.families.method import Facts
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
 from understudy.schema import Schema, Sweep
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Pegs(PaidSweeps):
     """Configuration; options about keys are those of `PaidSweeps`.
@@ -72,5 +73,6 @@ class Pegs(PaidSweeps):
         )
 
     @property
-    def _paid_for(self) -> str:
+    def paid_for(self) -> str:
+        """What each record or block pays for, in a word."""
         return "step"

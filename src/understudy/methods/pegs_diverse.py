@@ -18,22 +18,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.gibbs.gibbs_family import SweepingMethod
-from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.gibbs_family import SweepingMethod
+from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
 from understudy.families.method import Facts, Names
+from understudy.families.paid_records import PaidRecords
+from understudy.models import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.sweeping import SYNTACTIC, table_names
 from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows
-from understudy.privacy.released import Records, Released
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PegsDiverse(SweepingMethod):
     """Configuration; `order`, `keys` and `key_limit` are in `SweepingMethod`.
@@ -87,7 +89,7 @@ class PegsDiverse(SweepingMethod):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The exact table of each column."""
         return tuple(
-            planned_exact(names, form="sweeps", noise=SYNTACTIC)
+            planned_exact(names, form=Form.SWEEPS, noise=SYNTACTIC, records=True)
             for names in table_names(self.specification(schema).sweep)
         )
 
@@ -110,6 +112,7 @@ class PegsDiverse(SweepingMethod):
             *limits * bool(named),
         )
 
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
-        return gate.reveal_sweep(self.specification(gate.schema), n_rows=n_rows)
+        records = gate.reveal_sweep(self.specification(gate.schema), n_rows=n_rows)
+        return PaidRecords.of(records)

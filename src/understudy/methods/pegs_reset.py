@@ -23,16 +23,17 @@ Source: Park & Ghosh (2014), §3.4.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
-from understudy.families.gibbs.gibbs_family import PaidSweeps
+from understudy.families.gibbs_family import PaidSweeps
 from understudy.families.method import Facts
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks, usual_block
 from understudy.schema import Schema, Sweep
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PegsReset(PaidSweeps):
     """Configuration; options about keys are those of `PaidSweeps`.
@@ -74,5 +75,6 @@ class PegsReset(PaidSweeps):
         )
 
     @property
-    def _paid_for(self) -> str:
+    def paid_for(self) -> str:
+        """What each record or block pays for, in a word."""
         return "table of a block"

@@ -11,7 +11,7 @@ and sweeps is post-processing.
 
 * **`form=dense`** writes the tables out and publishes them. Negative counts are dealt with by
   projection onto the known number of records, and sweeps start from a chain of the same tables
-  (`models.gibbs.conditional_tables`); `allocation=clipped` and `seeds=uniform` are the plain way.
+  (`models.conditional_tables`); `allocation=clipped` and `seeds=uniform` are the plain way.
   Columns whose declared keys give the same set of columns share one table.
 * **`form=lazy`** is for tables of up to 2⁶² cells. A row gets its noise when a record first comes
   by, with the very law of the dense form that is clipped and starts from uniform seeds; memory goes
@@ -19,7 +19,7 @@ and sweeps is post-processing.
   four million cells together.
 * **Keys.** By default a table may have as many cells as are θ-useful: with n/cells records in a
   cell on average, at least θ times the scale of the noise. `choice_share` of the budget buys a key
-  for each column, among the largest that fit (`families.gibbs.private_keys`), by its distance from
+  for each column, among the largest that fit (`families.key_choice`), by its distance from
   being independent of it. The published way, by mutual information in the confidential table, is a
   leak.
 * **Measures** M choices, where keys are bought, once for all sets, in equal parts; then a table for
@@ -49,40 +49,44 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from functools import partial
+from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.effort import DENSE_CELLS, Effort, expected_rows
-from understudy.families.gibbs.declared_keys import declared_keys, ranked_columns, require_one_of
-from understudy.families.gibbs.noisy_table_gibbs import KnownSweep, planned_rows
-from understudy.families.gibbs.private_keys import (
+from understudy.families.key_choice import (
     TableLimit,
     bought_keys,
+    declared_keys,
     most_key_columns,
     ordered_keys,
     planned_keys,
+    ranked_columns,
+    require_one_of,
     sweep_of_tables,
 )
-from understudy.families.measurement_plan import PlannedTable, planned
-from understudy.families.method import Facts, Method, Names, known_rows, natural_law
-from understudy.families.networks.network_options import LARGEST_TABLE, require_columns
+from understudy.families.measurement_plan import PlannedTable, natural_law, planned
+from understudy.families.method import Facts, Names, Prepared, PreparingMethod, known_rows
+from understudy.families.network_options import LARGEST_TABLE, require_columns
+from understudy.families.noisy_table_gibbs import NoisyTableGibbs, planned_rows
 from understudy.models import Model
-from understudy.models.gibbs.conditional_tables import Allocation, Seeds
+from understudy.models.conditional_tables import Allocation, Seeds
 from understudy.privacy.accounting.budget import Approximate, Budget, exact
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.sweeping import n_cells
 from understudy.privacy.noise.calibration import LawName
-from understudy.privacy.released import Noise, NoisyTable, Records, Released
+from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema, Sweep
 
 _SWEEPS = {"chain": 5, "uniform": 20}
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
-class PegsTables(Method):
+class PegsTables(PreparingMethod):
     """Configuration.
 
     Attributes:
@@ -131,7 +135,7 @@ class PegsTables(Method):
         self._require(schema)
         sweep = self._public_sweep(schema, spend, budget)
         if sweep is not None:
-            return self._known(schema, sweep, budget).plan(schema, spend, budget)
+            return self._sampler(schema, sweep, budget).plan(schema, spend, budget)
         law, share = self._law(budget), spend / len(schema.names)
         most = self._limit.largest(schema, spend, budget, law, bought=self._buys(schema))
         if self._lazy(schema):
@@ -147,13 +151,14 @@ class PegsTables(Method):
         )
 
     @property
+    def leaves_only(self) -> bool:
+        """A table of all columns is drawn from as it is."""
+        return True
+
+    @property
     def accounting(self) -> Approximate:
         """Gaussian DP where the noise of the tables is Gaussian."""
         return "gdp" if self.law in ("auto", "gaussian") else "zcdp"
-
-    def draws_records(self, schema: Schema) -> bool:
-        """In the lazy form, drawing is the mechanism."""
-        return self._lazy(schema)
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """Memory for cells and records; time for sweeps, noise and the scores of candidates."""
@@ -177,57 +182,44 @@ class PegsTables(Method):
         """One choice for each column."""
         return planned_keys(schema, spend, budget) if self._buys(schema) else ()
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
-        """The keys, once for all fits."""
-        if not self._buys(gate.schema):
-            return self, gate
-        self._require(gate.schema)
-        return self._bought(gate, spend, (gate.remaining - spend) / fits), gate
-
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure the tables; without `setup`, keys are bought from the same budget."""
-        method, left = self._resolved(gate, spend)
-        return method.fit(gate, left)
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
-        """Draw records through the gate; keys as in `fit`."""
-        method, left = self._resolved(gate, spend)
-        return method.synthesize(gate, n_rows, left)
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
+        """The keys, once for all fits, where they are bought."""
+        schema = gate.schema
+        self._require(schema)
+        sweep = None
+        if self._buys(schema):
+            cells = self._table_cells(gate, (gate.remaining - spend) / fits)
+            sweep = bought_keys(gate, cells, spend)
+        return Prepared(partial(self._measured, gate, sweep), schema)
 
     def restored(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """The sweeps of the released tables, which tell the keys."""
-        sweep = sweep_of_tables(schema, [table.columns for table, _ in tables])
-        known = self._known(schema, sweep, None)
-        return known.restored(schema, tables, n_rows)
+        found = [table for table, _ in tables]
+        sweep = sweep_of_tables(schema, [table.columns for table in found])
+        return self._sampler(schema, sweep, None).model(found, n_rows)
 
-    def _resolved(self, gate: Gate, spend: Fraction) -> tuple[KnownSweep, Fraction]:
-        """With its keys, and what is left for its tables."""
+    def _measured(self, gate: Gate, sweep: Sweep | None, spend: Fraction, n_rows: int) -> Model:
+        """Measure the tables of bought keys, or of those that follow from an order."""
         schema, budget = gate.schema, gate.budget
-        self._require(schema)
         gate.require(spend)
-        if self._buys(schema):
-            left = spend * (1 - self.setup_share(schema))
-            return self._bought(gate, spend - left, left), left
-        sweep = self._public_sweep(schema, spend, budget)
-        if sweep is not None:
-            return self._known(schema, sweep, budget), spend
-        cells = self._limit.cells(schema, known_rows(gate), spend, budget, self._law(budget))
-        return self._known(schema, ordered_keys(schema, self.order, cells), budget), spend
+        sweep = sweep or self._public_sweep(schema, spend, budget)
+        if sweep is None:
+            sweep = ordered_keys(schema, self.order, self._table_cells(gate, spend))
+        return self._sampler(schema, sweep, budget).fit(gate, spend, n_rows)
 
-    def _bought(self, gate: Gate, spend: Fraction, left: Fraction) -> KnownSweep:
-        """With bought keys; `left` is what the tables of one fit may cost."""
-        schema, budget = gate.schema, gate.budget
-        cells = self._limit.cells(schema, known_rows(gate), left, budget, self._law(budget))
-        return self._known(schema, bought_keys(gate, cells, spend), budget)
+    def _table_cells(self, gate: Gate, spend: Fraction) -> tuple[float, ...]:
+        """Most cells of each column's table, where all tables of a fit cost so much."""
+        law = self._law(gate.budget)
+        return self._limit.cells(gate.schema, known_rows(gate), spend, gate.budget, law)
 
-    def _known(self, schema: Schema, sweep: Sweep, budget: Budget | None) -> KnownSweep:
+    def _sampler(self, schema: Schema, sweep: Sweep, budget: Budget | None) -> NoisyTableGibbs:
         """Columns share tables where the plan can know which; only then is their number known."""
         lazy = self._lazy(schema)
         law: LawName = "geometric" if budget is None else self._law(budget)
         allocation: Allocation = "projected" if self.allocation == "auto" else self.allocation
-        return KnownSweep(
+        return NoisyTableGibbs(
             sweep=sweep,
             shared=self._shares_tables(schema),
             lazy=lazy,
@@ -235,7 +227,6 @@ class PegsTables(Method):
             sweeps=self._turns(schema),
             allocation="clipped" if lazy else allocation,
             seeds=self._start(schema),
-            sets=self.sets,
         )
 
     def _public_sweep(self, schema: Schema, spend: Fraction, budget: Budget) -> Sweep | None:

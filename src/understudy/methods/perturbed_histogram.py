@@ -26,9 +26,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
-from understudy.families.bins.histogram_bins import Binned
+from understudy.families.histogram_bins import Binned
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Facts
 from understudy.methods.laplace import Laplace
@@ -36,6 +36,7 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PerturbedHistogram(Binned, Laplace):
     """Configuration: the options of `Binned` for the bins, those of `Laplace` for the noise.

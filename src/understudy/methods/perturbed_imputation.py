@@ -33,11 +33,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 from understudy.families.imputation_family import ImputingMethod
 from understudy.families.measurement_plan import PlannedTable, planned_sweeps
 from understudy.families.method import Facts
+from understudy.families.paid_records import PaidRecords
+from understudy.models import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.imputation_draws import require_imputable
@@ -47,10 +49,10 @@ from understudy.privacy.mechanisms.records.imputing import (
     step_prior,
     steps_of_record,
 )
-from understudy.privacy.released import Records, Released
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PerturbedImputation(ImputingMethod):
     """Configuration; that of the regressions is in `ImputingMethod`. Each sweep costs.
@@ -79,13 +81,10 @@ class PerturbedImputation(ImputingMethod):
         noise, query = describe_imputation(spend, steps), imputation_query(schema.names)
         return (planned_sweeps(schema, spend, budget, n_cells=steps, noise=noise, query=query),)
 
-    def draws_records(self, schema: Schema) -> bool:
-        """Always."""
-        return True
-
-    def synthesize(self, gate: Gate, n_rows: int, spend: Fraction) -> Released[Records]:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
-        return gate.impute(self.imputation, n_rows=n_rows, spend=spend)
+        records = gate.impute(self.imputation, n_rows=n_rows, spend=spend)
+        return PaidRecords.of(records)
 
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
         """How little this budget buys, where the number of rows is public."""

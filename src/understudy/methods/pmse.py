@@ -41,15 +41,21 @@
 
 Source: Snoke & Slavković (2018), "pMSE Mechanism: Differentially Private Synthetic Data with
 Maximal Distributional Similarity", arXiv:1805.09392.
+
+What the pMSE mechanism judges candidates by: how well their simulated records pass for the rows.
+
+For one column the records of its parents follow from parameters that were chosen before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from understudy.decision_trees import (
@@ -63,24 +69,26 @@ from understudy.decision_trees import (
 )
 from understudy.errors import MethodError
 from understudy.families.effort import Effort, expected_rows
-from understudy.families.generators.generator_family import GeneratingMethod
-from understudy.families.generators.parameter_search import Search
-from understudy.families.generators.pmse_scoring import SimulatedScoring
+from understudy.families.generator_family import GeneratingMethod, ScoreOf, Search
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Facts, known_rows
+from understudy.features.column_draws import Drawn
 from understudy.functions.normal_regression import NORMAL, NormalWidths
 from understudy.functions.sequential_generator import SequentialGenerator
-from understudy.functions.simulated_tables import even_numbers
+from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers
 from understudy.models import Model
-from understudy.models.generated import GeneratedModel
+from understudy.models.bayesian.column_sequence_model import GeneratedModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
+from understudy.privacy.noise.perturbation import Mode
+from understudy.privacy.selection.tree_distinguisher_score import PropensityTrees
 from understudy.schema import Categorical, Schema
 
 _BEST_SIZE = 2
 """Simulated records for each row: the ratio that tells sets apart best, once they are close."""
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Pmse(GeneratingMethod):
     """Configuration; that of generator and search is in `GeneratingMethod`.
@@ -127,7 +135,7 @@ class Pmse(GeneratingMethod):
             self._generator(schema), lambda names: self._trees(schema, names).title, spend, budget
         )
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Choose the parameters through the gate."""
         schema = gate.schema
         self._require(schema)
@@ -200,3 +208,52 @@ class Pmse(GeneratingMethod):
                 "The option depth is for partitions, and for the greedy trees of mode=paper; name "
                 "other trees by depth-1, depth-2 or depth-3."
             )
+
+
+Floats = NDArray[np.float64]
+Simulated = tuple[SimulatedColumn, ...] | tuple[SimulatedRecords, ...]
+TreesOf = Callable[[tuple[str, ...]], Trees]
+"""Columns → the class of trees that compares them."""
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedScoring:
+    """Trees over simulated records and rows.
+
+    Attributes:
+        generator: G(θ, ω).
+        worlds: ω of each set that a candidate is judged by, shape (sets, columns, 2, records).
+        trees_of: the class of trees for some columns.
+        copies: how often each simulated record counts.
+        mode: of the score.
+    """
+
+    generator: SequentialGenerator
+    worlds: Floats
+    trees_of: TreesOf
+    copies: int
+    mode: Mode
+
+    def __call__(self, place: int | None, theta: Floats) -> ScoreOf:
+        """The score of one stage; see `Scoring`."""
+        simulated = self._everything if place is None else tuple(self._column(place, theta))
+        trees = self.trees_of(simulated[0].columns)
+        schema = self.generator.schema
+
+        def score_of(points: Floats) -> PropensityTrees:
+            return PropensityTrees(schema, simulated, points, trees, self.copies, self.mode)
+
+        return score_of
+
+    @property
+    def _everything(self) -> Simulated:
+        return tuple(SimulatedRecords(self.generator, world) for world in self.worlds)
+
+    def _column(self, place: int, theta: Floats) -> Iterator[SimulatedColumn]:
+        """A column among records of those before it, which follow from θ."""
+        before = tuple(zip(self.generator.laws, self.generator.parts, strict=True))[:place]
+        for world in self.worlds:
+            drawn: dict[str, Drawn] = {}
+            for (law, part), own in zip(before, world, strict=False):
+                drawn[law.column] = law.draw(theta[part], drawn, own)
+            yield SimulatedColumn(self.generator, place, drawn, world[place])

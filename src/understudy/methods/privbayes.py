@@ -39,15 +39,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from functools import partial
+from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
-from understudy.families.method import Facts, Method, Names, known_rows, natural_law
-from understudy.families.networks.measured_network import KnownNetwork
-from understudy.families.networks.network_options import (
+from understudy.families.measurement_plan import PlannedTable, natural_law, planned, planned_choice
+from understudy.families.method import Facts, Names, Prepared, PreparingMethod, known_rows
+from understudy.families.network_options import (
     LARGEST_TABLE,
     MOST_CANDIDATES,
     candidates,
@@ -57,9 +57,9 @@ from understudy.families.networks.network_options import (
     most_candidates,
     own_joints,
     require_columns,
+    useful_cells,
     usual_degree,
 )
-from understudy.families.networks.theta_usefulness import useful_cells
 from understudy.functions.declared_network import Edge
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
@@ -67,6 +67,7 @@ from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.privacy.selection.dependence_scores import (
@@ -86,8 +87,9 @@ _SCORES: dict[
 }
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
-class PrivBayes(Method):
+class PrivBayes(PreparingMethod):
     """Configuration.
 
     Attributes:
@@ -125,8 +127,11 @@ class PrivBayes(Method):
         """The tables of a declared network, or as many unknown ones as there will be."""
         self._require(schema)
         if self.network:
-            known = self._known(schema, declared(schema, self.network), budget)
-            return known.plan(schema, spend, budget)
+            tables = self._tables(schema, declared(schema, self.network))
+            return tuple(
+                planned(schema, names, share, budget, self._law(budget))
+                for names, share in zip(tables, split(spend, [1] * len(tables)), strict=True)
+            )
         n_tables = self._n_tables(schema)
         one = planned(
             schema,
@@ -160,7 +165,7 @@ class PrivBayes(Method):
             for n, share in zip(rounds, shares, strict=True)
         )
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """The network, once for all fits."""
         schema = gate.schema
         self._require(schema)
@@ -168,7 +173,15 @@ class PrivBayes(Method):
             edges = declared(schema, self.network)
         else:
             edges = self._chosen(gate, spend, (gate.remaining - spend) / fits)
-        return self._known(schema, edges, gate.budget), gate
+        return Prepared(partial(self._measured, gate, edges), schema)
+
+    def _measured(
+        self, gate: Gate, edges: tuple[Edge, ...], spend: Fraction, n_rows: int
+    ) -> BayesianNetwork:
+        """Measure the tables of a network."""
+        names = self._tables(gate.schema, edges)
+        tables = gate.ask(NoisyTables(names, law=self._law(gate.budget)), spend=spend)
+        return BayesianNetwork.fitted(gate.schema, edges, [one.value for one in tables])
 
     def network_of(
         self, schema: Schema, tables: tuple[tuple[str, ...], ...]
@@ -185,13 +198,6 @@ class PrivBayes(Method):
         found = [table for table, _ in tables]
         edges = self.network_of(schema, tuple(dict.fromkeys(one.columns for one in found)))
         return None if edges is None else BayesianNetwork.fitted(schema, edges, found)
-
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure the tables; without `setup`, the network is bought from the same budget."""
-        gate.require(spend)
-        bought = spend * self.setup_share(gate.schema)
-        method, _ = self.setup(gate, bought)
-        return method.fit(gate, spend - bought)
 
     def _chosen(self, gate: Gate, spend: Fraction, left: Fraction) -> tuple[Edge, ...]:
         """The network, chosen column by column; `left` is what the tables of one fit may cost."""
@@ -256,10 +262,9 @@ class PrivBayes(Method):
         """For each column after the first, whether there is something to choose."""
         return [n != 1 for n in self._rounds(schema)]
 
-    def _known(self, schema: Schema, edges: tuple[Edge, ...], budget: Budget) -> KnownNetwork:
-        fewest = bool(self.network) or self._fixed(schema)
-        tables = joints(edges) if fewest else own_joints(edges)
-        return KnownNetwork(edges=edges, tables=tables, law=self._law(budget), sets=self.sets)
+    def _tables(self, schema: Schema, edges: tuple[Edge, ...]) -> tuple[tuple[str, ...], ...]:
+        """Columns of each table that is measured; one of them covers each edge."""
+        return joints(edges) if self.network or self._fixed(schema) else own_joints(edges)
 
     def _law(self, budget: Budget) -> LawName:
         return natural_law(budget.accounting) if self.law == "auto" else self.law

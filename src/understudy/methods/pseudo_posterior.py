@@ -51,15 +51,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.bayesian.column_model_options import Modelling, columns_given
+from understudy.families.column_model_options import Modelling, columns_given
 from understudy.families.effort import Effort, expected_rows
-from understudy.families.measurement_plan import PlannedTable, planned_exact
-from understudy.families.method import Facts, Method, Names
+from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
+from understudy.families.method import Facts, Method, Names, Prepared
 from understudy.models import Model
 from understudy.models.bayesian.column_sequence_model import PosteriorModel
 from understudy.privacy.accounting.budget import Budget
@@ -80,6 +80,7 @@ from understudy.schema import NUMERIC, Schema
 _CHAINS = {"unweighted": 1, "count": 1, "vector": 2, "scalar": 3}
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class PseudoPosteriorMechanism(Method):
     """Configuration.
@@ -161,16 +162,16 @@ class PseudoPosteriorMechanism(Method):
         """One draw of parameters."""
         mechanism = self._mechanism(schema)
         query = posterior_query(mechanism)
-        return (planned_exact(schema.names, query, form="posterior"),)
+        return (planned_exact(schema.names, query, form=Form.POSTERIOR),)
 
     def plan_setup(
         self, schema: Schema, spend: Fraction, budget: Budget
     ) -> tuple[PlannedTable, ...]:
         """The columns that are published as they stand."""
         given = columns_given(schema, self.sensitive)
-        return (planned_exact(given, open_query(given), form="posterior"),) if given else ()
+        return (planned_exact(given, open_query(given), form=Form.POSTERIOR),) if given else ()
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Publish these columns, once for all sets.
 
         Raises:
@@ -184,9 +185,9 @@ class PseudoPosteriorMechanism(Method):
             )
         if mechanism.law.given:
             gate.open_records(mechanism.law.given)
-        return self, gate
+        return super().setup(gate, spend, fits=fits)
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw parameters through the gate."""
         mechanism = self._mechanism(gate.schema)
         law = mechanism.law

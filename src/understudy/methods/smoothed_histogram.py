@@ -32,16 +32,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
-from understudy.families.bins.histogram_bins import Binned
+from understudy.families.histogram_bins import Binned
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Facts
 from understudy.families.urn_family import UrnMethod
 from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.schema import Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class SmoothedHistogram(Binned, UrnMethod):
     """Configuration: the options of `Binned`; the prior follows from the budget.
@@ -59,10 +61,13 @@ class SmoothedHistogram(Binned, UrnMethod):
         cost="occupied cells + records",
         cost_class="fast",
     )
-    reinforced: ClassVar[bool] = False
 
     sets: Literal["split"] = "split"
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all columns, in the chosen bins."""
         return super().plan(self.binned(schema), spend, budget)
+
+    def urn(self, columns: tuple[str, ...]) -> Urn:
+        """Records are drawn independently: the shares are those of `dp-prior`, over bins."""
+        return Urn(columns=columns, reinforced=False)

@@ -5,7 +5,7 @@
    chooses a group of columns that divides the root, and leaves all others to the leaves. With
    `order` the columns are declared and nothing is chosen.
 2. All nodes of the L layers and all cells of the full table get noise; counts are made consistent,
-   and records drawn in proportion to them (`understudy.families.cell_trees.cell_tree_family`).
+   and records drawn in proportion to them (`understudy.families.cell_tree_family`).
 
 What stands near the root is counted once per layer below, and by few large nodes; that is kept
 best.
@@ -37,13 +37,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.cell_trees.cell_tree_family import TreeMethod
-from understudy.families.cell_trees.layers import PlannedLayer
+from understudy.families.cell_tree_family import TreeMethod
+from understudy.families.measured_tree import PlannedLayer
 from understudy.families.measurement_plan import PlannedTable, planned_choice
 from understudy.families.method import Facts
 from understudy.privacy.accounting.budget import Budget, exact, split
@@ -58,6 +58,7 @@ from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.schema import Partition, Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class Steps(TreeMethod):
     """Configuration.
@@ -110,7 +111,7 @@ class Steps(TreeMethod):
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
         """The declared tree, or one that is chosen layer by layer."""
         if not self._chooses(gate.schema):
-            return super().grow(gate, spend)
+            return self.in_order(gate.schema)
         tree = Partition(gate.schema.domain)
         if self.split == "groups":
             return tree.divided(gate.ask(GroupSplit(tree), spend=spend).value)

@@ -17,7 +17,7 @@ length. For single states it is worse than that of `independent` at the same bud
   without the rows.
 * **Consistency.** For ranges `hay` (the default, as published) pads each tree to a power of the
   fan-out with states that cannot occur, whose noise is counted in; `gls` needs no padding and is a
-  little more exact. For layers see `understudy.families.cell_trees.cell_tree_family`.
+  little more exact. For layers see `understudy.families.cell_tree_family`.
 * **Fan-out.** 2 in the original; 16 by default, near the best for the mean error of all ranges over
   a large domain (Qardaji, Yang & Li 2013).
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace. The nodes of
@@ -36,22 +36,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from functools import partial
+from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.cell_trees.cell_tree_family import TreeMethod
-from understudy.families.cell_trees.layers import along
-from understudy.families.cell_trees.measured_tree import Allocation
-from understudy.families.measurement_plan import PlannedTable, announced
-from understudy.families.method import Facts, Method
+from understudy.families.cell_tree_family import TreeMethod
+from understudy.families.measured_tree import Allocation, along
+from understudy.families.measurement_plan import Form, PlannedTable, announced
+from understudy.families.method import Facts, Prepared
 from understudy.models import Model, ProductModel
-from understudy.models.hierarchical.consistency import Consistency, NoisyLayer, consistent
-from understudy.models.hierarchical.node_least_squares import Floats, downward
-from understudy.models.hierarchical.range_tree import RangeTree
-from understudy.models.nonnegative_projection import projected
+from understudy.models.node_least_squares import Floats, downward
+from understudy.models.table_models import projected
+from understudy.models.tree_consistency import Consistency, NoisyLayer, RangeTree, consistent
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.random_order import RandomOrder
@@ -60,6 +59,7 @@ from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
 from understudy.schema import Partition, Schema
 
 
+@final
 @dataclass(frozen=True, kw_only=True)
 class UniversalHistogram(TreeMethod):
     """Configuration.
@@ -91,31 +91,30 @@ class UniversalHistogram(TreeMethod):
         found: list[PlannedTable] = []
         for name, tree, shares in self._trees(schema, spend):
             ranges, columns = RangeCounts(name, tree.edges, law=law), [(name,)] * len(shares)
-            found += announced(
-                ranges, schema, sum(shares, Fraction(0)), budget, columns, form="ranges"
-            )
+            whole = sum(shares, Fraction(0))
+            found += announced(ranges, schema, whole, budget, columns, form=Form.RANGES)
         return tuple(found)
 
-    def draws_records(self, schema: Schema) -> bool:
+    def lazy(self, schema: Schema) -> bool:
         """Only where the leaves of the full table are not written out."""
-        return self.form == "layers" and super().draws_records(schema)
+        return self.form == "layers" and super().lazy(schema)
 
-    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> tuple[Method, Gate]:
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """The order of the columns, once for all fits; free."""
-        return super().setup(gate, spend) if self.form == "layers" else (self, gate)
+        if self.form == "layers":
+            return super().setup(gate, spend, fits=fits)
+        return Prepared(partial(self._ranges, gate), gate.schema)
 
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
         """The tree of the declared columns, or of columns in random order."""
-        if self.order:
-            return super().grow(gate, spend)
         schema = gate.schema
+        if self.order:
+            return self.in_order(schema)
         order = gate.ask(RandomOrder(len(schema.names))).value[: len(self.unknown(schema))]
         return along(schema, tuple((j,) for j in order))
 
-    def fit(self, gate: Gate, spend: Fraction) -> Model:
-        """Measure every layer; for form=ranges, of each column."""
-        if self.form == "layers":
-            return super().fit(gate, spend)
+    def _ranges(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure the ranges of each column."""
         gate.require(spend)
         trees = self._trees(gate.schema, spend)
         weights = [self._column(gate, name, tree, sum(shares)) for name, tree, shares in trees]

@@ -23,8 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from understudy.functions.declared_network import Edge, require_network
-from understudy.models.model import Sample
-from understudy.models.structural_zero_rejection import REDRAWS, conditioned
+from understudy.models.model import REDRAWS, Sample, conditioned
 from understudy.privacy.released import NoisyTable
 from understudy.schema import Domain, Schema
 

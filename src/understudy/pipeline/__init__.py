@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from understudy.pipeline.drafting import check, draft
     from understudy.pipeline.release_analysis import analyze, replica_gate
     from understudy.pipeline.release_evaluation import evaluate, risk
-    from understudy.pipeline.synthesis import methods, synthesize
+    from understudy.pipeline.synthesis import list_methods, methods, synthesize
 
 __all__ = [
     "Progress",
@@ -17,6 +17,7 @@ __all__ = [
     "check",
     "draft",
     "evaluate",
+    "list_methods",
     "methods",
     "replica_gate",
     "risk",
@@ -33,7 +34,7 @@ def __getattr__(name: str) -> Any:
         from understudy.pipeline import release_evaluation as home
     elif name in {"check", "draft"}:
         from understudy.pipeline import drafting as home
-    elif name in {"methods", "synthesize"}:
+    elif name in {"list_methods", "methods", "synthesize"}:
         from understudy.pipeline import synthesis as home
     else:
         raise AttributeError(f"module 'understudy.pipeline' has no attribute {name!r}")

@@ -30,10 +30,9 @@ from understudy.inference.bootstrap.replicate_analysis import (
     require_restored,
 )
 from understudy.inference.estimates.question import Question
-from understudy.methods import restorable, restored
-from understudy.models import Model
 from understudy.parallel import one_thread_each, pool
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
+from understudy.pipeline.rebuilt_model import model_of, restorable
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
@@ -104,20 +103,6 @@ class World:
         """What the population answers to each question."""
         tables = [self.population]
         return [_answer(one, tables, self.request.schema) for one in self.questions]
-
-
-def model_of(release: Release, fits: int) -> Model | None:
-    """The model that the sets of a release were drawn from, made anew; None if it has none.
-
-    Args:
-        release: the release.
-        fits: how many fits it was made with.
-    """
-    schema, manifest = release.schema, release.manifest
-    tables = [one.noisy(schema) for one in release.measurements if one.kind == "table"]
-    return restored(
-        manifest.method, manifest.options, schema, tables, n_rows=manifest.n_rows, fits=fits
-    )
 
 
 def request_again(release: Release) -> Request:
@@ -191,9 +176,9 @@ def replicate(world: World, number: int) -> list[Outcome | None]:
     request = world.request
     gate = world.door(world.sample(rng), request.schema, request.budget, int(rng.integers(2**63)))
     n_rows = gate.ask(RowCount(), spend=request.rows_spend).value
-    method, binned = request.method.setup(gate, request.setup_spend, fits=request.fits)
-    schema = binned.schema
-    drawn = draw_sets(request, method, binned, n_rows, rng)
+    prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
+    schema = prepared.schema
+    drawn = draw_sets(request, prepared, gate, n_rows, rng)
     tables = [decode(one.states, schema, rng, one.values) for one in drawn]
     return [_answer(question, tables, schema) for question in world.questions]
 

@@ -13,7 +13,10 @@ from typing import Any
 
 from understudy.arguments import require_mapping, require_text, require_whole
 from understudy.errors import BudgetError, MethodError
-from understudy.methods import Method, PlannedTable, choose, configure
+from understudy.families.measurement_plan import PlannedTable
+from understudy.families.method import Method
+from understudy.methods.auto import choose
+from understudy.methods.configuration import configure
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up, exact
 from understudy.privacy.noise.calibration import (
     LawName,
@@ -100,6 +103,11 @@ class Request:
     def tables(self) -> tuple[PlannedTable, ...]:
         """What one fit measures."""
         return self.method.plan(self.schema, self.fit_spend, self.budget)
+
+    @property
+    def draws_records(self) -> bool:
+        """Whether drawing records is the mechanism, so that no seed may fix which are drawn."""
+        return any(step.records for step in self.tables())
 
     def setup(self) -> tuple[PlannedTable, ...]:
         """What is measured once, before the fits."""

@@ -16,7 +16,7 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release import Release
-from understudy.release.given_release import given_release
+from understudy.release.release import given_release
 from understudy.schema import Schema
 
 if TYPE_CHECKING:

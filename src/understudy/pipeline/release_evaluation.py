@@ -12,7 +12,7 @@ from understudy.errors import MethodError
 from understudy.pipeline.progress import Progress
 from understudy.privacy.internal import Internal
 from understudy.release import Release
-from understudy.release.given_release import given_release
+from understudy.release.release import given_release
 
 if TYPE_CHECKING:
     from understudy.evaluation.evaluation_results import Evaluation

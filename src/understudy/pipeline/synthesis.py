@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +12,16 @@ import numpy as np
 from understudy import engine as engines
 from understudy.arguments import path_of, require_function, require_whole
 from understudy.errors import CheckpointError, MethodError, NotPrivateError
-from understudy.families.interruption import ending_rounds
-from understudy.methods import METHODS, Facts, Method
+from understudy.families.method import Facts, Prepared
+from understudy.methods import METHODS
 from understudy.models import Sample
+from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.gates import open_gate
+from understudy.pipeline.interruption import ending_rounds
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
 from understudy.pipeline.progress import Progress
 from understudy.pipeline.set_drawing import draw_sets
-from understudy.privacy.accounting.budget import Number, decimal_up
+from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.journal import remove as remove_checkpoint
 from understudy.privacy.diagnostics import Confide, Diagnostic
@@ -33,16 +31,18 @@ from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.misfits import misfits
 from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.released import Released
-from understudy.release import Manifest, Measurement, Release
+from understudy.release import Release
 from understudy.release.decoding import FrameKind, decode, require_frame
 from understudy.schema import Schema
 
-_SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")
 
-
-def methods() -> tuple[Facts, ...]:
+def list_methods() -> tuple[Facts, ...]:
     """The table of methods."""
     return tuple(kind.facts for kind in METHODS.values())
+
+
+methods = list_methods
+"""Its former name, which is a room of the package as well."""
 
 
 def synthesize(
@@ -129,7 +129,7 @@ def synthesize(
             f"The method {request.name} {request.method.unprotected}; it needs allow_nonprivate "
             "(--allow-nonprivate), and its release is stamped not private."
         )
-    if seed is not None and request.method.draws_records(schema):
+    if seed is not None and request.draws_records:
         raise MethodError(
             f"In this form of {request.name}, drawing records is the privacy "
             "mechanism, so no seed is accepted; leave seed out."
@@ -159,21 +159,23 @@ def synthesize(
         )
         rng = np.random.default_rng(entropy)
         n_rows = gate.ask(RowCount(), spend=request.rows_spend)
-        fitter, binned = request.method.setup(gate, request.setup_spend, fits=request.fits)
+        prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
         tables = []
-        samples = _draw_sets(request, fitter, binned, n_rows, rng=rng, tell=tell)
+        samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
         for k, drawn in enumerate(samples, start=1):
-            values = decode(drawn.states, binned.schema, rng, drawn.values)
+            values = decode(drawn.states, prepared.schema, rng, drawn.values)
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
         if confide:
             for one in confided:
                 confide(one)
+        measurements = measurements_of(gate, prepared.schema)
+        facts = inference_facts(request.method, prepared.schema, measurements)
         release = Release(
             tables=tuple(tables),
-            schema=binned.schema,
-            manifest=_manifest(request, gate, n_rows, seed, randomness),
-            measurements=_measurements(binned),
+            schema=prepared.schema,
+            manifest=manifest_of(request, gate, n_rows, facts, seed=seed, secure=randomness.secure),
+            measurements=measurements,
             frame=frame or rows.frame_kind,
             pages=_pages,
         )
@@ -191,7 +193,7 @@ def _pages(release: Release) -> dict[str, str]:
 
 def _draw_sets(
     request: Request,
-    method: Method,
+    prepared: Prepared,
     gate: Gate,
     n_rows: Released[int],
     *,
@@ -201,7 +203,7 @@ def _draw_sets(
     """The records of every set, while it is told how much of the budget is spent."""
     _tell_spending(gate, tell)
     gate.listen(lambda _entry: _tell_spending(gate, tell))
-    drawn = draw_sets(request, method, gate, n_rows.value, rng)
+    drawn = draw_sets(request, prepared, gate, n_rows.value, rng)
     _tell_spending(gate, tell, done=True)
     return drawn
 
@@ -250,51 +252,3 @@ def _entropy(seed: int | None, insecure_noise_seed: int | None) -> int:
     if seed is None and insecure_noise_seed is not None:
         seed = insecure_noise_seed
     return secrets.randbits(128) if seed is None else seed
-
-
-def _manifest(
-    request: Request,
-    gate: Gate,
-    n_rows: Released[int],
-    seed: int | None,
-    randomness: Randomness,
-) -> Manifest:
-    bought = gate.ledger[n_rows.entry - 1].spent if n_rows.entry else None
-    return Manifest(
-        method=request.name,
-        options=request.options,
-        reason=request.reason,
-        sets=request.sets,
-        sets_kind=request.method.sets,
-        n_rows=n_rows.value,
-        # What was paid in the end: less than was planned, after a lost charge.
-        rows_obtained=replace(request, rows_spend=bought or request.rows_spend).rows_words,
-        guarantee=gate.guarantee(),
-        budget={
-            "epsilon": decimal_up(request.budget.epsilon),
-            "delta": decimal_up(request.budget.delta),
-            "unit": request.budget.unit_name,
-            "amount": decimal_up(request.budget.amount),
-        },
-        ledger=tuple(entry.to_json() for entry in gate.ledger),
-        secure=randomness.secure,
-        sampling_seed=seed,
-        software=dict(_software()),
-        ended_early=gate.ended_early,
-        rows_share=str(request.rows_spend / request.budget.amount) if request.rows_spend else None,
-    )
-
-
-@lru_cache(maxsize=1)  # reading the versions takes longer than a small release
-def _software() -> Mapping[str, str]:
-    versions = {name: importlib.metadata.version(name) for name in _SOFTWARE}
-    return {"python": platform.python_version()} | versions
-
-
-def _measurements(gate: Gate) -> tuple[Measurement, ...]:
-    """What was released of the rows, in the order in which it was paid for."""
-    width = len(str(len(gate.measured)))
-    return tuple(
-        Measurement.from_released(released, f"table-{k:0{width}d}", gate.schema)
-        for k, released in enumerate(gate.measured, start=1)
-    )

@@ -1,20 +1,25 @@
-"""A folder that is published whole or not at all, with a checksum for each of its files."""
+"""A folder that is published whole or not at all, with a checksum for each of its files.
+
+Its manifest is JSON that anybody may have written, so it is read strictly: one meaning, finite
+numbers, finite depth. JSON lets a name stand twice and Python lets the last one win, so that two
+readers may see two manifests; it lets numbers overflow to infinity, and nests without limit.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from understudy.errors import ReleaseError
-from understudy.release.json_text import parse
+from understudy.release.shape import FORMATS
 
-FORMAT = 1
 MANIFEST = "manifest.json"
 
 
@@ -65,7 +70,7 @@ def _is_release(folder: Path) -> bool:
     if not manifest.is_file():
         return False
     try:
-        content = parse(manifest.read_text(encoding="utf-8"))
+        content = _parse(manifest.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return (folder / "synthetic").is_dir()
     return isinstance(content, dict) and {"format", "files", "guarantee"} <= content.keys()
@@ -113,7 +118,7 @@ def publish(path: Path, fill: Callable[[Path], None], content: Mapping[str, Any]
 def _write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     sums = {file.relative_to(folder).as_posix(): digest(file) for file in files}
-    whole = {"format": FORMAT, **content, "files": sums}
+    whole = {"format": FORMATS[-1], **content, "files": sums}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
@@ -131,16 +136,14 @@ def open_checked(path: Path) -> dict[str, Any]:
     hidden files of a file manager are left aside and never read.
 
     Returns:
-        Its content, `files` included: the names of all files.
+        Its content, with its `format`, and the names of all `files`.
 
     Raises:
         ReleaseError: not a release, another format version, or a file that was changed.
     """
     content = _manifest(path)
     _check_files(path, content["files"])
-    content["files"] = list(content["files"])
-    del content["format"]
-    return content
+    return content | {"files": list(content["files"])}
 
 
 def remove(path: Path) -> None:
@@ -155,7 +158,7 @@ def remove(path: Path) -> None:
 
 def _manifest(path: Path) -> dict[str, Any]:
     try:
-        content = parse((path / MANIFEST).read_text(encoding="utf-8"))
+        content = _parse((path / MANIFEST).read_text(encoding="utf-8"))
         version, files = content["format"], content["files"]
         if not isinstance(files, dict) or not all(isinstance(one, str) for one in files.values()):
             raise TypeError
@@ -164,10 +167,11 @@ def _manifest(path: Path) -> dict[str, Any]:
         raise ReleaseError(f"{str(path)!r} is not a release: {why}.") from None
     if type(version) is not int:
         raise ReleaseError(f"{str(path)!r} is not a release: its format is not a number.")
-    if version != FORMAT:
+    if version not in FORMATS:
         raise ReleaseError(
             f"The release {str(path)!r} has format {str(version)[:20]}; this version of "
-            f"Understudy reads format {FORMAT}. Install a version that fits."
+            f"Understudy reads format {' and '.join(map(str, FORMATS))}. "
+            "Install a version that fits."
         )
     return dict(content)
 
@@ -217,3 +221,44 @@ def _files_below(path: Path) -> set[str]:
                         "file of its own but leads elsewhere; ask its publisher for a new copy."
                     )
     return found - {MANIFEST}
+
+
+def _parse(text: str) -> Any:
+    """The content of a manifest.
+
+    Args:
+        text: of the file.
+
+    Raises:
+        ValueError: not JSON, or JSON of one of these kinds; says which, in words.
+    """
+    try:
+        content = json.loads(
+            text, object_pairs_hook=_distinct, parse_constant=_refused, parse_float=_finite
+        )
+        json.dumps(content, ensure_ascii=False).encode("utf-8")
+    except json.JSONDecodeError:
+        raise ValueError("it is not JSON") from None
+    except UnicodeEncodeError:
+        raise ValueError("it holds half of a character") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return content
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it holds a name twice")
+    return found
+
+
+def _refused(_text: str) -> NoReturn:
+    raise ValueError("it holds a number that is not finite")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        _refused(text)
+    return number

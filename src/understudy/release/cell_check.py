@@ -11,23 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.domain.domain import Domain
-from understudy.release.measurement import WITHOUT_CELLS, Measurement, stored_columns
+from understudy.release.measurement import Measurement, stored_columns
+from understudy.release.measurement_content import Kind
 from understudy.release.shape import Fault, named
 from understudy.schema import NUMERIC, Schema
-
-_WHOLE = ("table", "sums", "distribution")
-"""Kinds that hold every cell of their table."""
-_OF_ONE = ("successes", "ranges")
-_TOTALS: Mapping[str, tuple[str, ...]] = {
-    "totals": ("positive_cells", "positive_mass"),
-    "leaf-sums": ("positive_cells", "positive_mass"),
-    "successes": ("successes",),
-    "scatter": ("scatter",),
-    "draws": ("prior", "cells", "reinforced"),
-}
-_FREE_TOTALS = ("sweeps", "parameters")
-_KEYED = ("sweeps", "posterior")
-"""Kinds whose `of` says what each column is drawn given."""
 
 
 def require_named(data: Mapping[str, Any], schema: Schema) -> None:
@@ -40,17 +27,17 @@ def require_named(data: Mapping[str, Any], schema: Schema) -> None:
     Raises:
         Fault: says what does not fit.
     """
-    kind, columns, of = data["kind"], data["columns"], data["of"]
-    used = [*columns, *data["bins"], *data["groups"], *(() if kind in _KEYED else of)]
+    kind, columns, of = Kind(data["kind"]), data["columns"], data["of"]
+    used = [*columns, *data["bins"], *data["groups"], *(() if kind.has_keys else of)]
     if not set(used) <= set(schema.names) or len(set(columns)) < len(columns):
         raise Fault("a measurement is of columns that its schema does not have")
     if any(not isinstance(schema.columns[name], NUMERIC) for name in data["bins"]):
         raise Fault("a measurement has bins of a column that is not numeric")
-    if kind in _OF_ONE and len(columns) != 1:
+    if kind.is_of_one_column and len(columns) != 1:
         raise Fault(f"a measurement of the kind {kind} needs one column")
-    if kind in ("sums", "scatter") and not all(isinstance(schema.columns[n], NUMERIC) for n in of):
+    if kind.is_of_numbers and not all(isinstance(schema.columns[n], NUMERIC) for n in of):
         raise Fault("a sum is of a column that is not numeric")
-    if kind in _KEYED and not all(_is_key(text, schema) for text in of):
+    if kind.has_keys and not all(_is_key(text, schema) for text in of):
         raise Fault("a measurement is drawn given columns that its schema does not have")
     _require_totals(data["totals"], kind)
 
@@ -66,7 +53,7 @@ def require_stored(cells: pl.DataFrame | None, data: Mapping[str, Any], schema: 
     Raises:
         Fault: says what does not fit.
     """
-    if (cells is None) != (data["kind"] in WITHOUT_CELLS) or (cells is None and data["cells"]):
+    if (cells is None) != (not Kind(data["kind"]).has_cells) or (cells is None and data["cells"]):
         raise Fault(f"a measurement of the kind {data['kind']} has cells, or lacks them")
     if cells is None:
         return
@@ -97,25 +84,24 @@ def require_cells(one: Measurement, schema: Schema) -> None:
     if not np.isfinite(one.counts).all():
         raise Fault(f"the table {named(one.name)} has cells without a number")
     binned = one.binned(schema)
-    if one.kind in _WHOLE:
+    if one.kind.has_every_cell:
         fits = _is_whole(one, binned.table(one.columns))
-    elif one.kind == "cells":
+    elif one.kind is Kind.CELLS:
         fits = _reaches_threshold(one, binned.table(one.columns))
-    elif one.kind == "ranges":
+    elif one.kind is Kind.RANGES:
         fits = _covers_line(one.codes, binned.columns[one.columns[0]].size)
     else:
         fits = _covers_all(one, binned)
     if not fits:
         raise Fault(f"the table {named(one.name)} has other cells than its schema")
-    bounded = one.law.startswith("truncated") and one.kind == "table"
-    if (bounded or one.kind == "distribution") and len(one.counts) and one.counts.min() < 0:
+    bounded = one.law.startswith("truncated") and one.kind is Kind.TABLE
+    if (bounded or one.kind is Kind.DISTRIBUTION) and len(one.counts) and one.counts.min() < 0:
         raise Fault(f"the table {named(one.name)} has negative counts, which its law never gives")
 
 
-def _require_totals(totals: Mapping[str, Any] | None, kind: str) -> None:
-    wanted = _TOTALS.get(kind, ())
-    free = kind in _FREE_TOTALS or (kind == "leaf-sums" and totals is None)
-    if not free and tuple(totals or ()) != wanted:
+def _require_totals(totals: Mapping[str, Any] | None, kind: Kind) -> None:
+    wanted, lacking = kind.totals, kind is Kind.LEAF_SUMS and totals is None
+    if wanted is not None and not lacking and tuple(totals or ()) != wanted:
         raise Fault(f"a measurement of the kind {kind} has other totals than it should")
 
 
@@ -149,7 +135,7 @@ def _covers_line(codes: NDArray[np.int64], size: int) -> bool:
 
 def _covers_all(one: Measurement, schema: Schema) -> bool:
     """Nodes that together have as many allowed cells as there are."""
-    axes = one.of if one.kind == "leaf-sums" else one.columns
+    axes = one.of if one.kind is Kind.LEAF_SUMS else one.columns
     sizes = [schema.columns[name].size for name in axes]
     if len(np.unique(one.codes)) < len(one.codes):
         return False

@@ -17,16 +17,11 @@ from understudy.release.shape import NAME
 from understudy.schema import Schema
 
 ANY = "(any)"
-WITHOUT_CELLS = (
-    *("totals", "successes", "scatter", "draws", "sweeps", "choice"),
-    *("parameters", "posterior", "kept", "exact"),
-)
-_OF_NODES = ("nodes", "leaf-sums")
 
 
 def kept_columns(measurements: Sequence[Measurement]) -> tuple[str, ...]:
     """Columns that every synthetic set has as they stand in the rows."""
-    return next((one.columns for one in measurements if one.kind == "kept"), ())
+    return next((one.columns for one in measurements if one.kind is Kind.KEPT), ())
 
 
 @dataclass(frozen=True)
@@ -88,11 +83,12 @@ class Measurement:
     groups: Groups = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a name that would be a path: it becomes the name of a file.
+        """The kind may be given by its word; a name that would be a path is refused.
 
         Raises:
-            ReleaseError: anything but letters, digits, "-" and "_".
+            ReleaseError: a name of anything but letters, digits, "-" and "_": a file is named so.
         """
+        object.__setattr__(self, "kind", Kind(self.kind))
         if self.name and not NAME.fullmatch(self.name):
             raise ReleaseError(
                 f"A measurement cannot be called {self.name[:60]!r}, since its file is named so; "
@@ -111,7 +107,7 @@ class Measurement:
         content, noise = content_of(released.value, schema), released.noise
         own = schema.columns
         return cls(
-            name="" if content.kind in WITHOUT_CELLS else name,
+            name=name if content.kind.has_cells else "",
             kind=content.kind,
             columns=content.columns,
             codes=content.codes,
@@ -145,7 +141,7 @@ class Measurement:
         Raises:
             ValueError: not every cell of a table was released.
         """
-        if self.kind != "table":
+        if self.kind is not Kind.TABLE:
             raise ValueError(f"a measurement of the kind {self.kind} is no table of every cell")
         sizes = self.binned(schema).table(self.columns).sizes
         table = NoisyTable(
@@ -171,7 +167,7 @@ class Measurement:
         """Everything but the cells, for the manifest."""
         return {
             "name": self.name,
-            "kind": self.kind,
+            "kind": self.kind.value,
             "columns": list(self.columns),
             "cells": len(self.codes),
             "outside": self.outside,
@@ -194,11 +190,12 @@ class Measurement:
         columns = tuple(data["columns"])
         bins, groups = _bins_in(data), _groups_in(data)
         binned = _coarse(schema, bins, groups)
-        axes = _axes(data["kind"], columns, tuple(data["of"]))
-        codes, counts = _cells_of(cells, data["kind"], axes, binned)
+        kind = Kind(data["kind"])
+        axes = _axes(kind, columns, tuple(data["of"]))
+        codes, counts = _cells_of(cells, kind, axes, binned)
         return cls(
             name=data["name"],
-            kind=data["kind"],
+            kind=kind,
             columns=columns,
             codes=codes,
             counts=counts,
@@ -222,7 +219,7 @@ def stored_columns(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, l
         data: what `Measurement.to_json` gives.
         schema: the public schema of the release.
     """
-    kind, binned = data["kind"], _coarse(schema, _bins_in(data), _groups_in(data))
+    kind, binned = Kind(data["kind"]), _coarse(schema, _bins_in(data), _groups_in(data))
     names = _axes(kind, tuple(data["columns"]), tuple(data["of"]))
     return dict(zip(names, _labels(kind, names, binned), strict=True)), _count_name(kind, names)
 
@@ -241,17 +238,17 @@ def _coarse(schema: Schema, bins: Bins, groups: Groups) -> Schema:
     return binned.with_groups(groups) if groups else binned
 
 
-def _axes(kind: str, columns: tuple[str, ...], of: tuple[str, ...]) -> tuple[str, ...]:
+def _axes(kind: Kind, columns: tuple[str, ...], of: tuple[str, ...]) -> tuple[str, ...]:
     """Names of the columns of a stored table."""
-    if kind == "ranges":
+    if kind is Kind.RANGES:
         return columns[0], f"{columns[0]} (last)"
-    return of if kind == "leaf-sums" else columns
+    return of if kind is Kind.LEAF_SUMS else columns
 
 
-def _labels(kind: str, names: tuple[str, ...], schema: Schema) -> list[list[str]]:
+def _labels(kind: Kind, names: tuple[str, ...], schema: Schema) -> list[list[str]]:
     """Labels of the states of each column of a stored table."""
-    more = (ANY,) * (kind in _OF_NODES)
-    known = names[:1] * len(names) if kind == "ranges" else names
+    more = (ANY,) * kind.has_nodes
+    known = names[:1] * len(names) if kind is Kind.RANGES else names
     return [_distinct((*schema.columns[name].labels, *more)) for name in known]
 
 
@@ -281,7 +278,7 @@ def _cells_of(
 
 def _count_name(kind: Kind, columns: tuple[str, ...]) -> str:
     """Name of the column of counts or sums, with underscores if a variable is called so."""
-    name = "sum" if kind == "sums" else "count"
+    name = "sum" if kind is Kind.SUMS else "count"
     while name in columns:
         name += "_"
     return name

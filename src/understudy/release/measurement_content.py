@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import singledispatch
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,26 +33,93 @@ from understudy.privacy.released import (
 )
 from understudy.schema import Schema
 
-Kind = Literal[
-    "table",
-    "cells",
-    "totals",
-    "successes",
-    "sums",
-    "scatter",
-    "draws",
-    "sweeps",
-    "distribution",
-    "nodes",
-    "leaf-sums",
-    "ranges",
-    "choice",
-    "parameters",
-    "posterior",
-    "kept",
-    "exact",
-]
 
+class Kind(StrEnum):
+    """What a measurement is, by the word that stands in a manifest."""
+
+    TABLE = "table"
+    CELLS = "cells"
+    TOTALS = "totals"
+    SUCCESSES = "successes"
+    SUMS = "sums"
+    SCATTER = "scatter"
+    DRAWS = "draws"
+    SWEEPS = "sweeps"
+    DISTRIBUTION = "distribution"
+    NODES = "nodes"
+    LEAF_SUMS = "leaf-sums"
+    RANGES = "ranges"
+    CHOICE = "choice"
+    PARAMETERS = "parameters"
+    POSTERIOR = "posterior"
+    KEPT = "kept"
+    EXACT = "exact"
+
+    @property
+    def has_every_cell(self) -> bool:
+        """Whether every cell of a table has a number in it."""
+        return self in (Kind.TABLE, Kind.SUMS, Kind.DISTRIBUTION)
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether its numbers belong to nodes of a hierarchy."""
+        return self in (Kind.NODES, Kind.LEAF_SUMS)
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether it has numbers of cells, nodes or ranges, in a file of their own."""
+        return self.has_every_cell or self.has_nodes or self in (Kind.CELLS, Kind.RANGES)
+
+    @property
+    def is_noisy_count(self) -> bool:
+        """Whether its numbers are counts with noise of their own, one by one."""
+        return self in (Kind.TABLE, Kind.NODES, Kind.RANGES)
+
+    @property
+    def has_total(self) -> bool:
+        """Whether its numbers add up to a noisy number of records."""
+        return self.is_noisy_count or self in (Kind.CELLS, Kind.TOTALS)
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether numeric columns are summed."""
+        return self in (Kind.SUMS, Kind.SCATTER)
+
+    @property
+    def is_of_one_column(self) -> bool:
+        """Whether it is of one column, never of several."""
+        return self in (Kind.SUCCESSES, Kind.RANGES)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether it says what each column is drawn given."""
+        return self in (Kind.SWEEPS, Kind.POSTERIOR)
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether it is noise, or a draw from rows and a prior, that protects it."""
+        return self not in (Kind.CHOICE, Kind.PARAMETERS, Kind.POSTERIOR, Kind.KEPT)
+
+    @property
+    def has_stddev(self) -> bool:
+        """Whether one number of it has noise of a known standard deviation."""
+        return self.has_noise and self not in (Kind.DRAWS, Kind.SWEEPS, Kind.EXACT)
+
+    @property
+    def totals(self) -> tuple[str, ...] | None:
+        """Names of its single numbers; None where they are names of its own."""
+        if self in (Kind.SWEEPS, Kind.PARAMETERS):
+            return None
+        return _TOTALS.get(self, ())
+
+
+_TOTALS = {
+    Kind.TOTALS: ("positive_cells", "positive_mass"),
+    Kind.LEAF_SUMS: ("positive_cells", "positive_mass"),
+    Kind.SUCCESSES: ("successes",),
+    Kind.SCATTER: ("scatter",),
+    Kind.DRAWS: ("prior", "cells", "reinforced"),
+}
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -98,12 +166,12 @@ def content_of(value: Published, schema: Schema) -> Content:
 
 @content_of.register
 def _(value: NoisyTable, schema: Schema) -> Content:
-    return replace(_full("table", value), groups=value.groups)
+    return replace(_full(Kind.TABLE, value), groups=value.groups)
 
 
 @content_of.register
 def _(value: DrawnDistribution, schema: Schema) -> Content:
-    return _full("distribution", value)
+    return _full(Kind.DISTRIBUTION, value)
 
 
 def _full(kind: Kind, value: NoisyTable | DrawnDistribution) -> Content:
@@ -115,34 +183,34 @@ def _full(kind: Kind, value: NoisyTable | DrawnDistribution) -> Content:
 @content_of.register
 def _(value: NoisyCells, schema: Schema) -> Content:
     cells = value.codes, value.counts, float(value.outside), value.threshold
-    return Content("cells", value.columns, *cells, bins=value.bins)
+    return Content(Kind.CELLS, value.columns, *cells, bins=value.bins)
 
 
 @content_of.register
 def _(value: NoisyTotals, schema: Schema) -> Content:
     totals = {"positive_cells": value.positive_cells, "positive_mass": value.positive_mass}
-    return Content("totals", value.columns, outside=float(value.outside), totals=totals)
+    return Content(Kind.TOTALS, value.columns, outside=float(value.outside), totals=totals)
 
 
 @content_of.register
 def _(value: NoisySuccesses, schema: Schema) -> Content:
-    return Content("successes", value.columns, totals={"successes": value.successes})
+    return Content(Kind.SUCCESSES, value.columns, totals={"successes": value.successes})
 
 
 @content_of.register
 def _(value: NoisyMoment, schema: Schema) -> Content:
     if value.statistic == "scatter":
         totals = {"scatter": float(value.values[0])}
-        return Content("scatter", value.columns, totals=totals, of=value.of, bins=value.bins)
+        return Content(Kind.SCATTER, value.columns, totals=totals, of=value.of, bins=value.bins)
     codes = np.arange(value.values.size, dtype=np.int64)
-    return Content("sums", value.columns, codes, value.values, of=value.of, bins=value.bins)
+    return Content(Kind.SUMS, value.columns, codes, value.values, of=value.of, bins=value.bins)
 
 
 @content_of.register
 def _(value: UrnDraws, schema: Schema) -> Content:
     prior = {"prior": float(value.prior), "cells": value.n_cells}
     totals = {**prior, "reinforced": value.reinforced}
-    return Content("draws", value.columns, totals=totals, bins=value.bins)
+    return Content(Kind.DRAWS, value.columns, totals=totals, bins=value.bins)
 
 
 @content_of.register
@@ -150,7 +218,7 @@ def _(value: SweepDraws, schema: Schema) -> Content:
     """Keys stand as in the option `keys`; what does not apply is left out of the totals."""
     totals = {"prior": value.prior, "block": value.block}
     return Content(
-        "sweeps",
+        Kind.SWEEPS,
         value.columns,
         totals={name: float(one) for name, one in totals.items() if one is not None},
         of=tuple(f"{name}<-{' & '.join(key)}" for name, key in value.keys.items()),
@@ -167,7 +235,7 @@ def _(value: NoisyNodes, schema: Schema) -> Content:
         size = binned.columns[name].size
         codes = codes * (size + 1) + np.where(states < 0, size, states)
     return Content(
-        "leaf-sums" if value.below else "nodes",
+        Kind.LEAF_SUMS if value.below else Kind.NODES,
         value.below or value.columns,
         codes,
         value.counts,
@@ -187,7 +255,7 @@ def _(value: NoisyRanges, schema: Schema) -> Content:
     first, last = value.edges[:-1][real], np.minimum(value.edges[1:][real], size) - 1
     alone = bool((first == last).all())
     return Content(
-        "table" if alone else "ranges",
+        Kind.TABLE if alone else Kind.RANGES,
         value.columns,
         first if alone else first * size + last,
         value.counts[real],
@@ -198,27 +266,27 @@ def _(value: NoisyRanges, schema: Schema) -> Content:
 
 @content_of.register
 def _(value: Choice, schema: Schema) -> Content:
-    return Content("choice", value.columns)
+    return Content(Kind.CHOICE, value.columns)
 
 
 @content_of.register
 def _(value: ChosenParameters, schema: Schema) -> Content:
     totals = dict(zip(value.names, value.values, strict=True))
-    return Content("parameters", value.columns, totals=totals, bins=value.bins)
+    return Content(Kind.PARAMETERS, value.columns, totals=totals, bins=value.bins)
 
 
 @content_of.register
 def _(value: PosteriorDraws, schema: Schema) -> Content:
     """Keys stand as in the option `network`."""
     network = (f"{name}<-{' & '.join(key)}" if key else name for name, key in value.keys.items())
-    return Content("posterior", value.columns, of=tuple(network))
+    return Content(Kind.POSTERIOR, value.columns, of=tuple(network))
 
 
 @content_of.register
 def _(value: KeptColumns, schema: Schema) -> Content:
-    return Content("kept", value.columns)
+    return Content(Kind.KEPT, value.columns)
 
 
 @content_of.register
 def _(value: ExactStatistics, schema: Schema) -> Content:
-    return Content("exact", value.columns)
+    return Content(Kind.EXACT, value.columns)

@@ -10,9 +10,10 @@ from typing import Any, Final
 import polars as pl
 
 from understudy.errors import SchemaError
+from understudy.release import format_1
 from understudy.release.cell_check import require_cells, require_named, require_stored
-from understudy.release.ledger_check import require_promise
-from understudy.release.manifest import Manifest
+from understudy.release.manifest import InferenceFacts, Manifest
+from understudy.release.manifest_check import require_facts, require_promise
 from understudy.release.measurement import Measurement
 from understudy.release.row_check import require_rows
 from understudy.release.shape import Fault, named, require_shape
@@ -50,20 +51,21 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
 
     Args:
         folder: of the release.
-        content: of its manifest; `files` lists its files.
+        content: of its manifest, with its `format`; `files` lists its files.
 
     Raises:
         Fault: parts that contradict each other, or an entry of the wrong kind.
         Exception: one of `MALFORMED`, for a part that cannot be read.
     """
-    files = content.pop("files")
-    require_shape(content)
+    files, version = content.pop("files"), content.pop("format")
+    require_shape(content, version)
     entries = content.pop("measurements")
     _require_files(files, content["sets"], entries)
     schema = Schema.load(folder / "schema.toml")
-    manifest = Manifest.from_json(content)
+    manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
     require_promise(manifest, [one["ledger_entry"] for one in entries], schema)
     measurements = tuple(_measurement(folder, data, schema) for data in entries)
+    require_facts(manifest.inference, manifest.sets_kind, measurements, schema)
     tables = _tables(folder, schema, manifest, measurements)
     pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
     return Parts(tables, schema, manifest, measurements, pages)
@@ -85,6 +87,17 @@ def _require_files(files: list[str], sets: int, entries: list[dict[str, Any]]) -
         raise Fault(f"its manifest does not list {named(lacking[0])}")
     if more := sorted(set(files) - possible):
         raise Fault(f"its manifest lists {named(more[0])}, which is no part of a release")
+
+
+def _inference(
+    content: dict[str, Any], version: int, entries: list[dict[str, Any]], schema: Schema
+) -> InferenceFacts:
+    """What the manifest says for inference, or what its format left to the method."""
+    if version > 1:
+        return InferenceFacts.from_json(content["inference"])
+    tables = [tuple(one["columns"]) for one in entries if one["kind"] == "table"]
+    named = content["method"], content["options"], content["sets_kind"]
+    return format_1.facts_of(*named, schema, tables)
 
 
 def _measurement(folder: Path, data: dict[str, Any], schema: Schema) -> Measurement:

@@ -8,7 +8,6 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from understudy.methods import modelled, posterior_rule, swept
 from understudy.printable import line
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, kept_columns
@@ -45,10 +44,6 @@ _LAWS = {
 }
 
 
-_WITHOUT_NOISE = ("choice", "parameters", "posterior", "kept")
-"""Kinds of measurements that hold no number with noise."""
-
-
 def readme(
     manifest: Manifest,
     schema: Schema,
@@ -83,9 +78,7 @@ def readme(
             has_page=report,
             stored=[one for one in measurements if one.name],
             kinds={one.kind for one in measurements},
-            modelled=modelled(manifest.method, manifest.options, schema),
-            redrawn=posterior_rule(manifest.method) == "mi",
-            swept=swept(manifest.method),
+            facts=manifest.inference,
             laws=_laws(measurements),
             covered=_covered(measurements),
             most_columns=_MOST_COLUMNS,
@@ -124,7 +117,7 @@ def _number(value: float) -> str:
 
 def _laws(measurements: tuple[Measurement, ...]) -> list[str]:
     """The laws of the noise in what was measured, in words; choices hold no number."""
-    laws = {one.law for one in measurements if one.kind not in _WITHOUT_NOISE}
+    laws = {one.law for one in measurements if one.kind.has_noise}
     return sorted(_LAWS.get(law, law.replace("_", " ")) for law in laws)
 
 

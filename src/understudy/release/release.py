@@ -1,16 +1,17 @@
-"""A release: everything that is published, as one plain value and as a folder."""
+"""A release: everything that is published, as one plain value, as a folder and in a notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
+from markupsafe import Markup
 
-from understudy.arguments import path_of
+from understudy.arguments import kind_of, path_of
 from understudy.errors import ReleaseError
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.internal import Internal
@@ -18,13 +19,17 @@ from understudy.release.bundle import open_checked, publish
 from understudy.release.decoding import FrameKind, require_frame, to_frame
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
-from understudy.release.notebook import html
 from understudy.release.reading import MALFORMED, PAGES, read_parts
 from understudy.release.shape import Fault
 from understudy.release.spreadsheet_formulas import has_formulas, without_formulas
 from understudy.schema import Schema
+from understudy.schema.cell_values import text_of
 
 _Csv = Literal["raw", "guarded"] | None
+_SHOWN_ROWS = 5
+_SHOWN_COLUMNS = 8
+_LONGEST = 40
+_REPORT = "For the report: release.save(“folder”), then open folder/report.html in a browser."
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ class Release:
             "Guarantee": seeded + self.guarantee.statement,
             "Size": self.size_words,
         }
-        return html(title, facts, self.tables)
+        return _html(title, facts, self.tables)
 
     @property
     def size_words(self) -> str:
@@ -113,7 +118,7 @@ class Release:
         return place
 
     def _fill(self, folder: Path, *, csv: _Csv) -> None:
-        from understudy.release.readme import readme  # knows all methods: only to write
+        from understudy.release.readme import readme  # loads jinja2: only to write
 
         pages = self.pages(self) if self.pages else {}
         altered = csv == "guarded" and any(map(has_formulas, self.tables))
@@ -184,3 +189,57 @@ class Release:
             frame,
             pages=lambda _: parts.pages,
         )
+
+
+def given_release(release: object) -> Release:
+    """The release, read from its folder if a path is given.
+
+    Raises:
+        ReleaseError: neither a release nor a path, or the folder is not a release.
+    """
+    if isinstance(release, Release):
+        return release
+    if isinstance(release, str | Path):
+        return Release.load(release)
+    raise ReleaseError(
+        f"The release must be a Release, or the path of its folder, not {kind_of(release)}."
+    )
+
+
+def _html(title: str, facts: Mapping[str, str], tables: Sequence[pl.DataFrame]) -> str:
+    """What a release is, and its first rows, as HTML for a notebook; every text escaped.
+
+    Args:
+        title: of the table.
+        facts: heading → text, such as method and guarantee.
+        tables: the synthetic tables; rows of the first are shown.
+    """
+    told = Markup("").join(
+        Markup('<tr><th scope="row">{}</th><td style="text-align:left">{}</td></tr>').format(*fact)
+        for fact in facts.items()
+    )
+    head = Markup("<table><caption>{}</caption>{}</table>").format(title, told)
+    return head + _first_rows(tables) + Markup("<p>{}</p>").format(_REPORT)
+
+
+def _first_rows(tables: Sequence[pl.DataFrame]) -> Markup:
+    """The first rows of the first set, without the columns beyond the first few."""
+    table = tables[0]
+    names = table.columns[:_SHOWN_COLUMNS]
+    more = ["…"] * (len(table.columns) > _SHOWN_COLUMNS)
+    rows = table.select(names).head(_SHOWN_ROWS).rows()
+    lines = [_line("td", [*map(_short, row), *more]) for row in rows]
+    caption = f"First {len(rows)} synthetic rows" + " of the first set" * (len(tables) > 1)
+    return Markup("<table><caption>{}</caption>{}{}</table>").format(
+        caption, _line("th", [*names, *more]), Markup("").join(lines)
+    )
+
+
+def _line(tag: str, texts: Sequence[str]) -> Markup:
+    cell = Markup("<{0}>{1}</{0}>")
+    return Markup("<tr>{}</tr>").format(Markup("").join(cell.format(tag, one) for one in texts))
+
+
+def _short(value: object) -> str:
+    text = "" if value is None else text_of(value) if isinstance(value, bool) else str(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

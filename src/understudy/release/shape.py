@@ -19,14 +19,18 @@ from understudy.release.measurement_content import Kind
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 """Names of measurements, which become names of files."""
 
+MOST = 2.0**127
+"""Largest number of records, and size of any other number, that a manifest may state."""
+
 _Decimal = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?$", max_length=800)]
 _Fraction = Annotated[str, Field(pattern=r"^[0-9]+(/0*[1-9][0-9]*)?$", max_length=4000)]
 _Scale = Annotated[
     str,
     Field(pattern=r"^[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e[+-]?[0-9]{1,3})?)$", max_length=4000),
 ]
-_Number = Annotated[int | FiniteFloat, Field(ge=-(2.0**127), le=2.0**127)]
+_Number = Annotated[int | FiniteFloat, Field(ge=-MOST, le=MOST)]
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Option = str | bool | int | FiniteFloat | None
 _Neighbours = Literal["add_remove", "replace"]
 _Unit = Literal["epsilon", "rho", "half_mu_squared"]
 
@@ -82,7 +86,7 @@ class _Entry(_Plain):
 
 class _Measurement(_Plain):
     name: Annotated[str, Field(pattern=rf"^(?:{NAME.pattern})?$")]
-    kind: Kind
+    kind: Annotated[Kind, Field(strict=False)]  # its word, since a file holds no kinds
     columns: list[str]
     cells: _Count
     outside: _Number
@@ -97,7 +101,23 @@ class _Measurement(_Plain):
     groups: dict[str, list[_Count]] = {}
 
 
-class _Manifest(_Plain):
+class _Edge(_Plain):
+    column: str
+    parents: list[str]
+
+
+class _Inference(_Plain):
+    posterior_rule: Literal["partial", "mi"] | None
+    swept: bool
+    shrunk: bool
+    independent: bool
+    modelled: list[str]
+    network: list[_Edge] | None
+    prior_weight: Annotated[_Number, Field(ge=0)]
+    leaves_only: bool
+
+
+class _Format1(_Plain):
     method: str
     options: dict[str, Any]
     reason: str
@@ -116,17 +136,28 @@ class _Manifest(_Plain):
     measurements: list[_Measurement]
 
 
-def require_shape(content: dict[str, Any]) -> None:
+class _Format2(_Format1):
+    options: dict[str, _Option | list[_Option] | dict[str, _Option]]
+    inference: _Inference
+
+
+_SHAPES: dict[int, type[_Format1]] = {1: _Format1, 2: _Format2}
+FORMATS = tuple(_SHAPES)
+"""Formats that are read; the last one is written."""
+
+
+def require_shape(content: dict[str, Any], version: int) -> None:
     """Refuse a manifest with an entry too many, too few or of another kind.
 
     Args:
         content: of the manifest, without its format and files.
+        version: its format, one of `FORMATS`.
 
     Raises:
         Fault: names the first such entry.
     """
     try:
-        _Manifest.model_validate(content)
+        _SHAPES[version].model_validate(content)
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
         raise Fault(f"the entry {named(place)} of its manifest") from None

@@ -1,53 +1,86 @@
-"""The drawing kit of the pages: a figure in points that becomes an SVG in the page's own colours.
+"""Charts as SVG in the page's own colours, written directly.
 
-Matplotlib draws; it is handed placeholder texts and sentinel colours, which become the real texts
-(escaped) and CSS variables afterwards. So labels need no font at drawing time, no label can be
-taken for markup or mathematics, and the same drawing gives the same bytes.
+A chart is measured in points from its upper left corner; panels on it have scales of their own.
+Colours are CSS variables of the page, so a chart follows its light and dark mode, and texts have
+classes instead of fonts. Every text is escaped, and the same chart gives the same bytes.
 
-Importing this module imports matplotlib, which takes a while: import it when a chart is wanted.
+What has a coordinate that is not a finite number has no place on a chart: it is left out.
 """
 
 from __future__ import annotations
 
-import io
-import re
+import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from typing import Any, Literal
-from xml.etree import ElementTree
+from enum import StrEnum
+from itertools import groupby
+from typing import Literal
 
-import matplotlib
 from markupsafe import Markup
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
-from matplotlib.ticker import MaxNLocator
 
 from understudy.report.number_text import clean
 
 WIDTH = 340.0  # of a chart in a card, in points; it scales to its place, 1 point is about 1 pixel
 LETTER = 7.0  # width of a letter, on average
 LARGE, SMALL = 12.0, 11.0  # sizes of text
-
-HEAT = tuple(f"--heat-{k}" for k in range(10))  # the colour scale, from nothing to the most
-_NAMES = ("--bar", "--absent", "--spike", "--ink", "--rule", "--muted", "--original", *HEAT)
-_NAMES += ("--on-low", "--on-mid", "--on-high")
-KINDS = tuple(f"--kind-{k}" for k in range(1, 7))  # kinds without an order
-_NAMES += KINDS
-_VARIABLES = {f"#01{k:04x}": name for k, name in enumerate(_NAMES, start=0x0101)}
-_SENTINELS = {variable: colour for colour, variable in _VARIABLES.items()}
-_SENTINEL = re.compile("#01[0-9a-f]{4}")
-_DECIMAL = re.compile(r"-?\d+\.\d+")
-_PLACEHOLDER = re.compile(r"t\d+")
+_RISE = 0.36  # half the height of a capital letter, in sizes of its text
 
 Box = tuple[float, float, float, float]  # x0, y0, x1, y1
 Point = tuple[float, float]
 Anchor = Literal["left", "center", "right"]
+_ANCHORS: dict[Anchor, str] = {"left": "start", "center": "middle", "right": "end"}
 
 
-class Pen:
-    """A figure, measured in points from its upper left corner.
+class Colour(StrEnum):
+    """Colours of the pages: CSS variables that their style sheets set for light and dark."""
+
+    BAR = "--bar"
+    ABSENT = "--absent"
+    SPIKE = "--spike"
+    INK = "--ink"
+    RULE = "--rule"
+    MUTED = "--muted"
+    ORIGINAL = "--original"
+    ON_LOW = "--on-low"
+    ON_MID = "--on-mid"
+    ON_HIGH = "--on-high"
+    HEAT_0 = "--heat-0"
+    HEAT_1 = "--heat-1"
+    HEAT_2 = "--heat-2"
+    HEAT_3 = "--heat-3"
+    HEAT_4 = "--heat-4"
+    HEAT_5 = "--heat-5"
+    HEAT_6 = "--heat-6"
+    HEAT_7 = "--heat-7"
+    HEAT_8 = "--heat-8"
+    HEAT_9 = "--heat-9"
+    KIND_1 = "--kind-1"
+    KIND_2 = "--kind-2"
+    KIND_3 = "--kind-3"
+    KIND_4 = "--kind-4"
+    KIND_5 = "--kind-5"
+    KIND_6 = "--kind-6"
+
+    @property
+    def class_name(self) -> str:
+        """Class of texts in this colour."""
+        return self.removeprefix("--")
+
+    @property
+    def filled(self) -> str:
+        """Style of a filled shape."""
+        return f"fill:var({self})"
+
+    def stroked(self, width: float) -> str:
+        """Style of a stroke of some points."""
+        return f"fill:none;stroke:var({self});stroke-width:{width:g}"
+
+
+HEAT = tuple(Colour(f"--heat-{k}") for k in range(10))  # a scale, from nothing to the most
+KINDS = tuple(Colour(f"--kind-{k}") for k in range(1, 7))  # kinds without an order
+
+
+class Chart:
+    """A chart, measured in points from its upper left corner; later pieces lie on earlier ones.
 
     Attributes:
         width: width in points.
@@ -56,174 +89,173 @@ class Pen:
 
     def __init__(self, height: float, width: float = WIDTH) -> None:
         self.width, self.height = width, height
-        self._texts: list[str] = []
-        self._figure = Figure(figsize=(width / 72, height / 72))
-        self._figure.patch.set_visible(False)
+        self._pieces: list[Markup] = []
 
-    def panel(self, left: float, top: float, width: float, height: float) -> Panel:
-        """Axes at a place; whoever draws sets their limits."""
-        bottom = self.height - top - height
-        place = (left / self.width, bottom / self.height, width / self.width, height / self.height)
-        axes = self._figure.add_axes(place)
-        axes.set_axis_off()
-        return Panel(axes, self._texts, width, height)
-
-    def canvas(self) -> Panel:
-        """The whole figure, its data coordinates being points."""
-        panel = self.panel(0, 0, self.width, self.height)
-        panel.axes.set_xlim(0, self.width)
-        panel.axes.set_ylim(self.height, 0)
-        return panel
-
-    def svg(self, label: str) -> Markup:
-        """The finished drawing.
+    def panel(self, place: Box, x: Point, y: Point) -> Panel:
+        """A part of the chart with its own scales.
 
         Args:
-            label: what the chart shows, for those who cannot see it.
+            place: its left, top, right and bottom edge, in points.
+            x: numbers at its left and right edge.
+            y: numbers at its bottom and top edge.
         """
-        buffer = io.StringIO()
-        with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "understudy"}):
-            self._figure.savefig(buffer, format="svg", metadata={"Date": None})
-        body = Markup("").join(_elements(buffer.getvalue(), self._texts))
+        return Panel(self._pieces, place, x, y)
+
+    def canvas(self) -> Panel:
+        """The whole chart, its scales being points to the right and down."""
+        return self.panel((0, 0, self.width, self.height), (0, self.width), (self.height, 0))
+
+    def svg(self, label: str) -> Markup:
+        """The finished chart.
+
+        Args:
+            label: what it shows, for those who cannot see it.
+        """
         return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-            f"{self.width:g}", f"{self.height:g}", clean(label), body
+            f"{self.width:g}", f"{self.height:g}", clean(label), Markup("").join(self._pieces)
         )
 
 
 class Panel:
-    """Axes, and what is drawn on them: each series as one path, so that the page stays small."""
+    """A part of a chart, and what is drawn on it: each series as one path, so pages stay small.
 
-    def __init__(self, axes: Axes, texts: list[str], width: float, height: float) -> None:
-        self.axes, self.width, self.height = axes, width, height
-        self._texts = texts
+    Attributes:
+        width: width in points.
+    """
 
-    def fill(self, boxes: Sequence[Box], colour: str, *, title: str = "") -> None:
+    def __init__(self, pieces: list[Markup], place: Box, x: Point, y: Point) -> None:
+        self._left, self._top, self._right, self._bottom = place
+        self.width = self._right - self._left
+        self._pieces = pieces
+        self._x, self._y = x, y
+
+    def fill(self, boxes: Iterable[Box], colour: Colour, *, title: str = "") -> None:
         """Filled boxes; `title` is shown while the pointer rests on them."""
-        corners = [[(a, b), (c, b), (c, d), (a, d), (a, b)] for a, b, c, d in boxes]
-        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
-        self._add(corners, codes, title, facecolor=_SENTINELS[colour], edgecolor="none")
+        placed = [self._place(a, b) + self._place(c, d) for a, b, c, d in boxes]
+        outlines = [
+            f"M{short(a)} {short(b)}H{short(c)}V{short(d)}H{short(a)}z"
+            for a, b, c, d in filter(_finite, placed)
+        ]
+        self._path(outlines, colour.filled, title)
 
-    def shape(self, corners: Sequence[Point], colour: str, *, title: str = "") -> None:
+    def shape(self, corners: Sequence[Point], colour: Colour, *, title: str = "") -> None:
         """A filled polygon; `title` is shown while the pointer rests on it."""
-        codes = [Path.MOVETO, *[Path.LINETO] * (len(corners) - 1), Path.CLOSEPOLY]
-        closed = [*corners, corners[0]]
-        self._add([closed], codes, title, facecolor=_SENTINELS[colour], edgecolor="none")
+        placed = [self._place(x, y) for x, y in corners]
+        if all(map(_finite, placed)):
+            self._path([f"{joined(placed)}z"], colour.filled, title)
 
-    def segments(self, segments: Sequence[Box], colour: str, width: float) -> None:
+    def segments(self, segments: Iterable[Box], colour: Colour, width: float) -> None:
         """Straight strokes."""
-        ends = [[(a, b), (c, d)] for a, b, c, d in segments]
-        edge = _SENTINELS[colour]
-        codes = [Path.MOVETO, Path.LINETO]
-        self._add(ends, codes, "", facecolor="none", edgecolor=edge, linewidth=width)
+        ends = [(self._place(a, b), self._place(c, d)) for a, b, c, d in segments]
+        strokes = [joined(two) for two in ends if all(map(_finite, two))]
+        self._path(strokes, colour.stroked(width))
 
-    def line(self, points: Sequence[Point], colour: str, width: float) -> None:
-        """One line through points."""
-        codes = [Path.MOVETO, *[Path.LINETO] * (len(points) - 1)]
-        pieces = [points] if points else []
-        edge = _SENTINELS[colour]
-        self._add(pieces, codes, "", facecolor="none", edgecolor=edge, linewidth=width)
-
-    def _add(
-        self,
-        pieces: Sequence[Sequence[Point]],
-        codes: Sequence[Any],
-        title: str,
-        **style: str | float,
-    ) -> None:
-        if not pieces:
-            return
-        path = Path([xy for piece in pieces for xy in piece], list(codes) * len(pieces))
-        patch = PathPatch(path, clip_on=False, **style)
-        if title:
-            patch.set_gid(self._placeholder(title))
-        self.axes.add_artist(
-            patch
-        )  # unlike add_patch, does not work out limits that are set anyway
+    def line(self, points: Sequence[Point], colour: Colour, width: float) -> None:
+        """A line through points; it is broken where a point has no place."""
+        placed = [self._place(x, y) for x, y in points]
+        runs = [joined(list(run)) for known, run in groupby(placed, _finite) if known]
+        self._path(runs, colour.stroked(width))
 
     def text(
         self,
         x: float,
         y: float,
         text: str,
-        colour: str = "--ink",
+        colour: Colour = Colour.INK,
         *,
         size: float = LARGE,
         anchor: Anchor = "left",
     ) -> None:
-        """Text at a place in data, in the middle of height y."""
-        self.axes.text(
-            x, y, self._placeholder(text), ha=anchor, va="center_baseline",
-            fontsize=size, color=_SENTINELS[colour],
-        )  # fmt: skip
+        """Text at a place on the scales, in the middle of height y."""
+        across, down = self._place(x, y)
+        self._text((across, down + _RISE * size), text, colour, size, anchor)
 
-    def beside(self, x: float, y: float, text: str, colour: str, size: float = LARGE) -> None:
-        """Text that ends at x (in widths of the panel), in the middle of height y (in data)."""
-        self.axes.text(
-            x, y, self._placeholder(text), ha="right", va="center_baseline",
-            fontsize=size, color=_SENTINELS[colour], transform=self.axes.get_yaxis_transform(),
-        )  # fmt: skip
+    def beside(
+        self, points: float, y: float, text: str, colour: Colour, size: float = LARGE
+    ) -> None:
+        """Text that ends so many points right of the left edge, in the middle of height y."""
+        down = self._place(0, y)[1]
+        self._text((self._left + points, down + _RISE * size), text, colour, size, "right")
 
-    def below(self, x: float, points: float, text: str, colour: str, *, last: bool = False) -> None:
-        """Text centred at x (in data; the last one ends there), some points below the panel."""
-        self.axes.text(
-            x, -points / self.height, self._placeholder(text),
-            ha="right" if last else "center", va="baseline",
-            fontsize=SMALL, color=_SENTINELS[colour], transform=self.axes.get_xaxis_transform(),
-        )  # fmt: skip
+    def below(
+        self, x: float, points: float, text: str, colour: Colour, *, last: bool = False
+    ) -> None:
+        """Text centred at x (the last one ends there), some points below the panel."""
+        across = self._place(x, 0)[0]
+        anchor: Anchor = "right" if last else "center"
+        self._text((across, self._bottom + points), text, colour, SMALL, anchor)
 
-    def _placeholder(self, text: str) -> str:
-        self._texts.append(text)
-        return f"t{len(self._texts) - 1}"
+    def _place(self, x: float, y: float) -> Point:
+        (first, last), (lowest, highest) = self._x, self._y
+        across = self._left + (x - first) / (last - first) * self.width
+        down = self._bottom - (y - lowest) / (highest - lowest) * (self._bottom - self._top)
+        return across, down
+
+    def _path(self, outlines: Sequence[str], style: str, title: str = "") -> None:
+        if not outlines:
+            return
+        path = Markup('<path d="{}" style="{}"/>').format("".join(outlines), style)
+        if title:
+            path = Markup("<g><title>{}</title>{}</g>").format(clean(title), path)
+        self._pieces.append(path)
+
+    def _text(self, place: Point, text: str, colour: Colour, size: float, anchor: Anchor) -> None:
+        if not _finite(place):
+            return
+        classes = f"{'s' if size == SMALL else 'm'} {_ANCHORS[anchor]} {colour.class_name}"
+        self._pieces.append(
+            Markup('<text x="{}" y="{}" class="{}">{}</text>').format(
+                *map(short, place), classes, clean(text)
+            )
+        )
 
 
 def percent_scale(panel: Panel, n: int, highest: float) -> None:
     """Level lines of an upright chart of shares, and their values on its left; n is its width."""
-    found = MaxNLocator(3).tick_values(0, highest)
-    ticks = [float(tick) for tick in found if 0 < tick <= highest]
-    panel.segments([(0, tick, n, tick) for tick in ticks], "--rule", 0.7)
-    panel.segments([(0, 0, n, 0)], "--rule", 1.2)
+    ticks = [tick for tick in nice_ticks(0, highest, 4) if tick > 0]
+    panel.segments([(0, tick, n, tick) for tick in ticks], Colour.RULE, 0.7)
+    panel.segments([(0, 0, n, 0)], Colour.RULE, 1.2)
     for tick in ticks:
-        panel.beside(-4 / panel.width, tick, f"{100 * tick:.3g} %", "--muted", SMALL)
+        panel.beside(-4, tick, f"{100 * tick:.3g} %", Colour.MUTED, SMALL)
 
 
-def _elements(svg: str, texts: Sequence[str]) -> Iterable[Markup]:
-    """Paths and texts of a figure in drawing order, without identifiers and fonts."""
-    title = ""
-    for element in ElementTree.fromstring(svg).iter():  # noqa: S314 - our own drawing, no input
-        kind = element.tag.rpartition("}")[2]
-        style = element.get("style", "")
-        if kind == "g" and _PLACEHOLDER.fullmatch(element.get("id", "")):
-            title = texts[int(element.get("id", "")[1:])]
-        elif kind == "path":
-            yield _titled(_path(element.get("d", ""), style), title)
-            title = ""
-        elif kind == "text":
-            yield _text(element, style, texts[int((element.text or "t0")[1:])])
+def nice_ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers from `low` to `high`, evenly spaced by 1, 2, 2.5 or 5 times a power of ten.
 
+    Args:
+        low: start of a scale.
+        high: its end, above it.
+        most: most steps that the scale has room for, at least 2; there are more than half of it.
 
-def _titled(path: Markup, title: str) -> Markup:
-    return Markup("<g><title>{}</title>{}</g>").format(clean(title), path) if title else path
-
-
-def _path(outline: str, style: str) -> Markup:
-    steps = " ".join(_DECIMAL.sub(lambda found: _short(found[0]), outline).split())
-    style = _SENTINEL.sub(lambda found: f"var({_VARIABLES[found[0]]})", style)
-    style = style.replace("; stroke-linejoin: miter", "").replace(": ", ":").replace("; ", ";")
-    return Markup('<path d="{}" style="{}"/>').format(steps, style)
-
-
-def _text(element: ElementTree.Element, style: str, text: str) -> Markup:
-    """A text with classes in place of fonts and colours."""
-    declared = dict(entry.split(": ", 1) for entry in style.split("; "))
-    classes = ["s" if declared["font-size"] == f"{SMALL:g}px" else "m"]
-    classes += [declared.get("text-anchor", "start")]
-    classes += [_VARIABLES[declared["fill"]].removeprefix("--")]
-    x, y = _short(element.get("x", "0")), _short(element.get("y", "0"))
-    return Markup('<text x="{}" y="{}" class="{}">{}</text>').format(
-        x, y, " ".join(classes), clean(text)
+    Example:
+        >>> nice_ticks(0, 0.37, 3), nice_ticks(-0.3, 1.1, 6)
+        ([0.0, 0.2], [-0.25, 0.0, 0.25, 0.5, 0.75, 1.0])
+    """
+    power = math.floor(math.log10((high - low) / most))
+    every = ((leading, k) for k in (power, power + 1) for leading in (1, 2, 2.5, 5))
+    leading, power = next(
+        (leading, k) for leading, k in every if (high - low) <= most * leading * 10.0**k
     )
+    step, digits = leading * 10.0**power, max(0, 1 - power)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return [round(k * step, digits) for k in range(first, last + 1)]
 
 
-@lru_cache(maxsize=4096)
-def _short(number: str) -> str:
-    return f"{float(number):.1f}".removesuffix(".0")
+def joined(points: Sequence[Point]) -> str:
+    """The outline of a line through points."""
+    return "M" + "L".join(f"{short(x)} {short(y)}" for x, y in points)
+
+
+def short(number: float) -> str:
+    """A coordinate, to a tenth of a point.
+
+    Example:
+        >>> short(2.0), short(2.25), short(-0.01)
+        ('2', '2.2', '0')
+    """
+    rounded = f"{number:.1f}".removesuffix(".0")
+    return "0" if rounded == "-0" else rounded
+
+
+def _finite(numbers: Iterable[float]) -> bool:
+    return all(map(math.isfinite, numbers))

@@ -1,7 +1,4 @@
-"""The axes of a map: which numbers they span, where a number stands, and what is written below.
-
-Importing this module imports matplotlib, which takes a while: import it when a map is drawn.
-"""
+"""The axes of a map: which numbers they span, where a number stands, and what is written below."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from matplotlib.ticker import MaxNLocator
+from understudy.report.svg import nice_ticks
 
 _WIDE = 20.0
 """Losses that lie further apart than so many times are drawn on a logarithmic axis."""
@@ -65,10 +62,7 @@ def linear_axis(values: Iterable[float], start: float, end: float) -> Axis:
     low, high = min(found, default=0.0), max(found, default=1.0)
     margin = _MARGIN * (high - low) or 0.05 * max(abs(high), 1.0)
     low, high = low - margin, high + margin
-    ticks = MaxNLocator(6).tick_values(low, high)
-    return Axis(
-        low, high, start, end, False, tuple(t for t in map(float, ticks) if low <= t <= high)
-    )
+    return Axis(low, high, start, end, False, tuple(nice_ticks(low, high, 6)))
 
 
 def loss_axis(means: Sequence[float], ends: Sequence[float], start: float, end: float) -> Axis:
@@ -85,8 +79,7 @@ def loss_axis(means: Sequence[float], ends: Sequence[float], start: float, end: 
     least, most = min(known, default=0.0), max([*known, *_finite(ends)], default=1.0)
     if not least > 0 or max(known) / least <= _WIDE:
         top = most * (1 + _MARGIN) if most > 0 else 1.0
-        ticks = MaxNLocator(6).tick_values(0.0, top)
-        return Axis(0.0, top, start, end, False, tuple(float(t) for t in ticks if 0 <= t <= top))
+        return Axis(0.0, top, start, end, False, tuple(nice_ticks(0.0, top, 6)))
     lowest = min([least, *(one for one in _finite(ends) if one > least / 2)])
     low, high = lowest / 1.2, most * 1.2
     return Axis(low, high, start, end, True, _decades(low, high))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from understudy.arguments import require_list, require_mapping, require_number, require_whole
-from understudy.errors import BudgetError, MethodError, suggestion
+from understudy.errors import BudgetError, MethodError, nearest, suggestion
 from understudy.evaluation.utility.losses import LOSSES
-from understudy.methods import METHODS, configure
+from understudy.methods import METHODS
+from understudy.methods.configuration import configure
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, request_of
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up
 from understudy.risk_utility.risk_axis import RISKS
@@ -199,8 +199,8 @@ def _require_columns(schema: Schema, keys: Sequence[str], secrets: Sequence[str]
             raise MethodError(f"{what} must be a list of columns.")
         for name in names:
             if name not in schema.names:
-                close = difflib.get_close_matches(name, schema.names, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else "it is not in the schema."
+                close = nearest(name, schema.names)
+                hint = f"did you mean {close!r}?" if close else "it is not in the schema."
                 raise MethodError(f"{what} names {name!r}, which is no column; {hint}")
     both = [name for name in keys if name in secrets]
     if both:

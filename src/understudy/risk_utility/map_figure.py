@@ -1,8 +1,7 @@
 """One figure of a map: risk to the right, a utility loss upwards, a line for each method.
 
 Methods are told apart by colour and by marker, whiskers are Monte Carlo intervals in both
-directions. Importing this module imports matplotlib, which takes a while: import it when a map is
-drawn.
+directions.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from markupsafe import Markup
 
 from understudy.report.number_text import figure as written
 from understudy.report.number_text import shortened
-from understudy.report.svg import KINDS, SMALL, Box, Pen, Point
+from understudy.report.svg import KINDS, SMALL, Box, Chart, Colour, Point, joined
 from understudy.risk_utility.label_placement import placed
 from understudy.risk_utility.map_axes import Axis, budget_axis, linear_axis, loss_axis
 from understudy.risk_utility.map_results import Interval, Tradeoff
@@ -59,8 +58,8 @@ class Drawing:
     def __init__(self, found: Tradeoff, loss: str) -> None:
         self._found, self._loss = found, loss
         self._by_budget = found.risk == "epsilon"
-        self._pen = Pen(HEIGHT, WIDTH)
-        self._panel = self._pen.canvas()
+        self._chart = Chart(HEIGHT, WIDTH)
+        self._panel = self._chart.canvas()
         self._x, self._y = self._axes()
 
     @property
@@ -86,7 +85,7 @@ class Drawing:
                 self._panel.shape(outline(k, one.x, one.y), colour_of(k), title=one.title)
         if not self._by_budget:
             self._write_budgets([(k, one) for k, some in enumerate(marks) for one in some])
-        return self._pen.svg(label)
+        return self._chart.svg(label)
 
     def _write_budgets(self, marks: list[tuple[int, Mark]]) -> None:
         points = [(one.x, one.y) for _, one in marks]
@@ -115,24 +114,23 @@ class Drawing:
         panel, bottom, right = self._panel, HEIGHT - _BOTTOM, WIDTH - _RIGHT
         for tick in self._y.ticks:
             y = self._y.place(tick)
-            panel.segments([(_LEFT, y, right, y)], "--rule", 0.7)
-            panel.text(_LEFT - 7, y, f"{tick:.3g}", "--muted", size=SMALL, anchor="right")
-        panel.segments([(_LEFT, bottom, right, bottom)], "--muted", 1.0)
+            panel.segments([(_LEFT, y, right, y)], Colour.RULE, 0.7)
+            panel.text(_LEFT - 7, y, f"{tick:.3g}", Colour.MUTED, size=SMALL, anchor="right")
+        panel.segments([(_LEFT, bottom, right, bottom)], Colour.MUTED, 1.0)
         last = -math.inf
         for tick in self._x.ticks:
             x = self._x.place(tick)
-            panel.segments([(x, bottom, x, bottom + 4)], "--muted", 1.0)
+            panel.segments([(x, bottom, x, bottom + 4)], Colour.MUTED, 1.0)
             if x - last >= _CLOSE:
                 words = f"{tick:.3g}".replace("-", "−")
-                panel.text(x, bottom + 14, words, "--muted", size=SMALL, anchor="center")
+                panel.text(x, bottom + 14, words, Colour.MUTED, size=SMALL, anchor="center")
                 last = x
-        middle = (_LEFT + right) / 2
         scale = RISKS[self._found.risk].scale
-        panel.text(middle, bottom + 34, scale, "--muted", size=SMALL, anchor="center")
+        panel.text(WIDTH / 2, bottom + 34, scale, Colour.MUTED, size=SMALL, anchor="center")
         if not self._by_budget:
             x = self._x.place(RISKS[self._found.risk].harmless)
-            panel.segments([(x, _TOP, x, bottom)], "--muted", 1.0)
-            panel.text(x, _TOP - 7, "no gain", "--muted", size=SMALL, anchor="center")
+            panel.segments([(x, _TOP, x, bottom)], Colour.MUTED, 1.0)
+            panel.text(x, _TOP - 7, "no gain", Colour.MUTED, size=SMALL, anchor="center")
 
     def _draw_reference(self, method: str, k: int) -> None:
         """A method without ε has no place on the axis of budgets: it is a level across."""
@@ -144,7 +142,7 @@ class Drawing:
             dashes = [(_LEFT + i * _DASH, y, _LEFT + (i + 0.5) * _DASH, y) for i in range(n)]
             self._panel.segments(dashes, colour_of(k), 1.6)
             words = f"{shortened(method)}: no guarantee"
-            self._panel.text(WIDTH - _RIGHT, y - 9, words, "--muted", size=SMALL, anchor="right")
+            self._panel.text(WIDTH - _RIGHT, y - 9, words, Colour.MUTED, size=SMALL, anchor="right")
 
     def _marks(self, method: str, k: int) -> Iterator[Mark]:
         aside = (k - (len(self._found.methods) - 1) / 2) * _BESIDE
@@ -184,8 +182,8 @@ def spoken(one: Interval) -> str:
     return f"{written(one.mean)}{half}"
 
 
-def colour_of(k: int) -> str:
-    """Name of a method's colour by its place."""
+def colour_of(k: int) -> Colour:
+    """A method's colour by its place."""
     return KINDS[k % len(KINDS)]
 
 
@@ -221,8 +219,8 @@ def _cross() -> list[Point]:
 
 def key(k: int) -> Markup:
     """Line and marker of a method for a legend."""
-    corners = "L".join(f"{x:.1f} {y:.1f}" for x, y in outline(k, 16, 7))
-    body = '<path d="M0 7H32" style="fill:none;stroke:var({0});stroke-width:1.6"/>'
-    body += '<path d="M{1}z" style="fill:var({0})"/>'
-    drawn = Markup(body).format(colour_of(k), corners)  # noqa: S704 - our own drawing
-    return Markup('<svg viewBox="0 0 32 14" aria-hidden="true">{}</svg>').format(drawn)
+    colour, corners = colour_of(k), joined(outline(k, 16, 7))
+    return Markup(
+        '<svg viewBox="0 0 32 14" aria-hidden="true">'
+        '<path d="M0 7H32" style="{}"/><path d="{}z" style="{}"/></svg>'
+    ).format(colour.stroked(1.6), corners, colour.filled)

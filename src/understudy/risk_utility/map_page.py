@@ -12,7 +12,8 @@ from understudy.methods import METHODS
 from understudy.report import templates
 from understudy.report.number_text import figure as written
 from understudy.risk_utility import map_results
-from understudy.risk_utility.map_results import Interval, Point, Tradeoff
+from understudy.risk_utility.map_figure import Drawing, key, spoken
+from understudy.risk_utility.map_results import Point, Tradeoff
 from understudy.risk_utility.risk_axis import MOST_TARGETS, RISKS
 
 
@@ -42,8 +43,6 @@ def page(found: Tradeoff) -> str:
     Returns:
         HTML text, the same for the same map.
     """
-    from understudy.risk_utility.map_figure import key
-
     context: dict[str, Any] = {
         "map": found,
         "title": f"Risk and utility: {found.title}",
@@ -64,8 +63,6 @@ def page(found: Tradeoff) -> str:
 
 
 def _picture(found: Tradeoff, name: str) -> Picture:
-    from understudy.risk_utility.map_figure import Drawing
-
     loss, drawing = LOSSES[name], Drawing(found, name)
     return Picture(loss.title, loss.scale, drawing.svg(_spoken(found, name)), drawing.logarithmic)
 
@@ -90,14 +87,8 @@ def _headings(found: Tradeoff) -> list[str]:
 
 def _cells(point: Point, found: Tradeoff) -> list[str]:
     """Risk if it was measured, then the losses."""
-    risks = [] if point.risk is None else [_cell(point.risk)]
-    return [*risks, *(_cell(point.utility[name]) for name in found.utility if point.utility)]
-
-
-def _cell(one: Interval) -> str:
-    from understudy.risk_utility.map_figure import spoken
-
-    return spoken(one)
+    risks = [] if point.risk is None else [spoken(point.risk)]
+    return [*risks, *(spoken(point.utility[name]) for name in found.utility if point.utility)]
 
 
 def _about(name: str, found: Tradeoff) -> tuple[str, str, str, str]:

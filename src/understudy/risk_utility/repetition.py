@@ -15,7 +15,7 @@ from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.holdout import hold_out
 from understudy.evaluation.threads import single_threaded
 from understudy.evaluation.utility.losses import Pairing, losses
-from understudy.families.interruption import NOTICE
+from understudy.pipeline.interruption import NOTICE
 from understudy.release import Release
 from understudy.risk_utility.map_design import Design, Setting
 from understudy.risk_utility.risk_axis import RISKS, scene_of

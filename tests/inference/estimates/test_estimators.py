@@ -15,7 +15,7 @@ from understudy.errors import InferenceError
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.estimates.estimands import parse
 from understudy.inference.estimates.estimators import estimate_by, estimate_sets
-from understudy.inference.estimates.separation import separating
+from understudy.inference.estimates.regression_models import separating
 
 AWKWARD = """
 [columns."my col"]

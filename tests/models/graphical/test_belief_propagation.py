@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from understudy.models.graphical.belief_propagation import FORBIDDEN, calibrate, exponentiate
-from understudy.models.graphical.clique_layout import TreeLayout
-from understudy.models.graphical.clique_zeros import enforceable, excluded
+from understudy.models.graphical.clique_layout import TreeLayout, enforceable, excluded
 from understudy.models.graphical.junction_tree import JunctionTree
-from understudy.models.graphical.null_space import Redundancy
+from understudy.models.graphical.linear_measurement import Redundancy
 
 
 def expanded(array, columns, d):

@@ -5,9 +5,8 @@ import pytest
 
 from understudy.models.graphical.linear_measurement import Observation
 from understudy.models.graphical.max_entropy import fitted
-from understudy.models.graphical.merged_state_model import MarginalModel
-from understudy.models.states.state_expansion import Expansion
-from understudy.models.states.within_bins import WithinBins
+from understudy.models.graphical.merged_state_model import Expansion, MarginalModel
+from understudy.models.within_bins import WithinBins
 from understudy.schema import Domain, Integer
 
 N = 4_000

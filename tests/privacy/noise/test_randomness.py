@@ -168,7 +168,7 @@ def test_the_secure_source_shows_nothing():
 
 FORK = """
 import os
-from understudy.privacy.randomness import SecureRandomness
+from understudy.privacy.noise.randomness import SecureRandomness
 source = SecureRandomness()
 source.words(10)                      # both processes hold the rest of this buffer
 def report(words):

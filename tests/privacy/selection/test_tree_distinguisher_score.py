@@ -277,7 +277,7 @@ def fitted(gate, method, path, factor=Fraction(1)):
     forced = Forced(path, factor)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(choice_charge, "select", forced)
-        method.fit(gate, Fraction(1))
+        method.fit(gate, Fraction(1), 10)
     return forced
 
 
@@ -350,7 +350,7 @@ def test_the_forced_law_is_that_of_the_gate():
     counts = Counter()
     for _ in range(draws):
         gate = open_gate(engine, Budget.of(1), source)
-        method.fit(gate, Fraction(1))
+        method.fit(gate, Fraction(1), 10)
         counts[gate.measured[0].value.values] += 1
     assert set(counts) <= set(expected)
     for values, p in expected.items():

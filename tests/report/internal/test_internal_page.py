@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from understudy.evaluation.definitions import DEFINITIONS, Better
 from understudy.evaluation.evaluation_results import (
     Coefficient,
     Evaluation,
@@ -30,14 +31,22 @@ from understudy.report.internal.utility_tables import agreement, gap_words, show
 from understudy.report.number_text import figure
 
 NAN, INF = math.nan, math.inf
+
+
+def scored(name, *numbers, detail="", **more):
+    """A score of this definition."""
+    one = DEFINITIONS[name]
+    return Score(name + detail, *numbers, better=one.better, definition=one, **more)
+
+
 SCORES = (
-    Score("pMSE, logistic, main effects", 0.0011, 0.0001, 0.001, 0.0001),
-    Score("pMSE, CART", 0.04, 0.002, 0.002, 0.0002, note="depth 5"),
-    Score("SPECKS, CART", 0.05, 0.01, 0.052, 0.006),
-    Score("total variation, worst 1-way", 0.3, 0.01, 0.01),
-    Score("total variation, 1-way", 0.012, 0.001, 0.01),
-    Score("total variation, 2-way", 0.1, None, 0.02),
-    Score("conditional distance", 0.2),
+    scored("pMSE, logistic, main effects", 0.0011, 0.0001, 0.001, 0.0001),
+    scored("pMSE, CART", 0.04, 0.002, 0.002, 0.0002, note="depth 5"),
+    scored("SPECKS, CART", 0.05, 0.01, 0.052, 0.006),
+    scored("total variation, worst 1-way", 0.3, 0.01, 0.01),
+    scored("total variation, 1-way", 0.012, 0.001, 0.01),
+    scored("total variation, 2-way", 0.1, None, 0.02),
+    scored("conditional distance", 0.2),
 )
 EMPTY = Evaluation("T", 0, 0, 0, "m", "g", (), (), {}, {}, (), ())
 
@@ -115,7 +124,6 @@ def test_page_is_whole_deterministic_and_self_contained(page, check):
     charts = [attrs for _, attrs in found.tags if attrs.get("role") == "img"]
     # Gauges of tiles, three marginals, the triangle, one curve, one chart of coefficients.
     assert len(charts) == 4 + 3 + 1 + 1 + 1
-    assert "#0101" not in page  # no sentinel colour is left
     assert not {"nan", "inf", "none"} & set(found.text.lower().split())
     for words in ("A small survey", "1,000", "independent", "One model could not be fitted."):
         assert words in found.text
@@ -197,8 +205,8 @@ def test_nothing_to_show(check):
 def test_numbers_that_are_none_are_dashes(check):
     odd = (NAN, INF, -INF)
     scores = [Score(f"s{k}", x, x, x, x) for k, x in enumerate(odd)]
-    scores += [Score(f"pMSE, {k}", x, None, 0.1, 0.1) for k, x in enumerate(odd)]
-    scores += [Score("TSTR", NAN, better="high"), Score("TRTR", 0.8, better="high")]
+    scores += [scored("pMSE, CART", x, None, 0.1, 0.1, detail=f", {k}") for k, x in enumerate(odd)]
+    scores += [scored("trained on synthetic, accuracy", NAN, null=0.8)]
     scores += [Score("zero null", 1.0, 0.0, 0.0, 0.0), Score("zero", 0.0, 0.0, 0.0, 0.0)]
     broken = Coefficient("m", "t", (1.0, NAN, INF), (NAN, NAN, NAN), NAN, NAN)
     flat = Coefficient("m", "flat", (1.0, 1.0, 1.0), (1.0, 1.0, 1.0), 0.0, INF)
@@ -246,7 +254,7 @@ def test_odd_names_are_escaped(check):
     grid = (0.0, 0.5, 1.0)
     odd = Evaluation(
         title="<title>&", n_original=1, n_synthetic=1, sets=2, method="<i>", guarantee="ε = 1 <p>",
-        scores=(Score(name, 1.0, note=other), Score(f"pMSE, {other}", 2.0, None, 1.0)),
+        scores=(Score(name, 1.0, note=other), scored("pMSE, CART", 2.0, None, 1.0, detail=other)),
         marginals=tuple(
             Marginal(one, (other, "漢字", "&amp;"), (0.2, 0.3, 0.5), (0.5, 0.3, 0.2), 0.3)
             for one in (name, other)
@@ -290,19 +298,21 @@ def test_verdict_by_hand():
 
 
 def test_verdict_on_scores_better_than_chance_and_on_predictions():
-    close = verdict([Score("pMSE", 0.2, 0.0, 1.0, 0.1)])[0]
+    close = verdict([scored("pMSE, CART", 0.2, 0.0, 1.0, 0.1)])[0]
     assert close.standing.startswith("8 sd closer than a fresh sample")
     assert not close.beyond
-    high = verdict([Score("overlap, 2-way", 0.2, None, 0.9, 0.1, better="high")])[0]
+    high = verdict([scored("confidence-interval overlap", 0.2, None, 0.9, 0.1)])[0]
     assert (high.standing, high.beyond) == ("7 sd worse than a fresh sample.", True)
-    real = Score("TRTR, AUC", 0.8, 0.01, better="high")
-    found = verdict([Score("TSTR, AUC", 0.5, 0.01, better="high"), real])[0]
+    area = "trained on synthetic, area under the curve"
+    found = verdict([scored(area, 0.5, 0.01, 0.8, 0.01, detail=" for sex")])[0]
     assert (found.standing, found.beyond) == ("A loss of 0.3.", True)
     assert found.null == "trained on original rows: 0.8 ± 0.01"
-    own = Score("trained on synthetic, accuracy", 0.79, 0.02, 0.8, 0.01, better="high")
+    assert (found.name, found.variant) == ("Train on synthetic", "area under the curve for sex")
+    own = scored("trained on synthetic, accuracy", 0.79, 0.02, 0.8, 0.01)
     assert verdict([own])[0].standing == "A loss of 0.01, within chance."
+    assert verdict([scored("trained on synthetic, accuracy", 0.5)])[0].standing == ""
     # Too few known kinds: others fill the strip, in the order given.
-    other = verdict([Score("b", 1.0), Score("a", 2.0, better="high")])
+    other = verdict([Score("b", 1.0), Score("a", 2.0, better=Better.HIGH)])
     assert [(tile.name, tile.reading) for tile in other] == [
         ("b", "Lower is better."),
         ("a", "Higher is better."),

@@ -14,6 +14,7 @@ import understudy as us
 from understudy.privacy.accounting.guarantee import Guarantee, PublicInput
 from understudy.release import Measurement
 from understudy.release.decoding import decode
+from understudy.release.manifest import InferenceFacts
 from understudy.report import public_page
 from understudy.report.guarantee_text import badge, best_guess, meaning
 from understudy.report.public.count_accuracy import factor_95, laplace_sum_95, marginal, noisy_total
@@ -34,7 +35,6 @@ def test_page_is_whole_deterministic_and_self_contained(release, check):
     assert page == public_page(release)
     images = sum(attrs.get("role") == "img" for _, attrs in found.tags)
     assert images == len(release.schema.names) + 1  # a chart for each column, and the map of pairs
-    assert "#0101" not in page  # no sentinel colour is left
     assert "nan" not in found.text.lower().split()
     assert "None" not in found.text.split()
 
@@ -143,7 +143,9 @@ def test_no_rows_and_no_positive_counts(mixed, make, check):
 
 
 def test_no_measurements_no_ledger(mixed, make, check):
-    found = check(public_page(make.release(mixed, (), method="pegs")))
+    found = check(
+        public_page(make.release(mixed, (), method="pegs", inference=InferenceFacts(swept=True)))
+    )
     assert "The ledger is empty" in found.text
     assert "comes without noisy measurements" in found.text
     assert "this column has no released measurement" in found.text
@@ -159,11 +161,15 @@ def test_filtered_and_lazy_measurements_have_no_band(mixed, make, check):
         "", "totals", mixed.names, nothing, nothing, 2.0, "lattice_laplace", "2", 2.83, 1,
         totals={"positive_cells": 10**9, "positive_mass": 2.5e9},
     )  # fmt: skip
-    found = check(public_page(make.release(mixed, (cells,), method="laplace")))
+    found = check(
+        public_page(make.release(mixed, (cells,), method="laplace", inference=InferenceFacts()))
+    )
     assert "only cells above a public threshold were released" in found.text
     assert "only the 2 cells whose noisy count reached the public threshold 30" in found.text
     assert "sums to 71 of about 200 records (36 %)" in found.text
-    found = check(public_page(make.release(mixed, (totals,), method="laplace")))
+    found = check(
+        public_page(make.release(mixed, (totals,), method="laplace", inference=InferenceFacts()))
+    )
     assert "only totals of the noisy table were released" in found.text
     assert "roughly 99.9 % of what the synthetic rows were drawn from is noise" in found.text
     assert "All columns were measured together" in found.text
@@ -214,7 +220,7 @@ where = { a = "1", b = 3 }
     budget = {"epsilon": "1", "delta": "0.000000001", "unit": "rho", "amount": "0.02"}
     release = make.release(
         schema, pairs, guarantee=guarantee, sets_kind="split", ledger=ledger_rows,
-        budget=budget, method="mst",
+        budget=budget, method="mst", inference=InferenceFacts(),
     )  # fmt: skip
     found = check(public_page(release))
     assert "δ = 10⁻⁹" in found.text
@@ -369,12 +375,13 @@ def test_sets_and_relations_in_words(release):
     single = replace(release.manifest, sets=1)
     assert "one synthetic set" in sets_words(replace(release, manifest=single))
     assert "share the same privacy noise" in sets_words(release)
-    unknown = replace(release, manifest=replace(release.manifest, method="other"))
+    unknown = replace(release, manifest=replace(release.manifest, inference=InferenceFacts()))
     assert "No released measurement covers two columns" in relations(unknown).sentence
 
 
 def test_sweeps_keep_what_a_column_was_drawn_given_and_no_rule_combines_them(release):
-    manifest = replace(release.manifest, method="pegs", sets_kind="split")
+    swept = InferenceFacts(swept=True)
+    manifest = replace(release.manifest, method="pegs", sets_kind="split", inference=swept)
     assert "no combining rule holds" in sets_words(replace(release, manifest=manifest))
     names = release.schema.names
     sweeps = replace(release.measurements[0], kind="sweeps", columns=names, of=("a<-b",))

@@ -1,26 +1,19 @@
-"""What people see in a terminal: tables, and where things were written (progress: `bars`)."""
+"""Schemas, releases and analyses as people see them in a terminal."""
 
 from __future__ import annotations
 
-import math
 import shlex
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich import markup
 from rich.console import Console
 from rich.table import Table
 
-from understudy.printable import line
+from understudy.cli.terminal import MOST_ROWS, escape, out, sets_words
 
 if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to show help
-    from understudy.evaluation.evaluation_results import Evaluation, Score
     from understudy.inference.analysis import Analysis
-    from understudy.methods import Facts, PlannedTable
-    from understudy.methods.options import Option
-    from understudy.pipeline.planning import Plan
     from understudy.privacy.diagnostics import Diagnostic
     from understudy.privacy.internal import Internal
     from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
@@ -28,33 +21,25 @@ if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to
     from understudy.release import Release
     from understudy.studies import Study
 
-_MOST_ROWS = 20
-_out = Console(highlight=False)
-
-
-def escape(text: str) -> str:
-    """A text as it is, on one line: no markup, and nothing that the terminal would obey."""
-    return markup.escape(line(text))
-
 
 def released(release: Release, folder: Path) -> None:
     """Where a release is, what it promises, and how to look at it."""
     manifest = release.manifest
-    _out.print(
+    out.print(
         f"\n[bold]Release written to {escape(str(folder))}/[/bold]: {manifest.sets} synthetic "
         f"{'sets' if manifest.sets > 1 else 'set'} of {manifest.n_rows:,} rows and "
         f"{len(release.schema.names)} columns, by the method {escape(manifest.method)}"
         f"{f' (chosen because {escape(manifest.reason)})' if manifest.reason else ''}."
     )
     if manifest.ended_early:
-        _out.print(
+        out.print(
             "The rounds of the method were ended early: less than the budget was spent, and the "
             "guarantee holds as stated."
         )
-    _out.print(escape(release.guarantee.statement))
+    out.print(escape(release.guarantee.statement))
     report = (folder / "report.html").resolve()
-    _out.print(f"\nOpen the report in a browser: {escape(str(report))}", soft_wrap=True)
-    _out.print(
+    out.print(f"\nOpen the report in a browser: {escape(str(report))}", soft_wrap=True)
+    out.print(
         f"Look at it again here:        understudy show {escape(str(folder))}", soft_wrap=True
     )
 
@@ -62,7 +47,7 @@ def released(release: Release, folder: Path) -> None:
 def to_be_checked(data: Path, schema: Path) -> None:
     """How to see whether the data fit, which no release says."""
     command = shlex.join(["understudy", "schema", "check", str(data), str(schema)])
-    _out.print(
+    out.print(
         f"Whether the data fit the schema is confidential, so no release says it; look by: "
         f"{escape(command)}",
         soft_wrap=True,
@@ -123,7 +108,7 @@ def _weighed(fitted: FittedPosterior) -> str:
 
 def drafted(path: Path) -> None:
     """What to do with a drafted schema."""
-    _out.print(
+    out.print(
         f"Draft written to {escape(str(path))}. It is [bold]CONFIDENTIAL[/bold]: its levels and "
         "bounds were read from the rows. Replace each by what is publicly known, name the source, "
         "and set reviewed = true. What a codebook confirms as it stands is said entry by entry, as "
@@ -135,150 +120,14 @@ def drafted(path: Path) -> None:
 def checked(lines: list[str], *, ok: bool) -> None:
     """The findings of a check, one line each."""
     for one in lines:
-        _out.print(escape(one), soft_wrap=True)
+        out.print(escape(one), soft_wrap=True)
     if ok:
-        _out.print("Every column fits the schema.")
-
-
-def methods(rows: tuple[Facts, ...]) -> None:
-    """The methods, a few lines each."""
-    for facts in rows:
-        _out.print(f"[bold]{facts.name}[/bold]: {escape(facts.title)}")
-        table = Table(box=None, show_header=False, pad_edge=False)
-        table.add_column(width=13, justify="right", style="dim")
-        table.add_column(overflow="fold")
-        for heading in ("guarantee", "data", "cost", "paper"):
-            table.add_row(heading, escape(getattr(facts, heading)))
-        _out.print(table)
-
-
-def method(facts: Facts, options: Sequence[Option]) -> None:
-    """One method, and what each of its options means."""
-    methods((facts,))
-    table = Table(box=None, pad_edge=False, title="Options, as -o NAME=VALUE", title_justify="left")
-    for heading in ("option", "value", "default", "meaning"):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "option")
-    for option in options:
-        default = "" if option.default is None else _plain(option.default)
-        table.add_row(option.name, *map(escape, (option.type, default, option.meaning)))
-    _out.print(table)
-
-
-def _plain(value: object) -> str:
-    """A default as it would be given."""
-    if isinstance(value, list | tuple | dict):
-        return ",".join(map(str, value))
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def plan_json(plan: Plan) -> dict[str, Any]:
-    """A plan as plain data; shares and budget as decimals."""
-    from understudy.privacy.accounting.budget import decimal_up
-
-    tables, setup = (
-        [{**vars(one), "share": decimal_up(one.share)} for one in part]
-        for part in (plan.tables, plan.setup)
-    )
-    budget = {"epsilon": decimal_up(plan.budget.epsilon), "delta": decimal_up(plan.budget.delta)}
-    return {**vars(plan), "budget": budget, "setup": setup, "tables": tables}
-
-
-def planned(plan: Plan) -> None:
-    """A plan as a table: what is measured, at which cost, how exactly."""
-    from understudy.privacy.accounting.budget import decimal_up
-
-    budget = f"ε = {decimal_up(plan.budget.epsilon)}"
-    if plan.budget.delta:
-        kept = f"{plan.budget.unit} = {decimal_up(plan.budget.amount)}"
-        if plan.budget.mu is not None:
-            kept = f"μ-GDP, μ = {decimal_up(plan.budget.mu)}, {kept}"
-        budget += f", δ = {decimal_up(plan.budget.delta)} ({kept})"
-    reason = f" (chosen because {plan.reason})" if plan.reason else ""
-    _out.print(
-        f"[bold]{plan.method}[/bold]{escape(reason)}, {budget}, "
-        f"{_sets(plan.sets, plan.sets_kind)}; neighbours: {plan.neighbours}"
-    )
-    _out.print(escape(f"Number of rows: {plan.rows_noise}."))
-    rows = _alike(plan.tables)
-    shown = [_planned_row(row, times, " (once)") for row, times in _alike(plan.setup)]
-    shown += [_planned_row(row, times) for row, times in rows[:_MOST_ROWS]]
-    _out.print(_planned_table(shown, f" (of {plan.fits})" * (plan.fits > 1)))
-    if len(rows) > _MOST_ROWS:
-        _out.print(f"… and {len(rows) - _MOST_ROWS} more tables (all with --json).")
-    if any(row[-1] != "–" for row in shown):
-        _out.print(
-            "Noise mass: records' worth of positive noise that empty cells receive on average; "
-            "compare it with the number of rows."
-        )
-    for remark in plan.remarks:
-        _out.print(escape(remark), soft_wrap=True)
-    _out.print(
-        f"Beyond the rows: about {max(plan.memory_mb, 0.1):,.1f} MB and "
-        f"{max(plan.seconds, 0.01):,.2f} s. "
-        "No data were read and no budget was spent."
-    )
-
-
-def _planned_table(rows: list[tuple[str, ...]], fits: str) -> Table:
-    """The steps of a plan; what no step has is left out."""
-    table = Table(title="Measured in one fit" + fits)
-    table.add_column("measured", overflow="fold")
-    headings = ("form", "cells", "share", "noise sd", "95 % of counts within", "noise mass")
-    kept = [k for k, _ in enumerate(headings, 1) if any(row[k] != "–" for row in rows)]
-    for k in kept:
-        table.add_column(headings[k - 1], justify="right")
-    for row in rows:
-        table.add_row(row[0], *(row[k] for k in kept))
-    return table
-
-
-_WITHOUT_MASS = (
-    *("filtered", "moments", "sweeps", "distribution"),
-    *("choice", "nodes", "ranges", "rounds", "posterior"),
-)
-
-_WITHOUT_NOISE = ("choice", "rounds", "sweeps", "posterior")
-"""Forms without noise in a number, or with noise that what is measured decides."""
-
-
-def _alike(rows: tuple[PlannedTable, ...]) -> list[tuple[PlannedTable, int]]:
-    """Steps, and how often each follows itself; the costs of equal steps may differ in a unit."""
-    found: list[tuple[PlannedTable, int]] = []
-    for row in rows:
-        if found and replace(found[-1][0], share=row.share) == row:
-            found[-1] = (row, found[-1][1] + 1)
-        else:
-            found.append((row, 1))
-    return found
-
-
-def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ...]:
-    names = ", ".join(row.columns[:6]) + (
-        f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else ""
-    )
-    counted = row.form in ("dense", "filtered", "lazy")
-    form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "") + when
-    cells = f"{row.n_cells:,}" if row.n_cells < 10**9 else f"10^{math.log10(row.n_cells):.1f}"
-    mass = "–" if row.form in _WITHOUT_MASS else f"{row.noise_mass:,.3g}"
-    measured = names if counted and names else row.query
-    choice = row.form == "choice"
-    unknown = row.form in _WITHOUT_NOISE
-    return (
-        escape(f"{times} × {measured}" if times > 1 else measured),
-        form,
-        "–" if choice else "up to " * row.chosen + cells,
-        f"{times} × {float(row.share):.2%}" if times > 1 else f"{float(row.share):.2%}",
-        "–" if unknown else f"{row.stddev:,.4g}",
-        "–" if unknown else f"± {1.96 * row.stddev:,.4g}",
-        mass,
-    )
+        out.print("Every column fits the schema.")
 
 
 def analyzed(analysis: Analysis) -> None:
     """Estimates with their errors, and what these rest on."""
-    _out.print(escape(analysis.title), style="" if analysis.valid else "bold", soft_wrap=True)
+    out.print(escape(analysis.title), style="" if analysis.valid else "bold", soft_wrap=True)
     table = Table(box=None, pad_edge=False)  # names of quantities need the room
     for heading in ("", *analysis.headings):
         table.add_column(
@@ -289,50 +138,9 @@ def analyzed(analysis: Analysis) -> None:
         )
     for row in analysis.rows():
         table.add_row(*map(escape, row))
-    _out.print(table)
+    out.print(table)
     for one in (analysis.legend, *analysis.notes):
-        _out.print(escape(one), soft_wrap=True)
-
-
-def evaluated(found: Evaluation, page: Path | None) -> None:
-    """The scores of an evaluation, each beside what a fresh sample would have."""
-    _out.print(
-        "[bold red]INTERNAL: compares with confidential data, not for release.[/bold red]\n"
-        f"{found.sets} {'sets' if found.sets > 1 else 'set'} of {found.n_synthetic:,} rows by the "
-        f"method {escape(found.method)}, beside {found.n_original:,} original rows.",
-        soft_wrap=True,
-    )
-    table = Table(box=None, pad_edge=False)
-    table.add_column("score", overflow="fold")
-    for heading in ("value", "± sets", "fresh", "ratio", "sd off"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for score in found.scores:
-        table.add_row(*map(escape, _score_row(score)))
-    _out.print(table)
-    _out.print(
-        "↓ lower is better, ↑ higher, → 1 near 1. What each score is: on the internal page, with "
-        "--json, and in docs/utility.md. fresh: what a second sample of the same population would "
-        "score (for prediction: a model trained on the original); sd off: distance from that in "
-        "standard deviations of chance, ± 2 is within it."
-    )
-    for group in (one for one in found.subgroups if one.small):
-        _out.print(escape(f"Small group: {group.column} = {group.label}, {group.rows} rows."))
-    for warning in found.warnings:
-        _out.print(escape(f"Note: {warning}"), soft_wrap=True)
-    if page is not None:
-        _out.print(f"Internal page: {escape(str(page.resolve()))}", soft_wrap=True)
-
-
-def _score_row(score: Score) -> tuple[str, ...]:
-    arrow = {"low": "↓", "high": "↑", "one": "→ 1"}[score.better]
-    return (
-        f"{score.name} {arrow}",
-        f"{score.value:.3g}",
-        "" if score.spread is None else f"{score.spread:.2g}",
-        "" if score.null is None else f"{score.null:.3g}",
-        "" if score.ratio is None else f"{score.ratio:.2f}",
-        "" if score.standardised is None else f"{score.standardised:+.1f}",
-    )
+        out.print(escape(one), soft_wrap=True)
 
 
 def release(loaded: Release) -> None:
@@ -340,29 +148,29 @@ def release(loaded: Release) -> None:
     from understudy.privacy.accounting.budget import SIGNS
 
     manifest, promise = loaded.manifest, loaded.guarantee
-    _out.print(f"[bold]{escape(loaded.schema.title or 'Synthetic data release')}[/bold]")
-    _out.print(
-        f"{_sets(manifest.sets, manifest.sets_kind)} of {manifest.n_rows:,} rows × "
+    out.print(f"[bold]{escape(loaded.schema.title or 'Synthetic data release')}[/bold]")
+    out.print(
+        f"{sets_words(manifest.sets, manifest.sets_kind)} of {manifest.n_rows:,} rows × "
         f"{len(loaded.schema.names)} columns; method {escape(manifest.method)}; number of rows "
         f"{escape(manifest.rows_obtained)}"
     )
-    _out.print(f"\n{escape(promise.statement)}\n")
+    out.print(f"\n{escape(promise.statement)}\n")
     ledger = Table(title="Ledger: every step that touched the rows")
     for heading in ("step", "mechanism", "asked", "cost", "noise"):
         ledger.add_column(heading, overflow="fold")
-    for entry in manifest.ledger[:_MOST_ROWS]:
+    for entry in manifest.ledger[:MOST_ROWS]:
         unit = next(name for name in SIGNS if name in entry)
         cost = f"{SIGNS[unit]} = {entry[unit] or '∞'}"
         ledger.add_row(
             *(str(entry["number"]), escape(entry["mechanism"]), escape(entry["query"])),
             *(cost, escape(entry["noise"])),
         )
-    _out.print(ledger)
-    if len(manifest.ledger) > _MOST_ROWS:
-        _out.print(f"… and {len(manifest.ledger) - _MOST_ROWS} more steps (all with --json).")
+    out.print(ledger)
+    if len(manifest.ledger) > MOST_ROWS:
+        out.print(f"… and {len(manifest.ledger) - MOST_ROWS} more steps (all with --json).")
     doubtful = [public for public in promise.public_inputs if public.note]
     for public in doubtful:
-        _out.print(escape(f"Doubtful public input: {public.what}: {public.note}"))
+        out.print(escape(f"Doubtful public input: {public.what}: {public.note}"))
 
 
 def studies(found: Iterable[Study[Any]]) -> None:
@@ -372,13 +180,13 @@ def studies(found: Iterable[Study[Any]]) -> None:
         table.add_column(heading, no_wrap=heading == "study")
     for one in found:
         table.add_row(one.name, one.title, escape(one.source))
-    _out.print(table)
+    out.print(table)
 
 
 def studied(study: Study[Any], page: Path) -> None:
     """Where the results of a study are."""
-    _out.print(f"[bold]{escape(study.title)}[/bold]: results in {escape(str(page.parent))}/")
-    _out.print(f"Open the page in a browser: {escape(str(page.resolve()))}", soft_wrap=True)
+    out.print(f"[bold]{escape(study.title)}[/bold]: results in {escape(str(page.parent))}/")
+    out.print(f"Open the page in a browser: {escape(str(page.resolve()))}", soft_wrap=True)
 
 
 def synthesis_interrupted(checkpoint: Path) -> None:
@@ -398,7 +206,3 @@ def study_interrupted(folder: Path) -> None:
         "again to go on.",
         soft_wrap=True,
     )
-
-
-def _sets(number: int, kind: str) -> str:
-    return f"{number} {kind} sets" if number > 1 else "1 set"

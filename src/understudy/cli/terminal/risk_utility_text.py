@@ -4,39 +4,36 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
-from understudy.cli.terminal.release_text import escape
+from understudy.cli.terminal import escape, out
 from understudy.evaluation.utility.losses import LOSSES
 from understudy.report.number_text import figure
 from understudy.risk_utility.map_results import LEAK, PUBLIC, Interval, Tradeoff
 from understudy.risk_utility.risk_axis import RISKS
 
-_out = Console(highlight=False)
-
 
 def drawn(found: Tradeoff, page: Path | None) -> None:
     """All figures of a map under its stamp, and where the page is."""
     if found.public:
-        _out.print(escape(PUBLIC), soft_wrap=True)
+        out.print(escape(PUBLIC), soft_wrap=True)
     else:
-        _out.print(
+        out.print(
             "[bold red]INTERNAL: compares with confidential data, not for release.[/bold red]\n"
             f"{escape(LEAK)}",
             soft_wrap=True,
         )
-    _out.print(_table(found))
+    out.print(_table(found))
     measured = RISKS[found.risk].scale if RISKS[found.risk].measure else "ε itself"
-    _out.print(escape(f"Risk: {measured}."), soft_wrap=True)
+    out.print(escape(f"Risk: {measured}."), soft_wrap=True)
     for name in found.utility:
-        _out.print(escape(f"{name}: {LOSSES[name].scale}; lower is better."), soft_wrap=True)
-    _out.print(f"Means of {found.repetitions} releases ± half of the 95 % Monte Carlo interval.")
+        out.print(escape(f"{name}: {LOSSES[name].scale}; lower is better."), soft_wrap=True)
+    out.print(f"Means of {found.repetitions} releases ± half of the 95 % Monte Carlo interval.")
     for one in found.refused:
         budget = f" at ε = {one.epsilon}" if one.epsilon else ""
-        _out.print(escape(f"Refused: {one.method}{budget}: {one.refused}"), soft_wrap=True)
+        out.print(escape(f"Refused: {one.method}{budget}: {one.refused}"), soft_wrap=True)
     if page is not None:
-        _out.print(f"Page: {escape(str(page.resolve()))}", soft_wrap=True)
+        out.print(f"Page: {escape(str(page.resolve()))}", soft_wrap=True)
 
 
 def _table(found: Tradeoff) -> Table:

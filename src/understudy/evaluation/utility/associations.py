@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from understudy.evaluation.comparison import Comparison, Counts
+from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Score
 from understudy.evaluation.utility.marginal_distances import pairs
 from understudy.schema import Categorical, Column
@@ -94,7 +95,7 @@ def _score(kind: str, rows: list[tuple[str, list[float]]], note: str) -> Score:
     values = np.array([differences for _, differences in rows])
     worst = int(values.mean(axis=1).argmax())
     return Score.over_sets(
-        f"difference of {kind}",
+        DEFINITIONS[f"difference of {kind}"],
         values.mean(axis=0),
         note=f"{note}; mean over {len(rows):,} pairs, "
         f"worst {values.mean(axis=1)[worst]:.3f} ({rows[worst][0]})",

@@ -23,6 +23,7 @@ import numpy as np
 from scipy import stats
 
 from understudy.evaluation.comparison import Comparison, Counts
+from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Score
 from understudy.evaluation.utility.marginal_distances import pairs
 from understudy.inference.combining.pooled_tests import pool_pvalues
@@ -113,9 +114,9 @@ def _score(table: Counts, single: Counts, k: int) -> Score:
     joined = f"pooled by the rule {RULE}" if len(single) >= FEWEST_POOLED else "by median"
     together = f"; all sets, p-values {joined}: {agreement(table, k):.3f}" * (len(single) > 1)
     return Score.over_sets(
-        f"χ² decisions agreeing at {LEVELS[k - 1]:g}",
+        DEFINITIONS["χ² decisions agreeing"],
         [agreement(one, k) for one in single],
-        better="high",
+        detail=f" at {LEVELS[k - 1]:g}",
         note=f"of {int(table.sum()):,} pairs of columns{together}",
     )
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
+from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Coefficient, Score
 from understudy.evaluation.utility.interval_overlap import expected_overlap, interval_overlap
 from understudy.evaluation.utility.regression_comparison import Compared
@@ -75,10 +76,9 @@ def coefficient_scores(
     lost = np.mean([[not f.determined[j] for f in one.sets] for one, j in wanted], axis=0)
     scores = [
         Score.over_sets(
-            "confidence-interval overlap",
+            DEFINITIONS["confidence-interval overlap"],
             overlap,
             null=expected_overlap(n_original, n_synthetic),
-            better="high",
             note=f"mean over {about}, {100 * lost.mean():.2g} % of them lost in a set on average, "
             "which counts 0; intervals of a set do not count privacy noise",
         )
@@ -90,14 +90,13 @@ def coefficient_scores(
         among = f"median over {about}, less those that the set lost"
         scores += [
             Score.over_sets(
-                "interval width ratio, median",
+                DEFINITIONS["interval width ratio, median"],
                 widths.tolist(),
                 null=math.sqrt(ratio),
-                better="one",
                 note=f"{among}; synthetic / original; the overlap does not see wide intervals",
             ),
             Score.over_sets(
-                "standardised coefficient shift, median",
+                DEFINITIONS["standardised coefficient shift, median"],
                 shifts.tolist(),
                 null=float(stats.norm.ppf(0.75)) * math.sqrt(1 + ratio),
                 note=f"{among}; |difference| over the standard error of the original",
@@ -113,7 +112,8 @@ def _distance(one: Compared) -> list[Score]:
         return []
     values = [float(np.linalg.norm((f.estimate - one.original.estimate)[able])) for f in one.sets]
     note = f"Euclidean, {int(able.sum())} of {len(able)} coefficients in their own units"
-    return [Score.over_sets(f"coefficient distance, {one.model}", values, note=note)]
+    distance = DEFINITIONS["coefficient distance"]
+    return [Score.over_sets(distance, values, detail=f", {one.model}", note=note)]
 
 
 def _widths(one: Compared, j: int) -> list[float]:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.evaluation.utility.robust_regression import Fit, independent
-from understudy.inference.estimates.separation import separating
+from understudy.inference.estimates.regression_models import separating
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]

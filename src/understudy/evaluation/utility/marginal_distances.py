@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from understudy.evaluation.comparison import MOST_CELLS, Comparison, Counts
+from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Marginal, Score
 
 Vector = NDArray[np.float64]
@@ -133,7 +134,7 @@ def distance_scores(comparison: Comparison, found: Distances) -> tuple[Score, ..
     worst = int(found.means.argmax())
     names = ", ".join(comparison.schema.names[j] for j in found.marginals[worst])
     mean = Score.over_sets(
-        name,
+        DEFINITIONS[name],
         found.values.mean(axis=0),
         null=float(found.nulls.mean()),
         note=f"mean over {_which(found)}",
@@ -143,7 +144,7 @@ def distance_scores(comparison: Comparison, found: Distances) -> tuple[Score, ..
     return (
         mean,
         Score.over_sets(
-            f"total variation, worst {order}-way",
+            DEFINITIONS[f"total variation, worst {order}-way"],
             found.values[worst],
             null=float(found.nulls[worst]),
             note=f"of {names}; null: of these columns, not of the worst in a fresh sample",
@@ -213,7 +214,7 @@ def conditional_score(comparison: Comparison) -> Score | None:
     if not values:
         return None
     return Score.over_sets(
-        "conditional distance",
+        DEFINITIONS["conditional distance"],
         np.mean(values, axis=0),
         note="L1 (0 to 2) between the laws of one column given another; mean over ordered pairs",
     )

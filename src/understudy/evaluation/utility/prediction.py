@@ -26,6 +26,7 @@ from scipy.stats import rankdata
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from understudy.evaluation.comparison import Comparison, Rows
+from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Score
 from understudy.evaluation.threads import each
 from understudy.evaluation.utility.associations import is_ordered
@@ -134,22 +135,22 @@ def prediction_scores(comparison: Comparison, target: int) -> tuple[Score, ...] 
     measured = each(lambda table: task.measure(table, test), tables)
     note = f"{n_test:,} test rows; each model from {n_train:,} rows"
     return tuple(
-        _score(f"{kind} for {name}", [one[kind] for one in measured], note) for kind in measured[0]
+        _score(kind, f" for {name}", [one[kind] for one in measured], note) for kind in measured[0]
     )
 
 
-def _score(name: str, measured: list[Measured], note: str) -> Score:
+def _score(kind: str, detail: str, measured: list[Measured], note: str) -> Score:
     """The sets against the original; the null's sd is the standard error of their difference."""
     real, *sets = measured
     mean = np.mean([one.influence for one in sets], axis=0)
     n = len(real.influence)
     error, difference = mean.std() / np.sqrt(n), (mean - real.influence).std() / np.sqrt(n)
     return Score.over_sets(
-        f"trained on synthetic, {name}",
+        DEFINITIONS[f"trained on synthetic, {kind}"],
         [one.value for one in sets],
+        detail=detail,
         null=real.value,
         null_sd=float(difference),
-        better="high",
         note=f"null: trained on real; standard error {error:.2g}, of the difference "
         f"{difference:.2g}, over test rows; {note}",
     )

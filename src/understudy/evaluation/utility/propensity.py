@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from understudy.evaluation.comparison import Comparison
+from understudy.evaluation.definitions import DEFINITIONS, Definition
 from understudy.evaluation.evaluation_results import Score
 from understudy.evaluation.utility.discriminators import (
     Fitted,
@@ -77,22 +78,22 @@ def _pmse_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Score:
     null = fitted.null_pmse or _permutation_null(fitted.permuted[:, 0])
     source = "" if fitted.null_pmse else _source(fitted)
     notes = [fitted.note, source, thinned]
-    return _score(f"pMSE, {fitted.name}", values, null, stacks, notes)
+    return _score(DEFINITIONS[f"pMSE, {fitted.name}"], values, null, stacks, notes)
 
 
 def _specks_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Score:
     values = [specks(p, s.synthetic) for p, s in zip(fitted.propensities, stacks, strict=True)]
     null = _permutation_null(fitted.permuted[:, 1])
     notes = [_source(fitted), thinned]
-    return _score(f"SPECKS, {fitted.name}", values, null, stacks, notes)
+    return _score(DEFINITIONS[f"SPECKS, {fitted.name}"], values, null, stacks, notes)
 
 
 def _score(
-    name: str, values: list[float], null: Null, stacks: list[Stack], notes: list[str]
+    definition: Definition, values: list[float], null: Null, stacks: list[Stack], notes: list[str]
 ) -> Score:
     sd = sd_of_mean(null.sd, stacks[0].share, len(stacks))
     note = "; ".join(one for one in notes if one)
-    return Score.over_sets(name, values, null=null.mean, null_sd=sd, note=note)
+    return Score.over_sets(definition, values, null=null.mean, null_sd=sd, note=note)
 
 
 def _permutation_null(values: Vector) -> Null:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.evaluation.comparison import Comparison
+from understudy.evaluation.definitions import DEFINITIONS, Definition
 from understudy.evaluation.evaluation_results import Subgroup
 from understudy.evaluation.utility.marginal_distances import Distances, marginal_distances
 from understudy.evaluation.utility.propensity import logistic_ratio
@@ -13,6 +14,9 @@ SMALL = 50
 """Original rows below which the scores of a group mean little."""
 
 MOST_GROUPS = 60
+
+_RATIO = DEFINITIONS["pMSE / fresh"]
+_DETAILS = {_RATIO: ", logistic, main effects"}
 
 
 def subgroup_scores(comparison: Comparison, column: int) -> tuple[Subgroup, ...]:
@@ -43,27 +47,32 @@ def _group(whole: Comparison, part: Comparison, column: int, label: str) -> Subg
     synthetic = float(
         np.mean([n / len(rows[0]) for n, rows in zip(sizes, whole.sets, strict=True)])
     )
-    scores = {"share, synthetic / original": synthetic / share}
+    scores = {DEFINITIONS["share, synthetic / original"]: synthetic / share}
     inhabited = part.with_sets([rows for rows, n in zip(part.sets, sizes, strict=True) if n])
     if inhabited.sets:
         scores |= _scores(inhabited, column)
     return Subgroup(
-        whole.schema.names[column], label, part.n_original, part.n_original < SMALL, scores
+        whole.schema.names[column],
+        label,
+        part.n_original,
+        part.n_original < SMALL,
+        {one.name + _DETAILS.get(one, ""): score for one, score in scores.items()},
+        tuple(scores),
     )
 
 
-def _scores(part: Comparison, column: int) -> dict[str, float]:
+def _scores(part: Comparison, column: int) -> dict[Definition, float]:
     scores = {}
     for order in (1, 2):
         found = marginal_distances(part, order)
         kept = [k for k, columns in enumerate(found.marginals) if column not in columns]
         if kept:
             name = f"total variation, {order}-way, other columns"
-            scores[name] = float(found.means[kept].mean())
-            scores[f"{name} / fresh"] = _ratio(found, kept)
+            scores[DEFINITIONS[name]] = float(found.means[kept].mean())
+            scores[DEFINITIONS[f"{name} / fresh"]] = _ratio(found, kept)
     ratio = logistic_ratio(part)
     if ratio is not None:
-        scores["pMSE / fresh, logistic, main effects"] = ratio
+        scores[_RATIO] = ratio
     return scores
 
 

@@ -10,8 +10,8 @@ from understudy.inference.estimates.analysis_records import grid_numbers
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.noise_aware.count_estimates import Counted
 from understudy.inference.noise_aware.unbiased_tables import covers
-from understudy.methods import modelled
 from understudy.release import Measurement, Release
+from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Schema
 
 _NOTEWORTHY = 0.0005  # a share of misplaced records below this is not spoken of
@@ -77,12 +77,11 @@ def distortion_notes(facts: Facts) -> Iterator[str]:
 
 def number_notes(release: Release, columns: Sequence[str], kind: str = "") -> Iterator[str]:
     """What is assumed of numbers within bins, or of their law."""
-    manifest = release.manifest
-    normal = modelled(manifest.method, manifest.options, release.schema)
+    normal = release.manifest.inference.modelled
     drawn = [name for name in columns if name in normal]
     known = [name for name in columns if name not in normal]
     yield from (quantile_notes if kind == "quantile" else bin_notes)(release.schema, known)
-    if drawn and any(one.kind == "posterior" for one in release.measurements):
+    if drawn and any(one.kind is Kind.POSTERIOR for one in release.measurements):
         yield f"{', '.join(drawn)} was drawn by a model, whose shape it has."
     elif drawn:
         yield (

@@ -9,15 +9,18 @@ differences do not show it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from understudy.functions.declared_network import Edge
-from understudy.inference.choice.sampled_network import ancestors
 from understudy.release import Measurement
+from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
 
-_DISTORTING = ("table", "cells", "totals", "leaf-sums", "draws", "distribution")
+_DISTORTING = (
+    *(Kind.TABLE, Kind.CELLS, Kind.TOTALS),
+    *(Kind.LEAF_SUMS, Kind.DRAWS, Kind.DISTRIBUTION),
+)
 """Kinds of measurements that say how many records are misplaced."""
 
 
@@ -73,19 +76,19 @@ def _misplaced(measurement: Measurement, n_rows: int, schema: Schema, prior: flo
     of a full table, or to the rows, is misplaced too. Of a distribution that the exponential
     mechanism chose no bias is known, only the size of its error, so that stands for it.
     """
-    if measurement.kind == "distribution":
+    if measurement.kind is Kind.DISTRIBUTION:
         return min(1.0, measurement.stddev / max(n_rows, 1))
-    if measurement.kind == "draws":
+    if measurement.kind is Kind.DRAWS:
         urn = measurement.totals or {}
         return _share(n_rows, n_rows + urn["prior"] * urn["cells"])
-    if measurement.kind in ("totals", "leaf-sums"):
+    if measurement.kind in (Kind.TOTALS, Kind.LEAF_SUMS):
         mass = (measurement.totals or {}).get("positive_mass", 0.0)
         return _share(n_rows, mass)
     counts = measurement.counts
     mass = float(counts[counts > 0].sum())
     if measurement.law.startswith("truncated"):  # its noise is not centred where counts are small
         return _share(n_rows, mass)
-    if measurement.kind == "cells":
+    if measurement.kind is Kind.CELLS:
         real = mass - _spurious(measurement, schema)
         return max(_share(real, mass), _share(real, n_rows))
     return _share(float(counts.sum()), mass + prior * _n_allowed(measurement, schema))
@@ -104,3 +107,21 @@ def _spurious(measurement: Measurement, schema: Schema) -> float:
 
 def _share(part: float, whole: float) -> float:
     return min(1.0, max(0.0, 1 - part / whole)) if whole > 0 else 1.0
+
+
+def ancestors(network: Sequence[Edge], columns: Iterable[str]) -> set[str]:
+    """Some columns and all that they descend from.
+
+    Args:
+        network: each column with its parents, which stand before it.
+        columns: names.
+
+    Example:
+        >>> sorted(ancestors((("a", ()), ("b", ("a",)), ("c", ("b",)), ("d", ())), ["c"]))
+        ['a', 'b', 'c']
+    """
+    found = set(columns)
+    for column, parents in reversed(network):
+        if column in found:
+            found.update(parents)
+    return found

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from understudy.inference.choice.distortion import distortion
-from understudy.inference.choice.sampled_network import network_of
 from understudy.inference.estimates.estimands import RATIOS, SHARES
 from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS, covers
 from understudy.inference.noise_aware.urn_estimates import are_drawn
-from understudy.methods import posterior_rule, shrunk, swept
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
 from understudy.release.measurement import kept_columns
+from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
 
 
@@ -80,9 +79,9 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     measured = release.measurements
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
-    network = network_of(release)
-    tables = [frozenset(one.columns) for one in measured if one.kind != "choice"]
-    kept_together = kept(network) if network else tables
+    made = manifest.inference
+    tables = [frozenset(one.columns) for one in measured if one.kind is not Kind.CHOICE]
+    kept_together = kept(made.network) if made.network else tables
     return Facts(
         kind=kind,
         columns=tuple(columns),
@@ -96,15 +95,15 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
             _drawn_from(release, columns),
             manifest.n_rows,
             release.schema,
-            prior=float(manifest.options.get("prior", 0)),
-            network=network,
+            prior=made.prior_weight,
+            network=made.network,
         ),
         merged=_merged(measured, kind, columns, release.schema),
-        redrawn=manifest.sets_kind == "posterior" and posterior_rule(manifest.method) == "mi",
-        swept=swept(manifest.method) or any(one.kind == "sweeps" for one in measured),
-        picked=any(one.kind == "parameters" for one in measured),
-        shrunk=shrunk(manifest.method),
-        weighted=any(one.kind == "posterior" for one in measured)
+        redrawn=made.posterior_rule == "mi",
+        swept=made.swept or any(one.kind is Kind.SWEEPS for one in measured),
+        picked=any(one.kind is Kind.PARAMETERS for one in measured),
+        shrunk=made.shrunk,
+        weighted=any(one.kind is Kind.POSTERIOR for one in measured)
         and not set(columns) <= set(kept_columns(measured)),
         drawn=are_drawn(measured, columns, manifest, release.schema),
         conditioned=bool(_cut_off(tables, kept_together, release.schema) & set(columns)),
@@ -118,7 +117,7 @@ def merged_columns(measured: Sequence[Measurement], columns: Sequence[str]) -> t
         measured: what was released.
         columns: several; of one column alone every state is measured.
     """
-    counted = [one for one in measured if one.kind != "choice"]
+    counted = [one for one in measured if one.kind is not Kind.CHOICE]
     covering = [one for one in counted if set(columns) <= set(one.columns)]
     merged = [tuple(name for name in columns if name in one.groups) for one in covering]
     return min(merged, key=len, default=())
@@ -157,7 +156,7 @@ def _drawn_from(release: Release, columns: Sequence[str]) -> Sequence[str]:
     records that are drawn from the leaves alone have what is wrong with the leaves.
     """
     whole = release.schema.names
-    leaves = release.manifest.options.get("allocation", "downward") != "downward"
+    leaves = release.manifest.inference.leaves_only
     measured = any(set(one.columns) == set(whole) for one in release.measurements)
     return whole if leaves and measured else columns
 

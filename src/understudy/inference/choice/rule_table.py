@@ -15,7 +15,7 @@ were set to 0, or cells below a threshold left out.
 
 **Why T = ū + (1 + 1/m)·b holds for sets from tables with noise drawn anew.** The measured tables
 have noise e, which all sets share; set l comes from the tables with further noise e_l of the same
-law on top (`understudy.families.marginals.noise_resampling`). As far as the estimate is linear in
+law on top (`understudy.families.noisy_marginal`). As far as the estimate is linear in
 small changes of the tables, q_l = q + N + N_l + draw_l, where N and N_l, which come from e and e_l,
 have the same variance V, and draws have D. The mean varies around q by V + (V + D)/m; b estimates V
 + D. So (1 + 1/m)·b exceeds it by D on average: exact where records are drawn systematically, so

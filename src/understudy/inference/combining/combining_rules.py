@@ -43,12 +43,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.errors import InferenceError
 from understudy.inference.combining.pooled import Pooled, Vector
 from understudy.inference.combining.set_estimates import (
     check_rule,
     read_names,
-    read_noise,
+    read_rule_noise,
     read_sets,
     read_size_ratio,
 )
@@ -128,7 +127,7 @@ def pool(
     m, k = q.shape
     named = read_names(names, k)
     ratio = read_size_ratio(n_synthetic, n_original)
-    noise = _read_noise(rule, m, k, noise_variance)
+    noise = read_rule_noise(rule, m, k, noise_variance)
     u = np.diagonal(covariances, axis1=1, axis2=2)
     within = covariances.mean(axis=0)
     if rule == "full":
@@ -291,28 +290,6 @@ def _full_covariance(totals: Totals, within: Vector, between_sets: Vector, m: in
 
 def _or_one(ratio: float | None) -> float:
     return 1.0 if ratio is None else ratio
-
-
-def _read_noise(rule: str, m: int, k: int, noise_variance: ArrayLike | None) -> Vector:
-    """Check that the rule can be used for so many sets with this knowledge of the noise."""
-    if rule == "single":
-        if noise_variance is None:
-            raise InferenceError(
-                "The rule 'single' needs noise_variance, the variance that noise adds to the "
-                "estimate: with one noise in all sets it cannot be estimated from them."
-            )
-        return read_noise(noise_variance, k)
-    if noise_variance is not None:
-        raise InferenceError(
-            f"The rule {rule!r} counts the noise by how the sets differ; noise_variance would "
-            f"count it twice. Leave it out, or use rule='single' if the sets share one noise."
-        )
-    if m < 2:
-        raise InferenceError(
-            f"The rule {rule!r} needs at least 2 sets, got 1. Use rule='single' with "
-            f"noise_variance, or a noise-aware likelihood."
-        )
-    return np.zeros((k, k))
 
 
 def _notes(names: tuple[str, ...], totals: Totals, ratio: float | None) -> tuple[str, ...]:

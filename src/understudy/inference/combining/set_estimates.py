@@ -5,14 +5,13 @@ One place for the checks, so that every rule refuses the same input with the sam
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from understudy.arguments import require_list, require_number
-from understudy.errors import InferenceError
+from understudy.errors import InferenceError, nearest
 from understudy.inference.combining.pooled import Vector
 
 # Relative to the largest entry: what rounding leaves in a covariance matrix from other software.
@@ -27,8 +26,8 @@ def check_rule(rule: str, known: Sequence[str], what: str = "a rule") -> None:
     """
     if rule in known:
         return
-    close = difflib.get_close_matches(str(rule), known, n=1)
-    meant = f" Did you mean {close[0]!r}?" if close else ""
+    close = nearest(rule, known)
+    meant = f" Did you mean {close!r}?" if close else ""
     raise InferenceError(f"Expected {what} among {', '.join(known)}, got {rule!r}.{meant}")
 
 
@@ -64,7 +63,42 @@ def read_sets(estimates: ArrayLike, variances: ArrayLike) -> tuple[Vector, Vecto
     return q, diagonal(u) if u.ndim == 2 else checked_covariance(u)
 
 
-def read_noise(noise_variance: ArrayLike, k: int) -> Vector:
+def read_rule_noise(rule: str, m: int, k: int, noise_variance: ArrayLike | None) -> Vector:
+    """The noise that a rule is told of; others count it by how the sets differ.
+
+    Args:
+        rule: one of the combining rules.
+        m: number of sets.
+        k: number of quantities.
+        noise_variance: as handed in; None where it was not.
+
+    Returns:
+        Covariance of the noise, shape (k, k); 0 for rules that are not told.
+
+    Raises:
+        InferenceError: the rule cannot be used for so many sets with this knowledge of the noise.
+    """
+    if rule == "single":
+        if noise_variance is None:
+            raise InferenceError(
+                "The rule 'single' needs noise_variance, the variance that noise adds to the "
+                "estimate: with one noise in all sets it cannot be estimated from them."
+            )
+        return _read_noise(noise_variance, k)
+    if noise_variance is not None:
+        raise InferenceError(
+            f"The rule {rule!r} counts the noise by how the sets differ; noise_variance would "
+            f"count it twice. Leave it out, or use rule='single' if the sets share one noise."
+        )
+    if m < 2:
+        raise InferenceError(
+            f"The rule {rule!r} needs at least 2 sets, got 1. Use rule='single' with "
+            f"noise_variance, or a noise-aware likelihood."
+        )
+    return np.zeros((k, k))
+
+
+def _read_noise(noise_variance: ArrayLike, k: int) -> Vector:
     """Covariance of the noise in k quantities, shape () or (k,) or (k, k) → (k, k).
 
     Raises:

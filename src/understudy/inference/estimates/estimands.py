@@ -8,13 +8,12 @@ or points that stand for the cells of a noisy table.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from understudy.errors import InferenceError
+from understudy.errors import InferenceError, nearest
 from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import (
     ABSENT,
@@ -140,8 +139,8 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
             fit the kind.
     """
     if kind not in KINDS:
-        close = difflib.get_close_matches(str(kind), KINDS, n=1)
-        meant = f" Did you mean {close[0]!r}?" if close else ""
+        close = nearest(kind, KINDS)
+        meant = f" Did you mean {close!r}?" if close else ""
         raise InferenceError(f"Expected a kind among {', '.join(KINDS)}, got {kind!r}.{meant}")
     if not 0 < probability < 1:
         raise InferenceError(f"Expected a probability between 0 and 1, got {probability!r}.")

@@ -18,7 +18,7 @@ from understudy.errors import InferenceError
 from understudy.inference.estimates import regression_models
 from understudy.inference.estimates.analysis_records import Floats, Records
 from understudy.inference.estimates.estimands import MODELS, SHARES, Estimand
-from understudy.inference.noise_aware.ratios import edge_variance, ratio, sampling_covariance
+from understudy.inference.noise_aware.cell_scores import edge_variance, ratio, sampling_covariance
 from understudy.schema import Schema
 
 Estimator = Callable[[pd.DataFrame], tuple[Any, Any]]

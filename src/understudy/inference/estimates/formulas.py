@@ -9,7 +9,6 @@ names other than columns and known functions are refused with a suggestion.
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -21,7 +20,7 @@ from formulaic import Formula, model_matrix
 from formulaic.errors import FormulaicError
 from formulaic.transforms import TRANSFORMS
 
-from understudy.errors import InferenceError
+from understudy.errors import InferenceError, nearest
 from understudy.inference.combining.pooled import Vector
 
 _EXPRESSION = "0 + {"  # an expression, as a formula with one column
@@ -79,8 +78,8 @@ def has_predictor(formula: str, name: str) -> bool:
 def unknown(name: str, table: Iterable[str]) -> str:
     """The sentence that says that a name is no column, with the nearest one that is."""
     names = list(table)
-    close = difflib.get_close_matches(name, [*names, *_FUNCTIONS], n=1)
-    meant = f"; did you mean {close[0]!r}?" if close else ""
+    close = nearest(name, [*names, *_FUNCTIONS])
+    meant = f"; did you mean {close!r}?" if close else ""
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return (
         f"There is no column or function {name!r} in this release{meant or '.'} "

@@ -154,19 +154,24 @@ def quantiles(
     *,
     rule: str,
     sets: int,
-    notes: tuple[str, ...] = (),
 ) -> Quantiles:
     """Put together what is known of k quantiles.
 
     Args:
         names: k names.
         estimates: k estimates, NaN where there is none.
-        curves: see `Quantiles`.
+        curves: see `Quantiles`; None where there are too few records.
         rule: how the errors were counted.
         sets: tables or sets behind them.
-        notes: what to know, one sentence each.
+
+    Raises:
+        InferenceError: there is no estimate at all.
     """
     k = len(names)
+    empty = [name for name, curve in zip(names, curves, strict=True) if curve is None]
+    few = f"There are too few records for {', '.join(empty[:3])}"
+    if len(empty) == k:
+        raise InferenceError(f"{few}.")
     return Quantiles(
         names=tuple(names),
         estimate=np.array(estimates, dtype=np.float64),
@@ -175,7 +180,7 @@ def quantiles(
         synthesis_share=np.array([np.nan if c is None else c.share for c in curves]),
         rule=rule,
         sets=sets,
-        notes=notes,
+        notes=(f"{few}, so there is no estimate.",) if empty else (),
         curves=tuple(curves),
     )
 

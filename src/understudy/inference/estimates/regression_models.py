@@ -7,6 +7,16 @@ only is an error: its coefficient cannot be estimated in the others.
 Covariances: `ols` and `poisson` heteroscedasticity-consistent, HC1 (White 1980 with n/(n - p)),
 since neither equal variances nor variance = mean is plausible; `logit` from the information matrix,
 which a binary outcome leaves little to say against.
+
+**Separation.** A logistic model has no finite estimate if some combination x'β is nowhere negative
+where y = 1 and nowhere positive where y = 0, without being 0 everywhere. Iterations then run off
+until they happen to stop, with an estimate that means nothing. Warnings of fitting programs neither
+find all such cases nor only such cases; a linear programme decides it exactly (`separating`). A
+Poisson model has none if x'β is 0 wherever y > 0, and nowhere positive, without being 0 everywhere.
+
+Sources: Albert & Anderson (1984), Biometrika 71, 1-10; Konis (2007), "Linear programming
+algorithms for detecting separated data in binary logistic regression models", thesis, Oxford;
+Santos Silva & Tenreyro (2010), Economics Letters 107, 310-312, for Poisson.
 """
 
 from __future__ import annotations
@@ -18,11 +28,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import linalg
+from scipy.optimize import linprog
 
 from understudy.errors import InferenceError
 from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import Floats
-from understudy.inference.estimates.separation import separating
 
 COVARIANCE = {
     "ols": "standard errors within each set are heteroscedasticity-consistent (HC1)",
@@ -33,6 +43,7 @@ _INTERCEPT = "Intercept"
 _LARGE_PREDICTOR = 10.0  # beyond e^±10 look whether the likelihood has a maximum
 _RANK = 1e-9
 _ROUNDING = 1e-8
+_TOLERANCE = 1e-7
 
 
 class Designs(NamedTuple):
@@ -194,3 +205,38 @@ def _require_maximum(kind: str, laid: Designs, beta: Floats, k: int, *, converge
             f"The {kind} model did not converge in set {k + 1}; bring the predictors to a similar "
             "scale, or take fewer."
         )
+
+
+def separating(kind: str, outcome: Floats, design: Floats) -> Floats | None:
+    """A direction along which the likelihood only grows, or None.
+
+    Args:
+        kind: "logit" or "poisson".
+        outcome: 0 or 1, or counts, shape (n,).
+        design: shape (n, p), of full column rank.
+
+    Returns:
+        Weights of the terms, shape (p,), the largest of them 1 in size; or None if the maximum
+        exists. Columns of the design are first brought to a largest size of 1.
+    """
+    scaled = design / np.abs(design).max(axis=0)
+    records = np.unique(np.column_stack([outcome > 0, scaled]), axis=0)
+    positive, x = records[:, 0] > 0, records[:, 1:]
+    if kind == "logit":
+        fixed, grows = np.empty((0, x.shape[1])), np.where(positive[:, None], x, -x)
+    else:
+        fixed, grows = x[positive], -x[~positive]
+    if not len(grows):
+        return None
+    found = linprog(
+        c=-grows.sum(axis=0),
+        A_ub=-grows,
+        b_ub=np.zeros(len(grows)),
+        A_eq=fixed if len(fixed) else None,
+        b_eq=np.zeros(len(fixed)) if len(fixed) else None,
+        bounds=(-1, 1),
+        method="highs",
+    )
+    if not found.success or -found.fun <= _TOLERANCE * len(grows):
+        return None
+    return np.asarray(found.x / np.abs(found.x).max())

@@ -15,7 +15,7 @@ known, because the law of the noise is published. So for what is linear in count
 4. **Ratio.** R = N/D has noise variance Σ v·(w - R)²/D² over the cells of its group, by the delta
    method. Its relative error is of the order of (noise in D)/D, and `small_groups` says where that
    is too large to be trusted. Sampling variance is added, as if the records were a random sample
-   of the population that the analyst asks about (`understudy.inference.noise_aware.ratios`).
+   of the population that the analyst asks about (`understudy.inference.noise_aware.cell_scores`).
 
 Values within a bin count as uniform, as in the synthetic sets; that is not in the error.
 
@@ -41,13 +41,20 @@ from numpy.typing import NDArray
 from understudy.inference.combining.pooled import Pooled
 from understudy.inference.estimates.analysis_records import ABSENT, Floats, Ints
 from understudy.inference.estimates.estimands import Estimand
+from understudy.inference.estimates.quantiles import (
+    Curve,
+    counted_curve,
+    counted_estimate,
+    quantiles,
+)
+from understudy.inference.estimates.value_ranges import value_ranges
 from understudy.inference.noise_aware.cell_scores import (
     CellScores,
     cell_sampling,
     cell_scores,
+    ratio,
     sum_by,
 )
-from understudy.inference.noise_aware.ratios import ratio
 from understudy.inference.noise_aware.unbiased_tables import Table, covers, marginal, pooled_table
 from understudy.release import Measurement
 from understudy.schema import Schema
@@ -250,3 +257,37 @@ def _size_notes(scores: CellScores, found: Ratios) -> Iterator[str]:
 def _some(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
     listed = [name for name, hit in zip(names, chosen, strict=True) if hit]
     return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
+
+
+def count_quantiles(
+    estimand: Estimand, measurements: Sequence[Measurement], schema: Schema
+) -> Counted:
+    """Quantiles from full noisy tables.
+
+    Args:
+        estimand: a quantile.
+        measurements: at least one full table that covers its columns; others are passed over.
+        schema: the public schema.
+
+    Raises:
+        InferenceError: no group has records, or the expression cannot be told from bins.
+    """
+    used = [one for one in measurements if covers(one, estimand.columns)]
+    table = pooled_table([marginal(one, estimand.columns, schema) for one in used])
+    ranges = value_ranges(estimand, schema)
+    heavy = not all("gaussian" in one.law.lower() for one in used)
+    estimates: list[float] = []
+    curves: list[Curve | None] = []
+    for j in range(len(ranges.names)):
+        cells = np.flatnonzero(ranges.quantity == j)
+        empty = table.counts[cells].sum() < FEWEST
+        p = estimand.probability
+        curves.append(None if empty else counted_curve(table, cells, ranges, p, heavy=heavy))
+        estimates.append(np.nan if empty else counted_estimate(table.counts, cells, ranges, p))
+    absent = ranges.quantity == ABSENT
+    return Counted(
+        pooled=quantiles(ranges.names, estimates, curves, rule="noise-aware", sets=len(used)),
+        dropped=float(table.counts[absent].sum()),
+        dropped_noise=float(np.sqrt(table.variances[absent].sum())),
+        varied=not ranges.exact,
+    )

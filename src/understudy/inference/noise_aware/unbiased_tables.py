@@ -14,6 +14,7 @@ import numpy as np
 
 from understudy.inference.estimates.analysis_records import Floats
 from understudy.release import Measurement
+from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
 
 MOST_CELLS = 2**20
@@ -41,7 +42,7 @@ def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
     """
     known = set(measurement.columns) - set(measurement.bins) - set(measurement.groups)
     centred = not measurement.law.startswith("truncated")
-    return measurement.kind == "table" and centred and set(columns) <= known
+    return measurement.kind is Kind.TABLE and centred and set(columns) <= known
 
 
 def marginal(

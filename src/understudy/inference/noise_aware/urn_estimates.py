@@ -47,6 +47,7 @@ from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS, Table
 from understudy.privacy.accounting.budget import UNITS
 from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Manifest, Measurement, Release
+from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
 
 
@@ -87,7 +88,7 @@ def are_drawn(
     measured: Sequence[Measurement], columns: Sequence[str], manifest: Manifest, schema: Schema
 ) -> bool:
     """Whether all sets were drawn from urns over at least these columns, of writable size."""
-    urns = [one for one in measured if one.kind == "draws"]
+    urns = [one for one in measured if one.kind is Kind.DRAWS]
     return (
         len(urns) == manifest.sets
         and manifest.n_rows > 0
@@ -103,7 +104,7 @@ def urns_of(release: Release, columns: Sequence[str]) -> Urns:
         release: one whose sets `are_drawn`.
         columns: of the marginal, in the order of the schema.
     """
-    one = next(one for one in release.measurements if one.kind == "draws")
+    one = next(one for one in release.measurements if one.kind is Kind.DRAWS)
     allowed = one.binned(release.schema).table(one.columns).allowed_mask()
     others = tuple(j for j, name in enumerate(one.columns) if name not in columns)
     return Urns(

@@ -1,14 +1,7 @@
-"""Records drawn from a sequence of laws at one draw of their parameters.
+"""Records drawn column by column, by the laws of columns at one draw, or one choice, of parameters.
 
-* *Fully synthetic*: all columns are drawn, one after the other.
-* *Partially synthetic*: some columns of every record are kept as they are given, and the others
-  drawn; a set has a record for each record given, in the same order.
-
-Laws know no rules about combinations. Records that the structural zeros forbid are drawn again, the
-given columns as they are, and in the end uniformly over what the rules leave (`conditioning`).
-
-Sources: Rubin (1993) for fully synthetic records; Little (1993) and Reiter (2003) for partially
-synthetic ones.
+Laws of columns know no rules. Records in impossible combinations are drawn again, and in the end
+uniformly over the allowed cells (`models.model.conditioned`).
 """
 
 from __future__ import annotations
@@ -21,8 +14,9 @@ from numpy.typing import NDArray
 
 from understudy.domain.completion import completions
 from understudy.features.column_draws import Drawn
-from understudy.models.model import Sample
-from understudy.models.structural_zero_rejection import REDRAWS, conditioned, impossible, put
+from understudy.functions.parameter_prior import Floats
+from understudy.functions.sequential_generator import SequentialGenerator
+from understudy.models.model import REDRAWS, Sample, conditioned, impossible, put
 from understudy.privacy.samplers.column_model import Theta
 from understudy.privacy.samplers.column_sequence import Labels, SequentialLaw
 from understudy.schema import NUMERIC, Schema
@@ -149,3 +143,55 @@ class PosteriorModel:
             [drawn[name].states for name in self.schema.names],
             {name: one for name, one in numbers.items() if one is not None},
         )
+
+
+"""Records drawn at once, to bound memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class GeneratedModel:
+    """A generator at chosen parameters: a model of the whole table.
+
+    Attributes:
+        generator: G.
+        theta: shape (p,); released, or drawn from the prior.
+        redraws: how often impossible records are drawn again.
+
+    Raises:
+        ValueError: a number of parameters that is not the generator's.
+    """
+
+    generator: SequentialGenerator
+    theta: Floats
+    redraws: int = field(default=REDRAWS, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.theta.shape != self.generator.prior.means.shape:
+            raise ValueError(f"the generator has {len(self.generator.prior.names)} parameters")
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
+        """Draw independent records."""
+        domain = self.generator.schema.domain
+        sample = self._draw(n_rows, rng)
+        return conditioned(sample, domain, lambda n: self._draw(n, rng), rng, redraws=self.redraws)
+
+    def _draw(self, n_rows: int, rng: np.random.Generator) -> Sample:
+        """Records, rules left aside."""
+        schema = self.generator.schema
+        numeric = [name for name, one in schema.columns.items() if isinstance(one, NUMERIC)]
+        sample = Sample(
+            [np.empty(n_rows, dtype=np.int64) for _ in schema.names],
+            {name: np.empty(n_rows) for name in numeric},
+        )
+        for start in range(0, n_rows, _CHUNK):
+            rows = np.arange(start, min(start + _CHUNK, n_rows))
+            uniforms = rng.random((len(schema.names), 2, len(rows)))
+            drawn = self.generator.records(self.theta, uniforms)
+            numbers = {name: _numbers(drawn[name]) for name in numeric}
+            put(sample, rows, Sample([drawn[name].states for name in schema.names], numbers))
+        return sample
+
+
+def _numbers(drawn: Drawn) -> Floats:
+    assert drawn.numbers is not None
+    return drawn.numbers

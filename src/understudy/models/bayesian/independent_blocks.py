@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.features.number_line import Line, line_of, settled
 from understudy.models.bayesian.bayesian_model import BayesianModel, Drawn, Floats
-from understudy.models.full_table import unravel
-from understudy.models.model import Sample
-from understudy.models.numbers import NumberLine
-from understudy.models.structural_zero_rejection import REDRAWS, conditioned
+from understudy.models.model import REDRAWS, Sample, conditioned
+from understudy.models.table_models import unravel
 from understudy.schema import NUMERIC, Schema
 
 
@@ -86,13 +85,13 @@ class BlocksModel:
         axes = dict(zip(block.columns, unravel(drawn.cells, block.sizes), strict=True))
         for j, name in enumerate(block.numbers):
             line, own = self._lines[name]
-            values[name] = line.settle(drawn.values[:, j])
+            bins, values[name] = settled(line, drawn.values[:, j])
             fixed = own[axes[name]]
-            axes[name] = np.where(fixed < 0, line.states(values[name]), fixed)
+            axes[name] = np.where(fixed < 0, bins, fixed)
         states.update(axes)
 
     @cached_property
-    def _lines(self) -> dict[str, tuple[NumberLine, NDArray[np.int64]]]:
+    def _lines(self) -> dict[str, tuple[Line, NDArray[np.int64]]]:
         """For each drawn column: its number line, and states of the block's table → own states.
 
         The single bin is −1 there.
@@ -104,7 +103,7 @@ class BlocksModel:
             spikes = [k for k, one in enumerate(column.intervals) if one.spike]
             place = single_bin(self.schema, name)
             own = [*spikes[:place], -1, *spikes[place:], *range(column.n_ordinary, column.size)]
-            found[name] = NumberLine(column), np.array(own, dtype=np.int64)
+            found[name] = line_of(column), np.array(own, dtype=np.int64)
         return found
 
 

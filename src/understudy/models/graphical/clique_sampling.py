@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from understudy.models.graphical.clique_layout import TreeLayout
-from understudy.models.hierarchical.node_least_squares import Floats, Integers
+from understudy.models.node_least_squares import Floats, Integers
 
 States = NDArray[np.int32]
 

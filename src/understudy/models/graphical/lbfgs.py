@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from understudy.models.hierarchical.node_least_squares import Floats
+from understudy.models.node_least_squares import Floats
 
 _ARMIJO = 1e-4
 _ROUNDING = 1e-13

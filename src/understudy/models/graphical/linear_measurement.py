@@ -1,14 +1,36 @@
-"""Noisy marginals as a model fitted by least squares sees them: columns, counts, variances."""
+"""Noisy marginals as a model fitted by least squares sees them: columns, counts, variances.
+
+Changes of the potentials that leave the distribution as it is.
+
+Two tables that share columns S can hand a function of x_S to each other: θ_c + f and θ_c' − f give
+the same distribution. Along such directions only the small ridge λ·σ² bends the dual function, and
+a search with a diagonal preconditioner crawls. They are known beforehand, though. Decomposed like
+an analysis of variance, a table is the sum of its *effects*: for each set S of its columns, its
+mean over the other columns less all effects of subsets of S. What the tables that hold S share is
+the sum of their effects of S; whatever keeps this sum is redundant.
+
+`parted` takes the redundant part Q·v of a direction: the effects of each S less their sum, divided
+among the tables in the proportion a_c ∝ 1/(σ_c²·n), n being the cells of the table for each state
+of S, which is what the ridge likes best. Q is a projection, and orthogonal in the metric of the
+ridge where a table's variances are all alike. `parted_back` is its transpose.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
-from understudy.models.hierarchical.node_least_squares import Floats
+from understudy.functions.triangulation import Columns
+from understudy.models.graphical.clique_layout import TreeLayout
+from understudy.models.graphical.factor_kernels import add, sum_up
+from understudy.models.node_least_squares import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -95,3 +117,142 @@ def _combined(one: Observation, other: Observation) -> Observation:
     share = one.variance / (one.variance + other.variance)  # of the other
     counts = one.counts + share * (other.counts - one.counts)
     return Observation(one.columns, counts, share * other.variance)
+
+
+class Slots(NamedTuple):
+    """What the kernel runs. A *slot* is a set of columns in one table, a subset before the whole.
+
+    Attributes:
+        tables: for each slot, where its table starts, and its end, shape (slots, 2).
+        starts: where each slot's cells start, and the end of the last.
+        sets: number of each slot's set of columns; slots of one set have equal sizes.
+        cells: of the table for each state of the slot, shape (slots,).
+        shares: a of each slot, shape (slots,).
+        links: where the table's and its subsets' links start in `extents`, and the end.
+        first: for each slot, its first link (to the table); the others go to subsets.
+        subsets: slot that each link goes to; −1 for the table.
+        extents: see `table_kernels`.
+        steps: the same.
+    """
+
+    tables: Integers
+    starts: Integers
+    sets: Integers
+    cells: Floats
+    shares: Floats
+    links: Integers
+    first: Integers
+    subsets: Integers
+    extents: Integers
+    steps: Integers
+
+
+class Redundancy:
+    """The redundant directions of the tables of a layout.
+
+    Args:
+        layout: the tables.
+        variances: mean variance of the noise in each table.
+    """
+
+    def __init__(self, layout: TreeLayout, variances: Sequence[float]) -> None:
+        self._slots = _slots(layout, variances)
+
+    def parted(self, vector: Floats) -> Floats:
+        """The redundant part of a change of the potentials; all tables in one vector."""
+        ones = np.ones(len(self._slots.cells))
+        return np.asarray(_part(self._slots, vector, self._slots.shares, ones))
+
+    def parted_back(self, vector: Floats) -> Floats:
+        """The transpose of `parted`."""
+        slots = self._slots
+        return np.asarray(_part(slots, vector, 1 / slots.cells, slots.shares * slots.cells))
+
+
+def _subsets(columns: Columns) -> list[Columns]:
+    return [one for k in range(len(columns) + 1) for one in combinations(columns, k)]
+
+
+def _slots(layout: TreeLayout, variances: Sequence[float]) -> Slots:
+    often = Counter(one for table in layout.tables for one in _subsets(table))
+    number = {one: k for k, one in enumerate(one for one in often if often[one] > 1)}
+    size = layout.tree.cells_of
+    ends = np.cumsum([0, *(size(table) for table in layout.tables)]).tolist()
+    names: list[tuple[int, Columns]] = []
+    links: list[tuple[list[int], list[int]]] = []
+    first, subsets = [0], []
+    for t, table in enumerate(layout.tables):
+        place: dict[Columns, int] = {}
+        for one in (s for s in _subsets(table) if s in number):
+            below = [r for r in place if set(r) < set(one)]
+            links += [layout.steps(table, one), *(layout.steps(one, r) for r in below)]
+            subsets += [-1, *(place[r] for r in below)]
+            first.append(len(links))
+            place[one] = len(names)
+            names.append((t, one))
+    cells = np.array([size(layout.tables[t]) / size(one) for t, one in names])
+    sets = np.array([number[one] for _, one in names], dtype=np.int64)
+    weights = 1 / (cells * np.array([variances[t] for t, _ in names]))
+    sums = np.bincount(sets, weights, minlength=1)
+    return Slots(
+        np.array([(ends[t], ends[t + 1]) for t, _ in names], dtype=np.int64).reshape(-1, 2),
+        np.cumsum([0, *(size(one) for _, one in names)], dtype=np.int64),
+        sets,
+        cells,
+        weights / sums[sets],
+        np.cumsum([0, *(len(extents) for extents, _ in links)], dtype=np.int64),
+        np.array(first, dtype=np.int64),
+        np.array(subsets, dtype=np.int64),
+        np.array([x for extents, _ in links for x in extents], dtype=np.int64),
+        np.array([x for _, steps in links for x in steps], dtype=np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+def _part(slots: Slots, vector: Floats, given: Floats, taken: Floats) -> Floats:
+    """Effects e_c of each set become e_c − given_c·Σ taken_c'·e_c'; their sum in each table."""
+    effects = _effects(slots, vector)
+    n_sets = 0
+    for s in slots.sets:
+        n_sets = max(n_sets, s + 1)
+    starts = np.zeros(n_sets + 1, dtype=np.int64)
+    for k in range(len(slots.sets)):
+        starts[slots.sets[k] + 1] = slots.starts[k + 1] - slots.starts[k]
+    for s in range(n_sets):
+        starts[s + 1] += starts[s]
+    sums = np.zeros(starts[-1])
+    for k in range(len(slots.sets)):
+        start = starts[slots.sets[k]]
+        for i in range(slots.starts[k + 1] - slots.starts[k]):
+            sums[start + i] += taken[k] * effects[slots.starts[k] + i]
+    result = np.zeros_like(vector)
+    for k in range(len(slots.sets)):
+        start = starts[slots.sets[k]]
+        effect = effects[slots.starts[k] : slots.starts[k + 1]]
+        for i in range(len(effect)):
+            effect[i] -= given[k] * sums[start + i]
+        a, b = slots.links[slots.first[k]], slots.links[slots.first[k] + 1]
+        table = result[slots.tables[k, 0] : slots.tables[k, 1]]
+        add(table, effect, slots.extents[a:b], slots.steps[a:b])
+    return result
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _effects(slots: Slots, vector: Floats) -> Floats:
+    """The effect of each slot, one after the other."""
+    effects = np.zeros(slots.starts[-1])
+    for k in range(len(slots.sets)):
+        effect = effects[slots.starts[k] : slots.starts[k + 1]]
+        for link in range(slots.first[k], slots.first[k + 1]):
+            a, b = slots.links[link], slots.links[link + 1]
+            extents, steps, r = slots.extents[a:b], slots.steps[a:b], slots.subsets[link]
+            if r < 0:
+                table = vector[slots.tables[k, 0] : slots.tables[k, 1]]
+                sum_up(table, effect, extents, steps)
+                for i in range(len(effect)):  # negative, so that effects of subsets are added
+                    effect[i] /= -slots.cells[k]
+            else:
+                add(effect, effects[slots.starts[r] : slots.starts[r + 1]], extents, steps)
+        for i in range(len(effect)):
+            effect[i] = -effect[i]
+    return effects

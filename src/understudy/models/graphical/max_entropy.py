@@ -36,17 +36,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.functions.triangulation import Columns
-from understudy.models.graphical.belief_propagation import FORBIDDEN, calibrate
-from understudy.models.graphical.clique_layout import TreeLayout
-from understudy.models.graphical.clique_marginals import marginal
+from understudy.models.graphical.belief_propagation import FORBIDDEN, calibrate, marginal
+from understudy.models.graphical.clique_layout import Box, TreeLayout, enforceable, excluded
 from understudy.models.graphical.clique_sampling import drawn
-from understudy.models.graphical.clique_zeros import Box, enforceable, excluded
 from understudy.models.graphical.junction_tree import JunctionTree
 from understudy.models.graphical.lbfgs import Problem, dot, minimised
-from understudy.models.graphical.linear_measurement import Observation, merged
-from understudy.models.graphical.null_space import Redundancy
-from understudy.models.hierarchical.node_least_squares import Floats, Integers
-from understudy.models.nonnegative_projection import projected
+from understudy.models.graphical.linear_measurement import Observation, Redundancy, merged
+from understudy.models.node_least_squares import Floats, Integers
+from understudy.models.table_models import projected
 
 MOST_CELLS = 2.0**20
 """Default size of the tree up to which rules get a clique of their own."""

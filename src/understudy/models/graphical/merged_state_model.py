@@ -1,19 +1,95 @@
-"""A junction tree over merged states, and what turns these into states and numbers again."""
+"""A junction tree over merged states, and what turns these into states and numbers again.
+
+From groups of states back to states goes systematic sampling, by their shares in the group.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from understudy.models.graphical.max_entropy import MaxEntropy
-from understudy.models.model import Sample
-from understudy.models.states.state_expansion import Expansion
-from understudy.models.states.within_bins import WithinBins
-from understudy.models.structural_zero_rejection import conditioned
+from understudy.models.model import Sample, conditioned
+from understudy.models.node_least_squares import Floats
+from understudy.models.within_bins import WithinBins
 from understudy.schema import Domain
+
+Integers = NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The states of a column whose model knows groups only.
+
+    Attributes:
+        groups: group of each state, shape (states,).
+        shares: share of each state in its group, shape (states,); they add up to 1 in each.
+    """
+
+    groups: Integers
+    shares: Floats
+
+    def draw(self, groups: Integers, rng: np.random.Generator) -> NDArray[np.int32]:
+        """A state for each record, given its group.
+
+        In each group as many records as its shares say, up to one, in random order: the expected
+        number is exact, and nothing ties states to the order of records or to other columns.
+
+        Args:
+            groups: of each record, shape (n,).
+            rng: source of random numbers.
+        """
+        order = rng.permutation(len(groups))
+        phases = rng.random(len(self._layout[0]) - 1)
+        found: NDArray[np.int32] = _expand(groups.astype(np.int64), order, phases, self._layout)
+        return found
+
+    @cached_property
+    def _layout(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """Where each group begins, the states by group, and upper ends of their shares."""
+        states = np.argsort(self.groups, kind="stable")
+        counts = np.bincount(self.groups)
+        starts = np.concatenate(([0], np.cumsum(counts)))
+        ends = np.empty(len(states))
+        for first, last in pairwise(starts):
+            part = np.cumsum(self.shares[states[first:last]])
+            ends[first:last] = part / part[-1]
+        return starts, states, ends
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+def _expand(
+    groups: NDArray[np.int64],
+    order: NDArray[np.int64],
+    phases: Floats,
+    layout: tuple[NDArray[np.int64], NDArray[np.int64], Floats],
+) -> NDArray[np.int32]:
+    """Walk the records in random order; the k-th of a group takes place (k + phase)/n in it."""
+    starts, states, ends = layout
+    sizes = np.zeros(phases.size, dtype=np.int64)
+    for group in groups:
+        sizes[group] += 1
+    seen = np.zeros(phases.size, dtype=np.int64)
+    found = np.empty(groups.size, dtype=np.int32)
+    for i in order:
+        group = groups[i]
+        place = (seen[group] + phases[group]) / sizes[group]
+        seen[group] += 1
+        low, high = starts[group], starts[group + 1] - 1
+        while low < high:
+            middle = (low + high) >> 1
+            if ends[middle] > place:
+                high = middle
+            else:
+                low = middle + 1
+        found[i] = states[low]
+    return found
 
 
 @dataclass(frozen=True)

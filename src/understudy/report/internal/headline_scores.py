@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from understudy.evaluation.definitions import Better, Headline
 from understudy.evaluation.evaluation_results import Score
 from understudy.report.number_text import figure
 
@@ -64,56 +64,55 @@ class _Kind:
 
     Attributes:
         name: name in the strip.
-        pattern: what its name looks like in the evaluation.
+        headline: which scores can stand for it; None for any other score.
         reading: how to read it.
         by_null: whether it is shown as a multiple of its null.
     """
 
     name: str
-    pattern: str
+    headline: Headline | None
     reading: str
     by_null: bool = False
 
 
 _TSTR = _Kind(
     "Train on synthetic",
-    r"\btstr\b|train\w* on synthetic",
+    Headline.TRAINED,
     "Prediction of original rows by a model trained on synthetic ones (TSTR), "
     "beside one trained on original rows (TRTR). Equal: nothing is lost.",
 )
 _KINDS = (
     _Kind(
         "pMSE / fresh",
-        r"\bpmse\b",
+        Headline.PMSE,
         "How well a model tells synthetic rows from original ones. "
         "1 = as good as a fresh sample from the same population.",
         by_null=True,
     ),
     _Kind(
         "SPECKS",
-        r"\bspecks\b",
+        Headline.SPECKS,
         "Largest gap between the model's probabilities for original and for synthetic rows. "
         "0 = it cannot tell them apart, 1 = it always can.",
     ),
     _Kind(
         "Total variation, 1-way",
-        r"(total variation, )?\b(1|one)-way",
+        Headline.ONE_WAY,
         "Share of rows that would have to change to make a column's distribution right, "
         "mean over columns. 0 = identical.",
     ),
     _Kind(
         "Total variation, 2-way",
-        r"(total variation, )?\b(2|two)-way",
+        Headline.TWO_WAY,
         "The same for pairs of columns: lost associations show here. 0 = identical.",
     ),
     _Kind(
         "Total variation, 3-way",
-        r"(total variation, )?\b(3|three)-way",
+        Headline.THREE_WAY,
         "The same for triples. 0 = identical.",
     ),
     _TSTR,
 )
-_BETTER = {"low": "Lower is better.", "high": "Higher is better.", "one": "Near 1 is best."}
 
 
 def verdict(scores: Sequence[Score]) -> tuple[Tile, ...]:
@@ -124,18 +123,19 @@ def verdict(scores: Sequence[Score]) -> tuple[Tile, ...]:
         if score is not None:
             found.append((kind, score))
     shown = [score for _, score in found]
-    others = [one for one in scores if one not in shown and not _is_trtr(one)]
+    others = [one for one in scores if one not in shown]
     for score in others[: max(0, _FEWEST - len(found))]:
-        found.append((_Kind(score.name, "", _plain_reading(score)), score))
-    return tuple(_tile(kind, score, scores) for kind, score in found[:_MOST])
+        found.append((_Kind(score.name, None, score.note or score.better.sentence), score))
+    return tuple(_tile(kind, score) for kind, score in found[:_MOST])
 
 
 def _chosen(kind: _Kind, scores: Sequence[Score]) -> Score | None:
     """The score of a kind; of several, the one furthest beyond a fresh sample."""
-    matching = [one for one in scores if re.search(kind.pattern, one.name.lower())]
-    whole = [one for one in matching if "worst" not in one.name.lower()] or matching
+    matching = [
+        one for one in scores if one.definition and one.definition.headline is kind.headline
+    ]
     # A model that cannot see a fault must not hide one that another model sees.
-    return max(whole, key=_rank, default=None)
+    return max(matching, key=_rank, default=None)
 
 
 def _rank(score: Score) -> float:
@@ -143,22 +143,12 @@ def _rank(score: Score) -> float:
     ratio = score.ratio
     if ratio is None or math.isnan(ratio):
         return -1.0
-    if score.better == "low":
+    if score.better is Better.LOW:
         return ratio
     return 1 / ratio if ratio > 0 else math.inf
 
 
-def _is_trtr(score: Score) -> bool:
-    return re.search(r"\btrtr\b|train\w* on (original|real)", score.name.lower()) is not None
-
-
-def _plain_reading(score: Score) -> str:
-    return score.note or _BETTER[score.better]
-
-
-def _tile(kind: _Kind, score: Score, scores: Sequence[Score]) -> Tile:
-    if kind is _TSTR:
-        score = _beside_trtr(score, scores)
+def _tile(kind: _Kind, score: Score) -> Tile:
     ratio = score.ratio if kind.by_null else None
     unit = score.null if score.null and ratio is not None and math.isfinite(ratio) else 1.0
     found = _gauge(score, unit)
@@ -166,7 +156,7 @@ def _tile(kind: _Kind, score: Score, scores: Sequence[Score]) -> Tile:
     yardstick = "trained on original rows" if kind is _TSTR else "fresh sample"
     return Tile(
         name=kind.name if ratio is not None else kind.name.removesuffix(" / fresh"),
-        variant=_variant(kind, score),
+        variant=score.variant if kind.headline else "",
         value=figure(found.value),
         uncertainty="one set" if found.spread is None else f"± {figure(found.spread, 2)} over sets",
         null=_null_words(yardstick, found),
@@ -175,14 +165,6 @@ def _tile(kind: _Kind, score: Score, scores: Sequence[Score]) -> Tile:
         reading=kind.reading,
         gauge=found,
     )
-
-
-def _variant(kind: _Kind, score: Score) -> str:
-    """What the name of a score says beyond its kind."""
-    if not kind.pattern:
-        return ""
-    rest = re.sub(kind.pattern, "", score.name, count=1, flags=re.IGNORECASE)
-    return rest.strip(" ,:")
 
 
 def _gauge(score: Score, unit: float) -> Gauge:
@@ -203,7 +185,7 @@ def _standing(score: Score) -> tuple[str, bool]:
     if far is not None and math.isfinite(far):
         if abs(far) <= _CHANCE:
             return "Within chance of a fresh sample.", False
-        if (far > 0) == (score.better == "low"):
+        if (far > 0) == (score.better is Better.LOW):
             return f"{figure(abs(far))} sd worse than a fresh sample.", True
         return (
             f"{figure(abs(far))} sd closer than a fresh sample: "
@@ -213,24 +195,14 @@ def _standing(score: Score) -> tuple[str, bool]:
     if ratio is None or not math.isfinite(ratio):
         return "", False
     # Without the spread of chance, only a large ratio counts as beyond it.
-    return f"{figure(ratio)} × a fresh sample.", score.better == "low" and ratio > _CHANCE
-
-
-def _beside_trtr(score: Score, scores: Sequence[Score]) -> Score:
-    """Train on synthetic, its null being train on original, also where that is its own score."""
-    same = re.sub("(?i)tstr", "TRTR", score.name)
-    rivals = [one for one in scores if _is_trtr(one)]
-    rival = next((one for one in rivals if one.name == same), rivals[0] if rivals else None)
-    if score.null is not None or rival is None:
-        return score
-    return replace(score, null=rival.value, null_sd=rival.spread)
+    return f"{figure(ratio)} × a fresh sample.", score.better is Better.LOW and ratio > _CHANCE
 
 
 def _loss(score: Score) -> tuple[str, bool]:
     """Trained on synthetic against trained on original rows."""
     if score.null is None or not math.isfinite(score.null - score.value):
         return "", False
-    loss = (score.null - score.value) * (1 if score.better == "high" else -1)
+    loss = (score.null - score.value) * (1 if score.better is Better.HIGH else -1)
     beyond = loss > _CHANCE * math.hypot(score.spread or 0.0, score.null_sd or 0.0)
     words = "A loss" if loss > 0 else "A gain" if loss < 0 else "A difference"
     return f"{words} of {figure(abs(loss), 2)}{'' if beyond else ', within chance'}.", beyond

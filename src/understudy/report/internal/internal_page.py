@@ -15,6 +15,8 @@ from markupsafe import Markup
 
 from understudy.evaluation.evaluation_results import Coefficient, Evaluation, Marginal
 from understudy.report import templates
+from understudy.report.internal import pair_heatmap as heat
+from understudy.report.internal import utility_charts as charts
 from understudy.report.internal import utility_tables as sections
 from understudy.report.internal.headline_scores import Tile, verdict
 from understudy.report.internal.risk_cards import risk_context
@@ -113,10 +115,8 @@ def _macro(name: str) -> Callable[..., Markup]:
 
 
 def _gauge(tile: Tile) -> Markup | str:
-    from understudy.report.internal.utility_charts import gauge
-
     null = f", {tile.null}" if tile.null else ""
-    return gauge(tile.gauge, f"{tile.name} {tile.value}, {tile.uncertainty}{null}")
+    return charts.gauge(tile.gauge, f"{tile.name} {tile.value}, {tile.uncertainty}{null}")
 
 
 Ranked = list[tuple[str, float]]  # name and distance, the worst first
@@ -136,31 +136,27 @@ def _metered(*lists: Ranked) -> list[list[tuple[str, float, float]]]:
 
 
 def _worst_pairs(evaluation: Evaluation) -> Ranked:
-    from understudy.report.internal.pair_heatmap import worst_first
-
     pairs = evaluation.pairs
-    return [(" × ".join(names), pairs[names]) for names in worst_first(pairs)]
+    return [(" × ".join(names), pairs[names]) for names in heat.worst_first(pairs)]
 
 
 def _heat(evaluation: Evaluation) -> dict[str, Any] | None:
     """The triangle of pairs, without its pointer texts if those make it too large."""
-    from understudy.report.internal import pair_heatmap as drawing
-
-    names = drawing.chosen(evaluation.pairs)
+    names = heat.chosen(evaluation.pairs)
     if not names:
         return None
-    names, distances = drawing.arranged(names, evaluation.pairs)
+    names, distances = heat.arranged(names, evaluation.pairs)
     label = (
         f"Triangle of the total variation distances of the pairs of {len(names)} columns. "
         f"{_spoken_pairs(_worst_pairs(evaluation)[:3])}"
     )
-    chart = drawing.heat(names, distances, label, titles=True)
+    chart = heat.heat(names, distances, label, titles=True)
     if templates.size(chart) > _ROOM["heat"]:
-        chart = drawing.heat(names, distances, label, titles=False)
+        chart = heat.heat(names, distances, label, titles=False)
     total = len({name for pair in evaluation.pairs for name in pair})
     return {
         "chart": chart,
-        "width": drawing.width(len(names), names),
+        "width": heat.width(len(names), names),
         "shown": len(names),
         "total": total,
     }
@@ -171,64 +167,54 @@ def _spoken_pairs(pairs: Sequence[tuple[str, float]]) -> str:
 
 
 def _curves(evaluation: Evaluation) -> templates.Cut:
-    from understudy.report.internal import utility_charts as drawing
-
     share = sections.share_of_synthetic(evaluation)
 
     def cards() -> Iterator[Markup]:
         for k, (model, curve) in enumerate(evaluation.propensity.items(), start=1):
-            top = drawing.widest(drawing.finite(curve))
+            top = charts.widest(charts.finite(curve))
             gap = None if top is None else abs(top[1] - top[2])
             label = (
                 f"Laws of the propensities of original and synthetic rows by the model "
                 f"{shortened(model, 80)}. Largest gap {figure(gap)}."
             )
-            chart = drawing.curves(curve, share, label)
+            chart = charts.curves(curve, share, label)
             yield _macro("curves_card")(k, model, gap, chart)
 
     return templates.fitted(cards(), _ROOM["curves_card"], total=len(evaluation.propensity))
 
 
 def _whiskers(coefficients: Sequence[Coefficient]) -> templates.Cut:
-    from understudy.report.internal import utility_charts as drawing
-
     models = sections.by_model(coefficients)
 
     def cards() -> Iterator[Markup]:
         for k, (model, terms) in enumerate(models.items(), start=1):
-            shown = sections.shown_terms(terms, drawing.MOST_TERMS)
+            shown = sections.shown_terms(terms, charts.MOST_TERMS)
             overlap = sections.mean_overlap(terms)
             label = (
                 f"Estimates and 95 % intervals of {len(shown)} coefficients of "
                 f"{shortened(model, 80)}, original and synthetic. "
                 f"Mean interval overlap {figure(overlap)}."
             )
-            chart = drawing.whiskers(shown, label)
+            chart = charts.whiskers(shown, label)
             yield _macro("whiskers_card")(k, model, overlap, len(terms) - len(shown), chart)
 
     return templates.fitted(cards(), _ROOM["whiskers_card"], total=len(models))
 
 
 def _with_width(one: Coefficient) -> tuple[Coefficient, float | None]:
-    from understudy.report.internal.utility_charts import width_ratio
-
-    return one, width_ratio(one)
+    return one, charts.width_ratio(one)
 
 
 def _cards(marginals: Sequence[Marginal], start: int) -> Iterator[Markup]:
     """Cards of columns, drawn one by one while there is room."""
-    from understudy.report.internal.utility_charts import bars
-
     for k, one in enumerate(marginals, start=start):
-        chart = bars(one, sections.spoken_marginal(one))
+        chart = charts.bars(one, sections.spoken_marginal(one))
         yield _macro("marginal_card")(k, one, _note(one), chart)
 
 
 def _note(marginal: Marginal) -> str:
     """What a chart with many states does not say by itself."""
-    from understudy.report.internal.utility_charts import MOST_ROWS, MOST_STATES
-
     n, gaps = len(marginal.labels), sections.gap_words(marginal)
-    if n > MOST_STATES:
+    if n > charts.MOST_STATES:
         return "Shown are the states whose shares are furthest apart; the others are pooled."
-    return f"Largest gaps: {gaps}." if gaps and n > MOST_ROWS else ""
+    return f"Largest gaps: {gaps}." if gaps and n > charts.MOST_ROWS else ""

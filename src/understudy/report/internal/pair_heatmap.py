@@ -1,7 +1,4 @@
-"""The distances of all pairs of columns as a triangle of coloured cells.
-
-Importing this module imports matplotlib, which takes a while: import it when a chart is wanted.
-"""
+"""The distances of all pairs of columns as a triangle of coloured cells."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from understudy.report.number_text import shortened
-from understudy.report.svg import HEAT, LARGE, LETTER, SMALL, Anchor, Panel, Pen
+from understudy.report.svg import HEAT, LARGE, LETTER, SMALL, Anchor, Chart, Colour, Panel
 
 MOST_COLUMNS = 60
 _WITH_NUMBERS = 14  # up to so many columns, each cell has its number
@@ -107,8 +104,8 @@ def heat(
     """
     n = len(names)
     wide, high = _cell(n)
-    pen = Pen(_LEGEND + n * high + 4, width(n, names))
-    panel = pen.canvas()
+    chart = Chart(_LEGEND + n * high + 4, width(n, names))
+    panel = chart.canvas()
     end = end_of_scale(distances)
     _draw_legend(panel, end)
     steps = np.minimum(10 * np.nan_to_num(distances) / end, 9).astype(int)
@@ -126,11 +123,11 @@ def heat(
                 panel.text(*middle, f"{distances[i, j]:.2f}", colour, size=SMALL, anchor="center")
         size = LARGE if high >= LARGE + 5 else SMALL
         panel.text(i * wide + 4, top + high / 2, shortened(names[i], _LABEL), size=size)
-    return pen.svg(label)
+    return chart.svg(label)
 
 
-def _ink_on(step: int) -> str:
-    return "--on-low" if step < 4 else "--on-mid" if step == 4 else "--on-high"
+def _ink_on(step: int) -> Colour:
+    return Colour.ON_LOW if step < 4 else Colour.ON_MID if step == 4 else Colour.ON_HIGH
 
 
 def _draw_legend(panel: Panel, end: float) -> None:
@@ -138,5 +135,5 @@ def _draw_legend(panel: Panel, end: float) -> None:
         panel.fill([(k * _STEP, 2, (k + 1) * _STEP, 14)], colour)
     anchors: tuple[tuple[int, Anchor], ...] = ((0, "left"), (5, "center"), (10, "right"))
     for k, anchor in anchors:
-        panel.text(k * _STEP, 24, f"{end * k / 10:g}", "--muted", size=SMALL, anchor=anchor)
-    panel.text(10 * _STEP + 10, 8, "total variation", "--muted", size=SMALL)
+        panel.text(k * _STEP, 24, f"{end * k / 10:g}", Colour.MUTED, size=SMALL, anchor=anchor)
+    panel.text(10 * _STEP + 10, 8, "total variation", Colour.MUTED, size=SMALL)

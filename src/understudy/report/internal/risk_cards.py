@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from understudy.evaluation.risk.risk_results import MUCH, Risk, Risks
 from understudy.report import templates
+from understudy.report.internal.risk_charts import attack_chart
 from understudy.report.number_text import figure, shortened
 
 STAMP = "internal: compares with confidential data, not for release"
@@ -69,8 +70,6 @@ def worst_level(risks: Sequence[Risk]) -> str:
 
 
 def _cards(by_attack: dict[str, list[Risk]]) -> Iterator[Markup]:
-    from understudy.report.internal.risk_charts import attack_chart
-
     for k, (attack, risks) in enumerate(by_attack.items(), start=1):
         level = worst_level(risks)
         chart = attack_chart(risks, _spoken(attack, risks))

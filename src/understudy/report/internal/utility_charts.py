@@ -1,7 +1,4 @@
-"""Charts of the internal page: original beside synthetic.
-
-Importing this module imports matplotlib, which takes a while: import it when a chart is wanted.
-"""
+"""Charts of the internal page: original beside synthetic."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from markupsafe import Markup
 from understudy.evaluation.evaluation_results import Coefficient, Marginal
 from understudy.report.internal.headline_scores import Gauge
 from understudy.report.number_text import distance, figure, percent, shortened
-from understudy.report.svg import LETTER, SMALL, WIDTH, Panel, Pen, percent_scale
+from understudy.report.svg import LETTER, SMALL, WIDTH, Chart, Colour, Panel, percent_scale
 
 Curve = tuple[Sequence[float], Sequence[float], Sequence[float]]
 
@@ -52,23 +49,23 @@ def gaps(marginal: Marginal) -> list[float]:
 
 def _rows(marginal: Marginal, label: str) -> Markup:
     states, rest = _worst_states(marginal)
-    pen = Pen((len(states) + bool(rest)) * _ROW + 4)
-    panel = pen.canvas()
+    chart = Chart((len(states) + bool(rest)) * _ROW + 4)
+    panel = chart.canvas()
     names = [shortened(marginal.labels[k]) for k in states]
     others = f"{len(rest):,} other states"
     gutter = max(_LEFT, 14 + LETTER * max(map(len, [*names, others if rest else ""]), default=0))
     both = (marginal.original, marginal.synthetic)
     highest = max([shown(shares[k]) for shares in both for k in states] + [0.01])
     scale = (WIDTH - gutter - _RIGHT) / highest
-    panel.segments([(gutter, 2, gutter, len(states) * _ROW + 2)], "--rule", 1.0)
-    for shares, colour, top in ((both[0], "--original", 4.0), (both[1], "--bar", 4.0 + _BAR)):
+    panel.segments([(gutter, 2, gutter, len(states) * _ROW + 2)], Colour.RULE, 1.0)
+    for shares, colour, top in ((both[0], Colour.ORIGINAL, 4.0), (both[1], Colour.BAR, 4.0 + _BAR)):
         places = [(shown(shares[k]), j * _ROW + top) for j, k in enumerate(states)]
         boxes = [(gutter, y, gutter + s * scale, y + _BAR - 1.5) for s, y in places if s > 0]
         panel.fill(boxes, colour)
         for k, (_, y) in zip(states, places, strict=True):
             share = shares[k] if math.isfinite(shares[k]) else None
             panel.text(
-                WIDTH, y + _BAR / 2 - 0.75, percent(share), "--muted", size=SMALL, anchor="right"
+                WIDTH, y + _BAR / 2 - 0.75, percent(share), Colour.MUTED, size=SMALL, anchor="right"
             )
     for j, name in enumerate(names):
         panel.text(gutter - 7, j * _ROW + 3.25 + _BAR, name, anchor="right")
@@ -76,9 +73,9 @@ def _rows(marginal: Marginal, label: str) -> Markup:
         # The pooled states have their shares in words alone, or they would dwarf the others.
         y = len(states) * _ROW + 3.25 + _BAR
         one, other = (percent(sum(shown(shares[k]) for k in rest)) for shares in both)
-        panel.text(gutter - 7, y, others, "--muted", anchor="right")
-        panel.text(WIDTH, y, f"{one} → {other}", "--muted", size=SMALL, anchor="right")
-    return pen.svg(label)
+        panel.text(gutter - 7, y, others, Colour.MUTED, anchor="right")
+        panel.text(WIDTH, y, f"{one} → {other}", Colour.MUTED, size=SMALL, anchor="right")
+    return chart.svg(label)
 
 
 def _worst_states(marginal: Marginal) -> tuple[list[int], list[int]]:
@@ -93,23 +90,21 @@ def _worst_states(marginal: Marginal) -> tuple[list[int], list[int]]:
 
 def _upright(marginal: Marginal, label: str) -> Markup:
     n = len(marginal.labels)
-    pen = Pen(_PLOT + 32)
-    panel = pen.panel(_LEFT, 8.0, WIDTH - _LEFT - 4, _PLOT)
+    chart = Chart(_PLOT + 32)
     highest = 1.04 * max([*map(shown, (*marginal.original, *marginal.synthetic)), 0.01])
-    panel.axes.set_xlim(0, n)
-    panel.axes.set_ylim(0, highest)
+    panel = chart.panel((_LEFT, 8.0, WIDTH - 4, 8.0 + _PLOT), (0, n), (0, highest))
     percent_scale(panel, n, highest)
     for shares, colour, start in (
-        (marginal.original, "--original", 0.1),
-        (marginal.synthetic, "--bar", 0.5),
+        (marginal.original, Colour.ORIGINAL, 0.1),
+        (marginal.synthetic, Colour.BAR, 0.5),
     ):
         places = [(k + start, shown(share)) for k, share in enumerate(shares)]
         panel.fill([(x, 0.0, x + 0.4, s) for x, s in places if s > 0], colour)
     names = [shortened(name, 14) for name in marginal.labels]
     room = max(2, int(panel.width / (LETTER * max(map(len, names)) + 14)))
     for k in range(0, n, -(-n // room)):
-        panel.below(k + 0.5, 14, names[k], "--muted")
-    return pen.svg(label)
+        panel.below(k + 0.5, 14, names[k], Colour.MUTED)
+    return chart.svg(label)
 
 
 def curves(curve: Curve, share: float, label: str) -> Markup:
@@ -122,21 +117,19 @@ def curves(curve: Curve, share: float, label: str) -> Markup:
     """
     points = finite(curve)
     low, high, step = _reach([x for x, *_ in points], share)
-    pen = Pen(_CURVES + 42)
-    panel = pen.panel(_LEFT, 18.0, WIDTH - _LEFT - 12, _CURVES)
-    panel.axes.set_xlim(low, high)
-    panel.axes.set_ylim(0, 1)
-    panel.segments([(low, y, high, y) for y in (0.5, 1.0)], "--rule", 0.7)
-    panel.segments([(low, 0, high, 0)], "--rule", 1.2)
-    panel.segments([(share, 0, share, 1)], "--absent", 1.0)
+    chart = Chart(_CURVES + 42)
+    panel = chart.panel((_LEFT, 18.0, WIDTH - 12, 18.0 + _CURVES), (low, high), (0, 1))
+    panel.segments([(low, y, high, y) for y in (0.5, 1.0)], Colour.RULE, 0.7)
+    panel.segments([(low, 0, high, 0)], Colour.RULE, 1.2)
+    panel.segments([(share, 0, share, 1)], Colour.ABSENT, 1.0)
     for y in (0.5, 1.0):
-        panel.beside(-5 / panel.width, y, f"{100 * y:g} %", "--muted", SMALL)
+        panel.beside(-5, y, f"{100 * y:g} %", Colour.MUTED, SMALL)
     for k in range(round((high - low) / step) + 1):
-        panel.below(low + k * step, 14, f"{low + k * step:.2g}", "--muted")
-    panel.line(_steps([(x, one) for x, one, _ in points], low, high), "--original", 1.8)
-    panel.line(_steps([(x, other) for x, _, other in points], low, high), "--bar", 1.8)
+        panel.below(low + k * step, 14, f"{low + k * step:.2g}", Colour.MUTED)
+    panel.line(_steps([(x, one) for x, one, _ in points], low, high), Colour.ORIGINAL, 1.8)
+    panel.line(_steps([(x, other) for x, _, other in points], low, high), Colour.BAR, 1.8)
     _mark_gap(panel, points, low, high)
-    return pen.svg(label)
+    return chart.svg(label)
 
 
 def finite(curve: Curve) -> list[tuple[float, float, float]]:
@@ -177,29 +170,29 @@ def _mark_gap(
     if top is None or top[1] == top[2]:
         return
     x, one, other = top
-    panel.segments([(x, one, x, other)], "--spike", 2.2)
+    panel.segments([(x, one, x, other)], Colour.SPIKE, 2.2)
     words = f"gap {figure(abs(one - other))}"
-    panel.text(x, 1 + 10 / panel.height, words, "--spike", size=SMALL, anchor="center")
+    panel.text(x, 1 + 10 / _CURVES, words, Colour.SPIKE, size=SMALL, anchor="center")
 
 
 def whiskers(coefficients: Sequence[Coefficient], label: str) -> Markup:
     """Estimates with their intervals, in standard errors of the original around its estimate."""
-    pen = Pen(len(coefficients) * _TERM + 38)
-    panel = pen.canvas()
+    chart = Chart(len(coefficients) * _TERM + 38)
+    panel = chart.canvas()
     reach = _reach_of(coefficients)
     scale = (WIDTH / 2 - 8) / reach
     bottom = len(coefficients) * _TERM
     for tick in _ticks(reach):
         x = WIDTH / 2 + tick * scale
         lines = [(x, k * _TERM + 16, x, k * _TERM + 38) for k in range(len(coefficients))]
-        panel.segments(lines, "--rule", 1.4 if tick == 0 else 0.7)
+        panel.segments(lines, Colour.RULE, 1.4 if tick == 0 else 0.7)
         words = f"{tick:+g}".replace("-", "−") if tick else "0"
-        panel.text(x, bottom + 11, words, "--muted", size=SMALL, anchor="center")
+        panel.text(x, bottom + 11, words, Colour.MUTED, size=SMALL, anchor="center")
     words = "standard errors of the original"
-    panel.text(WIDTH / 2, bottom + 27, words, "--muted", size=SMALL, anchor="center")
+    panel.text(WIDTH / 2, bottom + 27, words, Colour.MUTED, size=SMALL, anchor="center")
     for k, one in enumerate(coefficients):
         _whisker_row(panel, one, k * _TERM, scale)
-    return pen.svg(label)
+    return chart.svg(label)
 
 
 def standard_error(coefficient: Coefficient) -> float | None:
@@ -243,21 +236,22 @@ def _whisker_row(panel: Panel, one: Coefficient, top: float, scale: float) -> No
     panel.text(0, top + 9, shortened(one.term, 24))
     width = width_ratio(one)
     words = f"overlap {distance(one.overlap, 2)} · width × {distance(width, 2)}"
-    panel.text(WIDTH, top + 9, words, "--muted", size=SMALL, anchor="right")
+    panel.text(WIDTH, top + 9, words, Colour.MUTED, size=SMALL, anchor="right")
     placed = _placed(one)
     if not placed:
-        panel.text(WIDTH / 2, top + 26, "no interval", "--muted", size=SMALL, anchor="center")
+        panel.text(WIDTH / 2, top + 26, "no interval", Colour.MUTED, size=SMALL, anchor="center")
         return
     error, middle = standard_error(one), one.original[0]
     assert error is not None
     nothing = WIDTH / 2 - middle / error * scale
     if 2 < nothing < WIDTH - 2:
-        panel.segments([(nothing, top + 16, nothing, top + 37)], "--spike", 1.2)
-    for row, colour, y in ((placed[0], "--original", top + 22), (placed[1], "--bar", top + 31)):
-        _whisker(panel, [WIDTH / 2 + x * scale for x in row], y, colour)
+        panel.segments([(nothing, top + 16, nothing, top + 37)], Colour.SPIKE, 1.2)
+    original, synthetic = placed
+    for row, colour, y in ((original, Colour.ORIGINAL, 22), (synthetic, Colour.BAR, 31)):
+        _whisker(panel, [WIDTH / 2 + x * scale for x in row], top + y, colour)
 
 
-def _whisker(panel: Panel, row: Sequence[float], y: float, colour: str) -> None:
+def _whisker(panel: Panel, row: Sequence[float], y: float, colour: Colour) -> None:
     """A dot with its whisker; what leaves the scale ends in an arrow head."""
     if not all(map(math.isfinite, row)):
         return
@@ -282,18 +276,18 @@ def gauge(found: Gauge, label: str) -> Markup | str:
     if not all(map(math.isfinite, ends)) or min(ends) == max(ends):
         return ""
     low, high = min(ends), max(ends)
-    pen = Pen(22, 220)
-    panel = pen.canvas()
+    chart = Chart(22, 220)
+    panel = chart.canvas()
     scale = 208 / (high - low)
 
     def place(x: float) -> float:
         return 6 + (x - low) * scale
 
-    panel.segments([(6, 11, 214, 11)], "--rule", 1.2)
+    panel.segments([(6, 11, 214, 11)], Colour.RULE, 1.2)
     if found.null is not None:
         a, b = place(found.null - 2 * sd), place(found.null + 2 * sd)
-        panel.fill([(min(a, (a + b) / 2 - 1), 3, max(b, (a + b) / 2 + 1), 19)], "--absent")
-    x = place(found.value)
-    panel.segments([(place(found.value - spread), 11, place(found.value + spread), 11)], "--bar", 3)
-    panel.fill([(x - 3.5, 6, x + 3.5, 16)], "--bar")
-    return pen.svg(label)
+        panel.fill([(min(a, (a + b) / 2 - 1), 3, max(b, (a + b) / 2 + 1), 19)], Colour.ABSENT)
+    x, left, right = map(place, (found.value, found.value - spread, found.value + spread))
+    panel.segments([(left, 11, right, 11)], Colour.BAR, 3)
+    panel.fill([(x - 3.5, 6, x + 3.5, 16)], Colour.BAR)
+    return chart.svg(label)

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from understudy.errors import MethodError
-from understudy.inference.choice.sampled_network import network_of
 from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS, covers
 from understudy.models.bayesian_network import kept
 from understudy.release import Release
+from understudy.release.measurement_content import Kind
 from understudy.report.number_text import times
 from understudy.report.public.release_sections import without_rule
 
@@ -69,10 +68,7 @@ class Answers:
     @cached_property
     def kept(self) -> frozenset[Pair]:
         """Further pairs that the sets keep up to noise."""
-        try:
-            network = network_of(self._release)
-        except MethodError:  # options of another version: nothing is known of its network
-            network = None
+        network = self._release.manifest.inference.network
         groups = kept(network) if network else ()
         indirect = {frozenset(pair) for group in groups for pair in combinations(group, 2)}
         return frozenset((self._measured | indirect) - self.counted)
@@ -94,14 +90,14 @@ class Answers:
     @cached_property
     def _measured(self) -> frozenset[Pair]:
         """Pairs that some measurement covers; which columns were chosen measures nothing."""
-        tables = {one.columns for one in self._release.measurements if one.kind != "choice"}
+        tables = {one.columns for one in self._release.measurements if one.kind is not Kind.CHOICE}
         return frozenset(frozenset(pair) for table in tables for pair in combinations(table, 2))
 
     @cached_property
     def _drawn(self) -> bool:
         """Whether all sets were drawn from urns of a known law."""
         measured = self._release.measurements
-        if not any(one.kind == "draws" for one in measured):
+        if not any(one.kind is Kind.DRAWS for one in measured):
             return False
         from understudy.inference.noise_aware.urn_estimates import (
             are_drawn,  # loads the libraries of statistics

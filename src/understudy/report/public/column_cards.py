@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from understudy.release import Release
+from understudy.release.measurement_content import Kind
 from understudy.report.number_text import number, percent
+from understudy.report.public.column_charts import chart, spark
 from understudy.report.public.count_accuracy import Marginal, half_width_95, marginal
 from understudy.report.public.state_shares import Bar, bars, mean_shares, ordered_as_line
 from understudy.schema import Column, Schema
@@ -65,8 +67,6 @@ def fitting_details(schema: Schema, room: int) -> tuple[Detail, ...]:
 
 def card(release: Release, position: int, name: str, detail: Detail) -> Card:
     """Work out and draw one column."""
-    from understudy.report.public.column_charts import chart
-
     column = release.schema.columns[name]
     noisy = marginal(name, release.measurements, release.schema)
     shares = mean_shares(release.tables, name, column)
@@ -83,8 +83,6 @@ def card(release: Release, position: int, name: str, detail: Detail) -> Card:
 
 def overview(release: Release) -> Iterator[tuple[int, str, Markup]]:
     """Number, name and tiny chart of each column."""
-    from understudy.report.public.column_charts import spark
-
     for position, (name, column) in enumerate(release.schema.columns.items(), start=1):
         noisy = marginal(name, release.measurements, release.schema)
         shares = mean_shares(release.tables, name, column)
@@ -119,7 +117,8 @@ def _band_note(release: Release, name: str, noisy: Marginal | None, found: Seque
         return "No band: the noisy total does not rise above its own noise."
     if not noisy.variance.any():
         return "Measured without noise."
-    alone = [one for one in release.measurements if one.columns == (name,) and one.kind == "table"]
+    tables = [one for one in release.measurements if one.kind is Kind.TABLE]
+    alone = [one for one in tables if one.columns == (name,)]
     if noisy.n_tables == 1 and alone:
         return f"Noise in one count: ± {number(half_width_95(alone[0]))} records (95 %)."
     if noisy.n_tables == 1:

@@ -1,7 +1,4 @@
-"""One small chart per column of a release.
-
-Importing this module imports matplotlib, which takes a while: import it when a chart is wanted.
-"""
+"""One small chart per column of a release."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from markupsafe import Markup
 
 from understudy.report.number_text import percent, shortened
 from understudy.report.public.state_shares import Bar
-from understudy.report.svg import LETTER, WIDTH, Box, Panel, Pen, percent_scale
+from understudy.report.svg import LETTER, WIDTH, Box, Chart, Colour, Panel, percent_scale
 
 _RIGHT = 50.0  # room for the shares in words
 _ROW = 19.0  # height of one row
@@ -32,28 +29,28 @@ def chart(bars: Sequence[Bar], *, label: str, line: bool) -> Markup:
     gap = 0.6 * (any(bar.absent for bar in rows) and not all(bar.absent for bar in rows))
     top = _PLOT + 36.0 if upright else 0.0
     depth = (len(rows) + gap) * _ROW + 6.0 if rows else 0.0
-    pen = Pen(top + depth)
+    drawn = Chart(top + depth)
     highest = _highest(bars)
     if upright:
-        _draw_line(pen.panel(_LEFT, 8.0, WIDTH - _LEFT - 10.0, _PLOT), upright, highest)
+        place = (_LEFT, 8.0, WIDTH - 10.0, 8.0 + _PLOT)
+        _draw_line(drawn.panel(place, (0, len(upright)), (0, highest)), upright, highest)
     if rows:
         gutter = max(_LEFT, 14 + LETTER * max(len(shortened(bar.label)) for bar in rows))
-        _draw_rows(
-            pen.panel(gutter, top + 3.0, WIDTH - gutter - _RIGHT, depth - 6.0), rows, gap, highest
-        )
-    return pen.svg(label)
+        place = (gutter, top + 3.0, WIDTH - _RIGHT, top + depth - 3.0)
+        _draw_rows(drawn.panel(place, (0, highest), (len(rows) + gap, 0)), rows, gap, highest)
+    return drawn.svg(label)
 
 
 def spark(bars: Sequence[Bar]) -> Markup:
     """The shares of one column as a tiny chart without texts, for an overview of many columns."""
     highest = max((bar.share or 0 for bar in bars if not bar.pooled), default=0) or 1
-    outlines: dict[str, list[str]] = {}
+    outlines: dict[Colour, list[str]] = {}
     for k, bar in enumerate(bars):
-        colour = "--absent" if bar.absent else "--spike" if bar.spike else "--bar"
+        colour = Colour.ABSENT if bar.absent else Colour.SPIKE if bar.spike else Colour.BAR
         top = 24 - 22 * min((bar.share or 0) / highest, 1)
         outlines.setdefault(colour, []).append(f"M{k} 24V{top:.0f}h.8V24")
     paths = Markup("").join(
-        Markup('<path d="{}" style="fill:var({})"/>').format("".join(pieces), colour)
+        Markup('<path d="{}" style="{}"/>').format("".join(pieces), colour.filled)
         for colour, pieces in outlines.items()
     )
     frame = '<svg viewBox="0 0 {} 25" preserveAspectRatio="none" aria-hidden="true">{}</svg>'
@@ -71,10 +68,8 @@ def _highest(bars: Sequence[Bar]) -> float:
 def _draw_rows(panel: Panel, rows: Sequence[Bar], gap: float, highest: float) -> None:
     """Lying bars; pooled states have their share in words alone, or they would dwarf the others."""
     places = [k + 0.5 + gap * bar.absent for k, bar in enumerate(rows)]
-    panel.axes.set_xlim(0, highest)
-    panel.axes.set_ylim(len(rows) + gap, 0)
-    panel.segments([(0, 0, 0, len(rows) + gap)], "--rule", 1.0)
-    for absent, colour in ((False, "--bar"), (True, "--absent")):
+    panel.segments([(0, 0, 0, len(rows) + gap)], Colour.RULE, 1.0)
+    for absent, colour in ((False, Colour.BAR), (True, Colour.ABSENT)):
         boxes = [
             (0.0, y - 0.32, bar.share, y + 0.32)
             for bar, y in zip(rows, places, strict=True)
@@ -82,21 +77,19 @@ def _draw_rows(panel: Panel, rows: Sequence[Bar], gap: float, highest: float) ->
         ]
         panel.fill(boxes, colour)
     along, across = _bands(rows, places, 0.42, highest)
-    panel.segments(along, "--ink", 1.4)
-    panel.segments(across, "--ink", 1.4)
+    panel.segments(along, Colour.INK, 1.4)
+    panel.segments(across, Colour.INK, 1.4)
     for bar, y in zip(rows, places, strict=True):
-        colour = "--muted" if bar.absent or bar.pooled else "--ink"
-        panel.beside(-7 / panel.width, y, shortened(bar.label), colour)
+        colour = Colour.MUTED if bar.absent or bar.pooled else Colour.INK
+        panel.beside(-7, y, shortened(bar.label), colour)
         shown = bar.share if bar.share is not None else bar.measured
-        panel.beside(1 + _RIGHT / panel.width, y, percent(shown), "--muted")
+        panel.beside(panel.width + _RIGHT, y, percent(shown), Colour.MUTED)
 
 
 def _draw_line(panel: Panel, bars: Sequence[Bar], highest: float) -> None:
-    panel.axes.set_xlim(0, len(bars))
-    panel.axes.set_ylim(0, highest)
     percent_scale(panel, len(bars), highest)
     places = [k + 0.5 for k in range(len(bars))]
-    for spike, colour in ((False, "--bar"), (True, "--spike")):
+    for spike, colour in ((False, Colour.BAR), (True, Colour.SPIKE)):
         half = 0.28 if spike else 0.46
         boxes = [
             (x - half, 0.0, x + half, bar.share)
@@ -105,7 +98,7 @@ def _draw_line(panel: Panel, bars: Sequence[Bar], highest: float) -> None:
         ]
         panel.fill(boxes, colour)
     for segments in _bands(bars, places, 0.36, highest):
-        panel.segments([(b, a, d, c) for a, b, c, d in segments], "--ink", 1.4)
+        panel.segments([(b, a, d, c) for a, b, c, d in segments], Colour.INK, 1.4)
     _draw_edges(panel, bars)
 
 
@@ -120,10 +113,10 @@ def _draw_edges(panel: Panel, bars: Sequence[Bar]) -> None:
     room = max(2, min(9, int(panel.width / (LETTER * longest + 16))))
     step = max(1, -(-(len(marks) - 1) // (room - 1)))
     for x, text in marks[::step]:
-        panel.below(x, 14, text, "--muted", last=longest > 5 and x == len(bars))
+        panel.below(x, 14, text, Colour.MUTED, last=longest > 5 and x == len(bars))
     for k, bar in enumerate(bars):
         if bar.spike:
-            panel.below(k + 0.5, 27, "▲", "--spike")
+            panel.below(k + 0.5, 27, "▲", Colour.SPIKE)
 
 
 def _bands(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.release import Measurement
+from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
 
 NORMAL_95 = 1.959963984540054
@@ -90,9 +91,9 @@ def allowed_cells(measurement: Measurement, schema: Schema) -> NDArray[np.bool_]
 
 def n_measured(measurement: Measurement, schema: Schema) -> int:
     """Number of noisy counts, or of chosen parameters, that were released of a measurement."""
-    if measurement.kind == "parameters":
+    if measurement.kind is Kind.PARAMETERS:
         return len(measurement.totals or ())
-    if measurement.kind != "table":
+    if measurement.kind is not Kind.TABLE:
         return len(measurement.codes)
     return measurement.binned(schema).table(measurement.columns).n_allowed
 
@@ -157,7 +158,7 @@ def marginal(name: str, measurements: Sequence[Measurement], schema: Schema) -> 
     found = [
         _summed(name, one, schema)
         for one in measurements
-        if one.kind == "table" and name in one.columns and name not in {*one.bins, *one.groups}
+        if one.kind is Kind.TABLE and name in one.columns and name not in {*one.bins, *one.groups}
     ]
     if not found:
         return None
@@ -196,7 +197,7 @@ def noisy_total(measurements: Sequence[Measurement], schema: Schema) -> float | 
     Returns:
         None without a measured table, or if the total is not positive.
     """
-    tables = [one for one in measurements if one.kind == "table" and n_measured(one, schema)]
+    tables = [one for one in measurements if one.kind is Kind.TABLE and n_measured(one, schema)]
     if not tables:
         return None
     variance = np.array([one.stddev**2 * n_measured(one, schema) for one in tables])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.release import Measurement, Release
+from understudy.release.measurement_content import Kind
 from understudy.report.number_text import law_words, number, times
 from understudy.report.public.count_accuracy import (
     factor_95,
@@ -50,16 +51,16 @@ class MeasurementRow:
 def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
     """The line of one measurement in the table of reliability."""
     totals = measurement.totals or {}
-    counted = measurement.kind in ("table", "cells", "totals", "nodes", "ranges")
+    counted = measurement.kind.has_total
     total = float(np.sum(measurement.counts)) + float(totals.get("positive_mass", 0))
     stddev = measurement.stddev
-    relevant = 10 * stddev / total if total > 0 and measurement.kind == "table" else None
+    relevant = 10 * stddev / total if total > 0 and measurement.kind is Kind.TABLE else None
     return MeasurementRow(
         table=_what(measurement),
         kind=_kind_words(measurement),
         cells=n_measured(measurement, schema),
         noise=law_words(measurement.law),
-        stddev=None if measurement.kind in _WITHOUT_STDDEV else stddev,
+        stddev=stddev if measurement.kind.has_stddev else None,
         total=total if counted else None,
         relevant=relevant if relevant is not None and relevant <= 1 else None,
         above=int(np.sum(np.asarray(measurement.counts) > 2 * stddev)) if counted else None,
@@ -68,42 +69,41 @@ def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
 
 def _what(measurement: Measurement) -> str:
     """What was measured: the table, or what was summed over its cells."""
-    if measurement.kind == "sums":
+    if measurement.kind is Kind.SUMS:
         by = [name for name in measurement.columns if name not in measurement.bins]
         return f"sum of {measurement.of[0]}" + f" by {times(by)}" * bool(by)
-    if measurement.kind == "successes":
+    if measurement.kind is Kind.SUCCESSES:
         return f"successes of {measurement.columns[0]}"
-    if measurement.kind == "scatter":
+    if measurement.kind is Kind.SCATTER:
         return f"scatter of {' and '.join(dict.fromkeys(measurement.of))}"
     return times(measurement.columns)
 
 
 def _kind_words(measurement: Measurement) -> str:
-    if measurement.kind == "cells":
+    if measurement.kind is Kind.CELLS:
         return f"cells of at least {measurement.threshold or 0:,.6g}"
     merged = ", states merged" * bool(measurement.groups)
     return _KIND_WORDS[measurement.kind] + merged
 
 
 _KIND_WORDS = {
-    "table": "every cell",
-    "totals": "totals only",
-    "successes": "one number",
-    "sums": "sum in every cell",
-    "scatter": "one number, pooled within cells",
-    "exact": "exact statistics, not published",
-    "draws": "records drawn from rows and a prior",
-    "sweeps": "records drawn column by column",
-    "distribution": "counts that the exponential mechanism chose",
-    "nodes": "every node of a layer",
-    "leaf-sums": "sums of noisy cells below nodes",
-    "ranges": "every range of states",
-    "choice": "columns chosen, no number",
-    "parameters": "parameters of a generator, chosen",
-    "posterior": "records drawn from a posterior of the rows",
-    "kept": "published as it stands",
+    Kind.TABLE: "every cell",
+    Kind.TOTALS: "totals only",
+    Kind.SUCCESSES: "one number",
+    Kind.SUMS: "sum in every cell",
+    Kind.SCATTER: "one number, pooled within cells",
+    Kind.EXACT: "exact statistics, not published",
+    Kind.DRAWS: "records drawn from rows and a prior",
+    Kind.SWEEPS: "records drawn column by column",
+    Kind.DISTRIBUTION: "counts that the exponential mechanism chose",
+    Kind.NODES: "every node of a layer",
+    Kind.LEAF_SUMS: "sums of noisy cells below nodes",
+    Kind.RANGES: "every range of states",
+    Kind.CHOICE: "columns chosen, no number",
+    Kind.PARAMETERS: "parameters of a generator, chosen",
+    Kind.POSTERIOR: "records drawn from a posterior of the rows",
+    Kind.KEPT: "published as it stands",
 }
-_WITHOUT_STDDEV = ("draws", "sweeps", "exact", "choice", "parameters", "posterior", "kept")
 
 
 @dataclass(frozen=True)
@@ -124,15 +124,11 @@ class Reliability:
     sentences: tuple[str, ...]
 
 
-_COUNTS = ("table", "nodes", "ranges")
-"""Kinds of measurements that are counts with noise of their own, one by one."""
-
-
 def reliability(release: Release) -> Reliability:
     """How large a count must be to say something."""
-    tables = [one for one in release.measurements if one.kind == "table"]
+    tables = [one for one in release.measurements if one.kind is Kind.TABLE]
     total = noisy_total(tables, release.schema)
-    counts = (one for one in release.measurements if one.kind in _COUNTS and one.stddev > 0)
+    counts = (one for one in release.measurements if one.kind.is_noisy_count and one.stddev > 0)
     noisy = sorted(counts, key=lambda one: one.stddev)
     ends = noisy[:1] + [one for one in noisy[-1:] if one.stddev > 1.01 * noisy[0].stddev]
     levels = tuple(one.stddev for one in ends)
@@ -152,15 +148,16 @@ def _sentences(release: Release, noisy: Sequence[Measurement], total: float | No
     if noisy:
         found += [_distinguishable(noisy, release.schema), _unreliable(noisy, total)]
     for one in release.measurements:
-        if one.kind in ("totals", "leaf-sums") and one.totals:
+        if one.kind in (Kind.TOTALS, Kind.LEAF_SUMS) and one.totals:
             found.append(_noise_mass(one, release.manifest.n_rows))
-        if one.kind == "cells":
+        if one.kind is Kind.CELLS:
             found.append(_filtered(one, release))
-    found += [_from_prior(one, release) for one in release.measurements if one.kind == "draws"][:1]
-    drawn = [one for one in release.measurements if one.kind == "parameters"]
+    urns = [one for one in release.measurements if one.kind is Kind.DRAWS]
+    found += [_from_prior(one, release) for one in urns[:1]]
+    drawn = [one for one in release.measurements if one.kind is Kind.PARAMETERS]
     found += [_from_parameters(drawn)] * bool(drawn)
-    found += [_FROM_POSTERIOR] * any(one.kind == "posterior" for one in release.measurements)
-    found += [_from_sweeps(one) for one in release.measurements if one.kind == "sweeps"][:1]
+    found += [_FROM_POSTERIOR] * any(one.kind is Kind.POSTERIOR for one in release.measurements)
+    found += [_from_sweeps(one) for one in release.measurements if one.kind is Kind.SWEEPS][:1]
     return found
 
 
@@ -240,7 +237,7 @@ def _noise_mass(measurement: Measurement, n_rows: int) -> str:
     )
     if mass > n_rows:
         noise = 1 - n_rows / mass
-        within = " below a node of the hierarchy" * (measurement.kind == "leaf-sums")
+        within = " below a node of the hierarchy" * (measurement.kind is Kind.LEAF_SUMS)
         sentence += (
             f" As there are about {n_rows:,} records, roughly {_floored(noise)} % of what the "
             f"synthetic rows were drawn from{within} is noise."

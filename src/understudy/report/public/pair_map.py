@@ -1,7 +1,4 @@
-"""Which pairs of columns were measured together, as a triangle.
-
-Importing this module imports matplotlib, which takes a while: import it when a chart is wanted.
-"""
+"""Which pairs of columns were measured together, as a triangle."""
 
 from __future__ import annotations
 
@@ -12,13 +9,13 @@ from markupsafe import Markup
 
 from understudy.report.number_text import shortened
 from understudy.report.public.answers import Answers
-from understudy.report.svg import LARGE, LETTER, SMALL, Box, Pen
+from understudy.report.svg import LARGE, LETTER, SMALL, Box, Chart, Colour
 
 MOST_COLUMNS = 60
 _LABEL = 24  # most letters of a name
 _LEAST_WIDTH = 480.0  # so that few columns are not blown up
 _HALVES = {"counted": 0.42, "kept": 0.17}  # of the height of a mark, in cells
-_COLOURS = {"counted": "--bar", "kept": "--spike"}
+_COLOURS = {"counted": Colour.BAR, "kept": Colour.SPIKE}
 
 
 def pair_map(answers: Answers) -> Markup:
@@ -31,16 +28,16 @@ def pair_map(answers: Answers) -> Markup:
     n = len(names)
     side = 18.0 if n <= 20 else 13.0
     letters = max(len(shortened(name, _LABEL)) for name in names)
-    pen = Pen(n * side + 4, max(n * side + 8 + LETTER * letters, _LEAST_WIDTH))
-    panel = pen.canvas()
-    panel.segments([(0, k * side, k * side, k * side) for k in range(1, n)], "--rule", 0.7)
-    panel.segments([(k * side, k * side, k * side, n * side) for k in range(n)], "--rule", 0.7)
+    chart = Chart(n * side + 4, max(n * side + 8 + LETTER * letters, _LEAST_WIDTH))
+    panel = chart.canvas()
+    panel.segments([(0, k * side, k * side, k * side) for k in range(1, n)], Colour.RULE, 0.7)
+    panel.segments([(k * side, k * side, k * side, n * side) for k in range(n)], Colour.RULE, 0.7)
     for kind, colour in _COLOURS.items():
         panel.fill(list(_marks(answers, kind, side)), colour)
     size = LARGE if side > SMALL + 4 else SMALL
     for i, name in enumerate(names):
         panel.text(i * side + 4, (i + 0.5) * side, shortened(name, _LABEL), size=size)
-    return pen.svg(_spoken(answers))
+    return chart.svg(_spoken(answers))
 
 
 def _marks(answers: Answers, kind: str, side: float) -> Iterator[Box]:

@@ -14,9 +14,11 @@ from markupsafe import Markup
 
 from understudy.release import Release
 from understudy.release.measurement import kept_columns
+from understudy.release.measurement_content import Kind
 from understudy.report import guarantee_text, templates
 from understudy.report.public import column_cards, measurement_reliability, release_sections
 from understudy.report.public.answers import Answers
+from understudy.report.public.pair_map import MOST_COLUMNS, pair_map
 
 MAX_BYTES = 1_000_000
 FEW_COLUMNS = 8  # the charts of more columns are folded below an overview
@@ -83,7 +85,7 @@ def _context(release: Release) -> dict[str, Any]:
         "title": schema.title or "Synthetic data release",
         "badge": guarantee_text.badge(guarantee),
         "limit_only": guarantee.kind == "asymptotic",
-        "by_posterior": any(one.kind == "posterior" for one in release.measurements),
+        "by_posterior": any(one.kind is Kind.POSTERIOR for one in release.measurements),
         "kept": kept_columns(release.measurements),
         "private": not guarantee_text.is_not_private(guarantee) and manifest.secure,
         "meaning": guarantee_text.meaning(guarantee),
@@ -108,8 +110,6 @@ def _context(release: Release) -> dict[str, Any]:
 
 def _pair_map(answers: Answers) -> Markup | None:
     """The map of pairs; None where one column leaves none, or where there are too many."""
-    from understudy.report.public.pair_map import MOST_COLUMNS, pair_map
-
     return pair_map(answers) if 1 < len(answers.names) <= MOST_COLUMNS else None
 
 

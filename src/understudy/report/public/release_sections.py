@@ -7,10 +7,10 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from understudy.methods import posterior_rule, swept
 from understudy.privacy.accounting.budget import SIGNS, decimal_up, exact
 from understudy.release import Manifest, Release
 from understudy.release.measurement import kept_columns
+from understudy.release.measurement_content import Kind
 from understudy.report.guarantee_text import rounded_up
 from understudy.report.number_text import times
 
@@ -121,7 +121,7 @@ def relations(release: Release) -> Relations:
     """Which associations the rows can carry, as far as the measurements tell."""
     n = len(release.schema.names)
     n_pairs = n * (n - 1) // 2
-    drawn = [one for one in release.measurements if one.kind == "sweeps"]
+    drawn = [one for one in release.measurements if one.kind is Kind.SWEEPS]
     if drawn:
         given = dict.fromkeys(text for one in drawn for text in one.of)
         return Relations(
@@ -129,13 +129,13 @@ def relations(release: Release) -> Relations:
             "Take all others as not preserved.",
             tuple(given),
         )
-    if any(one.kind == "parameters" for one in release.measurements):
+    if any(one.kind is Kind.PARAMETERS for one in release.measurements):
         return Relations(
             "Associations are those that the generator of the records can express, as strong as "
             "its chosen parameters say. Take all others as not preserved.",
             (),
         )
-    posterior = [one for one in release.measurements if one.kind == "posterior"]
+    posterior = [one for one in release.measurements if one.kind is Kind.POSTERIOR]
     if posterior:
         kept = kept_columns(release.measurements)
         return Relations(_modelled_words(kept), posterior[0].of)
@@ -164,7 +164,7 @@ def _modelled_words(kept: tuple[str, ...]) -> str:
 
 
 def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
-    if release.manifest.method == "independent":
+    if release.manifest.inference.independent:
         rules = (
             " Only the declared impossible combinations link columns."
             if release.schema.forbidden
@@ -194,19 +194,19 @@ def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
 
 def without_rule(release: Release) -> str:
     """Why no rule combines the sets, whatever their number; "" if one may."""
-    if any(one.kind == "parameters" for one in release.measurements):
+    if any(one.kind is Kind.PARAMETERS for one in release.measurements):
         return (
             "The rows were drawn from a generator whose parameters were chosen, at random and by "
             "how well they suit the confidential rows. How far such a generator is from these is "
             "not known outside and alike in all sets, so no error bars can be given."
         )
-    if any(one.kind == "posterior" for one in release.measurements):
+    if any(one.kind is Kind.POSTERIOR for one in release.measurements):
         return (
             "The rows were drawn from a model, at parameters of its own for each set, all from a "
             "posterior of the exact rows. What the model misses, and what weights of records take "
             "from it, is not known outside and alike in all sets, so no error bars can be given."
         )
-    if swept(release.manifest.method):
+    if release.manifest.inference.swept:
         return (
             "The rows were drawn column by column, from rows of tables that noise or an added "
             "weight had changed. What that does to shares and relations is the same in all sets, "
@@ -232,7 +232,7 @@ def sets_words(release: Release) -> str:
             "of its own. Analyse each set, then combine: differences between sets show the privacy "
             "noise and the drawing of rows, so combining rules that use them can account for both."
         )
-    if manifest.sets_kind == "posterior" and posterior_rule(manifest.method) == "mi":
+    if manifest.inference.posterior_rule == "mi":
         return (
             f"Each of the {manifest.sets} sets comes from the same noisy measurements with as much "
             "noise again on top. Analyse each set, then combine: differences between sets show as "

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.families.bins.histogram_bins import scott_bins
+from understudy.families.histogram_bins import scott_bins
 from understudy.models.histogram import bin_counts, bin_shares, draw_values
 from understudy.privacy.mechanisms.records.urn import draw_urn
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace

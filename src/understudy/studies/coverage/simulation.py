@@ -14,8 +14,9 @@ from understudy import pipeline
 from understudy.errors import InferenceError, MethodError
 from understudy.families.method import CostClass, SetsKind
 from understudy.inference.analysis import analyze_release
-from understudy.methods import METHODS, restorable
+from understudy.methods import METHODS
 from understudy.pipeline import planning
+from understudy.pipeline.rebuilt_model import restorable
 from understudy.release import Release
 from understudy.studies.coverage import naive, population
 from understudy.studies.estimand import Estimand

@@ -159,8 +159,8 @@ def _released(table: case.Case, line: Line, epsilon: float, streams: Streams) ->
     seed = int(streams.generator("noise").integers(2**63))
     gate = pipeline.replica_gate(frame(table.name), table.schema, request.budget, seed)
     gate.ask(RowCount(), spend=request.rows_spend)
-    fitter, binned = request.method.setup(gate, request.setup_spend, fits=request.fits)
-    (drawn,) = draw_sets(request, fitter, binned, N_RECORDS, streams.generator("records"))
+    prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
+    (drawn,) = draw_sets(request, prepared, gate, N_RECORDS, streams.generator("records"))
     return np.stack(drawn.states)
 
 

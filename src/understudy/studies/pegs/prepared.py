@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.domain.domain import Uniforms
-from understudy.families.gibbs.declared_keys import foremost_key, foremost_keys
+from understudy.families.key_choice import foremost_key, foremost_keys
 from understudy.privacy.mechanisms.records.imputation_draws import (
     Imputation,
     Imputers,

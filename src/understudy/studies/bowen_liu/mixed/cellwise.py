@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.families.bins.histogram_bins import scott_bins
+from understudy.families.histogram_bins import scott_bins
 from understudy.models.bayesian import dirichlet_multinomial
 from understudy.models.histogram import bin_shares
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace

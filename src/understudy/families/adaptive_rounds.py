@@ -1,0 +1,320 @@
+"""Rounds of choosing a marginal, measuring it and fitting the model again.
+
+In each round the exponential mechanism picks the candidate whose table is farthest from the
+model, less what noise alone would put into it; its table is bought, and the model fitted to all
+tables so far. A round that changed the model by no more than noise makes the next ones dearer:
+noise is halved. The last round takes all that is left.
+
+* **Public**: candidates, their weights, the largest model, costs.
+* The size limit is a rule in released numbers (the columns measured so far, `TreeLimit`), followed
+  by `CandidateColumns`; it grows with the share of the budget that is spent.
+* Costs follow from released values and are refused beyond what is left: a privacy filter
+  (`understudy.privacy.accounting.ledger`).
+* Estimates are exact inside the model's cliques, and counted in records drawn from the model
+  elsewhere. Both are functions of released values, so the score's sensitivity is as stated.
+
+Source: McKenna, Mullins, Sheldon & Miklau (2022), "AIM", PVLDB 15(11), algorithm 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from understudy.families.effort import Effort, expected_rows, rounds_effort
+from understudy.families.marginal_family import MarginalMethod, fit_of
+from understudy.families.measurement_plan import Form, PlannedTable
+from understudy.families.method import Names, known_rows
+from understudy.families.noisy_marginal import Merged, Noted
+from understudy.families.workload import Workload
+from understudy.functions.triangulation import TreeLimit
+from understudy.models import Model
+from understudy.models.graphical.factor_kernels import table_counts
+from understudy.models.graphical.max_entropy import MaxEntropy
+from understudy.privacy.accounting.budget import Accounting
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.noise.calibration import LawName, calibrate
+from understudy.privacy.selection.model_error_score import DistanceFromModel
+from understudy.schema import Schema
+
+_DRAWN = (20_000, 200_000)
+"""Fewest and most records that are drawn from the model to score candidates."""
+_STEPS = 12
+"""Steps of the fit between two rounds; the last fit runs until it has converged."""
+
+Fit = Callable[[Sequence[Noted], MaxEntropy | None], MaxEntropy]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How rounds spend.
+
+    Attributes:
+        spend: what all rounds may cost.
+        first: cost of the first round.
+        measured: share of a round's cost that buys the table; the rest buys the choice.
+        model_cells: most cells of the model, once all is spent.
+        law: noise of the tables.
+    """
+
+    spend: Fraction
+    first: Fraction
+    measured: Fraction
+    model_cells: float
+    law: LawName
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round, as far as it is planned before it is paid.
+
+    Attributes:
+        choice: cost of the choice.
+        table: cost of the table.
+        distance: what noise alone puts into the L1 distance of a table, per cell, in records.
+    """
+
+    choice: Fraction
+    table: Fraction
+    distance: float
+
+    @property
+    def cost(self) -> Fraction:
+        """Of both steps."""
+        return self.choice + self.table
+
+
+def run_rounds(
+    gate: Gate,
+    known: Sequence[Noted],
+    workload: Workload,
+    *,
+    spent: Fraction,
+    pace: Pace,
+    fit: Fit,
+) -> list[Noted]:
+    """Buy tables until the budget is spent, or somebody asks to stop.
+
+    Args:
+        gate: in whose columns candidates are named.
+        known: tables measured before.
+        workload: candidates and their weights.
+        spent: what was spent on the tables known before.
+        pace: how to spend it.
+        fit: fits a model to tables, starting from an earlier one.
+
+    Returns:
+        All tables, those known before first.
+    """
+    noted, left, cost = list(known), pace.spend, min(pace.first, pace.spend)
+    n_rows = max(float(known_rows(gate)), 1.0)
+    model = fit(noted, None)
+    while left > 0 and not gate.stopping:
+        cost, listed = _affordable(gate, workload, cost, left=left, n_rows=n_rows, pace=pace)
+        this = _round(gate, cost, pace)
+        left -= this.cost
+        earlier, before = model, _estimates(model, gate, listed, n_rows)
+        limit = pace.model_cells * float(1 - left / (pace.spend + spent))
+        winner = _choose(gate, noted, listed, [*before.values()], this=this, limit=limit)
+        (released,) = gate.ask(NoisyTables([winner], law=pace.law), spend=this.table)
+        noted.append(Noted.of(released))
+        model = fit(noted, model)
+        noise = mean_size(pace.law, released.noise.stddev) * _cells(gate, winner)
+        if _moved(gate, winner, earlier, before[winner], model) <= noise:
+            cost *= _faster(gate.budget.accounting)
+    return noted
+
+
+def expected_effort(
+    schema: Schema,
+    workload: Workload,
+    tables: Sequence[PlannedTable],
+    *,
+    rounds: float,
+    model_cells: float,
+) -> Effort:
+    """Memory and time of a fit in rounds.
+
+    The noise of the first round is taken to be that of the best one-way table.
+
+    Args:
+        schema: states not merged.
+        workload: the candidates.
+        tables: what is planned, one-way tables first.
+        rounds: how many are expected; one where there are only one-way tables.
+        model_cells: most cells of the model.
+    """
+    n_rows = expected_rows(schema)
+    stddev = min((one.stddev for one in tables if one.stddev > 0), default=1.0)
+    return rounds_effort(
+        schema,
+        workload.candidates,
+        rounds=rounds if any(one.form is Form.ROUNDS for one in tables) else 1,
+        n_drawn=records_drawn(n_rows),
+        most_cells=min(2 * max(n_rows, 1) / stddev, model_cells),
+        model_cells=model_cells,
+    )
+
+
+def _affordable(
+    gate: Gate, workload: Workload, cost: Fraction, *, left: Fraction, n_rows: float, pace: Pace
+) -> tuple[Fraction, Workload]:
+    """The cost of the next round, and the candidates that could gain by it.
+
+    The noise in a table of more than 2n/E|noise| cells is larger than any distance can be. Where
+    only single columns are left at this cost, a dearer round is taken at once.
+    """
+    faster = _faster(gate.budget.accounting)
+    while True:
+        if left < 2 * cost:
+            cost = left
+        most = 2 * n_rows / _round(gate, cost, pace).distance
+        listed = workload.within(gate.schema, min(most, pace.model_cells))
+        if cost == left or any(len(one) > 1 for one in listed.candidates):
+            return cost, listed
+        cost *= faster
+
+
+def _faster(accounting: Accounting) -> int:
+    """By how much the cost of a round grows when its noise is halved."""
+    return 2 if accounting == "pure" else 4
+
+
+def _round(gate: Gate, cost: Fraction, pace: Pace) -> Round:
+    table = cost * pace.measured
+    law = calibrate(
+        pace.law, spend=table, accounting=gate.budget.accounting, neighbours=gate.neighbours
+    )
+    return Round(cost - table, table, max(mean_size(pace.law, law.stddev), 1e-12))
+
+
+def mean_size(law: LawName, stddev: float) -> float:
+    """E|noise|: √(2/π) of the deviation of a Gaussian, √½ of that of a Laplace law."""
+    return stddev * (math.sqrt(2 / math.pi) if law == "gaussian" else math.sqrt(0.5))
+
+
+def _choose(
+    gate: Gate,
+    noted: Sequence[Noted],
+    listed: Workload,
+    estimates: Sequence[NDArray[np.floating]],
+    *,
+    this: Round,
+    limit: float,
+) -> tuple[str, ...]:
+    """The candidate that the exponential mechanism picks among those that fit into the model."""
+    place = {name: j for j, name in enumerate(gate.schema.names)}
+    cliques = tuple(tuple(place[name] for name in one.table.columns) for one in noted)
+    fits = TreeLimit(gate.schema.sizes, cliques, limit)
+    cells = np.array([_cells(gate, one) for one in listed.candidates], dtype=np.float64)
+    flat = np.concatenate(estimates, dtype=np.float32)
+    score = DistanceFromModel(
+        gate.schema, listed.candidates, flat, listed.weights, this.distance * cells
+    )
+
+    chosen = gate.ask(CandidateColumns(listed.candidates, score, feasible=fits), spend=this.choice)
+    return chosen.value
+
+
+def records_drawn(n_rows: float) -> int:
+    """Records that are drawn from the model to score candidates."""
+    return int(min(max(2 * n_rows, _DRAWN[0]), _DRAWN[1]))
+
+
+def _estimates(
+    model: MaxEntropy, gate: Gate, listed: Workload, n_rows: float
+) -> dict[tuple[str, ...], NDArray[np.floating]]:
+    """The model's count of every cell of each candidate, in the order of the candidates."""
+    place, sizes = {name: j for j, name in enumerate(gate.schema.names)}, gate.schema.sizes
+    tables = [tuple(place[name] for name in one) for one in listed.candidates]
+    inside = {table for table in tables if model.tree.covering(table) is not None}
+    apart = [table for table in tables if table not in inside]
+    n_drawn = records_drawn(n_rows)
+    # A fixed seed: what is drawn here is a function of released values and nothing else.
+    drawn = model.draw(n_drawn, np.random.default_rng(0))
+    counted = table_counts(drawn, sizes, apart, weight=n_rows / n_drawn)
+    ends = np.cumsum([math.prod(sizes[j] for j in table) for table in apart], dtype=np.int64)
+    parts = iter(np.split(counted, ends))
+    return {
+        names: model.marginal(table).reshape(-1) if table in inside else next(parts)
+        for names, table in zip(listed.candidates, tables, strict=True)
+    }
+
+
+def _moved(
+    gate: Gate,
+    winner: tuple[str, ...],
+    earlier: MaxEntropy,
+    before: NDArray[np.floating],
+    model: MaxEntropy,
+) -> float:
+    """By how many records, in L1, the model of the measured table changed.
+
+    What the earlier model said of a table that no clique held was counted in drawn records; as much
+    as their number may mislead by does not count.
+    """
+    table = tuple(gate.schema.names.index(name) for name in winner)
+    moved = float(np.abs(model.marginal(table).reshape(-1) - before).sum())
+    if earlier.tree.covering(table) is not None:
+        return moved
+    n_rows = model.total
+    misled = mean_size("gaussian", 1.0) * float(
+        np.sqrt(before * (n_rows / records_drawn(n_rows))).sum()
+    )
+    return max(0.0, moved - misled)
+
+
+def _cells(gate: Gate, columns: Sequence[str]) -> int:
+    names, sizes = gate.schema.names, gate.schema.sizes
+    return math.prod(sizes[names.index(name)] for name in columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveMethod(MarginalMethod):
+    """Options of a method that measures marginals of a workload in rounds.
+
+    Attributes:
+        degree: the workload is all marginals of so many columns; 3, or 2 for more than 25 columns,
+            by default.
+        target: only those that have this column.
+        workload: marginals instead, "age & job" or with a weight "age & job: 2.5".
+    """
+
+    rounds: ClassVar[bool] = True
+
+    degree: Annotated[int, Field(ge=1)] | None = None
+    target: str = ""
+    workload: Names = ()
+
+    def _workload(self, schema: Schema) -> Workload:
+        return Workload.of(schema, degree=self.degree, target=self.target, entries=self.workload)
+
+    def _in_rounds(
+        self, gate: Gate, merged: Merged, known: Sequence[Noted], pace: Pace, *, bought: Fraction
+    ) -> Model:
+        """The model after rounds that spend what pace says.
+
+        Args:
+            gate: states not merged.
+            merged: its columns, with groups of states.
+            known: one-way tables.
+            pace: how rounds spend.
+            bought: what the one-way tables cost.
+        """
+        n_rows, view = known_rows(gate), gate.grouped(merged.groups)
+
+        def fit(noted: Sequence[Noted], warm: MaxEntropy | None) -> MaxEntropy:
+            return fit_of(merged, noted, n_rows, warm=warm, steps=_STEPS)
+
+        workload = self._workload(view.schema)
+        noted = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit)
+        return self._model(gate.schema, noted, n_rows)

@@ -1,1 +1,0 @@
-"""RELEASED. What Bayesian synthesizers share."""

@@ -1,1 +1,0 @@
-"""RELEASED. Histograms: where bins come from."""

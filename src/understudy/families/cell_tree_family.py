@@ -1,0 +1,270 @@
+"""Counts of all nodes of a tree of cells, made consistent, and records drawn from them.
+
+What STEPS and the universal histogram share: they differ in how the tree comes about.
+
+1. L inner layers divide the cells by one column (or a group of columns) each; one more layer has
+   every allowed cell as a leaf. A last column is no choice, so L is at most p − 1 of p columns.
+2. All nodes of all L + 1 layers get noise, empty ones included, each layer at an equal share of the
+   budget. The number of rows is the root.
+3. Counts are made consistent (`understudy.models.tree_consistency`), and become shares of
+   the leaves.
+
+* **Consistency.** `gls` is exact least squares over the whole tree. `gls_inner` never writes the
+  leaves out: their sums below each node of the last inner layer take part in the least squares, and
+  records are drawn behind the gate, below a node in proportion to the positive noisy leaves. `auto`
+  is `gls` up to four million cells and `gls_inner` beyond. `hay` (needs a constant fan-out) and
+  `paper_phantom` are the published ones, for comparison.
+* **Allocation.** `downward` hands shares down the tree, which keeps what is known of upper layers.
+  `projected` takes the nearest table without negative counts, which drops most of what noise alone
+  has raised: tables of other columns are usually kept better, upper layers less well. `leaves`
+  draws in proportion to the positive leaves alone, as published.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from understudy.domain.cell_tree import Split
+from understudy.errors import MethodError
+from understudy.families.effort import DENSE_CELLS
+from understudy.families.measured_tree import (
+    Allocation,
+    MeasuredTree,
+    PlannedLayer,
+    along,
+    known_layers,
+)
+from understudy.families.measurement_plan import Form, PlannedTable, natural_law, planned
+from understudy.families.method import Names, Prepared, PreparingMethod
+from understudy.models.tree_consistency import Consistency
+from understudy.privacy.accounting.budget import Accounting, Budget, split
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.hierarchy_layer import layer_query
+from understudy.privacy.mechanisms.counts.lazy_table import require_tokens_fit
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
+from understudy.privacy.noise.calibration import LawName, calibrate
+from understudy.privacy.noise.distributions import DiscreteGaussian
+from understudy.schema import Partition, Schema
+
+MOST_NODES = 2**20
+DEFAULT_LAYERS = 2
+PUBLISHED: dict[str, Consistency] = {"hay": "hay", "paper_phantom": "paper_phantom"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeMethod(PreparingMethod):
+    """Options of the methods that measure a tree of cells.
+
+    Attributes:
+        sets: "free" or "split"; the tree is one for all sets.
+        layers: inner layers L; None for all of `order`, or 2 where there is none.
+        order: columns that divide the layers, the first one the root; "a+b" puts a group of columns
+            in one layer, unless a column is called so. All nodes of a layer are divided alike, and
+            nothing is spent on choosing.
+        law: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
+        consistency: "gls", "gls_inner", "hay", "paper_phantom", or "auto" (gls up to 2²² cells,
+            gls_inner beyond).
+        allocation: how records are shared out: "downward" the tree, "projected" on the nearest
+            table without negative counts, or by the positive "leaves" alone, as published.
+    """
+
+    bytes_per_cell: ClassVar[int] = 220  # benchmarks/hierarchy.py
+
+    sets: Literal["free", "split"] = "free"
+    layers: Annotated[int, Field(ge=1)] | None = None
+    order: Names = ()
+    law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
+    consistency: Literal["auto", "gls", "gls_inner", "hay", "paper_phantom"] = "auto"
+    allocation: Allocation = "downward"
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """The inner layers, and the leaves."""
+        self.require(schema, budget)
+        layers = self.inner(schema)
+        shares = split(spend, [1] * (len(layers) + 1))
+        law = self.noise(schema, budget.accounting)
+        lazy = self.lazy(schema)
+        if lazy:
+            self._require_lazy(schema, shares[-1], budget, law)
+        return (
+            *(
+                planned(
+                    schema,
+                    one.columns,
+                    share,
+                    budget,
+                    law,
+                    form=Form.NODES,
+                    n_cells=one.nodes,
+                    query=layer_query(one.columns, depth, alike=one.known),
+                )
+                for depth, (one, share) in enumerate(zip(layers, shares, strict=False), start=1)
+            ),
+            planned(
+                schema,
+                schema.names,
+                shares[-1],
+                budget,
+                law,
+                form=Form.LAZY if lazy else Form.DENSE,
+                records=lazy,
+            ),
+        )
+
+    @property
+    def leaves_only(self) -> bool:
+        """Unless shares are handed down the tree, which keeps its upper layers."""
+        return self.allocation != "downward"
+
+    def lazy(self, schema: Schema) -> bool:
+        """Whether leaves are never written out: drawing records is part of the mechanism then."""
+        if self.consistency == "auto":
+            return schema.domain.n_cells > DENSE_CELLS
+        return self.consistency == "gls_inner"
+
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
+        """The tree, once for all fits."""
+        schema = gate.schema
+        self.require(schema, gate.budget)
+        measured = MeasuredTree(
+            tree=self.grow(gate, spend),
+            lazy=self.lazy(schema),
+            law=self.noise(schema, gate.budget.accounting),
+            consistency=PUBLISHED.get(self.consistency, "gls"),
+            allocation=self.allocation,
+        )
+        return Prepared(partial(measured.fit, gate), schema)
+
+    @abstractmethod
+    def grow(self, gate: Gate, spend: Fraction) -> Partition:
+        """The inner layers: chosen, drawn at random, or those of the declared order."""
+
+    def in_order(self, schema: Schema) -> Partition:
+        """The tree of the declared columns."""
+        return along(schema, self.declared(schema) or ())
+
+    def declared(self, schema: Schema) -> tuple[Split, ...] | None:
+        """The columns of `order` that divide each inner layer; None if there is no order.
+
+        Raises:
+            MethodError: an unknown column, or one that stands there twice.
+        """
+        if not self.order:
+            return None
+        groups = [_group(schema, entry) for entry in self.order]
+        used = [j for group in groups for j in group]
+        if len(set(used)) < len(used):
+            raise MethodError("The option order names a column twice.")
+        if self.layers is not None and self.layers > len(groups):
+            raise MethodError(
+                f"The option order has {len(groups)} layers, fewer than layers={self.layers}."
+            )
+        # A group that leaves no column open is the layer of the leaves.
+        return tuple(groups[: self.layers][: -1 if self._closes(schema, used) else None])
+
+    def inner(self, schema: Schema) -> tuple[PlannedLayer, ...]:
+        """The inner layers, as far as they are known.
+
+        Raises:
+            MethodError: more than `MOST_NODES` nodes.
+        """
+        splits = self.declared(schema)
+        if splits is None:
+            found = self.unknown(schema)
+        else:
+            sizes = [math.prod(schema.sizes[j] for j in group) for group in splits]
+            _require_nodes(math.prod(sizes))
+            found = known_layers(schema, splits)
+        _require_nodes(max((one.nodes for one in found), default=1))
+        return found
+
+    def unknown(self, schema: Schema) -> tuple[PlannedLayer, ...]:
+        """Layers of one column each, of which it is not known which: the largest ones."""
+        depth = min(self.layers or DEFAULT_LAYERS, len(schema.names) - 1)
+        largest = sorted(schema.sizes, reverse=True)
+        products = [math.prod(largest[: k + 1]) for k in range(depth)]
+        return tuple(PlannedLayer((), min(one, schema.domain.n_allowed)) for one in products)
+
+    def noise(self, schema: Schema, accounting: Accounting) -> LawName:
+        """The noise law."""
+        if self.law != "auto":
+            return self.law
+        return "geometric" if self.lazy(schema) else natural_law(accounting)
+
+    def require(self, schema: Schema, budget: Budget) -> None:
+        """Refuse what cannot be done, from public facts alone.
+
+        Raises:
+            MethodError: says what would work.
+        """
+        self.require_numbered(schema)
+        if not self.lazy(schema):
+            if schema.domain.n_cells > MAX_CELLS:
+                raise MethodError(
+                    f"The full table has {schema.domain.n_cells:.3g} cells, too many to write out "
+                    f"(at most {MAX_CELLS:,}); take consistency=gls_inner, or coarser bins."
+                )
+        elif self.allocation != "downward":
+            raise MethodError(
+                "Leaves that are not written out are allocated downward; leave allocation at "
+                "downward, or take consistency=gls."
+            )
+        if self.consistency == "hay":
+            self._require_constant(schema)
+
+    def _require_constant(self, schema: Schema) -> None:
+        """The fan-out is the same everywhere, whichever columns are chosen."""
+        splits = self.declared(schema)
+        if splits is None:
+            depth = len(self.unknown(schema))
+            splits = tuple((j,) for j in range(depth))
+            same = len(set(schema.sizes)) == 1
+        else:
+            same = True
+        used = {j for group in splits for j in group}
+        rest = tuple(j for j in range(len(schema.sizes)) if j not in used)
+        sizes = {math.prod(schema.sizes[j] for j in group) for group in (*splits, rest)}
+        if not same or len(sizes) > 1 or schema.domain.boxes:
+            raise MethodError(
+                "consistency=hay needs the same number of children for every node, leaves "
+                "included, and no structural zeros; take consistency=gls."
+            )
+
+    def _require_lazy(self, schema: Schema, share: Fraction, budget: Budget, law: LawName) -> None:
+        noise = calibrate(
+            law, spend=share, accounting=budget.accounting, neighbours=schema.neighbours
+        )
+        if isinstance(noise, DiscreteGaussian):
+            raise MethodError(
+                "Leaves that are not written out need geometric or laplace noise; leave law at "
+                "auto, or take consistency=gls."
+            )
+        require_tokens_fit(schema.domain, noise)
+
+    def _closes(self, schema: Schema, used: list[int]) -> bool:
+        whole = self.layers is None or self.layers == len(self.order)
+        return whole and len(used) == len(schema.names)
+
+
+def _group(schema: Schema, entry: str) -> Split:
+    """Places of the columns in one entry of `order`."""
+    names = [entry] if entry in schema.names else [part.strip() for part in entry.split("+")]
+    for name in names:
+        if name not in schema.names:
+            raise MethodError(f"The option order names {name!r}, which is no column of the schema.")
+    return tuple(schema.names.index(name) for name in names)
+
+
+def _require_nodes(nodes: int) -> None:
+    if nodes > MOST_NODES:
+        raise MethodError(
+            f"The inner layers may have up to {nodes:,} nodes, more than {MOST_NODES:,}; take "
+            "fewer layers, declare the order of columns with few states, or coarser bins."
+        )

@@ -1,1 +1,0 @@
-"""RELEASED. What methods share that choose the parameters of a generator."""

@@ -1,1 +1,0 @@
-"""RELEASED. What methods share that draw records column by column."""

@@ -1,0 +1,320 @@
+"""Which columns each column is drawn given: declared, the foremost of a public order, or bought.
+
+A bought key is chosen for each column by the exponential mechanism among the largest sets of other
+columns whose table has few enough cells, by the distance of the column from being independent of
+them. The number of candidates is limited by the number of columns in a key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from understudy.errors import MethodError
+from understudy.families.measurement_plan import PlannedTable, planned_choice
+from understudy.families.method import MOST_CELLS
+from understudy.families.network_options import LARGEST_TABLE, edge, parent_sets, useful_cells
+from understudy.privacy.accounting.budget import Budget, split
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
+from understudy.schema import Schema, Sweep
+
+MOST_KEYS = 200
+"""Candidates for the key of one column, by which the number of its columns is limited."""
+
+
+def declared_keys(schema: Schema, entries: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Keys in words: "job<-age & sex", "age<-job"; a column without an entry has no key.
+
+    Args:
+        schema: the columns.
+        entries: one for each column that has a key.
+
+    Raises:
+        MethodError: an entry that cannot be read, or names what is no column.
+    """
+    keys: dict[str, tuple[str, ...]] = {}
+    for entry in entries:
+        column, key = edge(schema, entry, "keys", "job<-age & sex, income<-job")
+        if column in keys:
+            raise MethodError(f"The option keys has the column {column!r} twice.")
+        keys[column] = key
+    return keys
+
+
+def ranked_columns(schema: Schema, order: Sequence[str]) -> tuple[str, ...]:
+    """All columns in the order in which keys take them; those that an order lacks come last.
+
+    Args:
+        schema: the columns.
+        order: some of them, the most telling first.
+
+    Raises:
+        MethodError: an order with an unknown or repeated column.
+    """
+    for name in order:
+        if name not in schema.names:
+            raise MethodError(f"The option order names {name!r}, which is no column.")
+    if len(set(order)) < len(order):
+        raise MethodError("The option order has a column twice.")
+    return (*order, *(name for name in schema.names if name not in order))
+
+
+def foremost_key(
+    schema: Schema, column: str, ranked: Sequence[str], key_limit: float
+) -> tuple[str, ...]:
+    """The foremost columns beside one, as long as their key has few enough values.
+
+    Args:
+        schema: the columns.
+        column: the one.
+        ranked: columns, the most telling first.
+        key_limit: most values of the key; a column that would exceed it ends the key.
+    """
+    key, n_keys = [], 1
+    for name in (one for one in ranked if one != column):
+        n_keys *= schema.columns[name].size
+        if n_keys > key_limit:
+            break
+        key.append(name)
+    return tuple(key)
+
+
+def foremost_keys(
+    schema: Schema, order: Sequence[str], key_limit: float
+) -> dict[str, tuple[str, ...]]:
+    """The foremost key of each column (`ranked_columns`, `foremost_key`).
+
+    Raises:
+        MethodError: an order with an unknown or repeated column.
+    """
+    ranked = ranked_columns(schema, order)
+    return {name: foremost_key(schema, name, ranked, key_limit) for name in schema.names}
+
+
+def require_one_of(keys: Sequence[str], order: Sequence[str]) -> None:
+    """Refuse keys beside an order.
+
+    Raises:
+        MethodError: both are given.
+    """
+    if keys and order:
+        raise MethodError("The option keys says all that order would; leave one of them out.")
+
+
+def sweep_of(schema: Schema, keys: Sequence[str], order: Sequence[str], key_limit: float) -> Sweep:
+    """The sweep of these options.
+
+    Raises:
+        MethodError: options that contradict each other, or do not fit the schema.
+    """
+    require_one_of(keys, order)
+    chosen = declared_keys(schema, keys) if keys else foremost_keys(schema, order, key_limit)
+    return Sweep.of(schema.names, schema.domain, chosen)
+
+
+def most_key_columns(n_columns: int) -> int:
+    """Columns of a key, so that no column has more than `MOST_KEYS` candidates; at least 1.
+
+    Example:
+        >>> [most_key_columns(d) for d in (2, 8, 13, 21, 22)]
+        [1, 7, 2, 2, 1]
+    """
+    others = n_columns - 1
+    most = max((math.comb(others, k) for k in range(others + 1)), default=1)
+    if most <= MOST_KEYS:
+        return max(1, others)
+    width = 1
+    while math.comb(others, width + 1) <= MOST_KEYS:
+        width += 1
+    return width
+
+
+@dataclass(frozen=True)
+class TableLimit:
+    """How large the table of a column and its key may be.
+
+    Attributes:
+        key_limit: most values of a key; None for as many cells as are θ-useful.
+        theta: least number of records per cell and scale of noise, without a key_limit.
+        all_cells: most cells of all tables together, without a key_limit, if there is a limit.
+    """
+
+    key_limit: float | None
+    theta: float
+    all_cells: int | None
+
+    def declared(self, schema: Schema, most: float = math.inf) -> tuple[float, ...]:
+        """Cells of each column's table by the declared limit of keys."""
+        assert self.key_limit is not None
+        return tuple(min(self.key_limit * size, most) for size in schema.sizes)
+
+    def cells(
+        self, schema: Schema, n_rows: int, spend: Fraction, budget: Budget, law: LawName
+    ) -> tuple[float, ...]:
+        """Most cells of each column's table.
+
+        Args:
+            schema: the columns.
+            n_rows: number of records, as known.
+            spend: cost of all tables together.
+            budget: the whole budget.
+            law: noise.
+        """
+        if self.key_limit is not None:
+            return self.declared(schema)
+        d = len(schema.names)
+        useful = useful_cells(schema, n_rows, spend / d, budget, law=law, theta=self.theta)
+        most = LARGEST_TABLE if self.all_cells is None else self.all_cells / d
+        return (min(useful, most),) * d
+
+    def largest(
+        self, schema: Schema, spend: Fraction, budget: Budget, law: LawName, *, bought: bool
+    ) -> tuple[int, ...]:
+        """Cells of the largest table that each column may get, from public facts alone.
+
+        Args:
+            schema: the columns.
+            spend: cost of all tables together.
+            budget: the whole budget.
+            law: noise.
+            bought: whether keys are, by which the number of their columns is limited.
+        """
+        d = len(schema.names)
+        rows = schema.n_rows if schema.rows == "public" else schema.row_limit
+        known = self.key_limit is not None or rows is not None
+        most = self.cells(schema, rows or 0, spend, budget, law) if known else (LARGEST_TABLE,) * d
+        width, found = most_key_columns(d) if bought else d, []
+        for j, (size, limit) in enumerate(zip(schema.sizes, most, strict=True)):
+            others = sorted((*schema.sizes[:j], *schema.sizes[j + 1 :]), reverse=True)[:width]
+            cells = min(limit, LARGEST_TABLE if bought else MOST_CELLS, size * math.prod(others))
+            found.append(max(size, int(cells)))
+        return tuple(found)
+
+
+def key_candidates(schema: Schema, column: str, cells: float) -> tuple[tuple[str, ...], ...]:
+    """A column with each largest set of others, as long as the table has so many cells at most.
+
+    Args:
+        schema: the columns.
+        column: its name.
+        cells: most cells of the table; a column with more alone has no key.
+
+    Returns:
+        Names, the column first.
+    """
+    others = tuple(name for name in schema.names if name != column)
+    width = most_key_columns(len(schema.names))
+    found = parent_sets(schema, column, others, width, min(cells, LARGEST_TABLE))
+    return tuple((column, *key) for key in found)
+
+
+def bought_keys(gate: Gate, cells: Sequence[float], spend: Fraction) -> Sweep:
+    """A key for each column, chosen for an equal part each.
+
+    Args:
+        gate: chooses.
+        cells: most cells of each column's table.
+        spend: cost of all choices together.
+    """
+    schema, keys = gate.schema, {}
+    shares = split(spend, [1] * len(schema.names))
+    for name, most, share in zip(schema.names, cells, shares, strict=True):
+        listed = key_candidates(schema, name, most)
+        score = DistanceFromIndependence(schema, listed)
+        winner = gate.ask(CandidateColumns(listed, score), spend=share).value
+        keys[name] = winner[1:]
+    return Sweep.of(schema.names, schema.domain, keys)
+
+
+def planned_keys(schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+    """One choice for each column, as `bought_keys` will make it.
+
+    Args:
+        schema: the columns.
+        spend: cost of all choices together.
+        budget: the whole budget.
+    """
+    query = f"one of the candidates by {DistanceFromIndependence.title}"
+    return tuple(
+        planned_choice(schema, query, share, budget, chosen=True)
+        for share in split(spend, [1] * len(schema.names))
+    )
+
+
+def ordered_keys(schema: Schema, order: Sequence[str], cells: Sequence[float]) -> Sweep:
+    """For each column the foremost others of an order, as long as its table has few enough cells.
+
+    Args:
+        schema: the columns.
+        order: columns, the most telling first; those it lacks follow in the order of the schema.
+        cells: most cells of each column's table.
+
+    Raises:
+        MethodError: an order with an unknown or repeated column.
+    """
+    ranked = ranked_columns(schema, order)
+    limits = zip(schema.names, cells, schema.sizes, strict=True)
+    keys = {name: foremost_key(schema, name, ranked, most / size) for name, most, size in limits}
+    return Sweep.of(schema.names, schema.domain, keys)
+
+
+def distinct_tables(sweep: Sweep) -> tuple[tuple[str, ...], ...]:
+    """A table for each set of columns that a sweep needs, if `sweep_of_tables` can read it off.
+
+    Columns that need the same set share its table; one for which it is not the first table with
+    this column stands last. Where two of them had to, each column has a table of its own.
+
+    Example:
+        Columns a and b share the table that a is drawn from given b, and b given a:
+
+        >>> from understudy.schema import Domain
+        >>> distinct_tables(Sweep(("a", "b", "c"), Domain((2, 2, 2)), ((1,), (0,), (1,))))
+        (('b', 'a'), ('b', 'c'))
+    """
+    own = own_tables(sweep)
+    shared: dict[frozenset[str], tuple[str, ...]] = {}
+    for table in own:
+        shared.setdefault(frozenset(table), table)
+    first = {name: next(one for one in shared if name in one) for name in sweep.names}
+    for table in own:
+        if first[table[-1]] != frozenset(table):
+            shared[frozenset(table)] = table
+    found = tuple(shared.values())
+    needed = [frozenset(one) for one in own]
+    return found if _read(sweep.names, found) == needed else own
+
+
+def own_tables(sweep: Sweep) -> tuple[tuple[str, ...], ...]:
+    """A table for each column, which stands last in it, in the order of the columns."""
+    return tuple(tuple(sweep.names[j] for j in places) for places in sweep.tables)
+
+
+def sweep_of_tables(schema: Schema, tables: Sequence[tuple[str, ...]]) -> Sweep:
+    """The sweep whose tables were measured: a column is drawn given the others of its table.
+
+    That is the table in which it stands last, or else the first one that has it.
+
+    Args:
+        schema: the columns.
+        tables: of `distinct_tables` or `own_tables`.
+    """
+    keys = {}
+    for name, table in zip(schema.names, _read(schema.names, tables), strict=True):
+        given = next(one for one in tables if frozenset(one) == table)
+        keys[name] = tuple(other for other in given if other != name)
+    return Sweep.of(schema.names, schema.domain, keys)
+
+
+def _read(names: Sequence[str], tables: Sequence[tuple[str, ...]]) -> list[frozenset[str]]:
+    return [frozenset(next(_tables_of(name, tables))) for name in names]
+
+
+def _tables_of(name: str, tables: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Tables that a column may be drawn from, the right one first."""
+    yield from (one for one in tables if one[-1] == name)
+    yield from (one for one in tables if name in one)

@@ -1,0 +1,250 @@
+"""What MST, AIM and their improvement share: one-way tables, merged states, the model of them all.
+
+The model is a function of the released tables alone (`restored`), so that whoever has a release can
+build the very model that its sets were drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from understudy.families.measurement_plan import PlannedTable, announced, natural_law
+from understudy.families.method import Method
+from understudy.families.network_options import require_columns
+from understudy.families.noisy_marginal import Merged, Noted, fresh, is_ordered, observations
+from understudy.models import Model
+from understudy.models.graphical.max_entropy import MaxEntropy, fitted
+from understudy.models.graphical.merged_state_model import Expansion, MarginalModel
+from understudy.models.model import Redrawn
+from understudy.models.node_least_squares import Floats
+from understudy.models.share_tree import denoised
+from understudy.models.state_merging import shapes
+from understudy.models.within_bins import WithinBins, state_widths
+from understudy.privacy.accounting.budget import Approximate, Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.released import Noise, NoisyTable
+from understudy.schema import NUMERIC, Column, Schema
+
+REGULARISATION = 0.1
+"""λ in units of 1/(median standard deviation of the noise)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarginalMethod(Method):
+    """Options of a method whose model is a junction tree of noisy marginals.
+
+    Attributes:
+        sets: "posterior": from one paid-for fit, each refitted to tables drawn anew
+            (`families.noisy_marginal`), so that sets differ by as much as noise moved
+            them (a single set is drawn from the fit itself); "free": all from one fit, a little
+            closer to the rows, without valid error bars; "split": each from a fit of its own, at
+            its share of the budget.
+        law: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
+        model_mb: largest model, in megabytes of 8 bytes for each cell of the junction tree.
+    """
+
+    posterior_rule: ClassVar[Literal["partial", "mi"]] = "mi"
+
+    sets: Literal["free", "split", "posterior"] = "posterior"
+    law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
+    model_mb: Annotated[float, Field(gt=0)] = 10.0
+
+    def restored(
+        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+    ) -> Model | None:
+        """The model that sets are drawn from, from what is released."""
+        return self._model(schema, [Noted(table, noise) for table, noise in tables], n_rows)
+
+    def by_fit(
+        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], fits: int
+    ) -> list[Sequence[tuple[NoisyTable, Noise]]]:
+        """A fit begins with a table of each column, in the order of the schema.
+
+        Rounds may by chance measure just that once more. All fits cost the same, so that the cost
+        before each of them is known: a table's is inversely proportional to the scale of its noise.
+        """
+        one_ways, d = [(name,) for name in schema.names], len(schema.names)
+        columns = [table.columns for table, _ in tables]
+        starts = [k for k in range(len(tables)) if columns[k : k + d] == one_ways]
+        if len(starts) > fits:
+            costs = [0.0, *accumulate(1 / float(Fraction(noise.scale)) for _, noise in tables)]
+            before = [costs[-1] * k / fits for k in range(fits)]
+            starts = sorted({min(starts, key=lambda k: abs(costs[k] - b)) for b in before})
+        ends = [*starts[1:], len(tables)]
+        return [tables[start:end] for start, end in zip(starts, ends, strict=True)]
+
+    def redrawn(
+        self,
+        schema: Schema,
+        tables: Sequence[tuple[NoisyTable, Noise]],
+        n_rows: int,
+        model: Model,
+    ) -> Model:
+        """The fit to tables that are drawn anew for each set, if `sets` is "posterior"."""
+        if self.sets != "posterior":
+            return model
+        assert isinstance(model, MarginalModel)
+        noted = [Noted(table, noise) for table, noise in tables]
+
+        def refit(rng: np.random.Generator) -> Model:
+            again = [fresh(schema, one, rng) for one in noted]
+            return self._model(schema, again, n_rows, warm=model.fit)
+
+        return Redrawn(refit)
+
+    def _model(
+        self,
+        schema: Schema,
+        noted: Sequence[Noted],
+        n_rows: int,
+        warm: MaxEntropy | None = None,
+    ) -> MarginalModel:
+        merged = Merged.by_tables(schema, noted)
+        fit = fit_of(merged, noted, n_rows, warm=warm)
+        masses = denoised_columns(merged, fine_tables(noted), n_rows)
+        return MarginalModel(
+            schema.domain, fit, expansions(merged, masses), numbers(schema, masses)
+        )
+
+    @property
+    def accounting(self) -> Approximate:
+        """Gaussian noise is best kept in Gaussian DP."""
+        return "gdp" if self.law in ("auto", "gaussian") else "zcdp"
+
+    def _law(self, budget: Budget) -> LawName:
+        return natural_law(budget.accounting) if self.law == "auto" else self.law
+
+    @property
+    def _cells(self) -> float:
+        """Most cells of the model."""
+        return self.model_mb * 1e6 / 8
+
+    def _one_ways(self, gate: Gate, spend: Fraction, exponent: float = 0.0) -> list[Noted]:
+        """A table of each column."""
+        tables = self._tables(gate.schema, gate.budget, exponent)
+        return [Noted.of(one) for one in gate.ask(tables, spend=spend)]
+
+    def _planned_one_ways(
+        self, schema: Schema, spend: Fraction, budget: Budget, exponent: float = 0.0
+    ) -> list[PlannedTable]:
+        require_columns(schema)
+        tables = self._tables(schema, budget, exponent)
+        return list(announced(tables, schema, spend, budget, tables.marginals))
+
+    def _tables(self, schema: Schema, budget: Budget, exponent: float) -> NoisyTables:
+        marginals = [(name,) for name in schema.names]
+        return NoisyTables(marginals, law=self._law(budget), weights=size_weights(schema, exponent))
+
+
+def size_weights(schema: Schema, exponent: float) -> list[Fraction]:
+    """How a budget is divided over the columns: ∝ states to the power of `exponent`.
+
+    Exponent 2/3 minimises the sum over columns of n·σ, the L1 error of flat noise, at a given
+    Σ 1/σ².
+    """
+    return [Fraction(round(1000 * size**exponent), 1000) for size in schema.sizes]
+
+
+def fit_of(
+    merged: Merged,
+    noted: Sequence[Noted],
+    n_rows: float,
+    *,
+    warm: MaxEntropy | None = None,
+    steps: int = 500,
+) -> MaxEntropy:
+    """The model over merged states.
+
+    Args:
+        merged: the columns.
+        noted: tables.
+        n_rows: number of rows.
+        warm: an earlier model to begin from.
+        steps: most steps.
+    """
+    deviations = [one.stddev for one in noted]
+    return fitted(
+        merged.coarse.sizes,
+        observations(merged, noted, n_rows),
+        float(max(n_rows, 1)),
+        regularisation=REGULARISATION / float(np.median(deviations)),
+        forbidden=merged.coarse.domain.boxes,
+        warm=warm,
+        steps=steps,
+    )
+
+
+def denoised_columns(
+    merged: Merged, one_ways: Mapping[str, Noted], n_rows: float
+) -> dict[str, Floats]:
+    """Estimated records in each state of the columns that are merged or hold numbers.
+
+    Args:
+        merged: the columns.
+        one_ways: the one-way table of each column.
+        n_rows: number of rows.
+    """
+    found = {}
+    for name, column in merged.schema.columns.items():
+        if name in one_ways and (name in merged.groups or isinstance(column, NUMERIC)):
+            found[name] = denoised(
+                np.asarray(one_ways[name].table.counts, dtype=np.float64),
+                one_ways[name].stddev,
+                total=n_rows,
+                widths=_widths(column),
+                ordered=is_ordered(column),
+            )
+    return found
+
+
+def _widths(column: Column) -> Floats | None:
+    return state_widths(column) if isinstance(column, NUMERIC) else None
+
+
+def expansions(merged: Merged, masses: Mapping[str, Floats]) -> dict[int, Expansion]:
+    """How groups become states, by place of the column.
+
+    Args:
+        merged: the columns.
+        masses: estimated records in each state of the merged ones.
+    """
+    found, schema = {}, merged.schema
+    for name, groups in merged.groups.items():
+        column = np.array(groups)
+        shares = shapes(masses[name], column, widths=_widths(schema.columns[name]))
+        found[schema.names.index(name)] = Expansion(column, shares)
+    return found
+
+
+def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int, WithinBins]]:
+    """How bins become numbers, by name, with the place of the column.
+
+    Args:
+        schema: states not merged.
+        masses: estimated records in each state of the numeric columns.
+    """
+    return {
+        name: (j, WithinBins(column, masses[name][: column.n_ordinary]))
+        for j, (name, column) in enumerate(schema.columns.items())
+        if isinstance(column, NUMERIC) and name in masses
+    }
+
+
+def fine_tables(noted: Sequence[Noted]) -> dict[str, Noted]:
+    """The most precise one-way table of each column in states that are not merged."""
+    found: dict[str, Noted] = {}
+    for one in noted:
+        if len(one.table.columns) == 1 and not one.table.groups:
+            (name,) = one.table.columns
+            if name not in found or one.noise.stddev < found[name].noise.stddev:
+                found[name] = one
+    return found

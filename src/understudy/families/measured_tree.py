@@ -1,0 +1,176 @@
+"""A tree of cells: its layers, planned and measured, and records drawn from their counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain.cell_tree import Layer, Split
+from understudy.families.paid_records import PaidRecords
+from understudy.models import Model, TableModel
+from understudy.models.node_least_squares import Floats, Hierarchy, downward
+from understudy.models.table_models import projected, unravel
+from understudy.models.tree_consistency import Consistency, NoisyLayer, consistent
+from understudy.privacy.accounting.budget import split
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.released import NoisyNodes, NoisyTable
+from understudy.schema import Partition, Schema
+
+
+@dataclass(frozen=True)
+class PlannedLayer:
+    """An inner layer, as far as the schema and the options tell.
+
+    Attributes:
+        columns: names of the columns that divide it and the layers above; () if not known.
+        nodes: how many it has; the largest possible number if the columns are not known.
+    """
+
+    columns: tuple[str, ...]
+    nodes: int
+
+    @property
+    def known(self) -> bool:
+        """Whether its columns are known beforehand."""
+        return bool(self.columns)
+
+
+def known_layers(schema: Schema, splits: tuple[Split, ...]) -> tuple[PlannedLayer, ...]:
+    """The layers of a tree in which all nodes of a layer are divided alike.
+
+    Args:
+        schema: the public schema.
+        splits: places of the columns that divide each layer.
+    """
+    tree = along(schema, splits)
+    names = [schema.names[j] for group in splits for j in group]
+    widths = np.cumsum([len(group) for group in splits]).tolist()
+    return tuple(
+        PlannedLayer(tuple(names[:width]), len(layer))
+        for width, layer in zip(widths, tree.layers[1:], strict=True)
+    )
+
+
+def along(schema: Schema, splits: tuple[Split, ...]) -> Partition:
+    """The tree in which all nodes of a layer are divided alike.
+
+    Args:
+        schema: the public schema.
+        splits: places of the columns that divide each layer.
+    """
+    tree = Partition(schema.domain)
+    for group in splits:
+        tree = tree.divided([group] * len(tree.layers[-1]))
+    return tree
+
+
+Allocation = Literal["downward", "projected", "leaves"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredTree:
+    """A tree whose layers are to be measured.
+
+    Attributes:
+        tree: the inner layers.
+        lazy: whether the leaves are never written out, so that records are drawn behind the gate.
+        law: noise.
+        consistency: "gls", "hay" or "paper_phantom".
+        allocation: "downward", "projected" or "leaves".
+    """
+
+    tree: Partition
+    lazy: bool
+    law: LawName
+    consistency: Consistency
+    allocation: Allocation
+
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure every layer, and draw records in proportion to the counts.
+
+        Args:
+            gate: in whose cells the tree is.
+            spend: cost of all layers together.
+            n_rows: records to be drawn.
+        """
+        gate.require(spend)
+        return self._below(gate, spend, n_rows) if self.lazy else self._of_cells(gate, spend)
+
+    def _of_cells(self, gate: Gate, spend: Fraction) -> Model:
+        """Measure every layer, all cells included."""
+        *shares, last = split(spend, [1] * (self.tree.depth + 1))
+        layers = self._measured(gate, sum(shares, Fraction(0)))
+        (table,) = gate.ask(NoisyTables([gate.schema.names], law=self.law), spend=last)
+        codes, parents = self._leaves
+        leaves = table.value.counts.reshape(-1)[codes]
+        variance = table.noise.stddev**2
+        layers.append(NoisyLayer(leaves, table.value.outside, variance))
+        weights = self._weights(gate, Hierarchy((*self._parents, parents)), layers)
+        return TableModel(gate.schema.domain, codes, weights)
+
+    def _below(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure the inner layers and the sums of the leaves; records are drawn from those."""
+        *shares, last = split(spend, [1] * (self.tree.depth + 1))
+        layers = self._measured(gate, sum(shares, Fraction(0)))
+        leaves = gate.ask(LazyLeaves(self.tree, law=self.law), spend=last)
+        sums = leaves.value
+        variance = leaves.noise.stddev**2
+        layers.append(NoisyLayer(sums.counts, sums.outside, variance, sums.summed))
+        nodes = np.arange(len(sums.counts))
+        weights = self._weights(gate, Hierarchy((*self._parents, nodes)), layers)
+        records = gate.ask(LeafRecords(leaves, weights, n_rows=n_rows))
+        return PaidRecords.of(records)
+
+    def _measured(self, gate: Gate, spend: Fraction) -> list[NoisyLayer]:
+        """The inner layers."""
+        if not self.tree.depth:
+            return []
+        depths = range(1, self.tree.depth + 1)
+        found = gate.ask(HierarchyLayers(self.tree, depths, law=self.law), spend=spend)
+        return [
+            NoisyLayer(
+                _of_nodes(one.value, layer, gate.schema), one.value.outside, one.noise.stddev**2
+            )
+            for one, layer in zip(found, self.tree.layers[1:], strict=True)
+        ]
+
+    def _weights(self, gate: Gate, tree: Hierarchy, layers: list[NoisyLayer]) -> Floats:
+        """Weights of the nodes of the last layer."""
+        rows = gate.n_rows
+        found = consistent(tree, layers, rows.value, rows.noise.stddev**2, self.consistency)
+        if self.allocation == "leaves":
+            return np.maximum(found[-1], 0)
+        if self.allocation == "projected":
+            return projected(found[-1], found[0][..., 0])
+        sizes = [one.sizes for one in self.tree.layers]
+        last = sizes[-1] if self.lazy else np.ones(len(found[-1]))
+        return downward(tree, found, [*sizes, last])[-1]
+
+    @property
+    def _parents(self) -> tuple[NDArray[np.int64], ...]:
+        return tuple(one.parents for one in self.tree.layers)
+
+    @cached_property
+    def _leaves(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Codes of the allowed cells, ascending, and the node of the last inner layer of each."""
+        domain = self.tree.domain
+        codes = np.flatnonzero(domain.allowed_mask())
+        states = [one.astype(np.uint32) for one in unravel(codes, domain.sizes)]
+        return codes, self.tree.locate(states)
+
+
+def _of_nodes(value: NoisyTable | NoisyNodes, layer: Layer, schema: Schema) -> NDArray[np.generic]:
+    """Counts in the order of the nodes."""
+    if isinstance(value, NoisyNodes):
+        return value.counts
+    places = [schema.names.index(name) for name in value.columns]
+    return np.asarray(value.counts[tuple(layer.states[:, places].T)])

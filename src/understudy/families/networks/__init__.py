@@ -1,1 +1,0 @@
-"""RELEASED. Networks of columns: declared, or candidates for a choice."""

@@ -1,0 +1,128 @@
+"""A sweep of which it is known what each column is drawn given: its tables, and their records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from understudy.families.key_choice import distinct_tables, own_tables
+from understudy.families.measurement_plan import PlannedTable, announced, planned_sweeps
+from understudy.families.method import known_rows
+from understudy.families.paid_records import PaidRecords
+from understudy.models import Model
+from understudy.models.conditional_tables import Allocation, ConditionalTables, Seeds
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
+from understudy.privacy.mechanisms.records.sweeping import n_cells
+from understudy.privacy.noise.calibration import LawName, calibrate, describe
+from understudy.privacy.released import NoisyTable
+from understudy.schema import Schema, Sweep
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyTableGibbs:
+    """Gibbs sampling from the noisy table of each column with its key.
+
+    Attributes:
+        sweep: what each column is drawn given.
+        shared: whether columns share a table that serves several of them.
+        lazy: whether tables are never written out.
+        law: noise.
+        sweeps: how often each column is drawn.
+        allocation: how negative counts are dealt with.
+        seeds: from where sweeps start.
+    """
+
+    sweep: Sweep
+    shared: bool
+    lazy: bool
+    law: LawName
+    sweeps: int
+    allocation: Allocation
+    seeds: Seeds
+
+    @property
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the columns of each table that is written out."""
+        return distinct_tables(self.sweep) if self.shared else own_tables(self.sweep)
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """The tables, in equal parts; one step if they are not written out."""
+        if self.lazy:
+            return (planned_rows(schema, self._rows, spend, budget, n_cells(self.sweep)),)
+        tables = NoisyTables(self.tables, law=self.law)
+        return announced(tables, schema, spend, budget, self.tables)
+
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure the tables; draw records through the gate where they are not written out.
+
+        Args:
+            gate: in whose columns the keys are.
+            spend: cost of all tables together.
+            n_rows: records to be drawn.
+        """
+        if self.lazy:
+            records = gate.sweep_noisy(self._rows, n_rows=n_rows, spend=spend)
+            return PaidRecords.of(records)
+        tables = gate.ask(NoisyTables(self.tables, law=self.law), spend=spend)
+        return self.model([one.value for one in tables], known_rows(gate))
+
+    @property
+    def _rows(self) -> LazyRows:
+        return LazyRows(sweep=self.sweep, sweeps=self.sweeps, noise=self.law)
+
+    def model(self, tables: Sequence[NoisyTable], n_rows: int) -> Model:
+        """The model of measured tables.
+
+        Args:
+            tables: in the order of `tables`.
+            n_rows: rows of the confidential table, as known.
+        """
+        return ConditionalTables.fitted(
+            self.sweep,
+            tables,
+            n_rows,
+            sweeps=self.sweeps,
+            allocation=self.allocation,
+            seeds=self.seeds,
+        )
+
+
+def planned_rows(
+    schema: Schema,
+    rows: LazyRows,
+    spend: Fraction,
+    budget: Budget,
+    most_cells: int,
+    *,
+    chosen: bool = False,
+) -> PlannedTable:
+    """Records swept through noisy tables that are not written out, as they are announced.
+
+    Args:
+        schema: the public schema.
+        rows: the mechanism.
+        spend: its cost.
+        budget: the whole budget.
+        most_cells: of all tables together.
+        chosen: whether an earlier step chooses the keys.
+    """
+    noise = calibrate(
+        rows.noise,
+        spend=spend / len(schema.names),
+        accounting=budget.accounting,
+        neighbours=schema.neighbours,
+    )
+    return planned_sweeps(
+        schema,
+        spend,
+        budget,
+        n_cells=most_cells,
+        noise=describe(noise),
+        query=rows.query,
+        stddev=noise.stddev,
+        chosen=chosen,
+    )

@@ -1,1 +1,0 @@
-"""RELEASED. Sampling column by column from released tables."""

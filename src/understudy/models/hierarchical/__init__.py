@@ -1,1 +1,0 @@
-"""RELEASED. Counts of trees made consistent."""

@@ -1,1 +1,0 @@
-"""RELEASED. States merged and split again; numbers within bins."""

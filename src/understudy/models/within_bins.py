@@ -1,0 +1,218 @@
+"""Numbers within bins, drawn so that means, variances and quantiles come out right.
+
+Uniform numbers within a bin put its mean at its middle. Where the density falls, as in the tail of
+incomes, records lie below the middle, so that uniform numbers bias means and widen tails. Here the
+density within a bin follows those of the bins beside it: the cumulative distribution is the
+monotone cubic through the edges' values (Fritsch & Carlson 1980; slopes as in `PchipInterpolator`),
+which keeps the mass of each bin exactly and bends only as much as its neighbours say.
+
+* Whole numbers, days and declared decimals are cells of that line: each value receives the mass of
+  its cell. Spikes are cut out of the line, for whether a record sits on one is its state's affair.
+* The records of a bin take evenly spaced places in its distribution, in random order: their mean
+  has no Monte Carlo error but for the last part of a record.
+
+Everything here is post-processing: of released masses, states and public bins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.models.node_least_squares import Floats, Integers
+from understudy.schema import Continuous, Date, Integer
+from understudy.schema.cell_values import EXACT_INTEGER
+
+_HALVINGS = 48
+
+
+@dataclass(frozen=True, eq=False)
+class WithinBins:
+    """The numbers of a column, given their bins.
+
+    Attributes:
+        column: in the bins that the states are of.
+        masses: estimated records of the ordinary states, spikes included, none negative, in any
+            unit; shape (`column.n_ordinary`,).
+
+    Example:
+        >>> column = Integer(kind="integer", lower=0, upper=99, bins=(0, 10, 99), spikes=(0,))
+        >>> within = WithinBins(column, np.array([500.0, 90.0, 10.0]))
+        >>> within.draw(np.array([0, 1, 2, 3]), np.random.default_rng(1)).round().tolist()
+        [nan, 8.0, 15.0, nan]
+    """
+
+    column: Integer | Continuous | Date
+    masses: Floats
+
+    def draw(self, states: NDArray[np.integer[Any]], rng: np.random.Generator) -> Floats:
+        """A number for each record whose state is a bin; NaN for others.
+
+        Args:
+            states: of the column, shape (n,).
+            rng: source of random numbers.
+
+        Returns:
+            Shape (n,): within the bin, on the grid of whole numbers or decimals. NaN where the
+            state is a spike or a code, or where no value of the grid lies in the bin.
+        """
+        line = self._line
+        wide = np.zeros(max(self.column.size, int(states.max(initial=0))) + 1, dtype=np.bool_)
+        wide[line.states] = True
+        chosen = np.flatnonzero(wide[states])
+        bins = np.searchsorted(line.states, states[chosen])
+        places = self._bends.inverse(bins, _even_places(bins, len(line.states), rng))
+        numbers = np.full(len(states), np.nan)
+        numbers[chosen] = line.numbers(bins, places)
+        return numbers
+
+    @cached_property
+    def _line(self) -> _Line:
+        return _line_of(self.column)
+
+    @cached_property
+    def _bends(self) -> _Bends:
+        return _bends(self._line.edges, np.maximum(self.masses[self._line.states], 0.0))
+
+
+def state_widths(column: Integer | Continuous | Date) -> Floats:
+    """What records would share alike over the states, if nothing but the bins were known.
+
+    Args:
+        column: in the bins that the states are of.
+
+    Returns:
+        Shape (`column.size`,): of a bin the values that are no spikes, or its length where there is
+        no grid; of spikes and codes the median of these. For `denoised` and `shapes`.
+
+    Example:
+        >>> column = Integer(kind="integer", lower=0, upper=9, bins=(0, 4, 9), spikes=(0,))
+        >>> state_widths(column).tolist()
+        [4.5, 3.0, 6.0]
+    """
+    line = _line_of(column)
+    wide = np.diff(line.edges)
+    widths = np.full(column.size, np.median(wide) if len(wide) else 1.0)
+    widths[line.states] = wide
+    return widths
+
+
+def _even_places(bins: Integers, n_bins: int, rng: np.random.Generator) -> Floats:
+    """Places in (0, 1), evenly spaced within each bin, in random order; shape (n,)."""
+    shuffled = rng.permutation(len(bins))
+    order = shuffled[np.argsort(bins[shuffled], kind="stable")]
+    counts = np.bincount(bins, minlength=n_bins)
+    ranks = np.arange(len(bins)) - np.repeat(np.cumsum(counts) - counts, counts)
+    phases = rng.random(n_bins)
+    places = np.empty(len(bins))
+    places[order] = (ranks + np.repeat(phases, counts)) / np.repeat(counts, counts)
+    return places
+
+
+@dataclass(frozen=True, eq=False)
+class _Bends:
+    """Distribution within each bin, on [0, 1]: G(t) = a·t + (3 − 2a − b)·t² + (a + b − 2)·t³.
+
+    Attributes:
+        left: a, density at the lower edge over that of the bin, shape (bins,).
+        right: b, at the upper edge.
+    """
+
+    left: Floats
+    right: Floats
+
+    def inverse(self, bins: Integers, shares: Floats) -> Floats:
+        """The t with G(t) = share, by bisection; shape (n,)."""
+        a, b = self.left[bins], self.right[bins]
+        square, cube = 3 - 2 * a - b, a + b - 2
+        low = np.zeros(len(bins))
+        for k in range(1, _HALVINGS + 1):
+            middle = low + 0.5**k
+            below = middle * (a + middle * (square + middle * cube)) <= shares
+            low = np.where(below, middle, low)
+        return low
+
+
+def _bends(edges: Floats, masses: Floats) -> _Bends:
+    """Slopes of the monotone cubic at the edges, over the densities; even ones in empty bins."""
+    whole = masses.sum()
+    if len(masses) < 2 or whole <= 0:
+        return _Bends(np.ones(len(masses)), np.ones(len(masses)))
+    places = (edges - edges[0]) / (edges[-1] - edges[0])
+    below = np.concatenate(([0.0], np.cumsum(masses / whole)))
+    from scipy.interpolate import PchipInterpolator  # takes long, and few need it
+
+    slopes = PchipInterpolator(places, below).derivative()(places)
+    shares = np.diff(below)
+    filled = shares > 0
+    ratios = np.where(filled, np.diff(places) / np.where(filled, shares, 1.0), 0.0)
+    left, right = (
+        np.where(filled, np.clip(s * ratios, 0, 3), 1.0) for s in (slopes[:-1], slopes[1:])
+    )
+    return _Bends(left, right)
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """The bins that hold numbers, end to end on one line.
+
+    Attributes:
+        states: of these bins, ascending, shape (bins,).
+        edges: on the line, ascending, shape (bins + 1,): numbers themselves if there is no grid,
+            else places among the values of the grid that are no spikes.
+        grid: values per unit; None without a grid.
+        spikes: ascending, in units of the grid if there is one.
+    """
+
+    states: Integers
+    edges: Floats
+    grid: float | None
+    spikes: Floats
+
+    def numbers(self, bins: Integers, places: Floats) -> Floats:
+        """The numbers at places in (0, 1) of their bins, shape (n,)."""
+        low, high = self.edges[bins], self.edges[bins + 1]
+        along = low + places * (high - low)
+        if self.grid is None:
+            inside = np.clip(along, low, np.nextafter(high, low))
+            on = np.isin(inside, self.spikes)
+            return np.where(on, np.nextafter(inside, high), inside)
+        free = np.clip(np.floor(along), low, high - 1)
+        passed = np.searchsorted(self.spikes - np.arange(len(self.spikes)), free, side="right")
+        return np.asarray((free + passed) / self.grid)
+
+
+def _line_of(column: Integer | Continuous | Date) -> _Line:
+    intervals = column.intervals
+    states = np.array([k for k, one in enumerate(intervals) if not one.spike], dtype=np.int64)
+    lows = np.array([intervals[k].low for k in states], dtype=np.float64)
+    spikes = np.sort(np.array([one.low for one in intervals if one.spike], dtype=np.float64))
+    grid, high = _grid(column), column.bounds[1]
+    if grid is None:
+        edges = np.append(lows, high)
+    else:
+        firsts = np.append(_first(lows * grid), 1 - _first(-high * grid))
+        spikes = np.round(spikes * grid)
+        edges = firsts - np.searchsorted(spikes, firsts, side="left")
+    some = np.diff(edges) > 0
+    return _Line(states[some], np.append(edges[:-1][some], edges[-1:]), grid, spikes)
+
+
+def _grid(column: Integer | Continuous | Date) -> float | None:
+    if not isinstance(column, Continuous):
+        return 1.0
+    if column.decimals is None:
+        return None
+    grid = 10.0**column.decimals
+    return grid if max(map(abs, column.bounds)) * grid < EXACT_INTEGER / 4 else None
+
+
+def _first(places: Floats | float) -> Floats:
+    """The first whole number from each place on, rounding errors of decimals forgiven."""
+    near = np.round(places)
+    close = np.abs(places - near) <= 1e-9 * np.maximum(np.abs(near), 1)
+    return np.where(close, near, np.ceil(places))

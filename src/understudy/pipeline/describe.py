@@ -1,0 +1,109 @@
+"""What a release says of itself: how it was made, what was measured, what inference needs."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from understudy.families.method import Method
+from understudy.pipeline.planning import Request
+from understudy.privacy.accounting.budget import decimal_up
+from understudy.privacy.gate import Gate
+from understudy.privacy.released import Released
+from understudy.release import Manifest, Measurement
+from understudy.release.manifest import InferenceFacts
+from understudy.schema import Schema
+
+_SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")
+
+
+def manifest_of(
+    request: Request,
+    gate: Gate,
+    n_rows: Released[int],
+    facts: InferenceFacts,
+    *,
+    seed: int | None,
+    secure: bool,
+) -> Manifest:
+    """How a release was made.
+
+    Args:
+        request: what was asked.
+        gate: that everything was paid through.
+        n_rows: as declared or bought.
+        facts: what inference needs.
+        seed: of the sampling; None if it was not seeded.
+        secure: whether the noise came from the operating system's entropy.
+    """
+    bought = gate.ledger[n_rows.entry - 1].spent if n_rows.entry else None
+    return Manifest(
+        method=request.name,
+        options=request.options,
+        reason=request.reason,
+        sets=request.sets,
+        sets_kind=request.method.sets,
+        n_rows=n_rows.value,
+        # What was paid in the end: less than was planned, after a lost charge.
+        rows_obtained=replace(request, rows_spend=bought or request.rows_spend).rows_words,
+        guarantee=gate.guarantee(),
+        budget={
+            "epsilon": decimal_up(request.budget.epsilon),
+            "delta": decimal_up(request.budget.delta),
+            "unit": request.budget.unit_name,
+            "amount": decimal_up(request.budget.amount),
+        },
+        ledger=tuple(entry.to_json() for entry in gate.ledger),
+        secure=secure,
+        sampling_seed=seed,
+        software=dict(_software()),
+        inference=facts,
+        ended_early=gate.ended_early,
+        rows_share=str(request.rows_spend / request.budget.amount) if request.rows_spend else None,
+    )
+
+
+def inference_facts(
+    method: Method, schema: Schema, measurements: Sequence[Measurement]
+) -> InferenceFacts:
+    """What inference needs of the method, for the manifest.
+
+    Args:
+        method: as the release was asked for.
+        schema: of the release.
+        measurements: of the release, in the order in which they were paid for.
+    """
+    tables = dict.fromkeys(one.columns for one in measurements if one.kind == "table")
+    return InferenceFacts(
+        posterior_rule=method.posterior_rule if method.sets == "posterior" else None,
+        swept=method.swept,
+        shrunk=method.shrunk,
+        independent=method.independent,
+        modelled=method.modelled(schema),
+        network=method.network_of(schema, tuple(tables)),
+        prior_weight=method.prior_weight,
+        leaves_only=method.leaves_only,
+    )
+
+
+@lru_cache(maxsize=1)  # reading the versions takes longer than a small release
+def _software() -> Mapping[str, str]:
+    versions = {name: importlib.metadata.version(name) for name in _SOFTWARE}
+    return {"python": platform.python_version()} | versions
+
+
+def measurements_of(gate: Gate, schema: Schema) -> tuple[Measurement, ...]:
+    """What was released of the rows, in the order in which it was paid for.
+
+    Args:
+        gate: that everything was paid through.
+        schema: of the release.
+    """
+    width = len(str(len(gate.measured)))
+    return tuple(
+        Measurement.from_released(released, f"table-{k:0{width}d}", schema)
+        for k, released in enumerate(gate.measured, start=1)
+    )

@@ -1,0 +1,38 @@
+"""A release describes itself: what inference needs stands in its manifest, for every method."""
+
+import json
+
+import understudy as us
+from understudy.methods import METHODS
+from understudy.release import format_1
+from understudy.release.manifest import InferenceFacts
+
+
+def test_what_a_method_says_is_written_and_read_back(case, some, tmp_path):
+    """The manifest holds it, and no genuine release is taken for one that contradicts itself.
+
+    What format 1 would have left to the method is the same, by the table that is kept of it.
+    """
+    release = case.release(some(40), "5")
+    manifest = release.manifest
+    method = case.configured
+    assert manifest.inference.swept == method.swept
+    assert manifest.inference.shrunk == method.shrunk
+    assert manifest.inference.independent == method.independent
+    assert manifest.inference.modelled == method.modelled(release.schema)
+    wanted = method.posterior_rule if case.sets_kind == "posterior" else None
+    assert manifest.inference.posterior_rule == wanted
+    release.save(tmp_path / "r")
+    content = json.loads((tmp_path / "r" / "manifest.json").read_text(encoding="utf-8"))
+    assert content["format"] == 2
+    assert InferenceFacts.from_json(content["inference"]) == manifest.inference
+    assert us.Release.load(tmp_path / "r").manifest.inference == manifest.inference
+    tables = [one.columns for one in release.measurements if one.kind == "table"]
+    asked = case.method, content["options"], case.sets_kind
+    assert format_1.facts_of(*asked, release.schema, tables) == manifest.inference
+
+
+def test_what_is_kept_of_format_1_has_every_method_of_its_time():
+    """Methods that were added later never wrote it, so the table stays as it is."""
+    assert set(format_1.METHODS) <= set(METHODS)
+    assert len(format_1.METHODS) == 26

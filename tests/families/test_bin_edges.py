@@ -1,0 +1,145 @@
+"""Fine bins: public, no more than asked for, and every edge and rule of the schema kept."""
+
+import datetime
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+
+from understudy.engine.coding import Coder
+from understudy.families.bin_edges import fine_bins
+from understudy.release.decoding import decode
+from understudy.schema import Schema
+
+COLUMNS = {
+    "amount": 'kind = "continuous"\nlower = 0\nupper = 250000',
+    "signed": 'kind = "continuous"\nlower = -5000\nupper = 100000\nspikes = [0]',
+    "cents": 'kind = "continuous"\nlower = 0\nupper = 999.99\ndecimals = 2',
+    "tenths": 'kind = "continuous"\nlower = 0\nupper = 12.5\ndecimals = 1\nspikes = [0, 0.1]',
+    "above": 'kind = "continuous"\nlower = 3\nupper = 70000',
+    "below": 'kind = "continuous"\nlower = -70000\nupper = -3.5',
+    "tiny": 'kind = "continuous"\nlower = 0\nupper = 1e-7',
+    "huge": 'kind = "continuous"\nlower = -1e200\nupper = 1e200',
+    "age": 'kind = "integer"\nlower = 0\nupper = 110',
+    "income": 'kind = "integer"\nlower = 0\nupper = 999999\nspikes = [0, 999999]',
+    "spiked": 'kind = "integer"\nlower = 0\nupper = 100\nspikes = [0, 100]',
+    "days": 'kind = "date"\nlower = 2020-01-10\nupper = 2020-06-30',
+    "weeks": 'kind = "date"\nlower = 2020-01-10\nupper = 2021-12-30',
+    "months": 'kind = "date"\nlower = 2014-01-15\nupper = 2021-12-30',
+    "years": 'kind = "date"\nlower = 1900-01-01\nupper = 2021-12-30',
+    "centuries": 'kind = "date"\nlower = 0001-01-01\nupper = 9999-12-31',
+}
+
+
+def schema(*names, more=""):
+    columns = [f'[columns.{n}]\n{COLUMNS[n]}\nsource = "codebook"\nreviewed = true' for n in names]
+    return Schema.loads("\n".join([*columns, more]))
+
+
+def starts(column):
+    return [one.low for one in column.intervals if not one.spike]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("most", [25, 128])
+def test_every_own_edge_stays_and_there_are_as_many_bins_as_asked_for(name, most):
+    of = schema(name)
+    fine = of.with_bins(fine_bins(of, most=most))
+    own, found = starts(of.columns[name]), starts(fine.columns[name])
+    assert set(own) <= set(found)
+    assert len(own) <= len(found) <= 2 * most
+    if most == 128:
+        assert len(found) > 3 * len(own)
+    assert fine.columns[name].model_copy(update={"bins": of.columns[name].bins}) == of.columns[name]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_schema_with_fine_bins_survives_being_written(name):
+    fine = schema(name).with_bins(fine_bins(schema(name)))
+    assert Schema.loads(fine.dumps()) == fine
+
+
+@pytest.mark.parametrize("name", ["amount", "cents", "income", "signed"])
+def test_there_is_resolution_near_zero_and_at_the_bounds(name):
+    of = schema(name)
+    low, high = of.columns[name].bounds
+    edges = [*starts(of.with_bins(fine_bins(of)).columns[name]), high]
+    widths = np.diff(edges)
+    after_zero = widths[edges.index(next(e for e in edges if e >= 0))]
+    assert after_zero <= max(1e-4 * high, 1)
+    assert widths.max() <= (high - low) / 19.9
+    if name != "income":  # the last value of these is a spike, the bin before it needs no care
+        assert widths[-1] < (high - low) / 500
+
+
+def test_few_values_have_a_bin_each():
+    of = schema("age", "days", "tenths")
+    fine = of.with_bins(fine_bins(of))
+    assert starts(fine.columns["age"]) == list(range(111))
+    assert np.diff(starts(fine.columns["days"])).tolist() == [1] * 172
+    values = np.round(np.arange(126) / 10, 1)  # 0 and 0.1 are spikes
+    tenths = schema("tenths")
+    coder = Coder(tenths.with_bins(fine_bins(tenths)))
+    (states,) = coder.code(pl.DataFrame({"tenths": values}))
+    assert len(np.unique(states)) == 125  # 12.4 and 12.5, the upper bound, share one
+
+
+def test_dates_begin_with_weeks_months_and_years():
+    epoch = datetime.date(1970, 1, 1).toordinal()
+    of = schema("weeks", "months", "years")
+    fine = of.with_bins(fine_bins(of))
+    for name, begins in (
+        ("weeks", lambda day: day.weekday() == 0),
+        ("months", lambda day: day.day == 1),
+        ("years", lambda day: (day.day, day.month) == (1, 1)),
+    ):
+        new = set(starts(fine.columns[name])) - set(starts(of.columns[name]))
+        days = [datetime.date.fromordinal(int(day) + epoch) for day in new]
+        assert len(days) > 50
+        assert all(begins(day) for day in days)
+
+
+def test_declared_bins_are_respected():
+    of = Schema.loads("""
+    [columns]
+    listed = { kind = "continuous", lower = 0, upper = 9, bins = [0, 2, 9] }
+    counted = { kind = "integer", lower = 0, upper = 9000, bins = 30 }
+    dated = { kind = "date", lower = 1990-06-15, upper = 2020-01-01, bins = 12 }
+    few = { kind = "integer", lower = 1, upper = 20 }
+    one = { kind = "integer", lower = 3, upper = 3 }
+    level = { kind = "categorical", levels = ["a", "b"] }
+    """)
+    assert fine_bins(of) == {}
+
+
+def test_rules_forbid_the_same_values_as_before():
+    of = schema(
+        "income",
+        "age",
+        "amount",
+        more="""
+        [[forbidden]]
+        where = { age = { lower = 0, upper = 10 }, income = { lower = 100000, upper = 999999 } }
+        [[forbidden]]
+        where = { amount = { lower = 12500, upper = 250000 }, income = 0 }
+        """,
+    )
+    fine = of.with_bins(fine_bins(of))
+    assert len(fine.forbidden) == 2
+    rng = np.random.default_rng(1)
+    drawn = [rng.integers(0, size, 20_000) for size in of.sizes]
+    records = decode(drawn, of, rng)
+    forbidden = of.domain.forbidden(drawn)
+    codes = Coder(fine).code(records)  # what a rule forbids is out of domain
+    outside = np.any([one == n for one, n in zip(codes, fine.sizes, strict=True)], axis=0)
+    assert forbidden.any()
+    assert (outside == forbidden).all()
+
+
+def test_rows_are_not_asked_for():
+    """The same bounds give the same bins, whatever else the schema says."""
+    one = schema("amount")
+    other = one.model_copy(update={"rows": "public", "n_rows": 10})
+    assert fine_bins(one) == fine_bins(other)
+    assert all(a < b for a, b in pairwise(fine_bins(one)["amount"]))

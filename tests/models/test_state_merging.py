@@ -1,0 +1,113 @@
+"""Merged states: each rule by itself, on tables small enough to see."""
+
+import numpy as np
+import pytest
+
+from understudy.models.share_tree import denoised
+from understudy.models.state_merging import merged_levels, merged_runs, shapes
+
+
+def test_rare_levels_share_a_group_and_others_do_not():
+    assert merged_levels([1.0, 50, 14.9, 15, -3], 5.0).tolist() == [0, 1, 0, 2, 0]
+
+
+def test_rare_levels_in_different_rules_stay_apart():
+    groups = merged_levels([1.0, 2, 3, 4, 90], 5.0, signatures=[7, 2, 7, 2, 7])
+    assert groups.tolist() == [0, 1, 0, 1, 2]
+
+
+def test_states_alone_are_never_merged():
+    groups = merged_levels([1.0, 2, 3], 5.0, alone=[False, True, False])
+    assert groups.tolist() == [0, 1, 0]
+
+
+def test_each_state_has_its_own_deviation():
+    assert merged_levels([9.0, 9, 1, 9], [1.0, 5, 5, 1]).tolist() == [0, 1, 1, 2]
+
+
+def test_runs_are_of_about_equal_mass():
+    """Flat counts of a share of 1/100 each: 10 runs of 10."""
+    assert merged_runs(np.full(100, 7.0), 0.1, bins=10).tolist() == [k // 10 for k in range(100)]
+
+
+def test_runs_hold_at_least_three_deviations():
+    """Only 60 records fit the bins asked for, but noise is 40: runs of about 120."""
+    groups = merged_runs(np.full(100, 6.0), 40.0, bins=100)
+    assert (np.bincount(groups)[:-1] == 20).all()
+
+
+def test_heavy_states_are_groups_of_their_own():
+    groups = merged_runs([5.0, 6, 100, 5, 6, 4, 80], 1.0, bins=4)
+    assert groups.tolist() == [0, 0, 1, 2, 2, 2, 3]
+
+
+def test_what_is_left_over_joins_the_run_before_it():
+    assert merged_runs([10.0, 10, 10, 10, 1], 1.0, bins=2).tolist() == [0, 0, 1, 1, 1]
+    assert merged_runs([10.0, 10, 10, 10, 9], 1.0, bins=3)[-1] == 2
+
+
+def test_runs_break_where_the_rules_change_and_pass_over_states_alone():
+    groups = merged_runs(
+        np.full(8, 1.0),
+        0.1,
+        bins=1,
+        signatures=[0, 0, 0, 1, 1, 0, 0, 0],
+        alone=[False, True, False, False, False, False, False, True],
+    )
+    assert groups.tolist() == [0, 1, 0, 2, 2, 3, 3, 4]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_whatever_the_noise_the_groups_keep_to_the_rules(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 60))
+    noisy, stddev = rng.normal(20, 50, n), float(rng.uniform(0.01, 90))
+    rules, alone = np.sort(rng.integers(0, 3, n)), rng.random(n) < 0.1
+    bins = int(rng.integers(1, 20))
+    runs = merged_runs(noisy, stddev, bins=bins, signatures=rules, alone=alone)
+    levels = merged_levels(noisy, stddev, signatures=rules, alone=alone)
+    for groups in (runs, levels):
+        assert groups.shape == (n,)
+        first = np.unique(groups, return_index=True)[1]
+        assert (np.diff(first) > 0).all(), "numbered by first states, without gaps"
+        for group in range(groups.max() + 1):
+            members = np.flatnonzero(groups == group)
+            assert len(set(rules[members])) == 1
+            assert len(members) == 1 or not alone[members].any()
+            if groups is runs and len(members) > 1:
+                between = np.arange(members[0], members[-1] + 1)
+                assert set(between[~alone[between]]) == set(members)
+    assert len(set(runs[~alone])) <= 2 * bins + 1 + 2 * len(set(rules))
+
+
+def test_no_records_and_no_states_work():
+    assert merged_runs(np.zeros(4), 1.0, bins=3).tolist() == [0, 0, 0, 0]
+    assert merged_runs([-5.0, -5.0], 1e9, bins=3).tolist() == [0, 0]
+    assert merged_levels([], 1.0).tolist() == []
+
+
+def test_shapes_are_denoised_counts_over_those_of_their_group():
+    noisy = 50 + np.random.default_rng(1).normal(0, 20, (2, 12))
+    groups = np.array([0, 1, 1, 1, 2, 3, 3, 3, 3, 0, 4, 4])
+    estimates = denoised(noisy, 20.0)
+    found = shapes(estimates, groups)
+    for group in range(5):
+        members = groups == group
+        own = estimates[:, members]
+        np.testing.assert_allclose(found[:, members], own / own.sum(axis=-1, keepdims=True))
+
+
+@pytest.mark.parametrize("widths", [None, [1.0, 3, 0, 0, 0]])
+def test_a_group_without_records_is_shared_by_width(widths):
+    found = shapes(
+        denoised([0.0, 0, 0, 0, 90], 1e-9, total=0, widths=widths), [0, 0, 1, 1, 2], widths=widths
+    )
+    expected = [0.25, 0.75, 0.5, 0.5, 1] if widths else [0.5, 0.5, 0.5, 0.5, 1]
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("stddev", [1e-12, 1e12])
+def test_shapes_add_up_however_large_the_noise(stddev):
+    noisy = np.random.default_rng(2).normal(0, stddev, 9)
+    groups = np.arange(9) // 3
+    np.testing.assert_allclose(np.bincount(groups, shapes(denoised(noisy, stddev), groups)), 1)
