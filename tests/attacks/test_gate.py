@@ -205,6 +205,7 @@ def mechanisms(schema):
         "NoisyTables": NoisyTables([("a",), ("a", "b")], "geometric", [1, F(1, 2)]),
         "RandomOrder": RandomOrder(3),
         "RangeCounts": RangeCounts("c", [np.array([0, 2, 4])], "geometric"),
+        "Regression": Regression(response="c", predictors=("d",), mechanism="functional"),
         "RowCount": RowCount(),
         "ThresholdTable": ThresholdTable(("a", "b"), 2, "laplace"),
         **choices_of_parameters(schema),
@@ -225,10 +226,6 @@ def calls(gate):
             "spend": spend,
         },
         "impute": {"specification": Imputation(penalty=0.1), "n_rows": 2, "spend": spend},
-        "regress": {
-            "specification": Regression(response="c", predictors=("d",), mechanism="functional"),
-            "spend": spend,
-        },
         "reveal": {"marginals": [("a",)]},
         "reveal_moments": {"of": ["d"], "by": ["a"]},
         "reveal_cells": {},

@@ -261,7 +261,7 @@ def test_one_repetition_of_a_regression_is_what_the_gate_gives(name):
     draw = regression._coefficients(regression.MECHANISMS[name])
     found = draw(TABLES[:1], 4.0, 2.0, np.random.default_rng(1), SeededRandomness(7))
     asked = Regression(response="x2", predictors=("x1",), mechanism=regression.MECHANISMS[name])
-    released = gate_of(TABLES[0], 4.0, 1, 7).regress(asked, spend=Fraction(2))
+    released = gate_of(TABLES[0], 4.0, 1, 7).ask(asked, spend=Fraction(2))
     noisy = released.value
     solved = coefficients(
         noisy.statistics,

@@ -3,7 +3,6 @@
 from understudy.privacy.drawing import Drawing
 from understudy.privacy.mechanisms.records.imputing import Imputing
 from understudy.privacy.mechanisms.records.row_sweeping import RowSweeping
-from understudy.privacy.mechanisms.sums.regressing import Regressing
 from understudy.privacy.not_dp.exact_statistics import Revealing
 from understudy.privacy.not_dp.pseudo_posterior_draw import Weighing
 
@@ -11,7 +10,6 @@ from understudy.privacy.not_dp.pseudo_posterior_draw import Weighing
 class Gate(
     Drawing,
     Imputing,
-    Regressing,
     Revealing,
     RowSweeping,
     Weighing,
