@@ -45,6 +45,7 @@ from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweep
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
+from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
@@ -200,9 +201,11 @@ def mechanisms(schema):
         "HierarchyLayers": HierarchyLayers(tree.divided([(0,)]), [1], "geometric", [1]),
         "LazyLeaves": LazyLeaves(tree.divided([(0,)]), "geometric"),
         "LazyTable": LazyTable(columns=("a", "b"), n_rows=3),
+        "Moments": Moments(["d"], ["a"], [1, 2], "split", "threshold", "strict"),
         "NoisyTables": NoisyTables([("a",), ("a", "b")], "geometric", [1, F(1, 2)]),
         "RandomOrder": RandomOrder(3),
         "RangeCounts": RangeCounts("c", [np.array([0, 2, 4])], "geometric"),
+        "Regression": Regression(response="c", predictors=("d",), mechanism="functional"),
         "RowCount": RowCount(),
         "ThresholdTable": ThresholdTable(("a", "b"), 2, "laplace"),
         **choices_of_parameters(schema),
@@ -217,25 +220,12 @@ def calls(gate):
         "rebinned": {"bins": {"c": 2, "d": (0.0, 1.0, 4.0)}},
         "grouped": {"groups": {"a": (0, 0, 1)}},
         "require": {"spend": spend},
-        "moments": {
-            "of": ["d"],
-            "by": ["a"],
-            "spend": spend,
-            "weights": [1, 2],
-            "calibration": "split",
-            "bounds": "threshold",
-            "mode": "strict",
-        },
         "posterior": {
             "specification": Urn(columns=("a", "b"), reinforced=True),
             "n_rows": 3,
             "spend": spend,
         },
         "impute": {"specification": Imputation(penalty=0.1), "n_rows": 2, "spend": spend},
-        "regress": {
-            "specification": Regression(response="c", predictors=("d",), mechanism="functional"),
-            "spend": spend,
-        },
         "reveal": {"marginals": [("a",)]},
         "reveal_moments": {"of": ["d"], "by": ["a"]},
         "reveal_cells": {},

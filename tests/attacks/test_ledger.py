@@ -21,6 +21,7 @@ from understudy.privacy.mechanisms.choices.candidate import Candidate
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.selection import choice_charge
 from understudy.privacy.selection.exponential_mechanism import selection_epsilon
 from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Partition, Schema
@@ -119,33 +120,30 @@ def test_views_of_a_gate_spend_one_budget():
     assert spent(door.ledger) == Fraction(2, 3)
 
 
-def test_choices_that_count_on_the_rest_do_not_count_on_the_same_rest():
+def test_choices_that_count_on_the_rest_do_not_count_on_the_same_rest(monkeypatch):
     """Claim attacked: in Gaussian DP a choice is cheap because of what is left *after* it.
 
-    Two choices of one price at once: the later one must count with the smaller rest. The ε of each
-    is seen where it is used, in order of the entries.
+    Three choices of one price at once: the later one must count with the smaller rest. The ε of
+    each is seen where it is drawn with, in order of the entries.
     """
     budget = Budget.of(1, "1e-6", "gdp")
-    door, spend, used = gate(budget), budget.amount / 4, []
+    door, spend, drawn, used = gate(budget), budget.amount / 4, {}, []
+
+    def spying(scores, *, epsilon, **_):
+        drawn[threading.get_ident()] = epsilon
+        return 0
+
+    def choose(_):
+        chosen = door.ask(Candidate(range(2), CellCount((1,))), spend=spend)
+        used.append((chosen.entry, drawn[threading.get_ident()]))
+
+    monkeypatch.setattr(choice_charge, "select", spying)
     door._ledger.guard(lambda: time.sleep(0.01))
-    at_once(
-        lambda _: used.append(
-            door._pay_choice("one", sensitivity=Fraction(1), monotone=True, cells=1, spend=spend)
-        ),
-        n=3,
-    )
+    at_once(choose, n=3)
     rests = [budget.amount - spend * k for k in (1, 2, 3)]
     expected = [selection_epsilon(spend, "gdp", rest=rest) for rest in rests]
     assert all(earlier > later for earlier, later in pairwise(expected))
-    by_entry = sorted(used, key=lambda pair: pair[1])
-    assert [cell(pick, "epsilon") for pick, _ in by_entry] == expected
-
-
-def cell(function, name):
-    """What a closure holds under a name."""
-    return dict(zip(function.__code__.co_freevars, function.__closure__, strict=True))[
-        name
-    ].cell_contents
+    assert [epsilon for _, epsilon in sorted(used)] == expected
 
 
 def test_leaves_that_were_paid_once_give_records_once():

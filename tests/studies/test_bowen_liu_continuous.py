@@ -17,6 +17,7 @@ from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -69,7 +70,9 @@ def test_one_repetition_of_a_normal_model_is_what_the_gate_gives(method, monkeyp
     gate, rng = numeric_gate(data, 3).rebinned({"x": 1}), np.random.default_rng(3)
     total, scatter = (
         one.value.values[0]
-        for one in gate.moments(["x"], spend=Fraction(20), calibration=calibration, mode="paper")
+        for one in gate.ask(
+            Moments(["x"], calibration=calibration, mode="paper"), spend=Fraction(20)
+        )
     )
     theta = normal.posterior(
         np.array([[0.5 + total / 40]]), np.array([[scatter / 39]]), 40, rng, bounds=NUMERIC.bounds

@@ -13,6 +13,7 @@ from understudy.engine import Table
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 from understudy.studies import drawing, run_study
@@ -85,7 +86,7 @@ def test_one_repetition_of_mixed_statistics_is_what_the_gate_gives(monkeypatch):
     (counts,) = gate.ask(
         NoisyTables([(*names, "x", "y")], law="laplace", mode="paper"), spend=spend
     )
-    moments = gate.moments(["x", "y"], names, spend=5 * spend, mode="paper")
+    moments = gate.ask(Moments(["x", "y"], names, mode="paper"), spend=5 * spend)
     first, second, *scatter = (one.value.values for one in moments)
     assert found.counts[0, 0] == pytest.approx(counts.value.counts.ravel())
     assert found.sums[0, 0, :, 0] == pytest.approx(first, abs=0.05)

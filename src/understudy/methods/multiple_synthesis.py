@@ -28,7 +28,7 @@ from understudy.models.bayesian.independent_blocks import Block, BlocksModel
 from understudy.models.model import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.sums.moments import planned_moments
+from understudy.privacy.mechanisms.sums.scatter import moments_of
 from understudy.privacy.released import NoisyTable
 from understudy.schema import Schema
 
@@ -62,10 +62,10 @@ class MultipleSynthesis(BlocksMethod):
         return (
             *(planned_exact(one.columns) for one in layouts),
             *(
-                planned_exact(step.moment.by, step.query, form=Form.MOMENTS)
+                planned_exact(moment.by, moment.query, form=Form.MOMENTS)
                 for one in layouts
                 if one.numbers
-                for step in planned_moments(binned, one.numbers, one.columns, spend=Fraction(1))
+                for moment in moments_of(binned, one.numbers, one.columns)
             ),
         )
 

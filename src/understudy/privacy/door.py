@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from understudy.domain.cell_tree import Partition
 from understudy.domain.domain import Domain
@@ -24,10 +21,8 @@ from understudy.privacy.noise.distributions import NoiseLaw
 from understudy.privacy.noise.perturbation import Law, Mode, count_sensitivity, words
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Bins, Groups, Released
-from understudy.privacy.selection.exponential_mechanism import select, selection_epsilon
 from understudy.schema import Schema
 
-CHOICE = "exponential mechanism"
 PSEUDO_POSTERIOR = "pseudo posterior"
 POSTERIOR = "posterior"
 AS_THEY_STAND = "as they stand"
@@ -36,16 +31,6 @@ _KINDS = {
     POSTERIOR: Unpaid.POSTERIOR,
     AS_THEY_STAND: Unpaid.AS_THEY_STAND,
 }
-
-
-class Pick(Protocol):
-    """Picks a place from scores, among those that a public mask leaves."""
-
-    def __call__(
-        self, scores: NDArray[np.float64], feasible: NDArray[np.bool_] | None = None
-    ) -> int:
-        """The place of the winner."""
-        ...
 
 
 class Door(Gate):
@@ -70,18 +55,6 @@ class Door(Gate):
 
     def _remembered(self, what: str, kind: Callable[[], Any]) -> Any:
         return self._rows.memory(Door).setdefault(what, kind())
-
-    @property
-    def _secret_leaves(self) -> dict[int, Any]:
-        return self._remembered("leaves", dict)
-
-    @property
-    def _secret_scores(self) -> dict[Any, float]:
-        return self._remembered("scores", dict)
-
-    @property
-    def _secret_tables(self) -> dict[Any, Any]:
-        return self._remembered("tables", dict)
 
     @property
     def _secret_posteriors(self) -> dict[str, Any]:
@@ -131,45 +104,6 @@ class Door(Gate):
                 "not private."
             )
 
-    def _selection_epsilon(self, spend: Fraction) -> Fraction:
-        self._ledger.require(spend)
-        return selection_epsilon(spend, self.budget.accounting)
-
-    def _pay_choice(
-        self,
-        query: str,
-        *,
-        sensitivity: Fraction,
-        monotone: bool,
-        cells: int,
-        spend: Fraction,
-        stated: str = "",
-    ) -> tuple[Pick, int]:
-        with self._ledger.alone():  # nobody else may spend of the rest before this is paid
-            self._ledger.require(spend)
-            rest = self._ledger.remaining - spend
-            epsilon = selection_epsilon(spend, self.budget.accounting, rest=rest)
-            entry = self._ledger.charge(
-                spend,
-                CHOICE,
-                query,
-                sensitivity=f"score: {stated or sensitivity}{', monotone' * monotone}",
-                noise="",
-                cells=cells,
-            )
-
-        def pick(scores: NDArray[np.float64], feasible: NDArray[np.bool_] | None = None) -> int:
-            return select(
-                scores,
-                epsilon=epsilon,
-                sensitivity=sensitivity,
-                monotone=monotone,
-                feasible=feasible,
-                source=self._secret_randomness,
-            )
-
-        return pick, entry
-
     def _charge(
         self,
         spend: Fraction,
@@ -214,11 +148,9 @@ class Door(Gate):
 
 __all__ = [
     "AS_THEY_STAND",
-    "CHOICE",
     "POSTERIOR",
     "PSEUDO_POSTERIOR",
     "Door",
     "Measured",
-    "Pick",
     "query_of",
 ]

@@ -15,6 +15,8 @@ from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
+from understudy.privacy.mechanisms.sums.linear_regression import Regression
+from understudy.privacy.mechanisms.sums.moments import Moments
 
 MECHANISMS: Final[tuple[type[Mechanism[Any, Any]], ...]] = (
     BinomialCount,
@@ -28,9 +30,11 @@ MECHANISMS: Final[tuple[type[Mechanism[Any, Any]], ...]] = (
     LazyTable,
     LeafRecords,
     ListedParameters,
+    Moments,
     NoisyTables,
     RandomOrder,
     RangeCounts,
+    Regression,
     RowCount,
     ThresholdTable,
     WalkedParameters,
