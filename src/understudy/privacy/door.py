@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 from understudy.domain.cell_tree import Partition
@@ -134,7 +135,7 @@ class Door(Gate):
 
     def _said(self, **said: tuple[str, ...]) -> None:
         nothing: dict[str, Any] = {"conditions": (), "unproved": (), "leaks": (), "printed": ()}
-        self._promise.add(**nothing | said)
+        self._promise.add(SimpleNamespace(**nothing | said))
 
     def _under(self, condition: str) -> None:
         self._said(conditions=(condition,))

@@ -81,7 +81,9 @@ class Gate:
     ) -> None:
         # Fingerprints of a draft tell what was read from the rows: they stay in front of the gate.
         self.schema: Schema = engine.schema.released()
-        self.budget, self._budget = budget, replace(budget)
+        self.budget = budget
+        # Prices and the promise rest on a copy: fractions that are shown can be overwritten.
+        self._budget = Budget(Fraction(budget.epsilon), Fraction(budget.delta), budget.approximate)
         self.neighbours: Neighbours = engine.schema.neighbours
         self._declared = private_copy(engine.schema)
         view = View(schema=Schema.released(self._declared))
@@ -169,12 +171,7 @@ class Gate:
 
     def _publish(self, outcome: Outcome[A], charges: tuple[Charge[Any], ...]) -> A:
         """What a mechanism returned, as it leaves."""
-        self._promise.add(
-            conditions=outcome.conditions,
-            unproved=outcome.unproved,
-            leaks=outcome.leaks,
-            printed=outcome.printed,
-        )
+        self._promise.add(outcome)
         given = _released(outcome.answers, charges[: 1 if outcome.single else None])
         published = outcome.measurements
         self._measured.extend(given if published is None else _released(published, charges))
@@ -295,12 +292,8 @@ class Gate:
 
     @property
     def _terms(self) -> Terms:
-        return Terms(
-            view=self._rows.view,
-            budget=self._budget,
-            left=self._ledger.remaining,
-            n_rows=self._known_rows,
-        )
+        left, rows = self._ledger.remaining, self._known_rows
+        return Terms(view=self._rows.view, budget=self._budget, left=left, n_rows=rows)
 
     @property
     def _known_rows(self) -> Released[int] | None:
@@ -321,8 +314,5 @@ def _released(
 ) -> tuple[Released[Any], ...]:
     """Values as they leave, one for each charge; what follows without a charge says so."""
     about = [(replace(one.recorded), one.mechanism, one.entry) for one in charges if values]
-    about = about or [(NO_NOISE, DECLARED, 0)] * len(values)
-    return tuple(
-        Released(value, noise, mechanism, entry)
-        for value, (noise, mechanism, entry) in zip(values, about, strict=True)
-    )
+    about = about or [(replace(NO_NOISE), DECLARED, 0)] * len(values)
+    return tuple(Released(value, *its) for value, its in zip(values, about, strict=True))
