@@ -1,21 +1,11 @@
 """Transitional: a gate with the verbs that are not mechanisms yet."""
 
-from understudy.privacy.drawing import Drawing
-from understudy.privacy.mechanisms.records.imputing import Imputing
-from understudy.privacy.mechanisms.records.row_sweeping import RowSweeping
 from understudy.privacy.mechanisms.sums.regressing import Regressing
 from understudy.privacy.mechanisms.sums.summing import Summing
-from understudy.privacy.not_dp.exact_statistics import Revealing
-from understudy.privacy.not_dp.pseudo_posterior_draw import Weighing
 
 
 class Gate(
     Summing,
-    Drawing,
-    Imputing,
     Regressing,
-    Revealing,
-    RowSweeping,
-    Weighing,
 ):
     """Old verbs, and the new one."""

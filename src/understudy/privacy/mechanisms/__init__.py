@@ -15,6 +15,11 @@ from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
+from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
+from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
+from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
+from understudy.privacy.mechanisms.records.urn import Urn
 
 MECHANISMS: Final[tuple[type[Mechanism[Any, Any]], ...]] = (
     BinomialCount,
@@ -24,15 +29,20 @@ MECHANISMS: Final[tuple[type[Mechanism[Any, Any]], ...]] = (
     CumulativeDistributions,
     GroupSplit,
     HierarchyLayers,
+    ImputedRecords,
     LazyLeaves,
+    LazyRows,
     LazyTable,
     LeafRecords,
     ListedParameters,
     NoisyTables,
+    PerturbedSweeps,
     RandomOrder,
     RangeCounts,
+    ResetBlocks,
     RowCount,
     ThresholdTable,
+    Urn,
     WalkedParameters,
 )
 """All that have a finite cost. The list is closed: a new one is written here, with its proof."""
