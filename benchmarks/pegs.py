@@ -33,12 +33,12 @@ from rich.console import Console
 from rich.table import Table
 
 import known_tables
-from understudy.pipeline.gates import open_gate
 import understudy as us
 import yardstick
 from made_up import made_up
 from understudy.engine import Table as Rows
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.pipeline.planning import budget_of
 from understudy.privacy.noise.randomness import SecureRandomness
 from utility import Bench, Book

@@ -38,6 +38,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.perturbation import Mode
+from understudy.privacy.not_dp.exact_deviation import ExactDeviations
 from understudy.privacy.released import NoisyTable
 from understudy.schema import NUMERIC, Schema
 
@@ -118,8 +119,9 @@ class Binned(Method):
         if self.bins == "bought":
             found = _bought(gate, spend)
         elif self.bins == "scott" and self.mode == "paper":
-            released = gate.deviations(numeric_columns(schema), mode="paper")
-            found = {name: one.value for name, one in released.items()}
+            names = numeric_columns(schema)
+            released = gate.ask(ExactDeviations(names))
+            found = {name: one.value for name, one in zip(names, released, strict=True)}
         else:
             return gate.rebinned(self._public_bins(schema))
         return gate.rebinned(bins_with_rules(schema, self._by_scott(schema, found)))

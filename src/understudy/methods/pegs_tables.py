@@ -75,8 +75,8 @@ from understudy.models import Model
 from understudy.models.conditional_tables import Allocation, Seeds
 from understudy.privacy.accounting.budget import Approximate, Budget, exact
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.records.key_counts import n_cells
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
-from understudy.privacy.mechanisms.records.sweeping import n_cells
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema, Sweep
@@ -142,6 +142,7 @@ class PegsTables(PreparingMethod):
             rows = LazyRows(
                 sweep=Sweep.of(schema.names, schema.domain, {}),
                 sweeps=self._turns(schema),
+                n_rows=1,
                 noise=law,
             )
             return (planned_rows(schema, rows, spend, budget, sum(most), chosen=True),)

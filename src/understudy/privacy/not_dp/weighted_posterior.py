@@ -16,7 +16,7 @@ records say which draws are dropped, holds for each form of weights. As the numb
 the claim of the source is ε = 2Δ_α a draw, for a model whose posterior contracts and records that
 fill the space of values.
 
-θ leaves by the verb of `understudy.privacy.not_dp.pseudo_posterior_draw` alone, one draw at a time;
+θ leaves by `understudy.privacy.not_dp.pseudo_posterior_draw` alone, one draw at a time;
 everything else here is CONFIDENTIAL, and for the steward.
 
 **Cost**: one chain for `unweighted` and `count`, two for `vector`, two or three for `scalar`, and
