@@ -2,8 +2,8 @@
 
 Either one of a public list, by the exponential mechanism, or where a Metropolis walk stands in the
 end (`understudy.privacy.selection.metropolis`, which says what the promise then rests on). Scores
-and their sensitivity: `parameter_score.py`. Only the chosen parameters leave; how often a walk moved
-depends on the rows, and is for the steward alone.
+and their sensitivity: `parameter_score.py`. Only the chosen parameters leave; how often a walk
+moved depends on the rows, and is for the steward alone.
 """
 
 from __future__ import annotations
