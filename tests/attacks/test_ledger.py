@@ -170,10 +170,11 @@ from fractions import Fraction
 import polars as pl
 from understudy.engine import Table
 from understudy.errors import UnderstudyError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.noise.randomness import SecureRandomness
-from understudy.privacy.randomness import SecureRandomness
 from understudy.schema import Partition, Schema
 
 schema = Schema.loads(
@@ -182,7 +183,7 @@ schema = Schema.loads(
 source = SecureRandomness()
 door = open_gate(Table(pl.DataFrame({{"a": [True], "b": [True]}}), schema), Budget.of(1), source)
 tree = Partition(schema.domain).divided([(0,)])
-leaves = door.count_leaves(tree, spend=Fraction(1, 2), law="geometric")
+leaves = door.ask(LazyLeaves(tree, law="geometric"), spend=Fraction(1, 2))
 source.words(10)
 door._ledger._lock.acquire()  # as a thread may have, which the child has not
 
@@ -199,9 +200,9 @@ def words(n=50):
 reader, writer = os.pipe()
 if os.fork() == 0:
     found = [
-        attempt(lambda: door.count([("b",)], spend=Fraction(1, 4), law="geometric")),
-        attempt(lambda: door.rebinned({{}}).count_rows(spend=Fraction(1, 4))),
-        attempt(lambda: door.records_below(leaves, leaves.value.summed * 1.0, n_rows=1)),
+        attempt(lambda: door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))),
+        attempt(lambda: door.rebinned({{}}).ask(RowCount(), spend=Fraction(1, 4))),
+        attempt(lambda: door.ask(LeafRecords(leaves, leaves.value.summed * 1.0, n_rows=1))),
         str(len(door.ledger)),
         words().hex(),
     ]
@@ -214,8 +215,8 @@ assert number == "1", number
 own = words().hex()
 both = [{{text[i:i + 16] for i in range(0, 800, 16)}} for text in (drawn, own)]
 assert not both[0] & both[1], "the child repeats the noise"
-door.count([("b",)], spend=Fraction(1, 4), law="geometric")
-door.records_below(leaves, leaves.value.summed * 1.0, n_rows=1)
+door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))
+door.ask(LeafRecords(leaves, leaves.value.summed * 1.0, n_rows=1))
 print("held")
 """
 
