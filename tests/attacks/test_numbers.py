@@ -12,10 +12,17 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, SchemaError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.choices.candidate import Candidate
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
+from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.imputation_draws import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
@@ -49,7 +56,7 @@ SPEND = Fraction(1, 10**6)
 
 def gate(level="x"):
     rows = {"a": ["x"] * 5 + [level], "b": [True, False] * 3, "c": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]}
-    return Gate(Table(pl.DataFrame(rows), SCHEMA), Budget.of(100), SeededRandomness(1))
+    return open_gate(Table(pl.DataFrame(rows), SCHEMA), Budget.of(100), SeededRandomness(1))
 
 
 TREES = {
@@ -63,23 +70,23 @@ TREES = {
     "a column counted from the end": (((-1,),),),
 }
 WITH_TREES = {
-    "count_nodes": {"depths": [1], "law": "geometric"},
-    "count_leaves": {"law": "geometric"},
-    "divide": {},
-    "divide_in_groups": {},
+    "counts of layers": lambda tree: HierarchyLayers(tree, [1], law="geometric"),
+    "counts of leaves": lambda tree: LazyLeaves(tree, law="geometric"),
+    "splits by columns": ColumnSplits,
+    "a split by groups": GroupSplit,
 }
 
 
 @pytest.mark.parametrize("splits", TREES)
-@pytest.mark.parametrize("verb", WITH_TREES)
-def test_a_tree_that_is_none_is_refused_before_it_is_paid(verb, splits):
+@pytest.mark.parametrize("asked", WITH_TREES)
+def test_a_tree_that_is_none_is_refused_before_it_is_paid(asked, splits):
     """Claim: whether a record finds its node does not depend on the record. With fewer splits than
     nodes, one record beyond the first node ended in an error that named its node, at any ε."""
     for level in ("x", "z"):
         door = gate(level)
         tree = Partition(door.schema.domain, TREES[splits])
         with pytest.raises(MethodError, match="no tree"):
-            getattr(door, verb)(tree, spend=SPEND, **WITH_TREES[verb])
+            door.ask(WITH_TREES[asked](tree), spend=SPEND)
         assert door.ledger == ()
 
 
@@ -88,12 +95,12 @@ def test_a_tree_without_what_is_asked_of_it_is_refused_before_it_is_paid():
     door = gate()
     full = Partition(door.schema.domain).divided([(0, 1, 2)])
     with pytest.raises(MethodError, match="nothing is left"):
-        door.divide(full, spend=SPEND)
+        door.ask(ColumnSplits(full), spend=SPEND)
     with pytest.raises(MethodError, match="root alone"):
-        door.divide_in_groups(full, spend=SPEND)
+        door.ask(GroupSplit(full), spend=SPEND)
     for depth in (0, -1, 2):
         with pytest.raises(MethodError, match="layers below the root"):
-            door.count_nodes(full, [depth], spend=SPEND, law="geometric")
+            door.ask(HierarchyLayers(full, [depth], law="geometric"), spend=SPEND)
     assert door.ledger == ()
 
 
@@ -102,31 +109,38 @@ def sweep():
 
 
 SENSELESS = {
-    "weights for fewer tables": lambda g: g.count(
-        [("a",), ("b",)], spend=SPEND, law="geometric", weights=[1]
+    "weights for fewer tables": lambda g: g.ask(
+        NoisyTables([("a",), ("b",)], law="geometric", weights=[1]), spend=SPEND
     ),
-    "weights for more tables": lambda g: g.count(
-        [("a",)], spend=SPEND, law="geometric", weights=[1, 1]
+    "weights for more tables": lambda g: g.ask(
+        NoisyTables([("a",)], law="geometric", weights=[1, 1]), spend=SPEND
     ),
-    "weights of nothing": lambda g: g.count([("a",)], spend=SPEND, law="geometric", weights=[0]),
-    "weights for more lines": lambda g: g.draw(
-        [CumulativeDistribution(columns=("a",))], spend=SPEND, weights=[1, 1]
+    "weights of nothing": lambda g: g.ask(
+        NoisyTables([("a",)], law="geometric", weights=[0]), spend=SPEND
     ),
-    "weights for more layers": lambda g: g.count_nodes(
-        Partition(g.schema.domain).divided([(0,)]), [1], spend=SPEND, law="laplace", weights=[1, 1]
+    "weights for more lines": lambda g: g.ask(
+        CumulativeDistributions([("a",)], weights=[1, 1]), spend=SPEND
     ),
-    "a column twice": lambda g: g.count([("a", "a")], spend=SPEND, law="geometric"),
-    "a cell by a column twice": lambda g: g.choose(range(9), CellCount((0, 0)), spend=SPEND),
-    "cells of no column": lambda g: g.count_above((), 1, spend=SPEND, law="laplace"),
-    "records of no column": lambda g: g.records(LazyTable(columns=()), n_rows=1, spend=SPEND),
+    "weights for more layers": lambda g: g.ask(
+        HierarchyLayers(
+            Partition(g.schema.domain).divided([(0,)]), [1], law="laplace", weights=[1, 1]
+        ),
+        spend=SPEND,
+    ),
+    "a column twice": lambda g: g.ask(NoisyTables([("a", "a")], law="geometric"), spend=SPEND),
+    "a cell by a column twice": lambda g: g.ask(
+        Candidate(range(9), CellCount((0, 0))), spend=SPEND
+    ),
+    "cells of no column": lambda g: g.ask(ThresholdTable((), 1, law="laplace"), spend=SPEND),
+    "records of no column": lambda g: g.ask(LazyTable(columns=(), n_rows=1), spend=SPEND),
     "an urn of no column": lambda g: g.posterior(
         Urn(columns=(), reinforced=True), n_rows=1, spend=SPEND
     ),
-    "a threshold beyond 64 bits": lambda g: g.count_above(
-        ("a",), 2**70, spend=SPEND, law="laplace"
+    "a threshold beyond 64 bits": lambda g: g.ask(
+        ThresholdTable(("a",), 2**70, law="laplace"), spend=SPEND
     ),
     "a deviation of levels": lambda g: g.deviations(["a"], mode="paper"),
-    "an order of fewer than none": lambda g: g.random_order(-1),
+    "an order of fewer than none": lambda g: g.ask(RandomOrder(-1)).value,
 }
 DRAWN = {
     "records": LazyTable(columns=("a",)),
@@ -163,7 +177,7 @@ def test_a_price_cannot_be_lowered_after_it_was_paid():
     door, price = gate(), Fraction(100)
     heard = []
     door.listen(heard.append)
-    door.count([("a",)], spend=price, law="geometric")
+    door.ask(NoisyTables([("a",)], law="geometric"), spend=price)
     for shown in (price, heard[0].spent, door.ledger[0].spent):
         shown._numerator = 0
     door.remaining._numerator = 10**6
@@ -171,7 +185,7 @@ def test_a_price_cannot_be_lowered_after_it_was_paid():
     object.__setattr__(door.ledger[0], "spent", Fraction(0))
     assert door.remaining == 0
     with pytest.raises(InsufficientBudgetError):
-        door.count([("a",)], spend=SPEND, law="geometric")
+        door.ask(NoisyTables([("a",)], law="geometric"), spend=SPEND)
 
 
 @pytest.mark.parametrize("bins", [10**7 + 1, 10**10, 2**63])

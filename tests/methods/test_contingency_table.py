@@ -9,8 +9,8 @@ import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError, NotPrivateError
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 
@@ -31,7 +31,7 @@ def frame(rows):
 def test_it_is_refused_without_permission_and_before_the_rows_are_read():
     with pytest.raises(NotPrivateError, match="allow_nonprivate"):
         us.synthesize(object(), schema(10, (2, 2)), **GIVEN)
-    gate = Gate(Table(frame([(0, 1)]), schema(1, (2, 2))), Budget.of(1), SeededRandomness(1))
+    gate = open_gate(Table(frame([(0, 1)]), schema(1, (2, 2))), Budget.of(1), SeededRandomness(1))
     with pytest.raises(NotPrivateError):
         gate.reveal_cells()
     assert not gate.ledger
@@ -40,7 +40,7 @@ def test_it_is_refused_without_permission_and_before_the_rows_are_read():
 def test_records_are_real_ones_in_their_proportions():
     """χ² of 30,000 records, false alarm 10⁻⁶; a count wrong by one in ten is noticed."""
     rows = [(0, 1)] * 50 + [(1, 0)] * 30 + [(1, 1)] * 20
-    gate = Gate(
+    gate = open_gate(
         Table(frame(rows), schema(100, (2, 2))),
         Budget.of(1),
         SeededRandomness(1),

@@ -10,9 +10,9 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import MethodError, NotPrivateError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.guarantee import Guarantee
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.not_dp.weighting_spec import Weighting
@@ -81,7 +81,7 @@ class Refusing:
 def gate_of(frame, of, *, secure=True, allowed=True, **more):
     source = SecureRandomness() if secure else SeededRandomness(5)
     engine = Refusing(of) if frame is None else Table(frame, of)
-    return Gate(engine, Budget.of(1), source, allow_nonprivate=allowed, **more)
+    return open_gate(engine, Budget.of(1), source, allow_nonprivate=allowed, **more)
 
 
 # --- charged first, permitted first -----------------------------------------------------------

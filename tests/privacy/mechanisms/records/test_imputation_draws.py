@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from understudy.privacy.mechanisms.records.imputing import step_prior
 
 from understudy.engine import Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.elastic_net import (
     Observations,
     Regression,
@@ -28,7 +29,6 @@ from understudy.privacy.mechanisms.records.imputation_draws import (
     require_imputable,
     step_weights,
 )
-from understudy.privacy.mechanisms.records.imputing import step_prior
 from understudy.privacy.mechanisms.records.urn import prior_weight
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Domain, Schema
@@ -438,7 +438,7 @@ ROWS = pl.DataFrame({"a": ["x"] * 6 + ["y"] * 4, "b": ["u"] * 5 + ["?"] + ["w"] 
 def gate(rows=ROWS, delta=0, neighbours="replace", epsilon=5):
     head = f'rows = "public"\nn_rows = {rows.height}\n' if neighbours == "replace" else ""
     schema = Schema.loads(head + COLUMNS)
-    return Gate(Table(rows, schema), Budget.of(epsilon, delta), SeededRandomness(1))
+    return open_gate(Table(rows, schema), Budget.of(epsilon, delta), SeededRandomness(1))
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add_remove"])

@@ -13,8 +13,8 @@ from scipy.stats import chisquare
 
 from understudy.engine import ExactCells, Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.key_counts import HashedRows
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows, NoisyRows, lazy_sweeps
 from understudy.privacy.noise.calibration import calibrate
@@ -205,7 +205,7 @@ OWN = Sweep.of(SCHEMA.names, SCHEMA.domain, {"b": ("a",)})
 def gate_of(rows=(), delta=0, epsilon=10**6, schema=SCHEMA):
     frame = pl.DataFrame(list(rows), schema={"a": pl.String, "b": pl.String}, orient="row")
     budget = Budget.of(epsilon, delta)
-    return Gate(Table(frame, schema), budget, SeededRandomness(1))
+    return open_gate(Table(frame, schema), budget, SeededRandomness(1))
 
 
 def test_a_large_budget_gives_what_the_rows_hold():

@@ -11,8 +11,8 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.perturbed_gibbs import (
     PerturbedSweeps,
     step_epsilon,
@@ -165,7 +165,7 @@ SPEC = PerturbedSweeps(sweep=SWEEP, sweeps=2)
 
 def gate(rows=ROWS, epsilon="1", delta=0, seed=1, schema=SCHEMA):
     frame = pl.DataFrame(list(rows), schema={"a": pl.String, "b": pl.Boolean}, orient="row")
-    return Gate(Table(frame, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(Table(frame, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 300])

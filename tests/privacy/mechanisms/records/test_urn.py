@@ -12,8 +12,8 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.urn import Urn, draw_urn, prior_weight
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.released import UrnDraws
@@ -169,7 +169,7 @@ PAIR = Urn(columns=("a", "b"), reinforced=True)
 
 
 def gate(rows=ROWS, epsilon="1", delta=0, seed=1, schema=SCHEMA):
-    return Gate(engine(rows, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(engine(rows, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 @pytest.mark.parametrize("reinforced", KINDS)
@@ -261,7 +261,7 @@ def test_without_rows_records_are_uniform_in_a_huge_domain():
     )
     assert 2**55 < schema.domain.n_allowed < 2**62
     frame = pl.DataFrame({f"c{j}": [7] for j in range(9)})
-    door = Gate(Table(frame, schema), Budget.of(1), SecureRandomness())
+    door = open_gate(Table(frame, schema), Budget.of(1), SecureRandomness())
     urn = Urn(columns=schema.names, reinforced=False)
     columns = door.posterior(urn, n_rows=900, spend=F(1)).value.columns
     low, high = columns[0] < 50, columns[8] >= 50
@@ -272,7 +272,7 @@ def test_without_rows_records_are_uniform_in_a_huge_domain():
 
 def test_tables_that_codes_cannot_number_are_refused_before_anything_is_paid():
     schema = Schema.loads(wide(10))
-    door = Gate(
+    door = open_gate(
         Table(pl.DataFrame({f"c{j}": [7] for j in range(10)}), schema),
         Budget.of(1),
         SecureRandomness(),
