@@ -39,7 +39,8 @@ from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
-from understudy.privacy.mechanisms.records.imputation_draws import Imputation
+from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
+from understudy.privacy.mechanisms.records.imputers import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
@@ -47,7 +48,11 @@ from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
 from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.exact_deviation import ExactDeviations
+from understudy.privacy.not_dp.exact_statistics import ExactFullTable, ExactMoments, ExactTables
 from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows
+from understudy.privacy.not_dp.open_columns import OpenColumns
+from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable
@@ -188,6 +193,7 @@ def mechanisms(schema):
     pairs = (("a", "b"), ("b", "a"))
     model = DistanceFromModel(schema, pairs, np.zeros(12), (1, 2), np.zeros(2))
     limit = TreeLimit(schema.sizes, ((0, 1),), 100.0)
+    sweep = Sweep.of(schema.names, schema.domain, {"a": ("b",), "b": ("a",)})
     return {
         "BinomialCount": BinomialCount("b", bounds="threshold", mode="strict"),
         "Candidate": Candidate(("x", "y", "z"), CellCount((0,)), np.array([True, True, False])),
@@ -197,17 +203,29 @@ def mechanisms(schema):
         ),
         "ColumnSplits": ColumnSplits(tree),
         "CumulativeDistributions": CumulativeDistributions([("a",)], [1]),
+        "DiverseRows": DiverseRows(sweep=sweep, diversity=1.5, sensitive=(0,), n_rows=2),
+        "ExactDeviations": ExactDeviations(["c"]),
+        "ExactFullTable": ExactFullTable(),
+        "ExactMoments": ExactMoments(["d"], ["a"]),
+        "ExactTables": ExactTables([("a",)]),
         "GroupSplit": GroupSplit(tree),
         "HierarchyLayers": HierarchyLayers(tree.divided([(0,)]), [1], "geometric", [1]),
+        "ImputedRecords": ImputedRecords(imputation=Imputation(penalty=0.1), n_rows=2),
         "LazyLeaves": LazyLeaves(tree.divided([(0,)]), "geometric"),
+        "LazyRows": LazyRows(sweep=sweep, sweeps=1, n_rows=2),
         "LazyTable": LazyTable(columns=("a", "b"), n_rows=3),
         "Moments": Moments(["d"], ["a"], [1, 2], "split", "threshold", "strict"),
         "NoisyTables": NoisyTables([("a",), ("a", "b")], "geometric", [1, F(1, 2)]),
+        "OpenColumns": OpenColumns(("a", "b")),
+        "PerturbedSweeps": PerturbedSweeps(sweep=sweep, n_rows=2),
+        "PosteriorDraw": PosteriorDraw(posterior(schema), 0, "strict"),
         "RandomOrder": RandomOrder(3),
         "RangeCounts": RangeCounts("c", [np.array([0, 2, 4])], "geometric"),
         "Regression": Regression(response="c", predictors=("d",), mechanism="functional"),
+        "ResetBlocks": ResetBlocks(sweep=sweep, n_rows=2, block=2),
         "RowCount": RowCount(),
         "ThresholdTable": ThresholdTable(("a", "b"), 2, "laplace"),
+        "Urn": Urn(columns=("a", "b"), reinforced=True, n_rows=3),
         **choices_of_parameters(schema),
     }
 
@@ -215,38 +233,10 @@ def mechanisms(schema):
 def calls(gate):
     """A genuine call of every verb, and of `ask` for every mechanism: words → its arguments."""
     schema, spend = gate.schema, F(2)
-    sweep = Sweep.of(schema.names, schema.domain, {"a": ("b",), "b": ("a",)})
     found = {
         "rebinned": {"bins": {"c": 2, "d": (0.0, 1.0, 4.0)}},
         "grouped": {"groups": {"a": (0, 0, 1)}},
         "require": {"spend": spend},
-        "posterior": {
-            "specification": Urn(columns=("a", "b"), reinforced=True),
-            "n_rows": 3,
-            "spend": spend,
-        },
-        "impute": {"specification": Imputation(penalty=0.1), "n_rows": 2, "spend": spend},
-        "reveal": {"marginals": [("a",)]},
-        "reveal_moments": {"of": ["d"], "by": ["a"]},
-        "reveal_cells": {},
-        "deviations": {"names": ["c"], "mode": "paper"},
-        "sweep": {"specification": PerturbedSweeps(sweep=sweep), "n_rows": 2, "spend": spend},
-        "sweep in blocks": {
-            "specification": ResetBlocks(sweep=sweep, block=2),
-            "n_rows": 2,
-            "spend": spend,
-        },
-        "reveal_sweep": {
-            "specification": DiverseRows(sweep=sweep, diversity=1.5, sensitive=(0,)),
-            "n_rows": 2,
-        },
-        "sweep_noisy": {
-            "specification": LazyRows(sweep=sweep, sweeps=1),
-            "n_rows": 2,
-            "spend": spend,
-        },
-        "draw_posterior": {"mechanism": posterior(schema), "mode": "strict"},
-        "open_records": {"columns": ("a", "b")},
     }
     found |= {
         words: {"mechanism": one, "spend": spend} for words, one in mechanisms(schema).items()
@@ -509,10 +499,9 @@ def test_numbers_that_were_altered_after_they_were_checked_are_checked_again(tmp
     asked = mechanisms(gate.schema)["CandidateColumns"]
     with pytest.raises(MethodError, match="whole numbers"):
         gate.ask(altered_in(asked, "score", "weights", (0, 1)), spend=F(2))
-    asked = calls(gate)["sweep in blocks"]
-    endless = altered(asked["specification"], "block", -1)
+    asked = mechanisms(gate.schema)["ResetBlocks"]
     with pytest.raises(MethodError, match="block"):
-        gate.sweep(**asked | {"specification": endless})
+        gate.ask(altered(asked, "block", -1), spend=F(2))
     assert (gate.ledger, engine.asked) == ((), [])
 
 

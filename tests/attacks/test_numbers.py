@@ -4,6 +4,7 @@ The attacker pays next to nothing and hopes for an error that some rows cause an
 would tell of them, for sure, whatever ε says. Or for an error where a public check should refuse.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -23,11 +24,14 @@ from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
-from understudy.privacy.mechanisms.records.imputation_draws import Imputation
+from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
+from understudy.privacy.mechanisms.records.imputers import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
+from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.exact_deviation import ExactDeviations
 from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Partition, Schema, Sweep
 
@@ -133,22 +137,21 @@ SENSELESS = {
     ),
     "cells of no column": lambda g: g.ask(ThresholdTable((), 1, law="laplace"), spend=SPEND),
     "records of no column": lambda g: g.ask(LazyTable(columns=(), n_rows=1), spend=SPEND),
-    "an urn of no column": lambda g: g.posterior(
-        Urn(columns=(), reinforced=True), n_rows=1, spend=SPEND
-    ),
+    "an urn of no column": lambda g: g.ask(Urn(columns=(), reinforced=True, n_rows=1), spend=SPEND),
     "a threshold beyond 64 bits": lambda g: g.ask(
         ThresholdTable(("a",), 2**70, law="laplace"), spend=SPEND
     ),
-    "a deviation of levels": lambda g: g.deviations(["a"], mode="paper"),
+    "a deviation of levels": lambda g: g.ask(ExactDeviations(["a"])),
     "an order of fewer than none": lambda g: g.ask(RandomOrder(-1)).value,
 }
-DRAWN = {
-    "records": LazyTable(columns=("a",)),
-    "posterior": Urn(columns=("a",), reinforced=True),
-    "impute": Imputation(penalty=0.1),
-    "sweep": PerturbedSweeps(sweep=sweep()),
-    "sweep_noisy": LazyRows(sweep=sweep(), sweeps=1),
-}
+DRAWN = (
+    LazyTable(columns=("a",), n_rows=1),
+    Urn(columns=("a",), reinforced=True, n_rows=1),
+    ImputedRecords(imputation=Imputation(penalty=0.1), n_rows=1),
+    PerturbedSweeps(sweep=sweep(), n_rows=1),
+    ResetBlocks(sweep=sweep(), n_rows=1),
+    LazyRows(sweep=sweep(), sweeps=1, n_rows=1),
+)
 
 
 @pytest.mark.parametrize("attack", SENSELESS)
@@ -161,12 +164,12 @@ def test_what_makes_no_sense_is_refused_before_it_is_paid(attack):
 
 
 @pytest.mark.parametrize("n_rows", [-1, 2**40, 2**63, np.uint64(2**63)])
-@pytest.mark.parametrize("verb", DRAWN)
-def test_a_number_of_records_that_no_array_holds_is_refused_before_it_is_paid(verb, n_rows):
+@pytest.mark.parametrize("asked", DRAWN, ids=lambda one: type(one).__name__)
+def test_a_number_of_records_that_no_array_holds_is_refused_before_it_is_paid(asked, n_rows):
     """Claim: how many records are drawn is public, and so is whether they can be."""
     door = gate()
     with pytest.raises(MethodError, match="n_rows must be 0 to"):
-        getattr(door, verb)(DRAWN[verb], n_rows=n_rows, spend=SPEND)
+        door.ask(replace(asked, n_rows=n_rows), spend=SPEND)
     assert door.ledger == ()
 
 

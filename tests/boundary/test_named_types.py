@@ -39,8 +39,11 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanism import Mechanism, is_ours
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
-from understudy.privacy.mechanisms.records.imputation_draws import Imputation
+from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
+from understudy.privacy.mechanisms.records.imputers import Imputation
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.samplers.column_sequence import SequentialLaw
 from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
@@ -68,16 +71,10 @@ def gate():
 # --- five foreigners ------------------------------------------------------------------------------
 
 
-class OwnPrice:
+class OwnPrice(PerturbedSweeps):
     """A sweep with a price and draws of its own."""
 
-    law, query = "perturbed sweeps", "records after 1 sweep of a × b"
-    sweep, sweeps = Sweep.of(SCHEMA.names, SCHEMA.domain, {}), 1
-
-    def step_epsilon(self, *_):
-        return Fraction(1)
-
-    block_of = sensitivity = noise = records = keep
+    price = run = epsilon = keep
 
 
 class OwnScore:
@@ -132,9 +129,12 @@ def own_trees():
 PRIOR = Prior(("p",), np.zeros(1), np.ones(1))
 WALK = Walk(PRIOR, PRIOR.means, PRIOR.stddevs, 2)
 PAIRS = (("a", "b"),)
+SWEEP = Sweep.of(SCHEMA.names, SCHEMA.domain, {})
 ONE = Fraction(1)
 FOREIGNERS = {
-    "a sweep with its own price and draws": lambda g: g.sweep(OwnPrice(), n_rows=2, spend=ONE),
+    "a sweep with its own price and draws": lambda g: g.ask(
+        OwnPrice(sweep=SWEEP, n_rows=2), spend=ONE
+    ),
     "a score of candidates": lambda g: g.ask(ListedParameters(OwnScore(), ["p"]), spend=ONE),
     "a score of a walk": lambda g: g.ask(WalkedParameters(OwnScore(), ["p"], WALK), spend=ONE),
     "trees within a genuine score": lambda g: g.ask(
@@ -143,10 +143,12 @@ FOREIGNERS = {
     "the heir of a genuine score": lambda g: g.ask(
         CandidateColumns(PAIRS, OwnDependence(SCHEMA, PAIRS)), spend=ONE
     ),
-    "a law within a genuine mechanism": lambda g: g.draw_posterior(
-        PseudoPosterior(SequentialLaw((OwnLaw(),)), draws=2)
+    "a law within a genuine mechanism": lambda g: g.ask(
+        PosteriorDraw(PseudoPosterior(SequentialLaw((OwnLaw(),)), draws=2))
     ),
-    "the heir of a genuine imputation": lambda g: g.impute(OwnImputation(), n_rows=1, spend=ONE),
+    "the heir of a genuine imputation": lambda g: g.ask(
+        ImputedRecords(imputation=OwnImputation(), n_rows=1), spend=ONE
+    ),
 }
 
 

@@ -12,6 +12,7 @@ from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.exact_statistics import ExactFullTable
 from understudy.schema import Schema
 
 COLUMN = 'kind = "integer"\nlower = 0\nupper = {}\nbins = {}\nreviewed = true\n'
@@ -33,7 +34,7 @@ def test_it_is_refused_without_permission_and_before_the_rows_are_read():
         us.synthesize(object(), schema(10, (2, 2)), **GIVEN)
     gate = open_gate(Table(frame([(0, 1)]), schema(1, (2, 2))), Budget.of(1), SeededRandomness(1))
     with pytest.raises(NotPrivateError):
-        gate.reveal_cells()
+        gate.ask(ExactFullTable())
     assert not gate.ledger
 
 

@@ -19,6 +19,7 @@ from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCou
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.not_dp.exact_statistics import ExactTables
 from understudy.privacy.selection.model_error_score import DistanceFromModel
 from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Schema
@@ -77,8 +78,8 @@ def verbs():
             ThresholdTable(("a", "b"), 3, law="geometric"), spend=s
         ),
         "records": lambda g, s=half: g.ask(LazyTable(columns=("a", "b"), n_rows=5), spend=s),
-        "posterior": lambda g, s=half: g.posterior(
-            Urn(columns=("a", "b"), reinforced=True), n_rows=5, spend=s
+        "posterior": lambda g, s=half: g.ask(
+            Urn(columns=("a", "b"), reinforced=True, n_rows=5), spend=s
         ),
         "draw": lambda g, s=half: g.ask(CumulativeDistributions([("a", "b")]), spend=s),
         "choose": lambda g, s=half: g.ask(Candidate(range(3), CellCount((0,))), spend=s),
@@ -297,9 +298,9 @@ def test_a_grouped_view_shares_the_ledger_and_says_how_states_are_merged():
 
 def test_reveal_needs_permission_and_stamps_the_release():
     with pytest.raises(NotPrivateError, match="allow_nonprivate"):
-        gate()[0].reveal([("a",)])
+        gate()[0].ask(ExactTables([("a",)]))
     door, _ = gate(allow_nonprivate=True)
-    (table,) = door.reveal([("a",)])
+    (table,) = door.ask(ExactTables([("a",)]))
     assert table.value.counts.tolist() == [20, 12, 3]
     assert door.guarantee().kind == "none"
     assert door.guarantee().epsilon is None

@@ -67,8 +67,8 @@ def test_one_repetition_of_modips_is_what_the_gate_gives(bounds):
 @pytest.mark.parametrize("reinforced", [True, False])
 def test_one_repetition_of_an_urn_is_what_the_gate_gives(reinforced):
     found = binary.from_urn(binary_sample(12, 1.5), 1, reinforced=reinforced)
-    released = binary_gate(12, 3).posterior(
-        Urn(columns=("x",), reinforced=reinforced), n_rows=40, spend=Fraction(1.5)
+    released = binary_gate(12, 3).ask(
+        Urn(columns=("x",), reinforced=reinforced, n_rows=40), spend=Fraction(1.5)
     )
     assert found.tolist() == [[int(released.value.columns[0].sum())]]
 

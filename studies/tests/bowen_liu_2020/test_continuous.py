@@ -105,8 +105,8 @@ def test_one_repetition_of_a_smoothed_histogram_is_what_the_gate_gives():
         np.random.default_rng(3),
         SeededRandomness(3),
     )
-    released = numeric_gate(data, 3).posterior(
-        Urn(columns=("x",), reinforced=False), n_rows=40, spend=Fraction(30)
+    released = numeric_gate(data, 3).ask(
+        Urn(columns=("x",), reinforced=False, n_rows=40), spend=Fraction(30)
     )
     records = histograms.spread(
         released.value.columns[0][None], 7, NUMERIC.bounds, np.random.default_rng(3)

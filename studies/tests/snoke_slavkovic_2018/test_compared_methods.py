@@ -254,8 +254,8 @@ def test_one_repetition_of_a_smoothed_histogram_is_what_the_gate_gives():
     found = comparators.smoothed_histogram(
         TABLES[:1], 4.0, prior, np.random.default_rng(3), SeededRandomness(3)
     )
-    released = gate_of(TABLES[0], 4.0, int(sides[0]), 3).posterior(
-        Urn(columns=("x1", "x2"), reinforced=False), n_rows=N_ROWS, spend=Fraction(30)
+    released = gate_of(TABLES[0], 4.0, int(sides[0]), 3).ask(
+        Urn(columns=("x1", "x2"), reinforced=False, n_rows=N_ROWS), spend=Fraction(30)
     )
     corner = np.stack(released.value.columns, axis=1)
     low = comparators.bounds_of(4.0)[:, 0]

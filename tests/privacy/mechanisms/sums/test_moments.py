@@ -31,6 +31,7 @@ from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED, count_law
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace
+from understudy.privacy.not_dp.exact_statistics import ExactMoments
 from understudy.schema import Schema
 
 pytestmark = pytest.mark.statistical
@@ -211,7 +212,7 @@ def test_revealed_moments_are_sums_about_the_middle_and_scatters_within_cells():
         }
     )
     door = open_gate(Table(frame, PRIVATE), Budget.of(1), SecureRandomness(), allow_nonprivate=True)
-    released = [one.value for one in door.reveal_moments(["x", "y"], ["cell"])]
+    released = [one.value for one in door.ask(ExactMoments(["x", "y"], ["cell"]))]
     assert [(one.statistic, one.of) for one in released] == [
         ("sum", ("x",)),
         ("sum", ("y",)),
@@ -230,7 +231,7 @@ def test_revealed_moments_are_sums_about_the_middle_and_scatters_within_cells():
     assert door.guarantee().kind == "none"
     assert [entry.spent for entry in door.ledger] == [None] * 5
     with pytest.raises(NotPrivateError):
-        open_gate(Table(frame, PRIVATE), Budget.of(1), SecureRandomness()).reveal_moments(["x"])
+        open_gate(Table(frame, PRIVATE), Budget.of(1), SecureRandomness()).ask(ExactMoments(["x"]))
 
 
 def test_admissible_intervals_hold_every_statistic_and_their_ends_are_reached():
@@ -442,7 +443,7 @@ def test_no_rows_and_extreme_budgets_work(bounds, mode, schema, epsilon):
 def test_without_noise_the_moments_are_the_exact_ones():
     rows = [record for record in ALL_RECORDS if record[0] != "?"]
     exact = open_gate(Spy(rows), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
-    wanted = exact.reveal_moments(["x", "y"], ["cell"])
+    wanted = exact.ask(ExactMoments(["x", "y"], ["cell"]))
     found = door(rows, 10**12).ask(Moments(["x", "y"], ["cell"]), spend=F(10**12))
     for a, b in zip(wanted, found, strict=True):
         assert b.value.values == pytest.approx(a.value.values, abs=1e-5)
