@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
-from understudy.privacy.mechanisms.records.imputing import step_prior
 
 from understudy.engine import Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
