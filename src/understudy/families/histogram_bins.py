@@ -13,7 +13,7 @@
 
 Deviations that are bought or read are taken to lie between 1/50 and 1/2 of the width of the bounds
 (no deviation is larger), so that the largest possible table is known beforehand; that is the one
-that a plan shows. Edges that rules need are kept (`edges.py`).
+that a plan shows. Edges that rules need are kept (`bin_edges.py`).
 
 Source: Scott (1979); Bowen & Liu (2020), §3.1.2, eq. 4.
 """

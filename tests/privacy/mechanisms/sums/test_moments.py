@@ -7,6 +7,7 @@ seeds are fixed.
 
 import itertools
 from fractions import Fraction as F
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -32,6 +33,8 @@ from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomne
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace
 from understudy.privacy.not_dp.exact_statistics import ExactMoments
 from understudy.schema import Schema
+
+pytestmark = pytest.mark.statistical
 
 LEVEL = 1e-6
 PRIVATE = Schema.loads("""
@@ -68,9 +71,12 @@ def sums_of(rows, columns, of=(1, 2)):
     return Table(frame, PRIVATE).sums(columns, of).expose()
 
 
-def statistics_of_all_tables(by, records, sizes):
+@cache
+def statistics_of_all_tables(cells):
     """For every table: the exact statistics of the moments, in order."""
-    moments = moments_of(PRIVATE, ("x", "y"), by)
+    moments = moments_of(PRIVATE, ("x", "y"), BY[cells])
+    sizes = range(4) if cells == "two cells" else range(5)
+    records = ALL_RECORDS if cells == "two cells" else [r for r in ALL_RECORDS if r[0] == "a"]
     places = tuple(PRIVATE.names.index(name) for name in moments[0].by)
     return {
         rows: [exact_statistic(m, sums) for m in moments]
@@ -78,12 +84,6 @@ def statistics_of_all_tables(by, records, sizes):
         for rows in itertools.combinations_with_replacement(records, n)
         for sums in [sums_of(rows, places)]
     }
-
-
-TABLES = {
-    "two cells": statistics_of_all_tables(("cell",), ALL_RECORDS, range(4)),
-    "one cell": statistics_of_all_tables((), [r for r in ALL_RECORDS if r[0] == "a"], range(5)),
-}
 
 
 def neighbours(tables, relation):
@@ -100,9 +100,9 @@ def neighbours(tables, relation):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("cells", TABLES)
+@pytest.mark.parametrize("cells", BY)
 def test_no_neighbour_moves_a_statistic_further_than_stated(cells, relation):
-    tables, moments = TABLES[cells], moments_of(PRIVATE, ("x", "y"), BY[cells])
+    tables, moments = statistics_of_all_tables(cells), moments_of(PRIVATE, ("x", "y"), BY[cells])
     largest = {}  # by number of records and statistic
     for left, right in neighbours(tables, relation):
         for k, (a, b) in enumerate(zip(tables[left], tables[right], strict=True)):
@@ -142,11 +142,15 @@ LEAVES, ENTERS = [("a", 4.0, 1.0)], [("b", 4.0, -1.0)]
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("cells", TABLES)
+@pytest.mark.parametrize("cells", BY)
 @pytest.mark.parametrize("epsilon", [F(2), F(1, 10**7)])
 def test_the_planned_noise_realises_its_share_and_no_more(cells, relation, epsilon):
     """Σ |change of the rounded statistic| / scale over all neighbours: what Laplace noise costs."""
-    tables = {rows: found for rows, found in TABLES[cells].items() if len(rows) in (2, 3)}
+    tables = {
+        rows: found
+        for rows, found in statistics_of_all_tables(cells).items()
+        if len(rows) in (2, 3)
+    }
     worst = 0.0
     for n in (2, 3) if relation == "replace" else (None,):
         schema = PRIVATE if n is None else public(PRIVATE, n)
@@ -231,7 +235,8 @@ def test_revealed_moments_are_sums_about_the_middle_and_scatters_within_cells():
 
 
 def test_admissible_intervals_hold_every_statistic_and_their_ends_are_reached():
-    for cells, tables in TABLES.items():
+    for cells in BY:
+        tables = statistics_of_all_tables(cells)
         moments = moments_of(PRIVATE, ("x", "y"), BY[cells])
         for k, moment in enumerate(moments):
             found = [s for rows in tables if len(rows) == 2 for s in tables[rows][k].tolist()]
