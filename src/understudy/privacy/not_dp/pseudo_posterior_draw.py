@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain.completion import completions
+from understudy.domain.domain import completions
 from understudy.errors import MethodError
 from understudy.features.column_draws import Drawn
 from understudy.privacy.admission import verb
