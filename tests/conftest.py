@@ -13,7 +13,6 @@ LONG_ROOMS = {
     "oracles": pytest.mark.statistical,
     "privacy/noise": pytest.mark.statistical,
     "privacy/samplers": pytest.mark.statistical,
-    "studies": pytest.mark.whole,
 }
 
 

@@ -17,6 +17,16 @@ from understudy_studies.framework.chart_marks import MOST_LINES, NAMES
 from understudy_studies.framework.charts import render
 from understudy_studies.snoke_slavkovic_2018 import candidates, limits
 
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Studies run for long: `make check` leaves their tests out."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.whole)
+
+
 TINY = '''
 """A study of means of dice, which leaves a trace of every chunk that it simulates."""
 

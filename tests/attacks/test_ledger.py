@@ -216,6 +216,7 @@ print("held")
 """
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("namespace", [False, True])
 def test_a_forked_child_neither_spends_the_budget_nor_repeats_the_noise(namespace):

@@ -283,9 +283,9 @@ METHOD = {"candidates": CANDIDATES, "records": 8, "trees": "depth-2"}
 
 def law(records, known, options, n_stages, factor=Fraction(1)):
     """Log-probability of every sequence of choices."""
-    found = {}
+    found, engine = {}, Table(table(records), known)
     for path in itertools.product(range(CANDIDATES), repeat=n_stages):
-        gate = ForcedGate(Table(table(records), known), Budget.of(1), SecureRandomness())
+        gate = ForcedGate(engine, Budget.of(1), SecureRandomness())
         gate.follow(path, factor)
         Pmse(**options).fit(gate, Fraction(1), 10)
         assert gate.remaining == 0

@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -31,10 +32,15 @@ def schema(n, column=COLUMN):
     return us.Schema.loads(f'rows = "public"\nn_rows = {n}\n{column}')
 
 
-def gate(values, seed=1, epsilon="1"):
+@cache
+def engine(values):
     frame = pl.DataFrame({"x": list(values)}, schema={"x": pl.String})
+    return Table(frame, schema(len(values)))
+
+
+def gate(values, seed=1, epsilon="1"):
     source = SecureRandomness() if seed is None else SeededRandomness(seed)
-    return Gate(Table(frame, schema(len(values))), Budget.of(epsilon), source)
+    return Gate(engine(tuple(values)), Budget.of(epsilon), source)
 
 
 def ask(values, seed=1, epsilon="1", **options):

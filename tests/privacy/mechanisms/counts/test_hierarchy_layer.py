@@ -1,6 +1,7 @@
 """Layers of a tree: counts, noise on every node, neighbours, and leaves that are never written."""
 
 from fractions import Fraction as F
+from functools import cache
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -44,11 +45,15 @@ TREE = Partition(SCHEMA.domain).divided([(0,)]).divided([(1,), (2,)])
 HUGE = 10**5
 
 
-def door(rows, epsilon="1", seed=1):
+@cache
+def engine(rows):
     labels = [tuple(levels[k] for levels, k in zip(LEVELS, row, strict=True)) for row in rows]
     types = {"a": pl.String, "b": pl.String, "c": pl.Boolean}
-    engine = Table(pl.DataFrame(labels, schema=types, orient="row"), SCHEMA)
-    return Gate(engine, Budget.of(epsilon, 0), SeededRandomness(seed))
+    return Table(pl.DataFrame(labels, schema=types, orient="row"), SCHEMA)
+
+
+def door(rows, epsilon="1", seed=1):
+    return Gate(engine(tuple(rows)), Budget.of(epsilon, 0), SeededRandomness(seed))
 
 
 def exact_layers(rows):
