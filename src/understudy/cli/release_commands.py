@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from understudy import pipeline
-from understudy.cli.app import INTERRUPTED, app
-from understudy.cli.json_output import print_json
-from understudy.cli.shared_options import (
+from understudy.cli.app import (
+    INTERRUPTED,
     Delta,
     Epsilon,
     Json,
@@ -23,8 +22,10 @@ from understudy.cli.shared_options import (
     RowsShare,
     SchemaFile,
     Sets,
+    app,
     method_options,
 )
+from understudy.cli.json_output import print_json
 from understudy.cli.terminal import plan_text, progress_bar, release_text
 from understudy.errors import CheckpointError, UnderstudyError
 
@@ -228,12 +229,14 @@ def show_release(
 
 
 def _checkpoint(out: Path, request: Request, *, resume: bool) -> Path | None:
-    """Where the checkpoint of a release is kept; None where a run cannot be continued."""
+    """Where the checkpoint of a release is kept; None where it could not hold what is measured."""
     from understudy.privacy.checkpoint import journal as checkpoints
 
     if not request.method.can_resume(request.schema):
         if resume:
-            raise CheckpointError(f"A run of {request.name} in this form cannot be continued.")
+            raise CheckpointError(
+                f"In this form {request.name} measures more than a checkpoint can hold."
+            )
         return None
     place = (out if out.name else out.resolve()).with_suffix(f"{out.suffix}.checkpoint")
     found = checkpoints.is_checkpoint(place)

@@ -17,10 +17,10 @@ from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
 from understudy.schema.coarsening import Groups, grouped_column, grouped_rules
 from understudy.schema.column import NUMERIC, Column
 from understudy.schema.file_format import FileFormat
-from understudy.schema.json_schema import json_schema
 from understudy.schema.numeric_columns import Continuous, Date, Integer
 from understudy.schema.review import Reviewed
 from understudy.schema.structural_zeros import Range, Rule
+from understudy.schema.toml import json_schema
 
 
 class Unit(BaseModel):
@@ -291,6 +291,15 @@ class Schema(BaseModel):
         return json_schema(
             cls, Unit, FileFormat, Rule, Range, *kinds, title="Understudy table schema"
         )
+
+
+def private_copy(schema: Schema) -> Schema:
+    """An equal schema of which nothing is shared, made of the entries alone.
+
+    What was put beside the entries (a function in the place of a method, a value in the place of
+    one that is computed once) is left behind.
+    """
+    return Schema.model_validate(Schema.__pydantic_serializer__.to_python(schema))
 
 
 def _with_bins(name: str, column: Column | None, bins: int | tuple[Any, ...]) -> Column:

@@ -15,8 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from understudy.cli.app import INTERRUPTED
-from understudy.cli.shared_options import Quiet
+from understudy.cli.app import INTERRUPTED, Quiet
 from understudy.cli.terminal import escape, progress_bar
 from understudy.errors import StudyError
 

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 import understudy as us
 from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.utility.interval_overlap import interval_overlap
+from understudy.evaluation.utility.coefficients import interval_overlap
 from understudy.evaluation.utility.robust_regression import fit, fit_counts
 from understudy_studies.measures.difference_in_differences import (
     Model,

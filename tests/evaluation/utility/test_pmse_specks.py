@@ -5,15 +5,15 @@ import pytest
 import statsmodels.api as sm
 from sklearn.tree import DecisionTreeClassifier
 
-from understudy.evaluation.utility.discriminators import stack_sets
-from understudy.evaluation.utility.indicator_designs import main_design
-from understudy.evaluation.utility.pmse_specks import (
+from understudy.evaluation.utility.discriminators import (
     fitted_null,
     fresh_null,
     pmse,
     sd_of_mean,
     specks,
+    stack_sets,
 )
+from understudy.evaluation.utility.indicator_designs import main_design
 from understudy.evaluation.utility.sparse_logistic import Logistic
 
 

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy.decision_trees.cart import NO_LIMIT, Greedy, best_split, part
 from understudy.decision_trees.leaf_impurity import Codes, Floats, compiled, leaf
-from understudy.decision_trees.tree_class import in_order
-from understudy.decision_trees.value_ranks import Ranked, ranked
+from understudy.decision_trees.tree_class import Ranked, in_order, ranked
 
 _Flags = NDArray[np.bool_]
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from understudy.evaluation.comparison import Comparison, Rows, distinct
-from understudy.evaluation.utility.interval_overlap import interval_overlap
+from understudy.evaluation.utility.coefficients import interval_overlap
 from understudy.evaluation.utility.robust_regression import Fit, fit_counts
 from understudy.inference.combining.combining_rules import partial_variance
 from understudy.schema import NUMERIC, Column, Schema

@@ -16,7 +16,7 @@ moves the distance by less than 0.001 (`tests/evaluation/test_pairwise.py`).
 
 Sources:
     Bowen, Liu & Su (2021), METRON 79, section 2.4. The distance itself stands
-    in `understudy.evaluation.utility.pmse_specks`.
+    in `understudy.evaluation.utility.discriminators`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.evaluation.risk.attribute import infer_level, infer_number, unmatched
-from understudy.evaluation.risk.uniqueness import uniqueness
+from understudy.evaluation.risk.reidentification import uniqueness
 from understudy_studies.framework.study import Row
 from understudy_studies.park_ghosh_2014.patient_case import Case
 from understudy_studies.park_ghosh_2014.table_distances import Measure

@@ -1,4 +1,4 @@
-"""Columns of a pandas table as Polars columns that are read alike, value by value.
+"""Columns of pandas and Arrow tables as Polars columns that are read alike, value by value.
 
 The type of a pandas column follows from all of its rows, so it is only a faster way to the same
 reading: what a fast way cannot take is read object by object, and each object is read as the same
@@ -19,6 +19,7 @@ from understudy.engine.reading.python_objects import UNLIKE, texts
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 _FAULTS = (
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException),
@@ -143,3 +144,30 @@ _BY_TYPE = {
     "SparseDtype": _sparse,
     "StringDtype": _masked,
 }
+
+
+_UNREADABLE = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    pa.ArrowException,
+    ValueError,
+)
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+
+
+def arrow_column(column: pa.ChunkedArray) -> pl.Series | None:
+    """One column; shape (n,). None if its type cannot be read, whatever its values."""
+    try:
+        _series(column.slice(0, 0))
+    except _UNREADABLE:
+        return None
+    return _series(column)
+
+
+def _series(column: pa.ChunkedArray) -> pl.Series:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if any(is_text(column.type) for is_text in _TEXTS):
+        # Arrow does not look whether a text is one; bytes are read one value at a time.
+        column = column.cast(pa.large_binary())
+    return pl.Series(column)
