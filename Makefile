@@ -3,12 +3,19 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(VENV)/.run
+STUDIES := $(VENV)/.studies
 DEV := $(VENV)/.dev
+PROJECTS := pyproject.toml studies/pyproject.toml constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint format bench studies clean
+.PHONY: demo check test lint format bench studies studies-install clean
 
 demo: $(RUN)
 	$(BIN)/understudy demo
+
+# For daily work: no test that repeats, draws or enumerates for long.
+check: lint
+	$(BIN)/pytest -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole)"
 
 test: $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal
@@ -41,7 +48,9 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/censored.py
 	$(BIN)/python benchmarks/pseudo_posterior.py
 
-studies: $(DEV)
+studies-install: $(STUDIES)
+
+studies: $(STUDIES)
 	$(BIN)/understudy study coverage --out study-results/coverage
 	$(BIN)/understudy study bowen-liu-1 --out study-results/bowen-liu-1
 	$(BIN)/understudy study bowen-liu-2 --out study-results/bowen-liu-2
@@ -63,9 +72,14 @@ $(BIN)/python:
 	"$(PYTHON)" -m venv $(VENV)
 
 $(RUN): $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(INSTALL) -e .
 	@touch $@
 
-$(DEV): $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+# The studies need the very version beside them: both in one command.
+$(STUDIES): $(BIN)/python $(PROJECTS)
+	$(INSTALL) -e . -e ./studies
 	@touch $@ $(RUN)
+
+$(DEV): $(BIN)/python $(PROJECTS)
+	$(INSTALL) -e '.[dev]' -e ./studies
+	@touch $@ $(RUN) $(STUDIES)

@@ -21,12 +21,12 @@ from rich.table import Table
 import understudy as us
 from understudy.demo import demo_data, demo_schema
 from understudy.methods import METHODS
-from understudy.models import histogram
 from understudy.models.bayesian import normal
 from understudy.privacy.mechanisms.choices.empirical_distribution import draw_counts
 from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
 from understudy.privacy.noise.randomness import SecureRandomness
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace
+from understudy_studies.measures import grouped_histograms
 
 
 def seconds(action: Callable[[], object], repeats: int) -> tuple[float, float]:
@@ -76,7 +76,10 @@ def kernels(repeats: int) -> Table:
             lambda: normal.predict(parameters, 1_000, rng, bounds=(-3, 3)),
             10**6,
         ),
-        "histogram values": (lambda: histogram.draw_values(shares, edges, 1_000, rng), 10**6),
+        "histogram values": (
+            lambda: grouped_histograms.draw_values(shares, edges, 1_000, rng),
+            10**6,
+        ),
         "truncated whole-number noise": (lambda: law.sample(statistics, source), 10**6),
         "distribution, 100 cells, 50,000 rows, ε = 1": (
             lambda: draw_counts(line, 50_000, Fraction(1), source),

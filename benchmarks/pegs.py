@@ -89,7 +89,7 @@ def built(n_rows: int, options: dict[str, Any]) -> float:
     budget = budget_of(1, 0, method, schema)
     gate = open_gate(Rows(frame, schema), budget, SecureRandomness())
     start = time.process_time()
-    method.fit(gate, Fraction(1))
+    method.fit(gate, Fraction(1), 1)
     return time.process_time() - start
 
 

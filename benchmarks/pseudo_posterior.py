@@ -21,19 +21,19 @@ import understudy as us
 from understudy.privacy.diagnostics import Diagnostic
 from understudy.privacy.internal import Internal
 from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
-from understudy.studies.pseudo_posterior import case
+from understudy_studies.savitsky_williams_hu_2020 import consumer_case
 
 FORMS = ("unweighted", "vector", "scalar", "count")
 
 
-def rows(table: case.Case) -> pl.DataFrame:
+def rows(table: consumer_case.Case) -> pl.DataFrame:
     """The records as a data frame, labels of the schema for the predictors."""
     columns = table.columns()
     found = {
         name: pl.Series([table.schema.columns[name].labels[k] for k in columns[name]])
         for name in table.predictors
     }
-    return pl.DataFrame({**found, case.INCOME: table.values})
+    return pl.DataFrame({**found, consumer_case.INCOME: table.values})
 
 
 def release(
@@ -47,7 +47,7 @@ def release(
         epsilon=1,
         method="pseudo-posterior",
         sets=sets,
-        options={"sensitive": case.INCOME, "weights": form, **options},
+        options={"sensitive": consumer_case.INCOME, "weights": form, **options},
         allow_nonprivate=True,
         confide=told.append,
         confide_misfits=False,
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=20)
     parser.add_argument("--unit", type=float, default=1_000)
     asked = parser.parse_args()
-    table = case.find(case.SIMULATED)
+    table = consumer_case.find(consumer_case.SIMULATED)
     frame, schema = rows(table), table.schema
     release(frame, schema, "vector", 1, draws=2, burn_in=1)
     shown = Table("weights", "s", "CPU s", "mean weight", "bound")

@@ -36,7 +36,7 @@ import known_tables
 import utility_page
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
-from understudy.studies.chunks import sources
+from understudy_studies.framework.chunk_files import sources
 from utility_cases import (
     REFERENCES,
     TABLES,

@@ -755,6 +755,7 @@ FUZZ = settings(
 )
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("kind", METHODS)
 def test_any_change_of_a_manifest_ends_in_a_release_or_a_sentence(published, tmp_path, kind):
     """Claim attacked: no manifest makes a traceback, when it is loaded, shown or analysed.
@@ -801,6 +802,7 @@ def reshaped(table, draw):
     return table.with_columns(empty if how == "null" else table[name].cast(dtype, strict=False))
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("kind", METHODS)
 def test_any_change_of_a_table_ends_in_a_release_or_a_sentence(published, tmp_path, kind):
     """Claim attacked: the same for the rows and the noisy tables, columns and bytes."""
@@ -830,6 +832,7 @@ def test_any_change_of_a_table_ends_in_a_release_or_a_sentence(published, tmp_pa
     attack()
 
 
+@pytest.mark.fuzz
 def test_any_change_of_a_schema_ends_in_a_release_or_a_sentence(published, tmp_path):
     """Claim attacked: the same for the lines of the schema."""
     folder = laid_out(published["sums"], tmp_path / "r")

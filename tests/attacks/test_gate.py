@@ -46,6 +46,7 @@ from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweep
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
+from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.not_dp.exact_deviation import ExactDeviations
 from understudy.privacy.not_dp.exact_statistics import ExactFullTable, ExactMoments, ExactTables
@@ -131,6 +132,12 @@ class Spied(Table):
     def coded(self):
         return self._note("coded")
 
+    def read(self, *args):
+        return self._note("read", *args)
+
+    def recoded(self, *args):
+        return self._note("recoded", *args)
+
 
 def plain(_folder):
     engine = Spied()
@@ -213,12 +220,14 @@ def mechanisms(schema):
         "LazyLeaves": LazyLeaves(tree.divided([(0,)]), "geometric"),
         "LazyRows": LazyRows(sweep=sweep, sweeps=1, n_rows=2),
         "LazyTable": LazyTable(columns=("a", "b"), n_rows=3),
+        "Moments": Moments(["d"], ["a"], [1, 2], "split", "threshold", "strict"),
         "NoisyTables": NoisyTables([("a",), ("a", "b")], "geometric", [1, F(1, 2)]),
         "OpenColumns": OpenColumns(("a", "b")),
         "PerturbedSweeps": PerturbedSweeps(sweep=sweep, n_rows=2),
         "PosteriorDraw": PosteriorDraw(posterior(schema), 0, "strict"),
         "RandomOrder": RandomOrder(3),
         "RangeCounts": RangeCounts("c", [np.array([0, 2, 4])], "geometric"),
+        "Regression": Regression(response="c", predictors=("d",), mechanism="functional"),
         "ResetBlocks": ResetBlocks(sweep=sweep, n_rows=2, block=2),
         "RowCount": RowCount(),
         "ThresholdTable": ThresholdTable(("a", "b"), 2, "laplace"),
@@ -234,19 +243,6 @@ def calls(gate):
         "rebinned": {"bins": {"c": 2, "d": (0.0, 1.0, 4.0)}},
         "grouped": {"groups": {"a": (0, 0, 1)}},
         "require": {"spend": spend},
-        "moments": {
-            "of": ["d"],
-            "by": ["a"],
-            "spend": spend,
-            "weights": [1, 2],
-            "calibration": "split",
-            "bounds": "threshold",
-            "mode": "strict",
-        },
-        "regress": {
-            "specification": Regression(response="c", predictors=("d",), mechanism="functional"),
-            "spend": spend,
-        },
     }
     found |= {
         words: {"mechanism": one, "spend": spend} for words, one in mechanisms(schema).items()

@@ -142,6 +142,7 @@ def test_a_list_that_the_score_does_not_fit_is_refused_before_it_is_paid(margina
     assert door.ledger == ()
 
 
+@pytest.mark.statistical
 def test_a_choice_with_a_mask_costs_what_it_says():
     """Claim: with a mask the realised loss between neighbouring tables stays within ε = 1.
 

@@ -13,6 +13,8 @@ from understudy.engine import Table
 from understudy.errors import DataError
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.fuzz
+
 COLUMNS = """
 [columns.city]
 kind = "categorical"

@@ -9,6 +9,8 @@ from scipy.stats import ks_2samp
 
 import yardstick
 
+pytestmark = pytest.mark.whole
+
 SIZES = (3, 2, 5)
 
 

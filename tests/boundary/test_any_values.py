@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 import understudy as us
 
+pytestmark = pytest.mark.fuzz
+
 SCHEMA = us.Schema.loads(
     """
 row_limit = 100

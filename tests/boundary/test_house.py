@@ -13,6 +13,8 @@ import pytest
 import understudy
 
 SOURCE = Path(understudy.__file__).parent
+STUDIES = Path(__file__).parents[2] / "studies" / "src" / "understudy_studies"
+"""The other distribution of this repository: one more room, which no other knows of."""
 ROOMS = [
     ["errors", "printable"],
     ["arguments", "parallel"],
@@ -30,10 +32,10 @@ ROOMS = [
     ["report"],
     ["pipeline"],
     ["risk_utility"],
-    ["studies"],
     ["demo"],
     ["cli"],
     ["__init__", "__main__"],
+    ["studies"],
 ]
 """From the top down; those on one line do not know of each other."""
 FLOOR = {name: level for level, names in enumerate(ROOMS) for name in names}
@@ -44,13 +46,14 @@ Sources = dict[str, ast.Module]
 
 
 def read_house() -> Sources:
-    """Every module of the package."""
+    """Every module of the package and of its studies."""
     found = {}
-    for path in SOURCE.rglob("*.py"):
-        parts = ["understudy", *path.relative_to(SOURCE).with_suffix("").parts]
-        if parts[-1] == "__init__" and len(parts) > 2:
-            parts.pop()
-        found[".".join(parts)] = ast.parse(path.read_text(encoding="utf-8"))
+    for source in (SOURCE, STUDIES):
+        for path in source.rglob("*.py"):
+            parts = [source.name, *path.relative_to(source).with_suffix("").parts]
+            if parts[-1] == "__init__" and len(parts) > 2:
+                parts.pop()
+            found[".".join(parts)] = ast.parse(path.read_text(encoding="utf-8"))
     return found
 
 
@@ -69,18 +72,25 @@ def with_module(name: str, text: str) -> Sources:
 
 
 def room(module: str) -> str:
-    """The second part of a dotted name; the package itself is `__init__`."""
+    """The second part of a dotted name; the package itself is `__init__`, its studies one room."""
+    if module.split(".")[0] == STUDIES.name:
+        return "studies"
     return module.split(".")[1] if "." in module else "__init__"
+
+
+def is_ours(module: str) -> bool:
+    """Whether a dotted name is of this repository."""
+    return module.split(".")[0] in {SOURCE.name, STUDIES.name}
 
 
 def imported(tree: ast.Module, modules: Sources) -> Iterator[str]:
     """Modules of the package that a module imports, within functions too."""
     for node in nodes(tree):
         if isinstance(node, ast.Import):
-            yield from (one.name for one in node.names if one.name.split(".")[0] == "understudy")
+            yield from (one.name for one in node.names if is_ours(one.name))
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide the room"
-            if node.module and node.module.split(".")[0] == "understudy":
+            if node.module and is_ours(node.module):
                 for one in node.names:
                     full = f"{node.module}.{one.name}"
                     yield full if full in modules else node.module
@@ -411,6 +421,8 @@ HEIR = "from understudy.privacy.{0} import {1}\nclass Mine({1}):\n    pass"
 
 PLANTED = {
     imports_from_below: [
+        ("understudy.cli.x", "from understudy_studies.command import app"),
+        ("understudy.pipeline.x", "def f():\n    import understudy_studies"),
         ("understudy.schema.x", "from understudy.privacy.accounting.budget import Budget"),
         ("understudy.models.x", "def f():\n    from understudy import methods"),
         ("understudy.privacy.x", "import understudy.release.decoding"),
@@ -419,13 +431,14 @@ PLANTED = {
         ("understudy.demo.x", "from understudy.cli.terminal.plan_text import methods"),
     ],
     imports_of_the_engine: [
+        ("understudy_studies.measures.x", "from understudy.engine import coding"),
         ("understudy.methods.x", "from understudy.engine import Table"),
         (
             "understudy.cli.x",
             "from understudy.engine.steward.check import CheckReport",
         ),
         ("understudy.models.x", "from understudy import engine"),
-        ("understudy.report.x", "def f():\n    import understudy.engine.exact_tables as c"),
+        ("understudy.report.x", "def f():\n    import understudy.engine.confidential as c"),
     ],
     imports_of_methods: [
         ("understudy.release.x", "def f():\n    from understudy.methods import METHODS"),
@@ -453,12 +466,12 @@ PLANTED = {
         ("understudy.methods.x", "getattr(gate, '_secret_engine')"),
         ("understudy.methods.x", "getattr(value, 'expose')()"),
         ("understudy.methods.x", "vars(gate)['_secret_rows']"),
-        ("understudy.studies.x", "Gate.require.__wrapped__(gate, spend=1)"),
+        ("understudy_studies.x", "Gate.require.__wrapped__(gate, spend=1)"),
     ],
     private_access: [
         ("understudy.methods.x", "gate._coded()"),
         ("understudy.methods.x", "gate._ledger.charge(1)"),
-        ("understudy.studies.x", "Gate._paid(gate, ())"),
+        ("understudy_studies.x", "Gate._paid(gate, ())"),
         ("understudy.models.x", "class A:\n    def f(self):\n        self.gate._places(())"),
     ],
     heirs: [
@@ -474,11 +487,11 @@ PLANTED = {
         ("understudy.methods.x", HEIR.format("samplers.column_sequence", "SequentialLaw")),
         ("understudy.methods.x", HEIR.format("gate", "Gate")),
         (
-            "understudy.studies.x",
+            "understudy_studies.x",
             "from understudy.decision_trees import Stumps as S\nclass A(S): ...",
         ),
         (
-            "understudy.studies.x",
+            "understudy_studies.x",
             "from understudy import decision_trees\nclass A(decision_trees.Stumps): ...",
         ),
         ("understudy.cli.x", "import understudy.decision_trees as t\nclass A(t.Stumps): ..."),

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -95,6 +96,10 @@ COMBINATIONS = (("0", "private"), ("0", "public"), ("0.000001", "private"))
 """δ and rows."""
 SETS = ("free", "split", "posterior")
 ROW_LIMIT = 60
+EPSILON = "7.12345678912"
+"""Of releases that tests share: no binary fraction, and few private numbers of rows are clipped."""
+LEAST_EPSILON = "0.0000123456789123456789"
+"""Of releases that are all noise; more digits than a manifest writes out."""
 
 COLUMNS = """
 [columns.sex]
@@ -244,6 +249,25 @@ def people(n: int, seed: int = 0) -> People:
     return People(tuple(record for record, _ in found), tuple(labels for _, labels in found))
 
 
+def _rows() -> dict[str, People]:
+    """Tables by name. Ordinary ones hold rows out of domain too; neighbours differ in one row."""
+    one, ordinary = people(1), people(40) + STRANGER + IMPOSSIBLE + IMPOSSIBLE
+    return {
+        "no rows": NOBODY,
+        "one row": one,
+        "another row": people(1, seed=5),
+        "constant": sum([one] * 30, NOBODY),
+        "out of domain": sum([STRANGER, IMPOSSIBLE] * 15, NOBODY),
+        "ordinary": ordinary,
+        "one more": ordinary + people(1, seed=5),
+        "another more": ordinary + people(1, seed=6),
+        "a stranger more": ordinary + STRANGER,
+    }
+
+
+ROWS = _rows()
+
+
 @dataclass(frozen=True)
 class Case:
     """A method, its options, and the kind of release that is asked of it."""
@@ -259,7 +283,7 @@ class Case:
         kind = f"{self.sets}-{self.sets_kind}" if self.sets > 1 else "1"
         return "-".join([self.method, *options, f"delta={self.delta}", self.rows, kind])
 
-    @property
+    @cached_property
     def configured(self) -> Any:
         return configure(self.method, self.options)
 
@@ -297,7 +321,7 @@ class Case:
         """What a method without a guarantee needs."""
         return {} if self.configured.private else {"allow_nonprivate": True}
 
-    @property
+    @cached_property
     def forms(self) -> set[str]:
         """What kinds of things are measured, once or in each fit."""
         plan = self.plan(10)
@@ -382,6 +406,13 @@ TABLES = [
     and not case.configured.swept
 ]
 WITHOUT_COUNTS = {"choice", "posterior", "sweeps", "draws", "moments"}
+# How the number of rows is bought is the same for all; what follows from it is not.
+BUYING = [
+    *{one.method: one for one in reversed(PRIVATE) if one.delta == "0"}.values(),
+    *[one for one in PRIVATE if one.delta != "0"],
+]
+ACCOUNTS = {one.budget().accounting: one for one in PRIVATE if one in TABLES}
+"""One case for each way to count what is spent."""
 RESTORABLE = [case for case in PRIVATE if case.method in restorable()]
 SELECTIONS = {
     "case": CASES,
@@ -402,9 +433,10 @@ SELECTIONS = {
         and case.rows == "private"
         and case.delta == "0"
     ],
-    # How the number of rows is bought is the same for all; what follows from it is not.
-    "buying": list({one.method: one for one in reversed(PRIVATE) if one.delta == "0"}.values())
-    + [case for case in PRIVATE if case.delta != "0"][:2],
+    # What a page tells depends on the method, and on whether its sets share their noise.
+    "told": list({(one.method, one.sets, one.sets_kind): one for one in reversed(CASES)}.values()),
+    "buying": BUYING,
+    "accounting": list(ACCOUNTS.values()),
     "drawing": DRAWING,
     "modelling": MODELLING,
     "dense": [case for case in TABLES if case.forms == {"dense"}],
@@ -428,6 +460,47 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def cases() -> list[Case]:
     """The whole table."""
     return CASES
+
+
+@pytest.fixture(scope="session")
+def released() -> Callable[..., us.Release]:
+    """Releases that several tests look at, each made once: `released(case, "ordinary", epsilon)`.
+
+    A release is frozen, so that no test leaves anything in it for the next one.
+    """
+    made: dict[str, us.Release] = {}
+
+    def release(case: Case, rows: str = "ordinary", epsilon: str = EPSILON, **more: Any) -> Any:
+        key = f"{case}, {rows}, {epsilon}, {more}"
+        if key not in made:
+            made[key] = case.release(ROWS[rows], epsilon, **more)
+        return made[key]
+
+    return release
+
+
+@pytest.fixture(scope="session")
+def accounts() -> dict[str, Case]:
+    """One case for each way to count what is spent, by its name."""
+    return ACCOUNTS
+
+
+@pytest.fixture(scope="session")
+def epsilon() -> str:
+    """What releases that tests share were asked for, unless they say so."""
+    return EPSILON
+
+
+@pytest.fixture(scope="session")
+def least_epsilon() -> str:
+    """At which a release is all noise."""
+    return LEAST_EPSILON
+
+
+@pytest.fixture(scope="session")
+def tables() -> dict[str, People]:
+    """Tables by the names that `released` takes."""
+    return ROWS
 
 
 @pytest.fixture(scope="session")

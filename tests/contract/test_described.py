@@ -11,7 +11,8 @@ from understudy.release.manifest import InferenceFacts
 def test_what_a_method_says_is_written_and_read_back(case, some, tmp_path):
     """The manifest holds it, and no genuine release is taken for one that contradicts itself.
 
-    What format 1 would have left to the method is the same, by the table that is kept of it.
+    What format 1 would have left to the method is the same, by the table that is kept of it; a
+    method that was added later never wrote that format.
     """
     release = case.release(some(40), "5")
     manifest = release.manifest
@@ -29,7 +30,8 @@ def test_what_a_method_says_is_written_and_read_back(case, some, tmp_path):
     assert us.Release.load(tmp_path / "r").manifest.inference == manifest.inference
     tables = [one.columns for one in release.measurements if one.kind == "table"]
     asked = case.method, content["options"], case.sets_kind
-    assert format_1.facts_of(*asked, release.schema, tables) == manifest.inference
+    if case.method in format_1.METHODS:
+        assert format_1.facts_of(*asked, release.schema, tables) == manifest.inference
 
 
 def test_what_is_kept_of_format_1_has_every_method_of_its_time():

@@ -44,9 +44,7 @@ def test_every_method_has_cases_of_both_kinds_of_rows(cases):
     }
 
 
-def test_the_steps_never_cost_more_than_the_budget(case, some):
-    epsilon = "7.123456789123456789" if case.sets > 1 else "0.3"
-    release = case.release(some(20), epsilon)
+def require_within_budget(case, release, epsilon):
     if not case.configured.private:
         assert release.guarantee.epsilon is None
         assert "NOT" in release.guarantee.statement
@@ -55,6 +53,16 @@ def test_the_steps_never_cost_more_than_the_budget(case, some):
     assert 0 < sum(cost(entry, budget) for entry in release.manifest.ledger) <= budget.amount
     assert release.guarantee.epsilon == Fraction(epsilon)
     assert release.guarantee.delta == Fraction(case.delta)
+
+
+def test_the_steps_never_cost_more_than_the_budget(case, released, epsilon):
+    require_within_budget(case, released(case), epsilon)
+
+
+@pytest.mark.parametrize("tiny", [True, False], ids=["tiny", "huge"])
+def test_the_steps_never_cost_more_than_any_budget(one_set, released, least_epsilon, tiny):
+    epsilon = least_epsilon if tiny else one_set.huge()
+    require_within_budget(one_set, released(one_set, "ordinary", epsilon), epsilon)
 
 
 def test_a_fit_is_charged_before_the_rows_are_asked(paid):
@@ -97,7 +105,7 @@ def is_choice(step):
     return step["mechanism"] == "exponential mechanism"
 
 
-def require_rounds(case, table, steps, measured):
+def require_rounds(budget, table, steps, measured):
     """At least one round, none larger than planned, none cheaper than the one before it, and all
     that was planned for them is spent."""
     assert steps
@@ -107,21 +115,21 @@ def require_rounds(case, table, steps, measured):
     assert not any(is_choice(one) for one in tables)
     assert all(one["cells"] <= table.n_cells for one in tables)
     assert [m.columns for m in measured[::2]] == [m.columns for m in measured[1::2]]
-    costs = [cost(step, case.budget()) for step in steps]
-    assert sum(costs) == table.share * case.budget().amount
+    costs = [cost(step, budget) for step in steps]
+    assert sum(costs) == table.share * budget.amount
     assert costs[::2] == sorted(costs[::2])
     assert costs[1::2] == sorted(costs[1::2])
 
 
-def test_the_plan_is_what_happens(case, some):
-    plan, release = case.plan(20), case.release(some(20))
+def test_the_plan_is_what_happens(case, released, tables, epsilon):
+    plan, release = case.plan(len(tables["ordinary"]), epsilon), released(case)
     steps = [step for step in release.manifest.ledger if step["query"] != "number of rows"]
     planned = plan.setup + plan.tables * plan.fits
     measured = case.by_plan(planned, release.measurements, lambda one: one.kind == "choice")
     done = list(zip(planned, case.by_plan(planned, steps, is_choice), measured, strict=True))
     for table, some_steps, some_measured in done:
         if table.form == "rounds":
-            require_rounds(case, table, some_steps, some_measured)
+            require_rounds(plan.budget, table, some_steps, some_measured)
     done = [one for one in done if one[0].form != "rounds"]
     assert all(len(some_steps) == len(found) == 1 for _, some_steps, found in done)
     planned, steps = [table for table, _, _ in done], [step for _, (step,), _ in done]
@@ -144,8 +152,8 @@ def test_the_plan_is_what_happens(case, some):
     assert release.guarantee.neighbours == plan.neighbours
 
 
-def test_private_rows_are_bought_once_and_public_ones_not_at_all(case, some):
-    steps = [step["query"] for step in case.release(some(20)).manifest.ledger]
+def test_private_rows_are_bought_once_and_public_ones_not_at_all(case, released):
+    steps = [step["query"] for step in released(case).manifest.ledger]
     assert steps.count("number of rows") == (case.rows == "private")
 
 
@@ -194,23 +202,26 @@ def metadata(release, chosen, rounds=False):
     return manifest, kept, sizes, [table.schema for table in release.tables]
 
 
-@pytest.mark.parametrize(("base", "extra"), [(0, "inside"), (30, "inside"), (30, "outside")])
-def test_neighbouring_tables_have_the_same_ledger_and_metadata(
-    one_set, some, stranger, base, extra
-):
-    require_same_metadata(one_set, some, base, some(1, seed=5) if extra == "inside" else stranger)
+def test_neighbours_without_rows_have_the_same_ledger_and_metadata(one_set, released):
+    """Of a public number of rows the least neighbours have one row each."""
+    base = "no rows" if one_set.rows == "private" else "another row"
+    require_same_metadata(one_set, released, base, "one row")
 
 
-def test_neighbouring_tables_have_the_same_ledger_and_metadata_in_several_sets(several, some):
-    require_same_metadata(several, some, 30, some(1, seed=5))
+@pytest.mark.parametrize("extra", ["one more", "a stranger more"])
+def test_neighbouring_tables_have_the_same_ledger_and_metadata(one_set, released, extra):
+    base = "ordinary" if one_set.rows == "private" else "another more"
+    require_same_metadata(one_set, released, base, extra)
 
 
-def require_same_metadata(case, some, base, one_more):
-    table, neighbour = some(base), some(base) + one_more
-    if case.rows == "public":
-        table = table + some(1, seed=6)
-    plan = case.plan(len(table))
+def test_neighbouring_tables_have_the_same_ledger_and_metadata_in_several_sets(several, released):
+    base = "ordinary" if several.rows == "private" else "another more"
+    require_same_metadata(several, released, base, "one more")
+
+
+def require_same_metadata(case, released, *neighbours):
+    plan = case.plan(10)
     chosen = any(step.chosen for step in plan.setup + plan.tables)
     rounds = any(step.form == "rounds" for step in plan.tables)
-    said = [metadata(case.release(rows), chosen, rounds) for rows in (table, neighbour)]
-    assert said[0] == said[1]
+    one, two = (metadata(released(case, rows), chosen, rounds) for rows in neighbours)
+    assert one == two

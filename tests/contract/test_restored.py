@@ -55,9 +55,9 @@ def test_the_restored_model_is_the_one_that_sets_were_drawn_from(
         assert drawn(model) == drawn(fitted[-1])
 
 
-def test_a_method_without_a_released_model_has_none(default, some):
+def test_a_method_without_a_released_model_has_none(default, released):
     if default.method not in restorable():
-        assert model_of(default.release(some(20)), 1) is None
+        assert model_of(released(default), 1) is None
 
 
 def test_split_sets_are_drawn_from_all_of_their_fits_together(divided, some, fitted):
@@ -73,10 +73,10 @@ def test_split_sets_are_drawn_from_all_of_their_fits_together(divided, some, fit
     assert drawn(model, 40)[0] == expected
 
 
-def test_a_request_is_read_back_from_a_release(default, some, tmp_path):
+def test_a_request_is_read_back_from_a_release(default, released, tmp_path):
     if default.method not in restorable():
         return
-    release = default.release(some(20))
+    release = released(default)
     again = request_again(us.Release.load(release.save(tmp_path / "release")))
     manifest = release.manifest
     known = manifest.method, manifest.sets, manifest.options
@@ -93,10 +93,10 @@ def cost(entry):
     )
 
 
-def test_a_release_that_does_not_say_how_rows_were_bought_is_read(default, some):
+def test_a_release_that_does_not_say_how_rows_were_bought_is_read(default, released):
     """As those of earlier versions: the usual share is taken."""
     if default.method not in restorable():
         return
-    release = default.release(some(20))
+    release = released(default)
     old = replace(release, manifest=replace(release.manifest, rows_share=None))
     assert request_again(old).rows_spend == request_again(release).rows_spend

@@ -29,15 +29,18 @@ def no_rows(monkeypatch):
     return start
 
 
-def test_a_checkpoint_changes_nothing_and_gives_the_release_again(case, some, tmp_path, no_rows):
+def test_a_checkpoint_changes_nothing_and_gives_the_release_again(
+    case, released, tables, epsilon, tmp_path, no_rows
+):
     """What was paid for is not asked of the rows again; what has no finite cost is, since no
     checkpoint holds it."""
     kept = {"checkpoint": tmp_path, "keep_checkpoint": True, "insecure_noise_seed": 3}
-    undisturbed = case.release(some(20), insecure_noise_seed=3)
-    assert content(case.release(some(20), **kept)) == content(undisturbed)
+    asked = tables["ordinary"], epsilon
+    undisturbed = released(case, insecure_noise_seed=3)
+    assert content(case.release(*asked, **kept)) == content(undisturbed)
     if (
         all(entry["noise"] != UNPAID for entry in undisturbed.manifest.ledger)
         and case.configured.private
     ):
         no_rows()
-    assert content(case.release(some(20), **kept)) == content(undisturbed)
+    assert content(case.release(*asked, **kept)) == content(undisturbed)

@@ -13,8 +13,9 @@ def content(release):
     return [table.rows() for table in release.tables], measured, release.manifest.to_json()
 
 
-def test_a_noise_seed_fixes_the_release_and_stamps_it_not_private(case, some):
-    one, two = (case.release(some(20), insecure_noise_seed=3) for _ in range(2))
+def test_a_noise_seed_fixes_the_release_and_stamps_it_not_private(case, released, tables, epsilon):
+    one = released(case, insecure_noise_seed=3)
+    two = case.release(tables["ordinary"], epsilon, insecure_noise_seed=3)
     assert content(one) == content(two)
     assert one.guarantee.kind == "none"
     assert one.guarantee.epsilon is None
@@ -22,15 +23,15 @@ def test_a_noise_seed_fixes_the_release_and_stamps_it_not_private(case, some):
     assert not one.manifest.secure
 
 
-def test_another_noise_seed_gives_another_release(one_set, some):
-    one, two = (one_set.release(some(20), insecure_noise_seed=k) for k in (3, 4))
+def test_another_noise_seed_gives_another_release(one_set, released):
+    one, two = (released(one_set, insecure_noise_seed=k) for k in (3, 4))
     assert content(one)[:2] != content(two)[:2]
 
 
-def test_without_a_noise_seed_two_runs_differ(one_set, some):
+def test_without_a_noise_seed_two_runs_differ(one_set, released, tables, epsilon):
     """A false alarm would need equal rows, or none in both runs and equal noise in all that was
     measured: probability below 1e-8 per case."""
-    one, two = (one_set.release(some(40), "3") for _ in range(2))
+    one, two = released(one_set), one_set.release(tables["ordinary"], epsilon)
     assert content(one)[:2] != content(two)[:2]
     assert one.manifest.secure
     if one_set.configured.private:

@@ -9,23 +9,8 @@ import pandas as pd
 import pytest
 
 import understudy as us
+from schemas import PEOPLE
 from understudy import cli
-
-SMALL_SCHEMA = """
-row_limit = 1000
-[columns.city]
-kind = "categorical"
-levels = ["Aa", "Bb", "Cc"]
-source = "codebook"
-reviewed = true
-[columns.age]
-kind = "integer"
-lower = 0
-upper = 99
-bins = 5
-source = "law"
-reviewed = true
-"""
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +21,7 @@ def small(tmp_path_factory):
     city, age = rng.choice(["Aa", "Bb", "Cc"], 300), rng.integers(0, 100, 300)
     rows = pd.DataFrame({"city": city, "age": age})
     rows.to_csv(folder / "people.csv", index=False)
-    (folder / "people.toml").write_text(SMALL_SCHEMA, encoding="utf-8")
+    (folder / "people.toml").write_text(PEOPLE, encoding="utf-8")
     schema = us.Schema.load(folder / "people.toml")
     release = us.synthesize(rows, schema, epsilon=1, seed=1)
     release.save(folder / "release")

@@ -7,23 +7,9 @@ import pandas as pd
 import pytest
 
 import understudy as us
+from schemas import AGE, CITY
 
-SCHEMA = """
-rows = "private"
-row_limit = 5000
-[columns.city]
-kind = "categorical"
-levels = ["Aa", "Bb", "Cc"]
-source = "codebook"
-reviewed = true
-[columns.age]
-kind = "integer"
-lower = 0
-upper = 99
-bins = 5
-source = "law"
-reviewed = true
-"""
+SCHEMA = us.Schema.loads(f"row_limit = 5000{CITY}{AGE}")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +24,7 @@ def folders(tmp_path_factory):
     for method in ("laplace", "independent"):
         release = us.synthesize(
             rows,
-            us.Schema.loads(SCHEMA),
+            SCHEMA,
             epsilon=10,
             method=method,
             sets=3,

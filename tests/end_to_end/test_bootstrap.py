@@ -7,6 +7,8 @@ import pytest
 
 import understudy as us
 
+pytestmark = pytest.mark.whole
+
 SCHEMA = """
 rows = "private"
 row_limit = 5000

@@ -15,24 +15,10 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import PEOPLE as SCHEMA
 from understudy.methods import METHODS
 
 SECRET = "SECRET-VALUE-1234"
-SCHEMA = """
-row_limit = 1000
-[columns.city]
-kind = "categorical"
-levels = ["Aa", "Bb", "Cc"]
-source = "codebook"
-reviewed = true
-[columns.age]
-kind = "integer"
-lower = 0
-upper = 99
-bins = 5
-source = "law"
-reviewed = true
-"""
 
 
 @pytest.fixture
@@ -477,6 +463,7 @@ def program(*arguments, cwd):
     )
 
 
+@pytest.mark.whole
 def test_the_package_runs_as_a_program(place):
     made = program(*ask(), "--json", cwd=place)
     assert (made.returncode, made.stderr) == (0, "")

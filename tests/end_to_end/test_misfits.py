@@ -21,6 +21,8 @@ from understudy.pipeline import synthesis
 from understudy.privacy.internal import Internal
 from understudy.privacy.misfits import Misfits, misfits
 
+pytestmark = pytest.mark.whole
+
 SCHEMA = """
 row_limit = 1000
 [columns.age]

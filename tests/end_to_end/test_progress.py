@@ -9,6 +9,8 @@ import pytest
 
 from understudy.cli.terminal import progress_bar
 
+pytestmark = pytest.mark.whole
+
 pty = pytest.importorskip("pty", reason="needs a pseudo-terminal, which Windows has not")
 STAGE = "Drawing synthetic sets"
 

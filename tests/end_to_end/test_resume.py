@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
@@ -21,9 +21,11 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import AGE, CITY, MEMBER
 from understudy.cli.terminal import progress_bar
 from understudy.engine import Table
 from understudy.errors import CheckpointError, MethodError
+from understudy.families.method import Facts, Method
 from understudy.methods import METHODS as TABLE
 from understudy.methods.independent import Independent
 from understudy.models import ProductModel
@@ -32,25 +34,9 @@ from understudy.privacy.checkpoint import journal as journals
 from understudy.privacy.checkpoint.replay import LOST
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 
-SCHEMA = us.Schema.loads("""
-row_limit = 500
-[columns.city]
-kind = "categorical"
-levels = ["Aa", "Bb", "Cc"]
-source = "codebook"
-reviewed = true
-[columns.works]
-kind = "boolean"
-source = "codebook"
-reviewed = true
-[columns.age]
-kind = "integer"
-lower = 0
-upper = 99
-bins = 5
-source = "law"
-reviewed = true
-""")
+pytestmark = pytest.mark.whole
+
+SCHEMA = us.Schema.loads(f"row_limit = 500{CITY}{MEMBER}{AGE}")
 METHODS = [
     ("laplace", {}, "0"),
     ("independent", {"sets": "split"}, "0"),
@@ -64,7 +50,7 @@ def people(n=80):
     return pl.DataFrame(
         {
             "city": rng.choice(["Aa", "Bb", "Cc", "??"], n),
-            "works": rng.random(n) < 0.4,
+            "member": rng.random(n) < 0.4,
             "age": rng.integers(0, 100, n),
         }
     )
@@ -282,14 +268,20 @@ def test_a_bar_whose_words_change_stays_one_bar(monkeypatch, capsys):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rounds(Independent):
+class Rounds(Method):
     """One-way tables once more in each round; presses Ctrl-C itself, at the rounds in `pressed`."""
 
+    facts: ClassVar[Facts] = replace(Independent.facts, name="rounds")
+    resumable: ClassVar[bool] = True
     rounds: ClassVar[bool] = True
+
     pressed: tuple[int, ...] = ()
     most: int = 6
 
-    def fit(self, gate, spend):
+    def plan(self, schema, spend, budget):
+        return Independent().plan(schema, spend, budget)
+
+    def fit(self, gate, spend, n_rows):
         names, share = gate.schema.names, spend / self.most
         for k in range(self.most):
             if k and gate.stopping:

@@ -8,27 +8,12 @@ import pandas as pd
 import pytest
 
 import understudy as us
+from schemas import AGE, CITY, MEMBER
+
+pytestmark = pytest.mark.whole
 
 SCHEMA = us.Schema.loads(
-    """
-    title = "Members"
-    [columns."city, town"]
-    kind = "categorical"
-    levels = ["Aa", "Bb", "Cc"]
-    source = "codebook"
-    reviewed = true
-    [columns.age]
-    kind = "integer"
-    lower = 0
-    upper = 99
-    bins = 5
-    source = "law"
-    reviewed = true
-    [columns.member]
-    kind = "boolean"
-    source = "codebook"
-    reviewed = true
-    """
+    f'title = "Members"{CITY}{AGE}{MEMBER}'.replace("columns.city", 'columns."city, town"')
 )
 
 

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.whole
+
 HEAVY = {
     *("numpy", "scipy", "numba", "llvmlite", "polars", "pandas", "pyarrow", "pydantic"),
     *("sklearn", "statsmodels", "matplotlib", "formulaic", "jinja2", "cryptography"),
@@ -50,7 +52,7 @@ def test_nothing_heavy_is_loaded_to_begin_with(code):
     assert not loaded_by(code) & HEAVY
 
 
-@pytest.mark.parametrize("command", ["synthesize", "schema check", "evaluate", "tradeoff", "study"])
+@pytest.mark.parametrize("command", ["synthesize", "schema check", "evaluate", "tradeoff"])
 def test_nothing_heavy_is_loaded_for_the_help_of_a_command(command):
     """Nothing of ours; the library of the command line itself asks pydantic for its types."""
     loaded = loaded_by(RUN.format(arguments=[*command.split(), "--help"]))

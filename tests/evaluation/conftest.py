@@ -8,7 +8,7 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.threads import single_threaded
+from understudy.parallel import single_threaded
 from understudy.release.decoding import decode
 
 SCHEMA = us.Schema.loads(

@@ -11,6 +11,8 @@ from understudy.evaluation.definitions import DEFINITIONS, Better, Headline
 from understudy.evaluation.utility.marginal_distances import MOST_TRIPLES
 from understudy.report import internal_page
 
+pytestmark = pytest.mark.whole
+
 
 def test_names_and_meanings_are_unique():
     assert len({one.name for one in DEFINITIONS.values()}) == len(DEFINITIONS)

@@ -15,6 +15,8 @@ from understudy.evaluation.evaluation_results import Evaluation
 from understudy.evaluation.utility import discriminators
 from understudy.privacy.internal import Internal
 
+pytestmark = pytest.mark.whole
+
 MODELS = ("logistic, main effects", "logistic, with pairs", "CART")
 
 

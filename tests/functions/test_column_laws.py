@@ -7,10 +7,10 @@ import pytest
 from scipy.special import logit
 from scipy.stats import chi2, norm
 
-from oracles.number_line import NumberLine
 from understudy.errors import MethodError
 from understudy.features.column_draws import Drawn
 from understudy.features.design import Features, indicated
+from understudy.features.number_line import line_of, settled
 from understudy.functions.logistic_normal import LogisticNormal
 from understudy.functions.multinomial_logit import MultinomialLogit
 from understudy.functions.normal_regression import NormalRegression, NormalWidths
@@ -91,10 +91,10 @@ def parents_of(law, n, rng):
         column = SCHEMA.columns[name]
         states, numbers = rng.permutation(n) % column.size, None
         if isinstance(column, NUMERIC):
-            line, bins = NumberLine(column), [one for one in column.intervals if not one.spike]
+            bins = [one for one in column.intervals if not one.spike]
             lows = {k: one for k, one in enumerate(column.intervals) if one in bins}
             middle = [(lows[s].low + lows[s].high) / 2 if s in lows else math.nan for s in states]
-            numbers = line.settle(np.array(middle))
+            _, numbers = settled(line_of(column), np.array(middle))
         drawn[name] = Drawn(states, numbers)
         for i, record in enumerate(records):
             record[name] = (states[i], None if numbers is None else numbers[i])
@@ -130,9 +130,9 @@ def ordinary_shares(column, cdf):
     grid = 10 ** getattr(column, "decimals", 0)
     values = np.arange(round(low * grid), round(high * grid) + 1) / grid
     ends = [0.0, *cdf(values[:-1] + 0.5 / grid), 1.0]
-    line = NumberLine(column)
+    settled_states, _ = settled(line_of(column), values)
     shares = np.zeros(column.n_ordinary)
-    np.add.at(shares, line.states(line.settle(values)), np.diff(ends))
+    np.add.at(shares, settled_states, np.diff(ends))
     return shares
 
 
@@ -234,9 +234,10 @@ def test_numbers_fit_their_column_and_stand_where_the_state_is_a_bin(name):
         return
     special = np.isin(found.states, indicated(column))
     assert np.array_equal(np.isnan(found.numbers), special)
-    line, numbers = NumberLine(column), found.numbers[~special]
-    assert np.array_equal(line.settle(numbers), numbers)
-    assert np.array_equal(line.states(numbers), found.states[~special])
+    numbers = found.numbers[~special]
+    states, again = settled(line_of(column), numbers)
+    assert np.array_equal(again, numbers)
+    assert np.array_equal(states, found.states[~special])
 
 
 @pytest.mark.parametrize("name", ["logistic-normal real", "normal real"])

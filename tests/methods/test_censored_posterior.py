@@ -16,6 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 import understudy as us
+from schemas import JOB_INCOME_MOOD as MIXED
+from schemas import NO_INCOME_WITHOUT_JOB as RULE
+from schemas import TWO_NUMBERS as NORMAL
 from understudy.cli import app
 from understudy.errors import BudgetError, InferenceError, MethodError
 from understudy.methods import METHODS
@@ -27,50 +30,6 @@ from understudy.report import public_page
 from understudy.report.public.release_sections import relations, sets_words
 from understudy.schema import Schema
 
-MIXED = """
-[columns.job]
-kind = "categorical"
-levels = ["none", "worker", "boss"]
-reviewed = true
-source = "codebook"
-[columns.income]
-kind = "continuous"
-lower = 0
-upper = 100
-bins = 8
-decimals = 1
-spikes = [0]
-reviewed = true
-source = "law"
-[columns.mood]
-kind = "ordinal"
-levels = ["low", "fair", "high"]
-missing = ["?"]
-reviewed = true
-source = "codebook"
-"""
-RULE = """
-[[forbidden]]
-where = { job = "none", income = { lower = 50, upper = 100 } }
-reviewed = true
-source = "law"
-"""
-NORMAL = """
-[columns.x]
-kind = "continuous"
-lower = -5
-upper = 5
-bins = 32
-reviewed = true
-source = "judgement"
-[columns.y]
-kind = "continuous"
-lower = -8
-upper = 8
-bins = 32
-reviewed = true
-source = "judgement"
-"""
 QUICK = {"candidates": 256}
 
 

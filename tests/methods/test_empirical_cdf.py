@@ -147,6 +147,7 @@ def test_the_number_of_rows_must_be_known_or_limited():
     assert drawn.value.counts.sum() + drawn.value.outside == 70
 
 
+@pytest.mark.statistical
 def test_a_number_of_rows_that_came_out_too_small_cuts_nothing_off():
     """The rows number 60; with 50 bought at a deviation of 7, up to 78 may be chosen."""
     found = []

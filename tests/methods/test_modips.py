@@ -26,7 +26,8 @@ from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-from understudy.privacy.mechanisms.sums.moments import planned_moments, sanitise
+from understudy.privacy.mechanisms.sums.moment_noise import moment_noises
+from understudy.privacy.mechanisms.sums.moments import sanitise
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.terms import terms_of
@@ -128,7 +129,7 @@ def test_one_repetition_of_the_normal_kernels_is_the_release(budget):
     sample = model.sample(n, np.random.default_rng(3))
 
     binned = of.with_bins({"x": 1})
-    plan = planned_moments(binned, ("x",), ("x",), spend=Fraction(99, 100), calibration=budget)
+    plan = moment_noises(binned, ("x",), ("x",), spend=Fraction(99, 100), calibration=budget)
     sums = Table(frame, binned).sums((0,), (0,)).expose()
     source, rng = SeededRandomness(5), np.random.default_rng(3)
     total = sanitise(sums.sums[0][None, :], plan[0], source)[:, 0]
@@ -251,7 +252,7 @@ def test_coverage_of_a_mean_by_the_rule_for_partially_synthetic_data():
     n, truth, m, bounds = 400, 1.0, 5, (-4.0, 6.0)
     rng, source = np.random.default_rng(1), SeededRandomness(2)
     of = schema(NUMBER, n).with_bins({"x": 1})
-    total, scatter = planned_moments(of, ("x",), ("x",), spend=Fraction(4, m))
+    total, scatter = moment_noises(of, ("x",), ("x",), spend=Fraction(4, m))
     unit = 10 / 2**16
     mean = rng.normal(0, 1 / np.sqrt(n), (REPETITIONS, 1))
     squares = rng.chisquare(n - 1, (REPETITIONS, 1))

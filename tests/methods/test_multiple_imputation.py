@@ -11,6 +11,8 @@ from understudy.models.imputation_model import ImputedModel
 from understudy.privacy.mechanisms.records.imputers import Imputation
 from understudy.schema import Domain, Schema
 
+pytestmark = pytest.mark.statistical
+
 COLUMNS = "".join(
     f'[columns.{name}]\nkind = "categorical"\nlevels = ["0", "1", "2"]\nreviewed = true\n'
     for name in "ab"

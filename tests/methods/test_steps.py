@@ -334,6 +334,7 @@ def inner_share(engine, consistency, seed, scale=1):
     return weights[0] / weights.sum()
 
 
+@pytest.mark.statistical
 def test_leaves_that_are_not_written_out_tell_inner_layers_the_same():
     """Means and variances of 400 shares each: 4 standard errors (of the ratio's logarithm 0.13, at
     an excess kurtosis of 1.5) leave a false alarm of 1e-4. Half the budget is noticed."""

@@ -124,17 +124,17 @@ def test_totals_are_those_of_the_dense_table():
 @pytest.mark.parametrize("threshold", [1, 3])
 def test_survivors_are_those_of_the_dense_table(law, threshold):
     """Which cells survive with which count (whole part), by chi-square."""
-    randomness = SeededRandomness(5)
+    randomness, noise = SeededRandomness(5), law(1.43)
 
     def filtered():
         cells = noisy_cells(
-            OCCUPIED, ("a", "b"), DOMAIN, law(1.43), threshold=threshold, randomness=randomness
+            OCCUPIED, ("a", "b"), DOMAIN, noise, threshold=threshold, randomness=randomness
         )
         assert (np.diff(cells.codes) > 0).all()
         return outcome(dict(zip(cells.codes.tolist(), cells.counts.tolist(), strict=True)))
 
     def dense():
-        table = noisy_table(EXACT, ("a", "b"), DOMAIN, law(1.43), randomness)
+        table = noisy_table(EXACT, ("a", "b"), DOMAIN, noise, randomness)
         flat = table.counts.reshape(-1)
         return outcome({k: flat[k] for k in range(8) if flat[k] >= threshold})
 

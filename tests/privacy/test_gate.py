@@ -39,13 +39,14 @@ PUBLIC = SCHEMA.model_copy(update={"rows": "public", "n_rows": 40, "row_limit": 
 FRAME = pl.DataFrame(
     {"a": ["x"] * 20 + ["y"] * 12 + ["z"] * 3 + ["?"] * 5, "b": [True, False] * 20}
 )
+TABLES = {one.rows: Table(FRAME, one) for one in (SCHEMA, PUBLIC)}
 
 
 class Spy:
     """An engine that remembers what it was asked."""
 
     def __init__(self, schema=SCHEMA):
-        self.table, self.schema, self.asked = Table(FRAME, schema), schema, []
+        self.table, self.schema, self.asked = TABLES[schema.rows], schema, []
 
     def total(self):
         self.asked.append("total")

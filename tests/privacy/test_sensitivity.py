@@ -5,6 +5,7 @@ of its neighbours, through the engine's own coding and counting.
 """
 
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -16,6 +17,8 @@ from understudy.privacy.noise.calibration import calibrate, l1_sensitivity, l2_s
 from understudy.privacy.selection.model_error_score import STEPS, DistanceFromModel
 from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Schema
+
+pytestmark = pytest.mark.statistical
 
 COLUMNS = """
 [columns.a]
@@ -35,21 +38,19 @@ SCHEMA = Schema.loads(COLUMNS)
 MARGINALS = [(0,), (1,), (0, 1), ()]
 
 
-def tables():
-    return [rows for n in range(4) for rows in combinations_with_replacement(RECORDS, n)]
-
-
+@cache
 def engine(rows):
     frame = pl.DataFrame(list(rows), schema={"a": pl.String, "b": pl.Boolean}, orient="row")
     return Table(frame, SCHEMA)
 
 
+@cache
 def vectors(rows):
     exact = engine(rows).count(MARGINALS).expose()
     return [np.append(table.inside.reshape(-1), table.outside) for table in exact]
 
 
-ALL = {rows: vectors(rows) for rows in tables()}
+ALL = [rows for n in range(4) for rows in combinations_with_replacement(RECORDS, n)]
 
 
 def neighbours(relation):
@@ -66,7 +67,7 @@ def neighbours(relation):
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("marginal", range(len(MARGINALS)))
 def test_contingency_tables_change_by_at_most_the_stated_norms_and_attain_them(relation, marginal):
-    changes = [ALL[a][marginal] - ALL[b][marginal] for a, b in neighbours(relation)]
+    changes = [vectors(a)[marginal] - vectors(b)[marginal] for a, b in neighbours(relation)]
     l1 = max(int(np.abs(change).sum()) for change in changes)
     squared = max(int((change**2).sum()) for change in changes)
     if MARGINALS[marginal] == () and relation == "replace":
@@ -84,7 +85,7 @@ def test_noise_realises_the_stated_epsilon_and_no_more(relation, law):
     noise = calibrate(law, spend=epsilon, accounting="pure", neighbours=relation)
     grid = np.arange(-6, 7).astype(float)
     for a, b in neighbours(relation):
-        change = ALL[a][2] - ALL[b][2]
+        change = vectors(a)[2] - vectors(b)[2]
         ratios = [np.abs(noise.log_pmf(grid - d) - noise.log_pmf(grid)).max() for d in change]
         assert sum(ratios) <= float(epsilon) + 1e-9
     assert l1_sensitivity(relation) / noise.scale == pytest.approx(float(epsilon), rel=1e-9)
@@ -118,7 +119,7 @@ def test_the_distance_from_a_model_has_the_stated_sensitivity(relation, grouped)
         penalties = rng.uniform(0, 5, 3)
         score = DistanceFromModel(schema, candidates, estimates, (3, 1, 2), penalties)
         values = {}
-        for rows in list(ALL)[:60]:
+        for rows in ALL[:60]:
             seen = engine(rows).grouped(schema, groups) if grouped else engine(rows)
             values[rows] = score.evaluate(seen, {})
         for a, b in neighbours(relation):

@@ -9,9 +9,8 @@ from dataclasses import replace
 import pytest
 
 from understudy.risk_utility import Interval
-from understudy.risk_utility.label_placement import placed
 from understudy.risk_utility.map_axes import budget_axis, linear_axis, loss_axis
-from understudy.risk_utility.map_figure import Drawing, colour_of, outline
+from understudy.risk_utility.map_figure import Drawing, colour_of, outline, placed
 from understudy.risk_utility.map_page import page
 from understudy.risk_utility.map_results import LEAK, PUBLIC
 

@@ -20,6 +20,8 @@ from understudy.risk_utility.repetition import Trial, _seed
 from understudy.risk_utility.risk_axis import RISKS, scene_of
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.whole
+
 N = 600
 SMALL = {"methods": ["marginals", "independent"], "epsilons": [0.05, 20], "repetitions": 3}
 PUBLIC_ROWS = f'rows = "public"\nn_rows = {N}'

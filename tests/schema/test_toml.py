@@ -140,6 +140,7 @@ def types_of(value):
     return type(value), value
 
 
+@pytest.mark.fuzz
 @settings(reproducible, max_examples=150)
 @given(schemas())
 def test_round_trip_is_exact(schema):

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from understudy import pipeline
-from understudy.cli.app import app
+from understudy.cli.app import Json, Quiet, app
 from understudy.cli.json_output import print_json
-from understudy.cli.shared_options import Json, Quiet
 from understudy.cli.terminal import progress_bar, release_text
 
 

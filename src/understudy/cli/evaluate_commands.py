@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from understudy import pipeline
-from understudy.cli.app import app
+from understudy.cli.app import Json, Quiet, app, listed
 from understudy.cli.json_output import internal_place, print_json, write_text
-from understudy.cli.shared_options import Json, Quiet, listed
 from understudy.cli.terminal import progress_bar
 
 Control = Annotated[

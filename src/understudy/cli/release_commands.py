@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from understudy import pipeline
-from understudy.cli.app import INTERRUPTED, app
-from understudy.cli.json_output import print_json
-from understudy.cli.shared_options import (
+from understudy.cli.app import (
+    INTERRUPTED,
     Delta,
     Epsilon,
     Json,
@@ -23,8 +22,10 @@ from understudy.cli.shared_options import (
     RowsShare,
     SchemaFile,
     Sets,
+    app,
     method_options,
 )
+from understudy.cli.json_output import print_json
 from understudy.cli.terminal import plan_text, progress_bar, release_text
 from understudy.errors import CheckpointError, UnderstudyError
 

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from understudy.cli.app import app
+from understudy.cli.app import Delta, Json, Quiet, app, listed, method_options
 from understudy.cli.json_output import internal_place, print_json, require_new_file, write_text
-from understudy.cli.shared_options import Delta, Json, Quiet, listed, method_options
 from understudy.cli.terminal import progress_bar
 from understudy.errors import MethodError
 

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from understudy import pipeline
-from understudy.cli.app import schema_app
+from understudy.cli.app import Json, Quiet, schema_app
 from understudy.cli.json_output import print_json, write_text
-from understudy.cli.shared_options import Json, Quiet
 from understudy.cli.terminal import release_text
 from understudy.errors import MethodError
 

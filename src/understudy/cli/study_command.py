@@ -1,50 +1,37 @@
-"""The command that runs studies."""
+"""The command that runs studies, which are a distribution of their own: found where installed."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from understudy.cli.app import INTERRUPTED, app
-from understudy.cli.shared_options import Quiet
-from understudy.cli.terminal import progress_bar, release_text
+from understudy.cli.app import app
 from understudy.errors import StudyError
 
+COMMANDS = "understudy.commands"
+"""Group of the entry points by which another distribution brings a command of this program."""
 
-@app.command()
-def study(
-    name: Annotated[str, typer.Argument(help="Name of a study; see --list.")] = "",
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of the results: new, or one to go on with.")
-    ] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
-    reps: Annotated[
-        int | None,
-        typer.Option(help="Repetitions of every scenario; by default what its cost allows.", min=1),
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Number of processes; by default one per processor.", min=1)
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Everything random follows from it.", min=0)] = 1,
-    quiet: Quiet = False,
-) -> None:
-    """Run a simulation study, or go on with one that was interrupted."""
-    from understudy import studies
 
-    if show_list:
-        release_text.studies(studies.STUDIES.values())
-        return
-    chosen = studies.find(name)
-    if out is None:
-        raise StudyError("A study needs a folder for its results; give --out DIR.")
-    try:
-        with progress_bar.progress(quiet=quiet) as tell:
-            page = studies.run_study(chosen, out, reps=reps, jobs=jobs, seed=seed, progress=tell)
-    except KeyboardInterrupt:
-        release_text.study_interrupted(out)
-        sys.exit(INTERRUPTED)
-    if not quiet:
-        release_text.studied(chosen, page)
+@app.command(
+    add_help_option=False,  # the installed command has its own
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def study(context: typer.Context) -> int | None:
+    """Run a simulation study, or go on with one; comes with understudy-studies.
+
+    Raises:
+        StudyError: the studies are not installed.
+    """
+    from importlib.metadata import entry_points
+
+    found = tuple(entry_points(group=COMMANDS, name="study"))
+    if not found:
+        raise StudyError(
+            "Studies are a distribution of their own, understudy-studies, which is not installed; "
+            "in a checkout of Understudy install it with `make studies-install`, or with "
+            "`python -m pip install ./studies`."
+        )
+    command: typer.Typer = found[0].load()
+    code: int | None = command(
+        args=context.args, prog_name=context.command_path, standalone_mode=False
+    )
+    return code

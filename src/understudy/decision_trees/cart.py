@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from understudy.decision_trees.leaf_impurity import Codes, Floats, compiled, leaf
-from understudy.decision_trees.tree_class import PreparedRows, TreeClass, in_order
-from understudy.decision_trees.value_ranks import Ranked, ranked
+from understudy.decision_trees.tree_class import PreparedRows, Ranked, TreeClass, in_order, ranked
 
 NO_LIMIT = 2**31 - 1
 """A depth that no tree reaches."""

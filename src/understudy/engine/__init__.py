@@ -1,8 +1,7 @@
 """SECRET: the rows, and exact statistics of them."""
 
 from understudy.engine.bounded_sums import ExactSums
-from understudy.engine.confidential import Confidential
-from understudy.engine.exact_tables import ExactCells, ExactTable
+from understudy.engine.confidential import Confidential, ExactCells, ExactTable
 from understudy.engine.protocol import Engine
 from understudy.engine.table import Table
 

@@ -17,9 +17,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.domain.domain import box_contains
-from understudy.engine.reading.named_states import Keys, Named
+from understudy.engine.reading.named_states import (
+    Keys,
+    Named,
+    as_floats,
+    days_of,
+    numbers_of,
+    truths_of,
+)
 from understudy.engine.reading.plain_types import FIRST_DAY, LAST_DAY, is_text, plain
-from understudy.engine.reading.texts import as_floats, days_of, numbers_of, truths_of
 from understudy.schema import NUMERIC, Column, Continuous, Date, Schema
 from understudy.schema.cell_values import CLOSE
 

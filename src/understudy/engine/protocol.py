@@ -7,8 +7,7 @@ from typing import Protocol
 
 from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes, Reading
-from understudy.engine.confidential import Confidential
-from understudy.engine.exact_tables import ExactCells, ExactTable
+from understudy.engine.confidential import Confidential, ExactCells, ExactTable
 from understudy.schema import Schema
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from understudy.engine.bounded_sums import ExactSums, sum_rows
 from understudy.engine.coding import Coder, Codes, ColumnCoder, Reading
-from understudy.engine.confidential import Confidential
-from understudy.engine.exact_tables import ExactCells, ExactTable
+from understudy.engine.confidential import Confidential, ExactCells, ExactTable
 from understudy.engine.marginal_counter import MarginalCounter
 from understudy.engine.occupied_cells import OccupiedCounter
 from understudy.engine.reading.column_types import require_types

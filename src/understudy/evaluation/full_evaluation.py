@@ -20,7 +20,6 @@ from understudy.evaluation.comparison import (
 )
 from understudy.evaluation.evaluation_results import Evaluation, Score
 from understudy.evaluation.risk.assess import Intruder, risks_of
-from understudy.evaluation.threads import single_threaded
 from understudy.evaluation.utility.associations import association_scores
 from understudy.evaluation.utility.chi2_decisions import consistency
 from understudy.evaluation.utility.coefficients import coefficient_scores, coefficients
@@ -37,6 +36,7 @@ from understudy.evaluation.utility.regression_choice import Model, default_model
 from understudy.evaluation.utility.regression_comparison import compare_models, records_of
 from understudy.evaluation.utility.subgroups import subgroup_scores
 from understudy.inference.estimates.analysis_records import Records
+from understudy.parallel import single_threaded
 from understudy.privacy.internal import Internal
 from understudy.release import Release
 

@@ -34,6 +34,7 @@ from understudy.functions.sequential_generator import (
 )
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.parameter_score import CandidateScore
 from understudy.privacy.mechanisms.choices.parameters import (
     ListedParameters,
     WalkedParameters,
@@ -41,7 +42,6 @@ from understudy.privacy.mechanisms.choices.parameters import (
     walk_query,
 )
 from understudy.privacy.selection.metropolis import Walk
-from understudy.privacy.selection.parameter_score import CandidateScore
 from understudy.schema import NUMERIC, Schema
 
 Floats = NDArray[np.float64]

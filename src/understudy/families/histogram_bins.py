@@ -13,7 +13,7 @@
 
 Deviations that are bought or read are taken to lie between 1/50 and 1/2 of the width of the bounds
 (no deviation is larger), so that the largest possible table is known beforehand; that is the one
-that a plan shows. Edges that rules need are kept (`edges.py`).
+that a plan shows. Edges that rules need are kept (`bin_edges.py`).
 
 Source: Scott (1979); Bowen & Liu (2020), §3.1.2, eq. 4.
 """
@@ -31,12 +31,12 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.bin_edges import MOST_BINS, bins_with_rules, numeric_columns
-from understudy.families.measurement_plan import PlannedTable, announced, planned_step
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method, Prepared
 from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.mechanisms.sums.moments import PlannedMoment, planned_moments
+from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.perturbation import Mode
 from understudy.privacy.not_dp.exact_deviation import ExactDeviations
 from understudy.privacy.released import NoisyTable
@@ -188,9 +188,8 @@ def _width(schema: Schema, name: str) -> float:
     return column.bounds[1] - column.bounds[0]
 
 
-def _moments(schema: Schema, name: str, spend: Fraction) -> tuple[PlannedMoment, ...]:
-    weights = list(_WEIGHTS[1:])
-    return planned_moments(schema.with_bins({name: 1}), (name,), (), spend=spend, weights=weights)
+def _moments(name: str) -> Moments:
+    return Moments((name,), weights=_WEIGHTS[1:])
 
 
 def _shares(spend: Fraction) -> tuple[Fraction, Fraction]:
@@ -205,7 +204,7 @@ def _planned_deviation(
     counted, summed = _shares(spend)
     binned, columns = schema.with_bins({name: 1}), [(name,)]
     (count,) = announced(NoisyTables(columns, law="geometric"), binned, counted, budget, columns)
-    moments = [planned_step(one.moment.by, one, budget) for one in _moments(schema, name, summed)]
+    moments = announced(_moments(name), binned, summed, budget, columns * 2, form=Form.MOMENTS)
     return [count, *moments]
 
 
@@ -218,7 +217,7 @@ def _bought(gate: Gate, spend: Fraction) -> dict[str, float]:
         counted, summed = _shares(share)
         view = gate.rebinned({name: 1})
         (count,) = view.ask(NoisyTables([(name,)], law="geometric"), spend=counted)
-        _, scatter = view.moments((name,), spend=summed, weights=list(_WEIGHTS[1:]))
+        _, scatter = view.ask(_moments(name), spend=summed)
         n = _numbers(count.value, view.schema)
         found[name] = float(max(scatter.value.values[0], 0.0) / max(n - 1, 1)) ** 0.5
     return found

@@ -10,7 +10,6 @@ from typing import Any
 
 from understudy.privacy.accounting.budget import Accounting, Budget
 from understudy.privacy.mechanism import Charge, Mechanism
-from understudy.privacy.mechanisms.sums.moments import PlannedMoment
 from understudy.privacy.noise.calibration import LawName, mean_positive
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import LAWS, Bounds, Law, Mode, count_law, words
@@ -97,20 +96,6 @@ class PlannedTable:
 def natural_law(accounting: Accounting) -> LawName:
     """The noise that fits the accounting best: geometric for pure ε, else Gaussian."""
     return "geometric" if accounting == "pure" else "gaussian"
-
-
-def planned_step(columns: tuple[str, ...], step: PlannedMoment, budget: Budget) -> PlannedTable:
-    """A statistic that is no contingency table, as the mechanism announces it."""
-    return PlannedTable(
-        columns=columns,
-        n_cells=step.n_cells,
-        share=step.share / budget.amount,
-        noise=step.noise,
-        stddev=step.stddev,
-        noise_mass=0.0,
-        form=Form.MOMENTS,
-        query=step.query,
-    )
 
 
 def planned(

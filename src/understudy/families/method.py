@@ -83,6 +83,10 @@ class Prepared:
 class Method(ABC):
     """A synthesizer: a configuration that can plan, and fit through a gate.
 
+    What inference needs of a method (`posterior_rule`, `swept`, `shrunk`, `independent`,
+    `modelled`, `network_of`, `prior_weight`, `leaves_only`) is copied into the manifest of each
+    release that it makes (`release.manifest.InferenceFacts`); nobody asks the method again.
+
     Attributes:
         sets: "free": all sets are drawn from one paid-for fit; "split": each set has a fit of its
             own, and its share of the budget; "posterior": one fit, and each set is drawn from
@@ -90,12 +94,12 @@ class Method(ABC):
         private: whether it has a guarantee at all.
         unprotected: why it has none, in words after the name of the method.
         posterior_rule: combining rule for sets="posterior"
-        (`understudy.inference.choice.rule_table`).
+            (`understudy.inference.choice.rule_table`).
         rounds: whether it measures in rounds and looks at `gate.stopping` between them.
         swept: whether records are drawn column by column from rows that contradict each other, or
             that were pulled towards an even spread, so that sets keep no table as it was measured.
         shrunk: whether a penalty makes relations between columns weaker, in every set alike.
-        independent: whether columns are drawn independently of each other, from one-way tables.
+        independent: whether columns are drawn independently of each other.
         picked: whether records come from a generator whose parameters were chosen, or drawn under
             weights, so that nothing of the rows is kept as it was measured.
         bytes_per_cell: memory per cell of a table that is written out, for plans

@@ -29,8 +29,14 @@ from numba import njit
 from scipy.special import expit, logit
 
 from understudy.features.column_draws import Drawn
-from understudy.features.design import Features, Integers, Parents, indicated, predicted
-from understudy.features.logit_draws import outcomes_of
+from understudy.features.design import (
+    Features,
+    Integers,
+    Parents,
+    indicated,
+    outcomes_of,
+    predicted,
+)
 from understudy.features.number_line import Line, line_of, normal_quantiles, settled
 from understudy.functions.multinomial_logit import LogitWidths
 from understudy.functions.normal_regression import NormalWidths, linear_and_stddev, shares_between

@@ -22,8 +22,7 @@ from math import sqrt
 import numpy as np
 
 from understudy.features.column_draws import Drawn
-from understudy.features.design import Features, Integers
-from understudy.features.logit_draws import outcomes_of
+from understudy.features.design import Features, Integers, outcomes_of
 from understudy.functions.parameter_prior import Floats, Prior
 from understudy.functions.state_probabilities import feature_row, logit_shares
 from understudy.schema import Column

@@ -59,6 +59,7 @@ class MarginalBootstrap(Method):
         cost_class="fast",
     )
     private: ClassVar[bool] = False
+    independent: ClassVar[bool] = True
 
     sets: Literal["posterior"] = "posterior"
 

@@ -46,7 +46,7 @@ from pydantic import BeforeValidator, Field
 
 from understudy.errors import MethodError
 from understudy.families.column_blocks import BlocksMethod, Layout, Measured, block
-from understudy.families.measurement_plan import Form, PlannedTable, announced, planned_step
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, listed
 from understudy.models.bayesian.independent_blocks import BlocksModel
 from understudy.models.model import Model
@@ -54,7 +54,7 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.mechanisms.sums.moments import Calibration, PlannedMoment, planned_moments
+from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.perturbation import Bounds, Mode
 from understudy.privacy.released import NoisyMoment
 from understudy.schema import Schema
@@ -76,11 +76,6 @@ Counts = NDArray[Any] | float
 class _How(TypedDict):
     bounds: Bounds
     mode: Mode
-
-
-class _Options(_How):
-    calibration: Calibration
-    weights: list[Fraction] | None
 
 
 @final
@@ -147,9 +142,17 @@ class Modips(BlocksMethod):
             )
         ]
         sums = [
-            planned_step(one.columns, step, budget)
+            planned
             for one, share in zip(layouts, moments, strict=True)
-            for step in self._planned_moments(binned, one, share)
+            if one.numbers
+            for planned in announced(
+                self._asked(one),
+                binned,
+                share,
+                budget,
+                [one.columns] * sum(one.kinds[1:]),
+                form=Form.MOMENTS,
+            )
         ]
         return (*tables, *successes, *sums)
 
@@ -201,34 +204,27 @@ class Modips(BlocksMethod):
                 found[one.columns] = noisy.value.successes
         return found
 
-    def _planned_moments(
-        self, binned: Schema, layout: Layout, spend: Fraction
-    ) -> Sequence[PlannedMoment]:
-        if not layout.numbers:
-            return ()
-        return planned_moments(
-            binned, layout.numbers, layout.columns, spend=spend, **self._options(layout)
-        )
-
     def _moments(self, gate: Gate, layout: Layout, spend: Fraction) -> list[NoisyMoment]:
         if not layout.numbers:
             return []
-        found = gate.moments(layout.numbers, layout.columns, spend=spend, **self._options(layout))
+        found = gate.ask(self._asked(layout), spend=spend)
         return [one.value for one in found]
 
-    def _options(self, layout: Layout) -> _Options:
-        """Of the sums and scatters of one block."""
+    def _asked(self, layout: Layout) -> Moments:
+        """The sums and scatters of one block."""
         _, sums, scatters = layout.kinds
         weights = None
         if self.weights is not None:
             _, of_sum, of_scatter = self.weights
             weights = [Fraction(of_sum)] * sums + [Fraction(of_scatter)] * scatters
-        return {
-            "calibration": "nonsplit" if self.budget == "nonsplit" else "split",
-            "weights": weights,
-            "bounds": self.bounds,
-            "mode": self.mode,
-        }
+        return Moments(
+            layout.numbers,
+            layout.columns,
+            weights=weights,
+            calibration="nonsplit" if self.budget == "nonsplit" else "split",
+            bounds=self.bounds,
+            mode=self.mode,
+        )
 
 
 def _known_rows(gate: Gate, layouts: Sequence[Layout]) -> int | None:

@@ -7,8 +7,8 @@
 
 * **Measures** one table over all columns, and the out-of-domain count; for `bins=bought` the
   deviations of the numeric columns before it, once for all sets.
-* **Bins** (`binning.py`): those of the schema, a number, Scott's rule with a public deviation, or
-  with a bought one. The forms `dense`, `filtered` and `lazy` are those of `laplace`.
+* **Bins** (`histogram_bins`): those of the schema, a number, Scott's rule with a deviation that is
+  public, or bought. The forms `dense`, `filtered` and `lazy` are those of `laplace`.
 * **Public**: the schema with its bounds and structural zeros; what the bins are made of.
 * **Guarantee**: pure ε-DP, add/remove and replace. `mode=paper`, dense only, has continuous noise
   of scale 1/ε, half of what a replaced record needs, and reads the deviations for `bins=scott` off

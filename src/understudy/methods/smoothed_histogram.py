@@ -10,8 +10,8 @@ It is `dp-prior` on bins, and shares its mechanism (`understudy.privacy.mechanis
 
 * **Measures** nothing but, for `bins=bought`, the deviations of the numeric columns, once for all
   sets; what leaves is the records. The density would reveal the counts exactly, and stays inside.
-* **Bins** (`binning.py`): those of the schema, a number, Scott's rule with a public deviation, or
-  with a bought one.
+* **Bins** (`histogram_bins`): those of the schema, a number, Scott's rule with a deviation that is
+  public, or bought.
 * **Public**: the schema with its bounds and structural zeros; what the bins are made of; the number
   of records drawn, or that number bought with noise.
 * **Guarantee**: pure ε-DP, add/remove and replace. It is the drawing that protects, so no seed is

@@ -9,16 +9,14 @@ number of processes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import polars as pl
 
 from understudy.errors import InferenceError
-from understudy.evaluation.threads import single_threaded
 from understudy.inference.analysis import Analysis
 from understudy.inference.bootstrap.intervals import require_repeats
 from understudy.inference.bootstrap.replicate_analysis import (
@@ -30,7 +28,7 @@ from understudy.inference.bootstrap.replicate_analysis import (
     require_restored,
 )
 from understudy.inference.estimates.question import Question
-from understudy.parallel import one_thread_each, pool
+from understudy.parallel import in_chunks, single_threaded
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
 from understudy.pipeline.rebuilt_model import model_of, restorable
 from understudy.pipeline.set_drawing import draw_sets
@@ -203,45 +201,22 @@ def replicates(
     tell(_STAGE, 0, repeats)
     with single_threaded():
         truth = world.truths()
-        if workers > 1:
-            return Answers(truth, _in_processes(world, repeats, workers, tell))
-        found = []
-        for number in range(repeats):
-            found.append(replicate(world, number))
-            tell(_STAGE, number + 1, repeats)
+    if workers > 1:
+        _require_sendable(world)
+    found = in_chunks(
+        partial(replicate_some, world),
+        range(repeats),
+        workers=workers,
+        done=lambda done: tell(_STAGE, done, repeats),
+        error=InferenceError,
+    )
     return Answers(truth, found)
 
 
-def replicate_some(world: World, first: int, last: int) -> list[list[Outcome | None]]:
-    """Replicates of some numbers, the last one not included."""
+def replicate_some(world: World, numbers: Sequence[int]) -> list[list[Outcome | None]]:
+    """Replicates of some numbers, with one thread: the same ones in whatever process."""
     with single_threaded():
-        return [replicate(world, number) for number in range(first, last)]
-
-
-def _in_processes(
-    world: World, repeats: int, workers: int, tell: Progress
-) -> list[list[Outcome | None]]:
-    _require_sendable(world)
-    size = max(1, repeats // (8 * workers))
-    starts = range(0, repeats, size)
-    found: dict[int, list[list[Outcome | None]]] = {}
-    with one_thread_each(), pool(min(workers, len(starts))) as processes:
-        try:
-            futures: dict[Future[list[list[Outcome | None]]], int] = {
-                processes.submit(replicate_some, world, k, min(k + size, repeats)): k
-                for k in starts
-            }
-            for future in as_completed(futures):
-                found[futures[future]] = future.result()
-                tell(_STAGE, sum(map(len, found.values())), repeats)
-        except BrokenProcessPool:
-            raise InferenceError(
-                "A process was ended from outside, perhaps for want of memory; take fewer workers. "
-                "(A script that uses several needs the guard if __name__ == '__main__'.)"
-            ) from None
-        finally:
-            processes.shutdown(wait=True, cancel_futures=True)
-    return [one for start in starts for one in found[start]]
+        return [replicate(world, number) for number in numbers]
 
 
 def _require_sendable(world: World) -> None:

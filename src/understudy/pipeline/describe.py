@@ -15,6 +15,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.released import Released
 from understudy.release import Manifest, Measurement
 from understudy.release.manifest import InferenceFacts
+from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
 
 _SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")
@@ -76,7 +77,7 @@ def inference_facts(
         schema: of the release.
         measurements: of the release, in the order in which they were paid for.
     """
-    tables = dict.fromkeys(one.columns for one in measurements if one.kind == "table")
+    tables = dict.fromkeys(one.columns for one in measurements if one.kind is Kind.TABLE)
     return InferenceFacts(
         posterior_rule=method.posterior_rule if method.sets == "posterior" else None,
         swept=method.swept,

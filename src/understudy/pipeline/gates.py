@@ -11,11 +11,11 @@ from understudy.privacy.checkpoint.journal import Journal
 from understudy.privacy.checkpoint.replay import Replay
 from understudy.privacy.diagnostics import Confide
 from understudy.privacy.earlier_runs import Unrecorded
-from understudy.privacy.gate import Mechanisms
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanism import Mechanisms
 from understudy.privacy.mechanisms import MECHANISMS
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.not_dp import WITHOUT_EPSILON
-from understudy.privacy.verbs import Gate
 
 NAMED: Final[Mechanisms] = (*MECHANISMS, *WITHOUT_EPSILON)
 """All that a gate can be asked for."""

@@ -8,6 +8,7 @@ from understudy.methods.configuration import configure
 from understudy.models import Model
 from understudy.models.model import Blend
 from understudy.release import Release
+from understudy.release.measurement_content import Kind
 
 
 def restorable() -> tuple[str, ...]:
@@ -23,7 +24,7 @@ def model_of(release: Release, fits: int) -> Model | None:
         fits: how many fits it was made with; records then come from all of them alike.
     """
     schema, manifest = release.schema, release.manifest
-    tables = [one.noisy(schema) for one in release.measurements if one.kind == "table"]
+    tables = [one.noisy(schema) for one in release.measurements if one.kind is Kind.TABLE]
     if manifest.method not in METHODS or not tables:
         return None
     method = configure(manifest.method, manifest.options)

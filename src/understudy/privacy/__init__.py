@@ -76,8 +76,8 @@ claim: huge tables, by their large cells or by records alone
     test: oracles/test_empty_cells.py privacy/noise/test_binomial_sampling.py
         privacy/noise/test_large_counts.py
 claim: sums of bounded numbers, and scatters
-    proof: mechanisms/sums/moments.py mechanisms/sums/moment_sensitivity.py
-        mechanisms/sums/scatter.py
+    proof: mechanisms/sums/moments.py mechanisms/sums/moment_noise.py
+        mechanisms/sums/moment_sensitivity.py mechanisms/sums/scatter.py
     test: privacy/mechanisms/sums/test_moments.py
 claim: linear regressions
     proof: mechanisms/sums/linear_regression.py mechanisms/sums/normal_equations.py
@@ -112,10 +112,11 @@ claim: records by perturbed Gibbs sampling, each step or each block paid for
         privacy/mechanisms/records/test_perturbed_gibbs_reset.py
         privacy/mechanisms/records/test_key_counts.py
 claim: records by Gibbs sampling through noisy tables
-    proof: mechanisms/records/lazy_gibbs.py
+    proof: mechanisms/records/lazy_gibbs.py mechanisms/records/noisy_rows.py
     test: privacy/mechanisms/records/test_lazy_gibbs.py
 claim: records by perturbed imputation
-    proof: mechanisms/records/imputation_draws.py
+    proof: mechanisms/records/imputation_draws.py mechanisms/records/imputers.py
+        mechanisms/records/elastic_net.py
     test: privacy/mechanisms/records/test_imputation_draws.py
 
 NOT DIFFERENTIALLY PRIVATE: an infinite cost, and a release that says so
@@ -128,8 +129,13 @@ claim: rows made ℓ-diverse are stamped; nothing else is promised of them
     test: privacy/not_dp/test_l_diverse_gibbs.py
 claim: a draw of parameters under record weights promises something in the limit alone
     proof: not_dp/pseudo_posterior_draw.py not_dp/weighted_posterior.py not_dp/record_weights.py
+        not_dp/isolation_risk.py
     test: privacy/not_dp/test_pseudo_posterior_draw.py privacy/not_dp/test_weighted_posterior.py
         privacy/not_dp/test_record_weights.py
+
+claim: columns that are published as they stand are charged without limit, and named
+    proof: not_dp/open_columns.py
+    test: privacy/not_dp/test_pseudo_posterior_draw.py methods/test_pseudo_posterior.py
 
 A RUN THAT IS CONTINUED
 

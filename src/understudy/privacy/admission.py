@@ -15,8 +15,8 @@ past a verb: what arrives is compared with the annotation of the parameter by `t
 What the verb then works with is a copy made by the class's constructor from the fields alone: so
 everything that the class checks is checked again, and nothing that was put beside the fields (a
 cached value, a method of one instance) comes along. Fractions are made anew, since their two
-numbers can be overwritten. Arrays are not copied; nothing foreign runs
-between this check and their use, but for other threads.
+numbers can be overwritten, and arrays are copied, so that what another thread writes into those of
+a method after this check has no effect.
 
 All of this is public, and done before anything is paid for.
 """
@@ -51,6 +51,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from understudy.errors import MethodError, suggestion
+from understudy.schema import Schema
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -65,6 +66,17 @@ HowMany = Annotated[int, range(2**40)]
 
 Twins = tuple[tuple[object, object], ...]
 """Public objects, each with the private copy that takes its place."""
+
+
+def twins(given: Schema, own: Schema) -> Twins:
+    """What arguments may hold of a schema: itself, its domain, and its columns.
+
+    Args:
+        given: the schema that a method holds.
+        own: the private copy.
+    """
+    columns = ((given.columns[name], column) for name, column in own.columns.items())
+    return ((given, own), (given.domain, own.domain), *columns)
 
 
 class Asked(Protocol):
@@ -190,7 +202,7 @@ def _fraction(value: Fraction) -> Iterator[Fraction]:
 def _array(value: object, dtype: Any) -> Iterator[object]:
     """Arrays of the numbers that are declared."""
     if type(value) is np.ndarray and value.dtype.kind in _kinds(get_args(dtype)[0]):
-        yield value
+        yield value.copy()
 
 
 def _kinds(scalar: Any) -> str:

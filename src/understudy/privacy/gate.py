@@ -24,15 +24,23 @@ from fractions import Fraction
 from typing import Any, Self, cast
 
 from understudy.engine import Engine
-from understudy.errors import MethodError, NotPrivateError
+from understudy.errors import MethodError
 from understudy.privacy.accounting.budget import Budget, Neighbours, decimal_down
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.accounting.ledger import Entry, Ledger
 from understudy.privacy.accounting.promise import Promise, Unpaid
-from understudy.privacy.admission import Twins, admitted, verb
+from understudy.privacy.admission import Twins, admitted, twins, verb
 from understudy.privacy.diagnostics import Confide
 from understudy.privacy.earlier_runs import Unrecorded
-from understudy.privacy.mechanism import A, Charge, Mechanism, Outcome, is_ours
+from understudy.privacy.mechanism import (
+    A,
+    Charge,
+    Mechanism,
+    Mechanisms,
+    Outcome,
+    is_ours,
+    require_permission,
+)
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import NO_NOISE, Bins, Groups, Published, Released
 from understudy.privacy.secret_rows import SecretRows
@@ -40,7 +48,6 @@ from understudy.privacy.terms import Terms, View
 from understudy.schema import Schema, private_copy
 
 Measured = Released[Published]
-Mechanisms = tuple[type[Mechanism[Any, Any]], ...]
 DECLARED = "declared"
 
 
@@ -58,11 +65,6 @@ class Gate:
         confide: told how each walk by Markov chain went, and how records were weighted, which
             depends on the rows: for the steward alone. Who holds a gate cannot ask for it.
         record: what earlier runs asked, paid and were told.
-
-    Attributes:
-        budget: all that may be spent.
-        schema: what is public about the rows as they are seen through this gate.
-        neighbours: which tables count as neighbours.
     """
 
     def __init__(
@@ -80,6 +82,8 @@ class Gate:
         # Fingerprints of a draft tell what was read from the rows: they stay in front of the gate.
         self.schema: Schema = engine.schema.released()
         self.budget = budget
+        # Prices and the promise rest on a copy: fractions that are shown can be overwritten.
+        self._budget = Budget(Fraction(budget.epsilon), Fraction(budget.delta), budget.approximate)
         self.neighbours: Neighbours = engine.schema.neighbours
         self._declared = private_copy(engine.schema)
         view = View(schema=Schema.released(self._declared))
@@ -120,7 +124,7 @@ class Gate:
                 first = len(self._ledger.entries)
                 self._record.take_over(named, self._rows.view)
                 charges = named.price(self._terms, spend * self._record.factor)
-                self._require_permission(charges)
+                require_permission(charges, allowed=self._allow_nonprivate)
                 known = self._record.answered(named, charges, self._rows.view)
                 paid = self._paid(charges, known[0] if known else None, first)
             outcome = known[1] if known else None
@@ -140,55 +144,39 @@ class Gate:
         made: Mechanism[A, Any] = admitted(mechanism, kind, self._own, "mechanism")
         return made
 
-    def _require_permission(self, charges: tuple[Charge[Any], ...]) -> None:
-        for one in charges:
-            if one.spent is None and one.unpaid and not self._allow_nonprivate:
-                raise NotPrivateError(
-                    f"This method {one.unpaid.value}; it needs allow_nonprivate=True, and its "
-                    "release is stamped not private."
-                )
-
     def _paid(
         self, charges: tuple[Charge[Any], ...], entries: tuple[int, ...] | None, first: int
     ) -> tuple[Charge[Any], ...]:
         """Pay, or learn which lines of the ledger have paid."""
         if entries is None:
-            costs = [one.spent for one in charges if one.spent]
-            if costs:
-                self._ledger.require(sum(costs, Fraction(0)))
-            entries = tuple(self._charged(one) for one in charges)
+            if whole := sum((one.spent or Fraction(0) for one in charges), Fraction(0)):
+                self._ledger.require(whole)
+            entries = tuple(
+                self._ledger.charge(
+                    one.spent,
+                    one.mechanism,
+                    one.query,
+                    sensitivity=one.sensitivity,
+                    noise=one.noise,
+                    cells=one.cells,
+                    left_in=one.unpaid is Unpaid.LEFT_IN,
+                )
+                for one in charges
+            )
         infinite = [one for one in self._ledger.entries[first:] if one.spent is None]
         for entry in infinite:  # those that an earlier run lost at this step are of its kind
             self._promise.charged(entry.number, charges[-1].unpaid or Unpaid.EXACT)
         numbered = zip(charges, entries, strict=True)
         return tuple(replace(one, entry=entry) for one, entry in numbered)
 
-    def _charged(self, one: Charge[Any]) -> int:
-        """The number of its line in the ledger."""
-        if one.unpaid is Unpaid.LEFT_IN:
-            return self._ledger.leave_in(one.mechanism, one.query, cells=one.cells)
-        return self._ledger.charge(
-            one.spent,
-            one.mechanism,
-            one.query,
-            sensitivity=one.sensitivity,
-            noise=one.noise,
-            cells=one.cells,
-        )
-
     def _publish(self, outcome: Outcome[A], charges: tuple[Charge[Any], ...]) -> A:
         """What a mechanism returned, as it leaves."""
-        self._promise.add(
-            conditions=outcome.conditions,
-            unproved=outcome.unproved,
-            leaks=outcome.leaks,
-            printed=outcome.printed,
-        )
+        self._promise.add(outcome)
         given = _released(outcome.answers, charges[: 1 if outcome.single else None])
         published = outcome.measurements
         self._measured.extend(given if published is None else _released(published, charges))
-        if outcome.counts_rows:
-            self._counted.extend(given)
+        if outcome.counts_rows:  # a copy: what was given out can be altered
+            self._counted.extend(_released(outcome.answers, charges))
         return cast(A, given[0] if outcome.single else given)
 
     # --- what is public about it ----------------------------------------------------------------
@@ -205,10 +193,7 @@ class Gate:
 
     @property
     def remaining(self) -> Fraction:
-        """What is left, in the budget's unit, as a method plans with it: lost charges not counted.
-
-        (An earlier run may have lost them; see `understudy.privacy.checkpoint.replay`.)
-        """
+        """What is left, in the budget's unit; charges that an earlier run lost are not counted."""
         factor = self._record.factor
         return self._ledger.remaining / factor if factor else Fraction(0)
 
@@ -231,10 +216,7 @@ class Gate:
 
     @property
     def stopping(self) -> bool:
-        """Whether to end now: methods in rounds look at it between rounds, and end if it is so.
-
-        In a continued run it is as it was, where this one comes by again.
-        """
+        """Whether to end now: methods in rounds look at it between rounds."""
         with self._record.turn():
             self._stops.append(self._record.look(self._stop))
             return self._stops[-1]
@@ -245,7 +227,7 @@ class Gate:
         return any(self._stops)
 
     def listen(self, listener: Callable[[Entry], None]) -> None:
-        """Have every new entry of the ledger told: paid, and not computed yet."""
+        """Have every new entry told: paid, and not computed yet."""
         self._ledger.listen(listener)
 
     @verb
@@ -261,7 +243,7 @@ class Gate:
         """What may be promised about everything given out so far: the stated budget."""
         return self._promise.guarantee(
             self._declared,
-            self.budget,
+            self._budget,
             infinite=[one.number for one in self.ledger if one.spent is None],
             secure=self._source.secure,
             genuine=all(map(is_ours, self._mechanisms)),
@@ -310,38 +292,27 @@ class Gate:
 
     @property
     def _terms(self) -> Terms:
-        return Terms(
-            view=self._rows.view,
-            budget=self.budget,
-            left=self._ledger.remaining,
-            n_rows=self._known_rows,
-        )
+        left, rows = self._ledger.remaining, self._known_rows
+        return Terms(view=self._rows.view, budget=self._budget, left=left, n_rows=rows)
 
     @property
     def _known_rows(self) -> Released[int] | None:
         declared = self._rows.view.schema.n_rows
         if declared is not None:
             return _released((declared,), ())[0]
-        return self._counted[-1] if self._counted else None
+        last = self._counted[-1:]
+        return replace(last[0], noise=replace(last[0].noise)) if last else None
 
     @property
     def _own(self) -> Twins:
-        """What fields of mechanisms may hold beside plain values: schema, columns and domain.
-
-        Each with the private copy that a mechanism gets in its place.
-        """
-        given, own = self.schema, self._rows.view.schema
-        columns = ((given.columns[name], column) for name, column in own.columns.items())
-        return ((given, own), (given.domain, own.domain), *columns)
+        """What fields of mechanisms may hold beside plain values, and what takes its place."""
+        return twins(self.schema, self._rows.view.schema)
 
 
 def _released(
     values: tuple[Any, ...], charges: tuple[Charge[Any], ...]
 ) -> tuple[Released[Any], ...]:
     """Values as they leave, one for each charge; what follows without a charge says so."""
-    about = [(one.recorded, one.mechanism, one.entry) for one in charges if values]
-    about = about or [(NO_NOISE, DECLARED, 0)] * len(values)
-    return tuple(
-        Released(value, noise, mechanism, entry)
-        for value, (noise, mechanism, entry) in zip(values, about, strict=True)
-    )
+    about = [(replace(one.recorded), one.mechanism, one.entry) for one in charges if values]
+    about = about or [(replace(NO_NOISE), DECLARED, 0)] * len(values)
+    return tuple(Released(value, *its) for value, its in zip(values, about, strict=True))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar
 
+from understudy.errors import NotPrivateError
 from understudy.privacy.accounting.promise import Unpaid
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import NO_NOISE, Noise, Published, Released
@@ -164,3 +165,21 @@ def is_ours(kind: type) -> bool:
     module = sys.modules.get(kind.__module__)
     ours = kind.__module__.startswith(_ROOMS)
     return ours and getattr(module, kind.__qualname__, None) is kind
+
+
+Mechanisms = tuple[type[Mechanism[Any, Any]], ...]
+"""Those that a gate can be asked for."""
+
+
+def require_permission(charges: Sequence[Charge[Any]], *, allowed: bool) -> None:
+    """Refuse steps of infinite cost that nobody has permitted.
+
+    Raises:
+        NotPrivateError: there is one.
+    """
+    for one in charges:
+        if one.spent is None and one.unpaid and not allowed:
+            raise NotPrivateError(
+                f"This method {one.unpaid.value}; it needs allow_nonprivate=True, and its release "
+                "is stamped not private."
+            )

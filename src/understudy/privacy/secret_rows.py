@@ -8,7 +8,7 @@ from typing import Any
 from understudy.engine import Engine, ExactCells
 from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes
-from understudy.engine.exact_tables import ExactTable
+from understudy.engine.confidential import ExactTable
 from understudy.privacy.diagnostics import Confide, Diagnostic
 from understudy.privacy.internal import Internal
 from understudy.privacy.released import Bins, Groups

@@ -64,7 +64,7 @@ METHODS: Final[Mapping[str, _Flags]] = {
     "multiple-synthesis": _Flags(numbers="normal"),
     "pseudo-posterior": _Flags(numbers="sensitive"),
     "contingency-table": _Flags(),
-    "marginal-bootstrap": _Flags(),
+    "marginal-bootstrap": _Flags(independent=True),
 }
 """The methods of format 1. One that does not stand here was another program's, of which nothing is
 known: it is taken to have none of these traits, as format 1 always did."""

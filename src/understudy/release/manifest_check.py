@@ -21,11 +21,12 @@ from understudy.privacy.accounting.budget import UNITS, Approximate, Budget, dec
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release.manifest import InferenceFacts, Manifest
 from understudy.release.measurement import Measurement, kept_columns
+from understudy.release.measurement_content import Kind
 from understudy.release.shape import Fault
 from understudy.schema import NUMERIC, Schema
 
 _NO_PROMISE = ("none", "asymptotic")
-_OF_NUMBERS = ("parameters", "posterior", "exact")
+_OF_NUMBERS = (Kind.PARAMETERS, Kind.POSTERIOR, Kind.EXACT)
 """Kinds of measurements that a model of numbers may rest on, beside sums and scatters."""
 
 
@@ -44,13 +45,13 @@ def require_facts(
         Fault: says what does not fit.
     """
     _require_rule(facts, sets_kind, measurements)
-    if not facts.swept and any(one.kind == "sweeps" for one in measurements):
+    if not facts.swept and any(one.kind is Kind.SWEEPS for one in measurements):
         raise Fault("its records were drawn column by column, and its manifest denies it")
     _require_modelled(facts.modelled, measurements, schema)
-    tables = [one.columns for one in measurements if one.kind == "table"]
     if facts.network is not None:
+        tables = [one.columns for one in measurements if one.kind is Kind.TABLE]
         _require_network(facts.network, tables, schema)
-    if facts.independent and (facts.network or any(len(one) > 1 for one in tables)):
+    if facts.independent and any(len(one.columns) > 1 for one in measurements):
         raise Fault("its columns are said to be independent, and were measured together")
 
 
@@ -64,7 +65,7 @@ def _require_rule(
     """
     if (facts.posterior_rule is not None) != (sets_kind == "posterior"):
         raise Fault("its combining rule is for another kind of sets")
-    noisy = any(one.law != "none" for one in measurements if one.kind != "choice")
+    noisy = any(one.law != "none" for one in measurements if one.kind is not Kind.CHOICE)
     if sets_kind == "posterior" and (facts.posterior_rule == "mi") != noisy:
         raise Fault("its combining rule is for other noise than its measurements have")
 
@@ -79,7 +80,7 @@ def _require_modelled(
     """
     if not all(isinstance(schema.columns.get(name), NUMERIC) for name in modelled):
         raise Fault("it models numbers of a column that is not numeric")
-    summed = {name for one in measurements if one.kind in ("sums", "scatter") for name in one.of}
+    summed = {name for one in measurements if one.kind.is_of_numbers for name in one.of}
     known = {name for one in measurements if one.kind in _OF_NUMBERS for name in one.columns}
     drawn = set(modelled)
     kept = set(kept_columns(measurements))

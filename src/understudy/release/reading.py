@@ -15,6 +15,7 @@ from understudy.release.cell_check import require_cells, require_named, require_
 from understudy.release.manifest import InferenceFacts, Manifest
 from understudy.release.manifest_check import require_facts, require_promise
 from understudy.release.measurement import Measurement
+from understudy.release.measurement_content import Kind
 from understudy.release.row_check import require_rows
 from understudy.release.shape import Fault, named, require_shape
 from understudy.schema import Schema
@@ -95,7 +96,7 @@ def _inference(
     """What the manifest says for inference, or what its format left to the method."""
     if version > 1:
         return InferenceFacts.from_json(content["inference"])
-    tables = [tuple(one["columns"]) for one in entries if one["kind"] == "table"]
+    tables = [tuple(one["columns"]) for one in entries if one["kind"] == Kind.TABLE]
     named = content["method"], content["options"], content["sets_kind"]
     return format_1.facts_of(*named, schema, tables)
 

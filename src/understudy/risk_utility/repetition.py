@@ -13,8 +13,8 @@ from understudy import pipeline
 from understudy.errors import BudgetError, MethodError
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.holdout import hold_out
-from understudy.evaluation.threads import single_threaded
 from understudy.evaluation.utility.losses import Pairing, losses
+from understudy.parallel import single_threaded
 from understudy.pipeline.interruption import NOTICE
 from understudy.release import Release
 from understudy.risk_utility.map_design import Design, Setting

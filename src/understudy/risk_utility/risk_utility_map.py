@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -11,12 +12,12 @@ import numpy as np
 from understudy.arguments import require_function, require_whole
 from understudy.errors import MethodError
 from understudy.evaluation.holdout import rows_in_memory
+from understudy.parallel import in_chunks
 from understudy.privacy.accounting.budget import Number, decimal_up
 from understudy.privacy.internal import Internal
 from understudy.risk_utility.map_design import Design, Setting
 from understudy.risk_utility.map_results import Interval, Point, Tradeoff
-from understudy.risk_utility.repetition import Outcome, Trial
-from understudy.risk_utility.workers import run_all
+from understudy.risk_utility.repetition import Outcome, Trial, run_some
 from understudy.schema import Schema
 
 Progress = Callable[[str, int, int], None]
@@ -172,8 +173,12 @@ def _drawn(
         (one, k) for one in design.settings if not refused[one] for k in range(design.repetitions)
     ]
     tell(_STAGE, 0, len(tasks))
-    outcomes = run_all(
-        trial, tasks, workers=workers, done=lambda done: tell(_STAGE, done, len(tasks))
+    outcomes = in_chunks(
+        partial(run_some, trial),
+        tasks,
+        workers=workers,
+        done=lambda done: tell(_STAGE, done, len(tasks)),
+        error=MethodError,
     )
     by_setting: dict[Setting, list[Outcome]] = {one: [] for one in design.settings}
     for (setting, _), outcome in zip(tasks, outcomes, strict=True):

@@ -15,6 +15,8 @@ from understudy.engine.reading.text_records import MALFORMED, cells_of, decoded
 from understudy.schema import Schema
 from understudy.schema.file_format import RECORD_LINES, FileFormat
 
+pytestmark = pytest.mark.fuzz
+
 reproducible = settings(
     derandomize=True,
     deadline=None,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.engine.steward.check import check
-from understudy.engine.steward.round_edges import round_edges
+from understudy.engine.steward.drafted_column import round_edges
 from understudy.engine.steward.schema_draft import draft
 from understudy.errors import DataError, SchemaError
 from understudy.schema import Schema

@@ -15,6 +15,8 @@ from understudy.evaluation.risk.attack_setup import numbers_of, places_of
 from understudy.privacy.internal import Internal
 from understudy.release.decoding import decode
 
+pytestmark = pytest.mark.statistical
+
 KNOWN = ["age", "educ", "occupation", "children"]
 
 

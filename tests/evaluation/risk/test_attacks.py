@@ -6,12 +6,16 @@ import math
 import numpy as np
 import pytest
 
-from understudy.evaluation.risk.attribute import infer_level, infer_number, unmatched
+from understudy.evaluation.risk.attribute import (
+    infer_level,
+    infer_number,
+    largest,
+    probability_of_truth,
+    unmatched,
+)
 from understudy.evaluation.risk.membership import called_members, copies, nearest
-from understudy.evaluation.risk.probabilistic import largest, probability_of_truth
 from understudy.evaluation.risk.record_matching import Outcome, chances, numbered, occurrences
-from understudy.evaluation.risk.reidentification import identified, match
-from understudy.evaluation.risk.uniqueness import shuffled, uniqueness
+from understudy.evaluation.risk.reidentification import identified, match, shuffled, uniqueness
 
 SEEDS = range(8)
 

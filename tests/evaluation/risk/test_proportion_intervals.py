@@ -22,6 +22,8 @@ from understudy.evaluation.risk.proportion_intervals import (
 )
 from understudy.evaluation.risk.risk_results import MUCH
 
+pytestmark = pytest.mark.statistical
+
 N = 300
 REPETITIONS = 2000
 

@@ -2,12 +2,14 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from understudy.evaluation import comparison as comparisons
 from understudy.evaluation.comparison import OUTSIDE
+from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.utility import marginal_distances as distances
 from understudy.evaluation.utility.marginal_distances import (
     conditional_distance,
@@ -68,12 +70,16 @@ def test_a_fresh_sample_is_at_its_null(compare, order):
 
 
 def test_triples_are_sampled_and_say_so(compare, monkeypatch):
+    drawn = DEFINITIONS["total variation, 3-way (500 triples)"]
+    name = "total variation, 3-way (2 triples)"
+    monkeypatch.setitem(DEFINITIONS, name, replace(drawn, name=name))
     monkeypatch.setattr(distances, "MOST_TRIPLES", 2)
     comparison = compare()
     found = marginal_distances(comparison, 3)
     assert len(found.marginals) == 2
     assert found.population == 4
     (score,) = distance_scores(comparison, found)
+    assert score.name == name
     assert "2 of 4 triples" in score.note
     assert "standard error" in score.note
     assert found.marginals == marginal_distances(compare(), 3).marginals

@@ -5,15 +5,15 @@ import pytest
 import statsmodels.api as sm
 from sklearn.tree import DecisionTreeClassifier
 
-from understudy.evaluation.utility.discriminators import stack_sets
-from understudy.evaluation.utility.indicator_designs import main_design
-from understudy.evaluation.utility.pmse_specks import (
+from understudy.evaluation.utility.discriminators import (
     fitted_null,
     fresh_null,
     pmse,
     sd_of_mean,
     specks,
+    stack_sets,
 )
+from understudy.evaluation.utility.indicator_designs import main_design
 from understudy.evaluation.utility.sparse_logistic import Logistic
 
 
@@ -62,6 +62,7 @@ def test_columns_that_follow_from_others_do_not_count(compare):
     assert Logistic(design).rank == Logistic(single).rank < design.shape[1]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("n_synthetic", [400, 800])
 def test_the_nulls_of_logistic_pmse(n_synthetic, compare):
     """Mean over 200 pairs of tables, 4 standard errors: false alarm below 1e-4 each.

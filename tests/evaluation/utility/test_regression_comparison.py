@@ -5,19 +5,24 @@ import pytest
 import statsmodels.api as sm
 
 from understudy.errors import MethodError
-from understudy.evaluation.utility.coefficients import coefficient_scores, coefficients
-from understudy.evaluation.utility.identification import (
+from understudy.evaluation.utility.coefficients import (
+    coefficient_scores,
+    coefficients,
+    expected_overlap,
+    interval_overlap,
+)
+from understudy.evaluation.utility.regression_choice import default_models, written_models
+from understudy.evaluation.utility.regression_comparison import OTHER, compare, compare_models
+from understudy.evaluation.utility.robust_regression import (
     COLLINEAR,
     EXACT,
     SEPARATED,
     UNFITTED,
     diagnosed,
+    fit,
+    independent,
     undetermined,
 )
-from understudy.evaluation.utility.interval_overlap import expected_overlap, interval_overlap
-from understudy.evaluation.utility.regression_choice import default_models, written_models
-from understudy.evaluation.utility.regression_comparison import OTHER, compare, compare_models
-from understudy.evaluation.utility.robust_regression import fit, independent
 from understudy.inference.estimates.analysis_records import Records
 from understudy.release.decoding import decode
 

@@ -25,6 +25,8 @@ from understudy.inference.noise_aware.proportion_likelihood import (
 from understudy.privacy.noise.distributions import DiscreteGaussian, DiscreteLaplace, LatticeLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
 
+pytestmark = pytest.mark.statistical
+
 MANY = settings(max_examples=40, deadline=None, derandomize=True)
 LAWS = [
     DiscreteLaplace(Fraction(2)),

@@ -20,6 +20,8 @@ from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.statistical
+
 COLUMNS = """
 [columns.sex]
 kind = "categorical"

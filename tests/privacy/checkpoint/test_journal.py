@@ -544,6 +544,7 @@ def killed_at(disk, folder, at, when, run=ask, **more):
     return False
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("when", ["before", "within", "after"])
 def test_killed_at_every_write_and_continued(tmp_path, disk, when):
     """Whatever write the run dies at, the continued one gives all answers, stays in its budget,

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from oracles.number_line import NumberLine
 from understudy.errors import MethodError
 from understudy.features.column_draws import Drawn
 from understudy.features.design import indicated
@@ -217,12 +216,12 @@ def drawn(law, seed=8, n=N):
 
 def test_new_values_are_states_and_numbers_of_the_column():
     rows, _, new = drawn(income())
-    line = NumberLine(INCOME)
     kinds = np.array([kind(state) for state in new.states])
     assert (np.isnan(new.numbers) == (kinds > 0)).all()
     numbers = new.numbers[kinds == 0]
-    assert (line.states(numbers) == new.states[kinds == 0]).all()
-    assert (line.settle(numbers) == numbers).all()
+    states, again = settled(line_of(INCOME), numbers)
+    assert (states == new.states[kinds == 0]).all()
+    assert (again == numbers).all()
     assert not np.isin(numbers, [0, 1000]).any()
     assert numbers.min() == -7000  # the third component reaches beyond the bound
     for sex in (0, 1):
@@ -237,7 +236,7 @@ def test_new_numbers_are_those_of_the_regression_brought_back():
     rows, uniforms, new = drawn(law)
     z = MIXTURE.numbers(THETA, law.features.matrix(rows, N), uniforms[1:])
     there = ~np.isnan(new.numbers)
-    expected = NumberLine(INCOME).settle(law.response.back(z[there]))
+    _, expected = settled(line_of(INCOME), law.response.back(z[there]))
     assert (new.numbers[there] == expected).all()
 
 

@@ -22,6 +22,8 @@ from understudy.privacy.selection.dependence_scores import (
 )
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.statistical
+
 SCORES = (MutualInformation, DistanceFromIndependence, DistanceFromDependence)
 
 
@@ -201,6 +203,12 @@ def test_the_information_of_few_records_has_a_positive_sensitivity():
 RECORDS = list(product(["0", "1", "2", "?"], ["0", "1", "?"]))
 
 
+@cache
+def engine(some, size, rows):
+    frame = pl.DataFrame(some, schema={"a": pl.String, "b": pl.String}, orient="row")
+    return Table(frame, schema_of((size, 2), rows))
+
+
 @pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_records_out_of_domain_are_counted_like_others(kind, relation):
@@ -214,9 +222,8 @@ def test_records_out_of_domain_are_counted_like_others(kind, relation):
 
     @cache
     def values(some):
-        given = schema_of((size, 2), public(len(some))) if relation == "replace" else schema
-        frame = pl.DataFrame(some, schema={"a": pl.String, "b": pl.String}, orient="row")
-        return score.evaluate(Table(frame, given).count(score.queries()).expose())
+        given = public(len(some)) if relation == "replace" else rows
+        return score.evaluate(engine(some, size, given).count(score.queries()).expose())
 
     largest = 0.0
     for some in combinations_with_replacement(records, n):

@@ -30,6 +30,8 @@ from understudy.privacy.selection.exponential_mechanism import lattice_gaps, sel
 from understudy.privacy.selection.tree_distinguisher_score import GREEDY, PropensityTrees
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.statistical
+
 A = [0, 1, 2]
 B = [0, 1]
 COLUMNS = """
@@ -287,9 +289,9 @@ METHOD = {"candidates": CANDIDATES, "records": 8, "trees": "depth-2"}
 
 def law(records, known, options, n_stages, factor=Fraction(1)):
     """Log-probability of every sequence of choices."""
-    found = {}
+    found, engine = {}, Table(table(records), known)
     for path in itertools.product(range(CANDIDATES), repeat=n_stages):
-        gate = gate_for(records, known)
+        gate = open_gate(engine, Budget.of(1), SecureRandomness())
         forced = fitted(gate, Pmse(**options), path, factor)
         assert gate.remaining == 0
         found[path] = forced.log_probability

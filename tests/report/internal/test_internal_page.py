@@ -159,6 +159,7 @@ def test_worst_come_first(page):
     assert table.index('<th scope="row">x</th>') < table.index('<th scope="row">Intercept</th>')
 
 
+@pytest.mark.whole
 def test_wide_table_stays_within_two_megabytes(wide_page, check):
     found = check(wide_page, MAX_BYTES)
     charts = sum(attrs.get("role") == "img" for _, attrs in found.tags)

@@ -13,8 +13,7 @@ from understudy.evaluation.risk.proportion_intervals import Figure
 from understudy.evaluation.risk.risk_results import Risks
 from understudy.report import internal_page, risk_page
 from understudy.report.internal.internal_page import MAX_BYTES
-from understudy.report.internal.risk_cards import STAMP, worst_level
-from understudy.report.internal.risk_charts import scale_of
+from understudy.report.internal.risk_cards import STAMP, scale_of, worst_level
 
 EXPOSED = judged(
     "re-identification",

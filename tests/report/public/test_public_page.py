@@ -93,6 +93,7 @@ def test_odd_names_are_escaped(make, check):
     assert "\x07" not in page
 
 
+@pytest.mark.whole
 def test_wide_table_stays_below_one_megabyte(make, check):
     columns = {
         f"variable number {j} of the survey": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to
     from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
     from understudy.release import Release
-    from understudy.studies import Study
 
 
 def released(release: Release, folder: Path) -> None:
@@ -173,36 +172,11 @@ def release(loaded: Release) -> None:
         out.print(escape(f"Doubtful public input: {public.what}: {public.note}"))
 
 
-def studies(found: Iterable[Study[Any]]) -> None:
-    """The table of studies."""
-    table = Table(title="Studies")
-    for heading in ("study", "what it shows", "design"):
-        table.add_column(heading, no_wrap=heading == "study")
-    for one in found:
-        table.add_row(one.name, one.title, escape(one.source))
-    out.print(table)
-
-
-def studied(study: Study[Any], page: Path) -> None:
-    """Where the results of a study are."""
-    out.print(f"[bold]{escape(study.title)}[/bold]: results in {escape(str(page.parent))}/")
-    out.print(f"Open the page in a browser: {escape(str(page.resolve()))}", soft_wrap=True)
-
-
 def synthesis_interrupted(checkpoint: Path) -> None:
     """What is kept, and how to go on."""
     Console(stderr=True, highlight=False).print(
         f"Interrupted; no release was written. What was paid for is kept in "
         f"{escape(str(checkpoint))}, and counts: add --resume to the same command to go on, on the "
         "same rows.",
-        soft_wrap=True,
-    )
-
-
-def study_interrupted(folder: Path) -> None:
-    """How to go on."""
-    Console(stderr=True, highlight=False).print(
-        f"Interrupted; what is finished is kept in {escape(str(folder))}. Run the same command "
-        "again to go on.",
         soft_wrap=True,
     )

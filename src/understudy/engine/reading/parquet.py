@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from polars.io.plugins import register_io_source
 
-from understudy.engine.reading.arrow_columns import arrow_column
+from understudy.engine.reading.frame_columns import arrow_column
 from understudy.engine.reading.plain_types import as_plain, as_text, is_plain, is_text, plain
 
 Types = dict[str, tuple[pl.DataType, ...]]

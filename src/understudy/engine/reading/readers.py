@@ -20,9 +20,13 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
-from understudy.engine.reading.arrow_columns import arrow_column
 from understudy.engine.reading.delimited import Delimited, is_delimited
-from understudy.engine.reading.pandas_columns import is_pandas, is_readable, pandas_column
+from understudy.engine.reading.frame_columns import (
+    arrow_column,
+    is_pandas,
+    is_readable,
+    pandas_column,
+)
 from understudy.engine.reading.parquet import plain_columns, scan_parquet
 from understudy.errors import DataError
 from understudy.schema import Schema

@@ -8,10 +8,15 @@ from typing import TypeVar
 import numpy as np
 
 from understudy.evaluation.risk.attack_setup import Scene, numbers_of, places_of
-from understudy.evaluation.risk.attribute import infer_level, infer_number, unmatched
+from understudy.evaluation.risk.attribute import (
+    infer_level,
+    infer_number,
+    largest,
+    probability_of_truth,
+    unmatched,
+)
 from understudy.evaluation.risk.interpretation import judged
 from understudy.evaluation.risk.membership import FALSE_POSITIVES, called_members, copies, nearest
-from understudy.evaluation.risk.probabilistic import largest, probability_of_truth
 from understudy.evaluation.risk.proportion_intervals import (
     Figure,
     area_under_curve,
@@ -19,9 +24,14 @@ from understudy.evaluation.risk.proportion_intervals import (
     share,
 )
 from understudy.evaluation.risk.record_matching import Outcome, States, Vector, over_sets
-from understudy.evaluation.risk.reidentification import identified, match
+from understudy.evaluation.risk.reidentification import (
+    Uniqueness,
+    identified,
+    match,
+    shuffled,
+    uniqueness,
+)
 from understudy.evaluation.risk.risk_results import Risk
-from understudy.evaluation.risk.uniqueness import Uniqueness, shuffled, uniqueness
 
 T = TypeVar("T")
 

@@ -39,7 +39,7 @@ from understudy.evaluation.risk.record_matching import (
     numbered,
     occurrences,
 )
-from understudy.evaluation.threads import each
+from understudy.parallel import each
 
 FALSE_POSITIVES = 0.01
 

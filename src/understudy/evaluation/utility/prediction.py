@@ -28,8 +28,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from understudy.evaluation.comparison import Comparison, Rows
 from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Score
-from understudy.evaluation.threads import each
 from understudy.evaluation.utility.associations import is_ordered
+from understudy.parallel import each
 from understudy.schema import NUMERIC, Column
 
 Vector = NDArray[np.float64]

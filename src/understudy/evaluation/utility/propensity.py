@@ -1,6 +1,6 @@
 """Can a model tell synthetic rows from original ones? Scores by three models.
 
-What is measured, and against which null, stands in `understudy.evaluation.utility.pmse_specks`.
+What is measured, and against which null, stands in `understudy.evaluation.utility.discriminators`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ from understudy.evaluation.definitions import DEFINITIONS, Definition
 from understudy.evaluation.evaluation_results import Score
 from understudy.evaluation.utility.discriminators import (
     Fitted,
+    Null,
     Stack,
+    Vector,
     fit_models,
     pair_propensities,
+    pmse,
+    sd_of_mean,
+    specks,
     stack_sets,
 )
 from understudy.evaluation.utility.indicator_designs import main_design
-from understudy.evaluation.utility.pmse_specks import Null, Vector, pmse, sd_of_mean, specks
 from understudy.evaluation.utility.sparse_logistic import Logistic
 
 Curves = dict[str, tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]]

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from understudy.engine.coding import Reading
 from understudy.errors import InferenceError, MethodError
-from understudy.evaluation.utility.identification import REASONS, diagnosed
 from understudy.evaluation.utility.regression_choice import MOST_LEVELS, Model
-from understudy.evaluation.utility.robust_regression import Fit, fit
+from understudy.evaluation.utility.robust_regression import REASONS, Fit, diagnosed, fit
 from understudy.inference.estimates import formulas as reading
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.schema import NUMERIC, Schema

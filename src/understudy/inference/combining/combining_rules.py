@@ -18,6 +18,20 @@ rule         total variance T                    valid when
 The rules are not interchangeable. Sets drawn freely from one noisy fit share its noise: it does not
 show in b, so ``partial`` would leave it out and its intervals would be too short.
 
+The rule ``single`` is valid under all of these:
+
+* the sets are one, or free draws from one released fit;
+* the noise of that fit moves the estimate additively, without bias and about normally. (With
+  Laplace noise and nothing else 95 % intervals cover 93.7 %, since P(|X| > 1.96 standard
+  deviations) = exp(-1.96·√2).) Prior weight, as of the Dirichlet and DP-prior sanitizers, is
+  bias, which no combining rule repairs;
+  `understudy.inference.noise_aware.proportion_likelihood` does;
+* ``noise_variance`` is the variance of that movement in the unit of the estimate: for a
+  proportion from a noisy count, the variance of the noise / n². For m > 1 it holds the privacy
+  noise alone, since the draws of records show in b. For *m = 1* they cannot be seen, and it
+  has to hold them too if records were drawn at random: about u itself for draws of
+  independent records (Raab et al. 2016).
+
 The numeric kernels `partial_variance`, `full_variance`, `mi_variance` and `single_variance` take
 leading axes of repetitions, so that a simulation study calls the code that `pool` calls.
 
@@ -85,20 +99,6 @@ def pool(
 ) -> Pooled:
     """Combine the estimates of k quantities from m synthetic sets.
 
-    The rule ``single`` is valid under all of these:
-
-    * the sets are one, or free draws from one released fit;
-    * the noise of that fit moves the estimate additively, without bias and about normally. (With
-      Laplace noise and nothing else 95 % intervals cover 93.7 %, since P(|X| > 1.96 standard
-      deviations) = exp(-1.96·√2).) Prior weight, as of the Dirichlet and DP-prior sanitizers, is
-      bias, which no combining rule repairs;
-      `understudy.inference.noise_aware.proportion_likelihood` does;
-    * ``noise_variance`` is the variance of that movement in the unit of the estimate: for a
-      proportion from a noisy count, the variance of the noise / n². For m > 1 it holds the privacy
-      noise alone, since the draws of records show in b. For *m = 1* they cannot be seen, and it
-      has to hold them too if records were drawn at random: about u itself for draws of
-      independent records (Raab et al. 2016).
-
     Args:
         estimates: q_l, shape (m,) for one quantity or (m, k).
         variances: u_l, shape (m,) or (m, k), or covariance matrices (m, k, k), each estimated from
@@ -128,17 +128,7 @@ def pool(
     named = read_names(names, k)
     ratio = read_size_ratio(n_synthetic, n_original)
     noise = read_rule_noise(rule, m, k, noise_variance)
-    u = np.diagonal(covariances, axis1=1, axis2=2)
-    within = covariances.mean(axis=0)
-    if rule == "full":
-        totals = full_variance(q, u, size_ratio=ratio)
-        covariance = _full_covariance(totals, within, between(q), m)
-    elif rule == "mi":
-        totals = mi_variance(q, u, size_ratio=ratio)
-        covariance = within * _or_one(ratio) + (1 + 1 / m) * between(q)
-    else:
-        totals = single_variance(q, u, np.diagonal(noise), size_ratio=ratio)
-        covariance = within * _or_one(ratio) + noise + between(q) / m
+    totals, covariance = _combined(rule, q, covariances, noise, ratio)
     np.fill_diagonal(covariance, totals.variance)
     return Pooled(
         names=named,
@@ -150,6 +140,23 @@ def pool(
         sets=m,
         notes=_notes(named, totals, ratio),
     )
+
+
+def _combined(
+    rule: str, q: Vector, covariances: Vector, noise: Vector, ratio: float | None
+) -> tuple[Totals, Vector]:
+    """What a rule makes of checked arrays, and the covariance beside the diagonal."""
+    m = len(q)
+    u = np.diagonal(covariances, axis1=1, axis2=2)
+    within = covariances.mean(axis=0)
+    if rule == "full":
+        totals = full_variance(q, u, size_ratio=ratio)
+        return totals, _full_covariance(totals, within, between(q), m)
+    if rule == "mi":
+        totals = mi_variance(q, u, size_ratio=ratio)
+        return totals, within * _or_one(ratio) + (1 + 1 / m) * between(q)
+    totals = single_variance(q, u, np.diagonal(noise), size_ratio=ratio)
+    return totals, within * _or_one(ratio) + noise + between(q) / m
 
 
 def partial_variance(q: ArrayLike, u: ArrayLike, *, size_ratio: float | None = None) -> Totals:

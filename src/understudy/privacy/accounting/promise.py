@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from typing import Protocol
 
 from understudy.privacy.accounting.budget import Budget, Neighbours
 from understudy.privacy.accounting.guarantee import (
@@ -35,6 +36,30 @@ class Unpaid(Enum):
     EXACT = "publishes exact statistics"
 
 
+class Said(Protocol):
+    """What the outcome of a mechanism says of itself."""
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What must hold for the promise to hold."""
+        ...
+
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """The same, where nobody can check it in a single run: the promise is then conditional."""
+        ...
+
+    @property
+    def leaks(self) -> tuple[str, ...]:
+        """What a published form leaves in, unpaid."""
+        ...
+
+    @property
+    def printed(self) -> tuple[float, ...]:
+        """Bounds read off the rows that a published form prints, one for each set."""
+        ...
+
+
 class Promise:
     """What was said so far of everything that was given out."""
 
@@ -49,29 +74,15 @@ class Promise:
         """A step of the ledger has no finite cost."""
         self._unpaid[entry] = unpaid
 
-    def add(
-        self,
-        *,
-        conditions: Iterable[str],
-        unproved: Iterable[str],
-        leaks: Iterable[str],
-        printed: Iterable[float],
-    ) -> None:
-        """What an outcome says of itself; the same is said once.
-
-        Args:
-            conditions: what must hold for the promise to hold.
-            unproved: the same, where nobody can check it in a single run: it is then conditional.
-            leaks: what a published form leaves in, unpaid.
-            printed: bounds read off the rows that a published form prints, one for each set.
-        """
+    def add(self, outcome: Said) -> None:
+        """What an outcome says of itself; the same is said once."""
         for said, more in (
-            (self._conditions, conditions),
-            (self._unproved, unproved),
-            (self._leaks, leaks),
+            (self._conditions, outcome.conditions),
+            (self._unproved, outcome.unproved),
+            (self._leaks, outcome.leaks),
         ):
             said.extend(one for one in more if one not in said)
-        self._printed.extend(printed)
+        self._printed.extend(outcome.printed)
 
     def guarantee(
         self,
@@ -108,7 +119,8 @@ class Promise:
                 *printed_bounds(self._printed, schema.neighbours),
             ),
         )
-        promise = _without(promise, {self._unpaid.get(one, Unpaid.EXACT) for one in infinite})
+        unknown = {Unpaid.EXACT for one in infinite if one not in self._unpaid}
+        promise = _without(promise, {*self._unpaid.values(), *unknown})
         if not genuine:
             promise = promise.not_private(FOREIGN)
         return promise if secure else promise.not_private(SEEDED)

@@ -20,10 +20,17 @@ from pydantic import BaseModel
 
 from understudy.privacy.accounting.ledger import Entry
 from understudy.privacy.mechanism import Outcome
+from understudy.privacy.mechanisms.sums.linear_regression import NoisyRegression
+from understudy.privacy.mechanisms.sums.normal_equations import NormalEquations
 from understudy.privacy.released import Noise, Published, Records, Released
 
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Entry, Noise, Outcome, Records, Released, *get_args(Published))
+    kind.__name__: kind
+    for kind in (
+        *(Entry, Noise, Outcome, Records, Released),
+        *(NoisyRegression, NormalEquations),
+        *get_args(Published),
+    )
 }
 _NUMBERS = "biuf"
 """Kinds of numpy's numbers: bool, signed, unsigned, floating."""

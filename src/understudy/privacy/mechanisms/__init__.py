@@ -1,8 +1,8 @@
 """TRUSTED one by one: a release rests on those its ledger names. Each file has its proof."""
 
-from typing import Any, Final
+from typing import Final
 
-from understudy.privacy.mechanism import Mechanism
+from understudy.privacy.mechanism import Mechanisms
 from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
 from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
@@ -20,8 +20,10 @@ from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
 from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.mechanisms.sums.linear_regression import Regression
+from understudy.privacy.mechanisms.sums.moments import Moments
 
-MECHANISMS: Final[tuple[type[Mechanism[Any, Any]], ...]] = (
+MECHANISMS: Final[Mechanisms] = (
     BinomialCount,
     Candidate,
     CandidateColumns,
@@ -35,10 +37,12 @@ MECHANISMS: Final[tuple[type[Mechanism[Any, Any]], ...]] = (
     LazyTable,
     LeafRecords,
     ListedParameters,
+    Moments,
     NoisyTables,
     PerturbedSweeps,
     RandomOrder,
     RangeCounts,
+    Regression,
     ResetBlocks,
     RowCount,
     ThresholdTable,

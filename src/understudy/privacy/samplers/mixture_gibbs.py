@@ -44,7 +44,7 @@ The walk comes near (1) only in the limit; after finitely many sweeps from a sta
 the data nobody knows how near. A guarantee that rests on it is conditional, at best.
 
 **Cost.** A sweep takes O(n·K·p) operations. Products of matrices use the BLAS library: who runs
-several chains side by side limits its threads (`understudy.evaluation.threads`). Loops over the
+several chains side by side limits its threads (`understudy.parallel`). Loops over the
 records release the interpreter's lock.
 
 Sources: Savitsky, Williams & Hu (2020) for weights in the likelihood; Ishwaran & Zarepour (2000)

@@ -5,6 +5,8 @@ law by which records were drawn is known: its error bars follow from the noise, 
 exactly (`understudy.inference.noise_aware.count_estimates`). Columns are *kept* together where they
 were measured together in another form, or a network of the method keeps them; error bars then need
 sets whose differences show the noise. All other relations are lost.
+
+A triangle of all pairs of columns shows which were measured together.
 """
 
 from __future__ import annotations
@@ -13,14 +15,17 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, groupby
+
+from markupsafe import Markup
 
 from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS, covers
 from understudy.models.bayesian_network import kept
 from understudy.release import Release
 from understudy.release.measurement_content import Kind
-from understudy.report.number_text import times
+from understudy.report.number_text import shortened, times
 from understudy.report.public.release_sections import without_rule
+from understudy.report.svg import LARGE, LETTER, SMALL, Box, Chart, Colour
 
 Pair = frozenset[str]
 _WIDEST = 12
@@ -174,3 +179,56 @@ def _example(kind: str, columns: tuple[str, ...]) -> str:
     """A command that asks about columns; none where a name would need quoting of its own."""
     plain = all(name.isidentifier() for name in columns)
     return f'understudy analyze release {kind} "{" + ".join(columns)}"' if kind and plain else ""
+
+
+MOST_COLUMNS = 60
+_LABEL = 24  # most letters of a name
+_LEAST_WIDTH = 480.0  # so that few columns are not blown up
+_HALVES = {"counted": 0.42, "kept": 0.17}  # of the height of a mark, in cells
+_COLOURS = {"counted": Colour.BAR, "kept": Colour.SPIKE}
+
+
+def pair_map(answers: Answers) -> Markup:
+    """The lower triangle of all pairs: a high mark is counted, a low one kept, none is lost.
+
+    A pair's row and column end at their names on the diagonal. Marks differ in height, not in
+    colour alone; neighbours of one kind in a row are one mark, so that the page stays small.
+    """
+    names = answers.names
+    n = len(names)
+    side = 18.0 if n <= 20 else 13.0
+    letters = max(len(shortened(name, _LABEL)) for name in names)
+    chart = Chart(n * side + 4, max(n * side + 8 + LETTER * letters, _LEAST_WIDTH))
+    panel = chart.canvas()
+    panel.segments([(0, k * side, k * side, k * side) for k in range(1, n)], Colour.RULE, 0.7)
+    panel.segments([(k * side, k * side, k * side, n * side) for k in range(n)], Colour.RULE, 0.7)
+    for kind, colour in _COLOURS.items():
+        panel.fill(list(_marks(answers, kind, side)), colour)
+    size = LARGE if side > SMALL + 4 else SMALL
+    for i, name in enumerate(names):
+        panel.text(i * side + 4, (i + 0.5) * side, shortened(name, _LABEL), size=size)
+    return chart.svg(_spoken(answers))
+
+
+def _marks(answers: Answers, kind: str, side: float) -> Iterator[Box]:
+    """Marks of one kind, row by row."""
+    pairs = answers.counted if kind == "counted" else answers.kept
+    names, half = answers.names, _HALVES[kind] * side
+    inset = side * (0.5 - _HALVES["counted"])
+    for i, name in enumerate(names):
+        y = (i + 0.5) * side
+        here = [frozenset((name, names[j])) in pairs for j in range(i)]
+        for found, run in groupby(range(i), here.__getitem__):
+            places = list(run)
+            if found:
+                left, right = places[0] * side + inset, (places[-1] + 1) * side - inset
+                yield left, y - half, right, y + half
+
+
+def _spoken(answers: Answers) -> str:
+    """The map in words; the list of measured tables below it names the pairs."""
+    lost = answers.n_pairs - len(answers.counted) - len(answers.kept)
+    return (
+        f"Map of the {answers.n_pairs:,} pairs of columns: {len(answers.counted):,} counted "
+        f"together, {len(answers.kept):,} kept in the sets, {lost:,} not measured together."
+    )

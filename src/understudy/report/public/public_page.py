@@ -17,8 +17,7 @@ from understudy.release.measurement import kept_columns
 from understudy.release.measurement_content import Kind
 from understudy.report import guarantee_text, templates
 from understudy.report.public import column_cards, measurement_reliability, release_sections
-from understudy.report.public.answers import Answers
-from understudy.report.public.pair_map import MOST_COLUMNS, pair_map
+from understudy.report.public.answers import MOST_COLUMNS, Answers, pair_map
 
 MAX_BYTES = 1_000_000
 FEW_COLUMNS = 8  # the charts of more columns are folded below an overview

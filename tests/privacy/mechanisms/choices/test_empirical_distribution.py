@@ -34,6 +34,8 @@ from understudy.privacy.mechanisms.choices.empirical_distribution import (
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.schema import Domain
 
+pytestmark = pytest.mark.statistical
+
 ONE = Fraction(1)
 FALSE_ALARM = 1e-4
 

@@ -18,6 +18,8 @@ from understudy.privacy.released import Choice
 from understudy.privacy.selection import aic_score
 from understudy.schema import Partition, Schema
 
+pytestmark = pytest.mark.statistical
+
 SIZES = (2, 3, 5)
 
 

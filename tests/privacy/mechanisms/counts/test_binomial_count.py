@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,8 @@ from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.terms import terms_of
 
+pytestmark = pytest.mark.statistical
+
 COLUMN = '[columns.x]\nkind = "boolean"\nsource = "codebook"\nreviewed = true'
 VALUES = ["false", "true", "stranger"]
 
@@ -30,10 +33,15 @@ def schema(n, column=COLUMN):
     return us.Schema.loads(f'rows = "public"\nn_rows = {n}\n{column}')
 
 
-def gate(values, seed=1, epsilon="1"):
+@cache
+def engine(values):
     frame = pl.DataFrame({"x": list(values)}, schema={"x": pl.String})
+    return Table(frame, schema(len(values)))
+
+
+def gate(values, seed=1, epsilon="1"):
     source = SecureRandomness() if seed is None else SeededRandomness(seed)
-    return open_gate(Table(frame, schema(len(values))), Budget.of(epsilon), source)
+    return open_gate(engine(tuple(values)), Budget.of(epsilon), source)
 
 
 def ask(values, seed=1, epsilon="1", **options):

@@ -24,6 +24,8 @@ from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import SweepDraws
 from understudy.schema import Domain, Schema, Sweep
 
+pytestmark = pytest.mark.statistical
+
 PLAIN = Sweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))
 RULED = Sweep(("a", "b"), Domain((2, 3), ({0: frozenset({1}), 1: frozenset({2})},)), ((), (0,)))
 RELATIONS = ("add_remove", "replace")

@@ -20,6 +20,8 @@ from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomne
 from understudy.privacy.released import UrnDraws
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.statistical
+
 COLUMNS = """
 [columns.a]
 kind = "categorical"

@@ -13,6 +13,8 @@ from understudy.privacy.mechanisms.records import urn_sampling
 from understudy.privacy.mechanisms.records.urn import draw_urn
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 
+pytestmark = pytest.mark.statistical
+
 # Probability that a correct implementation fails one test of a law; seeds are fixed.
 LEVEL = 1e-6
 # Bounds of 2⁶³ (64-bit tokens) and of 0 (Python integers throughout).

@@ -7,6 +7,7 @@ seeds are fixed.
 
 import itertools
 from fractions import Fraction as F
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -18,12 +19,13 @@ from understudy.errors import BudgetError, InsufficientBudgetError, MethodError,
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.mechanisms.sums.moment_noise import moment_noises
 from understudy.privacy.mechanisms.sums.moment_sensitivity import (
     admissible,
     rounded_sensitivity,
     whole_sensitivity,
 )
-from understudy.privacy.mechanisms.sums.moments import planned_moments, sanitise
+from understudy.privacy.mechanisms.sums.moments import Moments, sanitise
 from understudy.privacy.mechanisms.sums.scatter import exact_statistic, moments_of, pooled_scatter
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED, count_law
@@ -31,6 +33,8 @@ from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomne
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace
 from understudy.privacy.not_dp.exact_statistics import ExactMoments
 from understudy.schema import Schema
+
+pytestmark = pytest.mark.statistical
 
 LEVEL = 1e-6
 PRIVATE = Schema.loads("""
@@ -67,9 +71,12 @@ def sums_of(rows, columns, of=(1, 2)):
     return Table(frame, PRIVATE).sums(columns, of).expose()
 
 
-def statistics_of_all_tables(by, records, sizes):
+@cache
+def statistics_of_all_tables(cells):
     """For every table: the exact statistics of the moments, in order."""
-    moments = moments_of(PRIVATE, ("x", "y"), by)
+    moments = moments_of(PRIVATE, ("x", "y"), BY[cells])
+    sizes = range(4) if cells == "two cells" else range(5)
+    records = ALL_RECORDS if cells == "two cells" else [r for r in ALL_RECORDS if r[0] == "a"]
     places = tuple(PRIVATE.names.index(name) for name in moments[0].by)
     return {
         rows: [exact_statistic(m, sums) for m in moments]
@@ -77,12 +84,6 @@ def statistics_of_all_tables(by, records, sizes):
         for rows in itertools.combinations_with_replacement(records, n)
         for sums in [sums_of(rows, places)]
     }
-
-
-TABLES = {
-    "two cells": statistics_of_all_tables(("cell",), ALL_RECORDS, range(4)),
-    "one cell": statistics_of_all_tables((), [r for r in ALL_RECORDS if r[0] == "a"], range(5)),
-}
 
 
 def neighbours(tables, relation):
@@ -99,9 +100,9 @@ def neighbours(tables, relation):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("cells", TABLES)
+@pytest.mark.parametrize("cells", BY)
 def test_no_neighbour_moves_a_statistic_further_than_stated(cells, relation):
-    tables, moments = TABLES[cells], moments_of(PRIVATE, ("x", "y"), BY[cells])
+    tables, moments = statistics_of_all_tables(cells), moments_of(PRIVATE, ("x", "y"), BY[cells])
     largest = {}  # by number of records and statistic
     for left, right in neighbours(tables, relation):
         for k, (a, b) in enumerate(zip(tables[left], tables[right], strict=True)):
@@ -141,15 +142,19 @@ LEAVES, ENTERS = [("a", 4.0, 1.0)], [("b", 4.0, -1.0)]
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("cells", TABLES)
+@pytest.mark.parametrize("cells", BY)
 @pytest.mark.parametrize("epsilon", [F(2), F(1, 10**7)])
 def test_the_planned_noise_realises_its_share_and_no_more(cells, relation, epsilon):
     """Σ |change of the rounded statistic| / scale over all neighbours: what Laplace noise costs."""
-    tables = {rows: found for rows, found in TABLES[cells].items() if len(rows) in (2, 3)}
+    tables = {
+        rows: found
+        for rows, found in statistics_of_all_tables(cells).items()
+        if len(rows) in (2, 3)
+    }
     worst = 0.0
     for n in (2, 3) if relation == "replace" else (None,):
         schema = PRIVATE if n is None else public(PRIVATE, n)
-        plan = planned_moments(schema, ("x", "y"), BY[cells], spend=epsilon)
+        plan = moment_noises(schema, ("x", "y"), BY[cells], spend=epsilon)
         for left, right in neighbours(tables, relation):
             if right not in tables or n not in (None, len(left)):
                 continue
@@ -230,7 +235,8 @@ def test_revealed_moments_are_sums_about_the_middle_and_scatters_within_cells():
 
 
 def test_admissible_intervals_hold_every_statistic_and_their_ends_are_reached():
-    for cells, tables in TABLES.items():
+    for cells in BY:
+        tables = statistics_of_all_tables(cells)
         moments = moments_of(PRIVATE, ("x", "y"), BY[cells])
         for k, moment in enumerate(moments):
             found = [s for rows in tables if len(rows) == 2 for s in tables[rows][k].tolist()]
@@ -254,30 +260,28 @@ def test_the_worked_example_of_split_and_nonsplit_scales():
     """)
     for mode in ("strict", "paper"):
         for calibration, scales in [("split", (2.5, 12.5)), ("nonsplit", (7.5, 7.5))]:
-            plan = planned_moments(
-                schema, ["x"], [], spend=F(1), calibration=calibration, mode=mode
-            )
+            plan = moment_noises(schema, ["x"], [], spend=F(1), calibration=calibration, mode=mode)
             found = [float(F(one.recorded.scale)) / n for one, n in zip(plan, (4, 3), strict=True)]
             assert found == pytest.approx(scales, rel=1e-5)
             assert sum(one.share for one in plan) == 1
 
 
 def test_nonsplit_of_private_rows_gives_sums_and_scatters_one_scale():
-    plan = planned_moments(PRIVATE, ["x", "y"], ["cell"], spend=F(1, 3), calibration="nonsplit")
+    plan = moment_noises(PRIVATE, ["x", "y"], ["cell"], spend=F(1, 3), calibration="nonsplit")
     # Add/remove: R/2 = 2 and 1; R₁² = 16, R₁R₂ = 8, R₂² = 4; ε = 1/3.
     assert [float(F(one.recorded.scale)) for one in plan] == pytest.approx([93] * 5, rel=1e-5)
 
 
 def test_a_plan_tells_query_sensitivity_noise_and_error():
-    one, *_, last = planned_moments(PRIVATE, ["x", "y"], ["cell"], spend=F(5))
+    one, *_, last = moment_noises(PRIVATE, ["x", "y"], ["cell"], spend=F(5))
     assert (one.query, last.query) == ("sum of x by cell", "scatter of y within cell")
     assert (one.n_cells, last.n_cells) == (2, 1)
     assert (one.sensitivity, last.sensitivity) == (2, 4)
     assert one.noise == "Laplace, scale 2, on the lattice of step 1/16384"
     assert one.stddev == pytest.approx(2 * 2**0.5)
-    mixed = planned_moments(PRIVATE, ["x", "y"], ["cell"], spend=F(5))[3]
+    mixed = moment_noises(PRIVATE, ["x", "y"], ["cell"], spend=F(5))[3]
     assert mixed.query == "scatter of x and y within cell"
-    weighted = planned_moments(PRIVATE, ["x"], [], spend=F(3), weights=[1, 2])
+    weighted = moment_noises(PRIVATE, ["x"], [], spend=F(3), weights=[1, 2])
     assert [one.share for one in weighted] == [1, 2]
     assert weighted[0].query == "sum of x"
 
@@ -297,17 +301,17 @@ def test_a_plan_tells_query_sensitivity_noise_and_error():
 )
 def test_requests_that_do_not_fit_are_refused(of, by, options, complaint):
     with pytest.raises(MethodError, match=complaint):
-        planned_moments(PRIVATE, of, by, spend=F(1), **options)
+        moment_noises(PRIVATE, of, by, spend=F(1), **options)
 
 
 def test_bins_limits_and_budgets_that_do_not_fit_are_refused():
     with pytest.raises(MethodError, match="rebinned"):
-        planned_moments(PRIVATE.with_bins({"x": 2}), ["x"], [], spend=F(1))
+        moment_noises(PRIVATE.with_bins({"x": 2}), ["x"], [], spend=F(1))
     without = PRIVATE.model_copy(update={"row_limit": None})
     with pytest.raises(MethodError, match="row_limit"):
-        planned_moments(without, ["x"], [], spend=F(1), bounds="truncate")
+        moment_noises(without, ["x"], [], spend=F(1), bounds="truncate")
     with pytest.raises(BudgetError, match="too wide"):
-        planned_moments(PRIVATE, ["x"], [], spend=F(1, 10**11))
+        moment_noises(PRIVATE, ["x"], [], spend=F(1, 10**11))
 
 
 # --- the noise ----------------------------------------------------------------------------------
@@ -323,7 +327,7 @@ def fits(steps, law):
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_noise_has_the_stated_scale_and_a_wrong_one_is_noticed(which):
-    one = planned_moments(PRIVATE, ["x"], [], spend=F(2))[which]
+    one = moment_noises(PRIVATE, ["x"], [], spend=F(2))[which]
     statistic = np.full((50, 1000), 12 * one.coarseness)
     noisy = sanitise(statistic, one, SeededRandomness(4))
     assert noisy.shape == (50, 1000)
@@ -339,10 +343,10 @@ def test_noise_has_the_stated_scale_and_a_wrong_one_is_noticed(which):
 @pytest.mark.parametrize("mode", ["strict", "paper"])
 def test_one_repetition_of_the_kernel_is_what_the_gate_releases(bounds, mode):
     rows = [("a", 0.5, 1.0), ("b", 4.0, 0.2), ("b", 1.0, 0.0)]
-    options = {"bounds": bounds, "mode": mode, "spend": F(2)}
-    released = door(rows).moments(["x", "y"], ["cell"], **options)
+    options = {"bounds": bounds, "mode": mode}
+    released = door(rows).ask(Moments(["x", "y"], ["cell"], **options), spend=F(2))
     sums, source = sums_of(rows, (0, 1, 2)), SeededRandomness(1)
-    plan = planned_moments(PRIVATE, ["x", "y"], ["cell"], **options)
+    plan = moment_noises(PRIVATE, ["x", "y"], ["cell"], spend=F(2), **options)
     for one, found in zip(plan, released, strict=True):
         again = sanitise(exact_statistic(one.moment, sums)[np.newaxis], one, source)
         assert again.shape == (1, *found.value.values.shape)
@@ -350,7 +354,7 @@ def test_one_repetition_of_the_kernel_is_what_the_gate_releases(bounds, mode):
 
 
 def test_truncated_moments_lie_in_their_intervals_and_are_calibrated_for_it():
-    plan = planned_moments(PRIVATE, ["x"], ["cell"], spend=F(1, 10), bounds="truncate")
+    plan = moment_noises(PRIVATE, ["x"], ["cell"], spend=F(1, 10), bounds="truncate")
     for one in plan:
         assert isinstance(one.law, TruncatedDiscreteLaplace)
         low, high = (end * float(one.moment.unit) for end in admissible(one.moment, 5))
@@ -358,7 +362,7 @@ def test_truncated_moments_lie_in_their_intervals_and_are_calibrated_for_it():
         slack = float(one.step)
         assert low - slack <= noisy.min() < 0.9 * low + 0.1 * high
         assert 0.1 * low + 0.9 * high < noisy.max() <= high + slack
-        plain = planned_moments(PRIVATE, ["x"], ["cell"], spend=F(1, 10))
+        plain = moment_noises(PRIVATE, ["x"], ["cell"], spend=F(1, 10))
         assert one.law.scale > plain[one.moment.statistic == "scatter"].law.scale
     assert "redrawn until inside [-10, 10] and calibrated for that" in plan[0].noise
 
@@ -390,9 +394,9 @@ def door(rows, epsilon=10, schema=PRIVATE, delta=0, seed=1):
 
 def test_each_statistic_is_a_step_of_the_ledger_and_a_measurement_as_planned():
     gate = door(ALL_RECORDS)
-    released = gate.moments(["x", "y"], ["cell"], spend=F(2), weights=[1, 2, 3, 4, 5])
-    plan = planned_moments(PRIVATE, ["x", "y"], ["cell"], spend=F(2), weights=[1, 2, 3, 4, 5])
-    assert list(gate.measured) == released
+    released = gate.ask(Moments(["x", "y"], ["cell"], weights=[1, 2, 3, 4, 5]), spend=F(2))
+    plan = moment_noises(PRIVATE, ["x", "y"], ["cell"], spend=F(2), weights=[1, 2, 3, 4, 5])
+    assert gate.measured == released
     for one, entry, found in zip(plan, gate.ledger, released, strict=True):
         assert (entry.query, entry.noise, entry.cells) == (one.query, one.noise, one.n_cells)
         assert (entry.spent, entry.sensitivity) == (one.share, f"L1 = {one.sensitivity}")
@@ -400,23 +404,23 @@ def test_each_statistic_is_a_step_of_the_ledger_and_a_measurement_as_planned():
         assert found.value.columns == ("cell", "x", "y")
         assert len(found.value.values) == one.n_cells
     assert gate.remaining == 8
-    assert gate._leaks == []
+    assert gate._promise._leaks == []
 
 
 def test_the_ledger_is_charged_before_the_engine_is_asked_and_nothing_is_asked_in_vain():
     gate = door(ALL_RECORDS)
-    engine = gate._secret_engine
+    engine = gate._rows.engine
     ask, paid = engine.sums, []
     engine.sums = lambda *places: (paid.append(len(gate.ledger)), ask(*places))[1]
-    gate.moments(["x"], ["cell"], spend=F(1))
+    gate.ask(Moments(["x"], ["cell"]), spend=F(1))
     assert paid == [2]
     for spend, of, error in [(F(10), ["x"], InsufficientBudgetError), (F(1), ["z"], MethodError)]:
         with pytest.raises(error):
-            gate.moments(of, ["cell"], spend=spend)
+            gate.ask(Moments(of, ["cell"]), spend=spend)
     assert len(paid) == 1
     assert len(gate.ledger) == 2
     with pytest.raises(MethodError, match="pure"):
-        door(ALL_RECORDS, delta=F(1, 10**6)).moments(["x"], spend=F(1, 100))
+        door(ALL_RECORDS, delta=F(1, 10**6)).ask(Moments(["x"]), spend=F(1, 100))
 
 
 @pytest.mark.parametrize("bounds", ["threshold", "truncate"])
@@ -425,7 +429,7 @@ def test_the_ledger_is_charged_before_the_engine_is_asked_and_nothing_is_asked_i
 @pytest.mark.parametrize("epsilon", [F(1, 10**5), F(10**12)])
 def test_no_rows_and_extreme_budgets_work(bounds, mode, schema, epsilon):
     gate = door([], epsilon=10**12, schema=schema)
-    found = gate.moments(["x", "y"], ["cell"], spend=epsilon, bounds=bounds, mode=mode)
+    found = gate.ask(Moments(["x", "y"], ["cell"], bounds=bounds, mode=mode), spend=epsilon)
     assert all(np.isfinite(one.value.values).all() for one in found)
     if epsilon > 1:
         assert all(np.abs(one.value.values).max() < 1e-3 for one in found)
@@ -440,7 +444,7 @@ def test_without_noise_the_moments_are_the_exact_ones():
     rows = [record for record in ALL_RECORDS if record[0] != "?"]
     exact = open_gate(Spy(rows), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
     wanted = exact.ask(ExactMoments(["x", "y"], ["cell"]))
-    found = door(rows, 10**12).moments(["x", "y"], ["cell"], spend=F(10**12))
+    found = door(rows, 10**12).ask(Moments(["x", "y"], ["cell"]), spend=F(10**12))
     for a, b in zip(wanted, found, strict=True):
         assert b.value.values == pytest.approx(a.value.values, abs=1e-5)
 
@@ -461,7 +465,7 @@ def test_cells_that_cannot_hold_a_number_are_zero_and_get_no_noise():
     """)
     frame = pl.DataFrame({"cell": ["a", "b", "c"], "x": [1.0, None, 3.0]})
     gate = open_gate(Table(frame, schema), Budget.of(2), SeededRandomness(1)).rebinned({"x": 1})
-    total, _ = gate.moments(["x"], ["cell", "x"], spend=F(1))
+    total, _ = gate.ask(Moments(["x"], ["cell", "x"]), spend=F(1))
     values = total.value.values.reshape(3, 3)  # states of x: the spike, the bin, missing
     assert not values[:, [0, 2]].any()
     assert values[2, 1] == 0
@@ -473,14 +477,14 @@ def test_cells_that_cannot_hold_a_number_are_zero_and_get_no_noise():
 def test_paper_mode_says_what_it_leaves_in():
     schema = public(PRIVATE, len(ALL_RECORDS))
     gate = door(ALL_RECORDS, schema=schema)
-    gate.moments(["x", "y"], ["cell"], spend=F(5), mode="paper")
-    assert gate._leaks[0] == FLOATING
-    assert "instead of 2R₁R₂" in gate._leaks[1]
+    gate.ask(Moments(["x", "y"], ["cell"], mode="paper"), spend=F(5))
+    assert gate._promise._leaks[0] == FLOATING
+    assert "instead of 2R₁R₂" in gate._promise._leaks[1]
     assert "Laplace in floating point, scale" in gate.ledger[0].noise
     (table,) = gate.ask(
         NoisyTables([("cell",)], law="laplace", mode="paper", bounds="truncate"), spend=F(2)
     )
-    assert gate._leaks[2:] == [HALVED, UNCALIBRATED]
+    assert gate._promise._leaks[2:] == [HALVED, UNCALIBRATED]
     assert (gate.ledger[-1].sensitivity, table.noise.scale) == ("L1 = 1", "0.5")
     assert ((table.value.counts >= 0) & (table.value.counts <= 9)).all()
     assert table.value.counts.dtype == np.float64
@@ -499,7 +503,7 @@ def test_counts_can_be_truncated_to_what_is_possible():
     assert table.value.counts.dtype == np.int64
     assert table.noise.law == "truncated_discrete_laplace"
     assert "redrawn until inside [0, 5] and calibrated for that" in gate.ledger[0].noise
-    assert gate._leaks == []
+    assert gate._promise._leaks == []
     with pytest.raises(MethodError, match="geometric"):
         gate.ask(NoisyTables([("cell",)], law="laplace", bounds="truncate"), spend=F(1, 10))
     for schema, sensitivity in [(PRIVATE, 1), (public(PRIVATE, 5), 2)]:

@@ -95,6 +95,7 @@ def test_no_other_records_change_them_by_more(d):
         assert gaps.max() <= 2 * ONE
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("schema", [SCHEMA, PUBLIC], ids=["add_remove", "replace"])
 def test_neighbouring_tables_differ_by_no_more_through_the_engine(schema):
     """All tables of two records, among them records that lack a number; each value is attained."""

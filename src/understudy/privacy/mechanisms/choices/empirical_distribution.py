@@ -54,7 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain.domain import Domain
-from understudy.engine.exact_tables import ExactTable
+from understudy.engine.confidential import ExactTable
 from understudy.errors import MethodError
 from understudy.privacy.accounting.budget import divided
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answers

@@ -2,8 +2,8 @@
 
 Either one of a public list, by the exponential mechanism, or where a Metropolis walk stands in the
 end (`understudy.privacy.selection.metropolis`, which says what the promise then rests on). Scores
-and their sensitivity: `understudy.privacy.selection.parameter_score`. Only the chosen parameters
-leave; how often a walk moved depends on the rows, and is for the steward alone.
+and their sensitivity: `parameter_score.py`. Only the chosen parameters leave; how often a walk
+moved depends on the rows, and is for the steward alone.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from understudy.errors import MethodError
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.privacy.mechanisms.choices.parameter_score import CandidateScore
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import ChosenParameters, Released
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.selection.choice_charge import CHOICE, Choosing, choice_charge
 from understudy.privacy.selection.metropolis import CONVERGENCE, Walk, walk
-from understudy.privacy.selection.parameter_score import CandidateScore
 from understudy.privacy.terms import Terms, View
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,173 @@
+"""Columns of pandas and Arrow tables as Polars columns that are read alike, value by value.
+
+The type of a pandas column follows from all of its rows, so it is only a faster way to the same
+reading: what a fast way cannot take is read object by object, and each object is read as the same
+value in a column of its own type would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from understudy.engine.reading.plain_types import FIRST_DAY, LAST_DAY
+from understudy.engine.reading.python_objects import UNLIKE, texts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_FAULTS = (
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException),
+    *(ValueError, TypeError, NotImplementedError, ArithmeticError, AttributeError, ImportError),
+)
+_ARROW_TYPES = (
+    *(pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_null),
+    *(pa.types.is_string, pa.types.is_large_string, pa.types.is_date),
+)
+
+
+def is_pandas(data: object) -> bool:
+    """Whether data are of a class of pandas, or of one that somebody derived from it."""
+    return any(base.__module__.partition(".")[0] == "pandas" for base in type(data).__mro__)
+
+
+def is_readable(dtype: Any) -> bool:
+    """Whether values of a type still are what they were.
+
+    One complex number makes a column complex, and pandas then fills the empty cells of a column of
+    whole numbers with whatever is in memory.
+    """
+    inner = dtype.categories.dtype if hasattr(dtype, "categories") else dtype
+    return getattr(inner, "kind", "O") != "c"
+
+
+def pandas_column(series: pd.Series) -> pl.Series:
+    """One column; shape (n,). Null, NaN and their like become null or NaN."""
+    try:
+        found = _typed(series)
+    except _FAULTS:  # half a character in a text, a moment that is too far away, …
+        found = None
+    return _objects(series) if found is None else found
+
+
+def _typed(series: pd.Series) -> pl.Series | None:
+    """The column by its type; None if its values have to be read one by one."""
+    dtype: Any = series.dtype
+    if isinstance(dtype, np.dtype):
+        return _numpy(series.to_numpy())
+    found = _BY_TYPE.get(type(dtype).__name__)
+    if found is None and hasattr(dtype, "numpy_dtype"):  # numbers and truth values with a mask
+        found = _masked
+    return None if found is None else found(series)
+
+
+def _numpy(values: np.ndarray[Any, Any]) -> pl.Series | None:
+    kind = values.dtype.kind
+    if kind in "bui":
+        return pl.Series(values)
+    if kind == "f":
+        with np.errstate(over="ignore"):  # a long double beyond 64 bits is infinite
+            return pl.Series(values.astype(np.float64), nan_to_null=True)
+    if kind == "M":
+        return _days(values)
+    if kind == "O":
+        # Texts and empty cells at one go; any other number among them is a fault.
+        plain = set(map(type, values.tolist())) <= {str, type(None), float}
+        return pl.Series(pa.array(values, pa.large_string(), from_pandas=True)) if plain else None
+    return None
+
+
+def _days(moments: np.ndarray[Any, Any]) -> pl.Series:
+    """The day of each moment; those that cannot be written with four digits share one."""
+    days = moments.astype("datetime64[D]")
+    numbers = np.clip(days.astype(np.int64), FIRST_DAY - 1, LAST_DAY + 1).astype(np.int32)
+    found = pl.Series(numbers).cast(pl.Date)
+    gone = np.isnat(days)
+    return found.set(pl.Series(gone), None) if gone.any() else found
+
+
+def _masked(series: pd.Series) -> pl.Series:
+    return pl.Series(pl.from_pandas(series))
+
+
+def _local(series: pd.Series) -> pl.Series:
+    return _days(series.dt.tz_localize(None).to_numpy())
+
+
+def _arrow(series: pd.Series) -> pl.Series | None:
+    arrow = series.array.__arrow_array__()
+    if pa.types.is_timestamp(arrow.type):
+        return (
+            _local(series)
+            if arrow.type.tz
+            else _days(series.to_numpy(f"datetime64[{arrow.type.unit}]"))
+        )
+    known = any(is_type(arrow.type) for is_type in _ARROW_TYPES)
+    return pl.Series(arrow) if known else None
+
+
+def _sparse(series: pd.Series) -> pl.Series:
+    return pandas_column(series.sparse.to_dense())
+
+
+def _category(series: pd.Series) -> pl.Series:
+    """Each category is read once, and not once per row."""
+    codes = series.cat.codes.to_numpy().astype(np.int64)
+    places = pl.Series(codes).set(pl.Series(codes < 0), None)
+    found = pandas_column(series.cat.categories.to_series())
+    # A column that was declared categorical is drafted so.
+    return (found.cast(pl.Categorical) if found.dtype == pl.String else found).gather(places)
+
+
+def _objects(series: pd.Series) -> pl.Series:
+    return texts(_each(series.array))
+
+
+def _each(values: Any) -> Iterator[object]:
+    """One value after the other, of which each may fail to become a Python object."""
+    for k in range(len(values)):
+        try:
+            yield values[k]
+        except Exception:  # a moment that Python's calendar does not reach
+            yield UNLIKE
+
+
+_BY_TYPE = {
+    "ArrowDtype": _arrow,
+    "CategoricalDtype": _category,
+    "DatetimeTZDtype": _local,
+    "SparseDtype": _sparse,
+    "StringDtype": _masked,
+}
+
+
+_UNREADABLE = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    pa.ArrowException,
+    ValueError,
+)
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+
+
+def arrow_column(column: pa.ChunkedArray) -> pl.Series | None:
+    """One column; shape (n,). None if its type cannot be read, whatever its values."""
+    try:
+        _series(column.slice(0, 0))
+    except _UNREADABLE:
+        return None
+    return _series(column)
+
+
+def _series(column: pa.ChunkedArray) -> pl.Series:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if any(is_text(column.type) for is_text in _TEXTS):
+        # Arrow does not look whether a text is one; bytes are read one value at a time.
+        column = column.cast(pa.large_binary())
+    return pl.Series(column)

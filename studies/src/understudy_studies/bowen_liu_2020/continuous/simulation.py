@@ -1,0 +1,244 @@
+"""Study 2: mean and variance of one bounded number, released by models and by histograms.
+
+Synthetic records are drawn through the kernels that releases use, with leading axes for repetitions
+and sets, in pieces that fit into the processor's cache; of each set only mean and variance stay.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from understudy.families.method import CostClass
+from understudy.models.bayesian import normal
+from understudy.privacy.mechanisms.records.urn import prior_weight
+from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
+from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.randomness import Randomness
+from understudy_studies.bowen_liu_2020 import histograms
+from understudy_studies.framework import interval_tally
+from understudy_studies.framework.interval_tally import Values, pooled
+from understudy_studies.framework.random_streams import Streams
+from understudy_studies.framework.study import Row
+
+N_ROWS = (40, 100, 1000)
+VARIANCES = (0.25, 1.0, 4.0)
+LOG_EPSILONS = tuple(range(-5, 11))
+SETS = 10
+
+MEAN, VARIANCE, BINS = "μ", "σ²", "bins"
+ORIGINAL, MS = "original", "MS"
+SPLIT, NONSPLIT = "MODIPS, split", "MODIPS, non-split"
+PERTURBED, SMOOTHED = "perturbed histogram", "smoothed histogram"
+PRIVATE = (SPLIT, NONSPLIT, PERTURBED, SMOOTHED)
+
+Shape = Literal["asymmetric", "symmetric"]
+ASYMMETRIC: Shape = "asymmetric"
+SYMMETRIC: Shape = "symmetric"
+ENDS: dict[Shape, tuple[float, float]] = {ASYMMETRIC: (-3.0, 4.0), SYMMETRIC: (-4.0, 4.0)}
+"""Bounds of the data in standard deviations."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A population.
+
+    Attributes:
+        shape: whether the bounds lie symmetric about the mean.
+        variance: σ² of the normal law before data are clipped to the bounds.
+        n_rows: number of records, public.
+    """
+
+    shape: Shape
+    variance: float
+    n_rows: int
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Public bounds."""
+        low, high = ENDS[self.shape]
+        return low * math.sqrt(self.variance), high * math.sqrt(self.variance)
+
+    @property
+    def width(self) -> float:
+        """Distance of the bounds."""
+        return self.bounds[1] - self.bounds[0]
+
+
+class Moments(NamedTuple):
+    """Mean and variance (divisor n - 1) of each set, shape (repetitions, m)."""
+
+    mean: Values
+    variance: Values
+
+
+def scenarios() -> tuple[Scenario, ...]:
+    """Nine populations within asymmetric bounds, and nine within symmetric ones."""
+    return tuple(
+        Scenario(shape, variance, n_rows)
+        for shape in ENDS
+        for variance in VARIANCES
+        for n_rows in N_ROWS
+    )
+
+
+def cost_class(_scenario: Scenario) -> CostClass:
+    """All are fast."""
+    return "fast"
+
+
+def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
+    """Sums over repetitions, for every method and budget."""
+    streams = Streams(seed)
+    data = drawn(scenario, repetitions, streams.generator("sample"))
+    exact = moments(data)
+    rows = list(_rows(scenario, ORIGINAL, None, exact))
+    binned = tuple(histograms.binned(data, scenario.bounds, exact.variance[:, 0]))
+    sample = Sample(scenario, _repeated(exact), binned)
+    rows += _rows(scenario, MS, None, modelled(scenario, sample.exact, streams.generator(MS)))
+    head = {"estimand": BINS, "method": PERTURBED, "log_epsilon": None}
+    rows += [head | {"bins": one.n_bins, "n": one.places.size} for one in binned]
+    for log_epsilon in LOG_EPSILONS:
+        for method in PRIVATE:
+            purpose = method, log_epsilon
+            rng, randomness = streams.generator(*purpose), streams.randomness(*purpose)
+            found = released(sample, method, math.exp(log_epsilon), rng, randomness)
+            rows += _rows(scenario, method, log_epsilon, found)
+    return rows
+
+
+def drawn(scenario: Scenario, repetitions: int, rng: np.random.Generator) -> Values:
+    """Confidential data, shape (repetitions, n): normal numbers, clipped to the bounds."""
+    drawn = rng.standard_normal((repetitions, scenario.n_rows)) * math.sqrt(scenario.variance)
+    return np.clip(drawn, *scenario.bounds)
+
+
+def moments(records: Values) -> Moments:
+    """Mean and variance of the only set of every repetition, shape (repetitions, 1)."""
+    mean, variance = mean_and_variance(records)
+    return Moments(mean[:, None], variance[:, None])
+
+
+def mean_and_variance(records: Values) -> tuple[Values, Values]:
+    """Over the last axis, with the divisor n - 1.
+
+    The mean of these data is within a few standard deviations of 0, so sums of squares lose
+    nothing to rounding.
+    """
+    n = records.shape[-1]
+    mean = records.sum(axis=-1) / n
+    squares = np.einsum("...i,...i->...", records, records)
+    return mean, np.maximum(squares - n * mean**2, 0.0) / (n - 1)
+
+
+def _repeated(exact: Moments) -> Moments:
+    return Moments(*(np.repeat(values, SETS, axis=1) for values in exact))
+
+
+def _rows(
+    scenario: Scenario, method: str, log_epsilon: float | None, found: Moments
+) -> Iterator[Row]:
+    """Sums for both estimands: u = s²/n for the mean, u = 2s⁴/(n - 1) for the variance."""
+    n = scenario.n_rows
+    of_mean = pooled(found.mean, found.variance / n)
+    yield interval_tally.totals(MEAN, method, log_epsilon, of_mean, 0.0)
+    of_variance = pooled(found.variance, 2 * found.variance**2 / (n - 1))
+    yield interval_tally.totals(VARIANCE, method, log_epsilon, of_variance, scenario.variance)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The confidential data of all repetitions, as far as methods use them.
+
+    Attributes:
+        scenario: their population.
+        exact: mean and variance, repeated for every set, shape (repetitions, m).
+        binned: their histograms.
+    """
+
+    scenario: Scenario
+    exact: Moments
+    binned: tuple[histograms.Binned, ...]
+
+
+def released(
+    sample: Sample,
+    method: str,
+    epsilon: float,
+    rng: np.random.Generator,
+    randomness: Randomness,
+) -> Moments:
+    """Sets of a private method, shape (repetitions, m).
+
+    Args:
+        sample: the data.
+        method: one of `PRIVATE`.
+        epsilon: budget of the whole release.
+        rng: for post-processing.
+        randomness: for privacy noise.
+    """
+    if method in {SPLIT, NONSPLIT}:
+        scales = modips_scales(sample.scenario, epsilon, split=method == SPLIT)
+        noisy = (
+            perturb(values, ContinuousLaplace(scale), randomness)
+            for values, scale in zip(sample.exact, scales, strict=True)
+        )
+        return modelled(sample.scenario, Moments(*noisy), rng)
+    how = histograms.Drawing(sample.scenario.n_rows, sample.scenario.bounds, rng, randomness)
+    m = SETS if method == PERTURBED else 1
+    shape = (len(sample.exact.mean), m)
+    found = Moments(np.empty(shape), np.empty(shape))
+    for one in sample.binned:
+        if method == PERTURBED:
+            pieces = histograms.perturbed(one, how, sets=m, scale=m / epsilon)
+        else:
+            prior = prior_weight(how.n_rows, Fraction(epsilon), reinforced=False)
+            pieces = histograms.smoothed(one, how, prior)
+        for places, records in pieces:
+            found.mean[places], found.variance[places] = mean_and_variance(records)
+    return found
+
+
+def modips_scales(scenario: Scenario, epsilon: float, *, split: bool) -> tuple[float, float]:
+    """Scales of the noise of mean and variance in one of the sets.
+
+    Sensitivities are R/n and R²/n. Split: half of the budget for each; non-split: both get noise of
+    the scale of their sum.
+    """
+    each = scenario.width / scenario.n_rows, scenario.width**2 / scenario.n_rows
+    if split:
+        return 2 * SETS * each[0] / epsilon, 2 * SETS * each[1] / epsilon
+    return sum(each) * SETS / epsilon, sum(each) * SETS / epsilon
+
+
+def modelled(scenario: Scenario, statistics: Moments, rng: np.random.Generator) -> Moments:
+    """Sets from the normal model given statistics, noisy or not, shape (repetitions, m)."""
+    n, bounds = scenario.n_rows, scenario.bounds
+    drawn = normal.posterior(statistics.mean, statistics.variance, n, rng, bounds=bounds)
+    mean, stddev = drawn.mean.ravel(), drawn.stddev.ravel()
+    found = Moments(np.empty_like(mean), np.empty_like(mean))
+    step = max(1, histograms.PIECE // n)
+    buffer = np.empty((step, n))
+    for start in range(0, mean.size, step):
+        piece = slice(start, start + step)
+        theta = normal.Parameters(mean[piece], stddev[piece])
+        out = buffer[: theta.mean.size]
+        normal.predict(theta, n, rng, bounds=bounds, out=out)
+        found.mean[piece], found.variance[piece] = mean_and_variance(out)
+    shape = statistics.mean.shape
+    return Moments(found.mean.reshape(shape), found.variance.reshape(shape))
+
+
+def summarise(scenario: Scenario, rows: list[Row]) -> list[Row]:
+    """Rows of `results.csv`; the numbers of bins with their quartiles."""
+    found = interval_tally.summarise(scenario, [row for row in rows if row["estimand"] != BINS])
+    bins = [row for row in rows if row["estimand"] == BINS]
+    numbers = np.repeat([row["bins"] for row in bins], [row["n"] for row in bins])
+    low, middle, high = np.quantile(numbers, [0.25, 0.5, 0.75])
+    head = {name: bins[0][name] for name in ("estimand", "method", "log_epsilon")}
+    return [*found, head | {"bins_low": low, "bins_median": middle, "bins_high": high}]

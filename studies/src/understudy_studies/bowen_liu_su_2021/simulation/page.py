@@ -1,0 +1,214 @@
+"""What the page of the simulation study tells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from understudy_studies.bowen_liu_su_2021.simulation import figures
+from understudy_studies.bowen_liu_su_2021.simulation.claims import about_study
+from understudy_studies.bowen_liu_su_2021.simulation.coefficient_results import (
+    BIAS,
+    MEASURES,
+    MISS,
+    RMSE,
+    SHORT,
+    Results,
+)
+from understudy_studies.bowen_liu_su_2021.simulation.population import BINS, BOUNDS, MAIN, SATURATED
+from understudy_studies.bowen_liu_su_2021.simulation.release_ways import (
+    DOWNWARD,
+    GROUPS,
+    LINES,
+    PAPERS,
+    PRINTED,
+    SETS,
+    STEPS,
+    STRICT,
+    UH,
+    UH_STRICT,
+)
+from understudy_studies.bowen_liu_su_2021.simulation.simulation import (
+    EPSILONS,
+    N_ROWS,
+    PREDICTION,
+    TEST_ROWS,
+)
+from understudy_studies.framework.claim_verdicts import told
+from understudy_studies.framework.page_template import prose_of
+from understudy_studies.framework.reconstruction_notes import reconstructed
+from understudy_studies.framework.result_curves import FEWEST, plain, span
+from understudy_studies.framework.study import Chart, PageText, Row, RunRecord, TextTable
+
+PAPERS_GROUP = "x1 + x2 + x4"
+
+
+def page_text(rows: list[Row], run_record: RunRecord) -> PageText:
+    """The page of the study."""
+    results = Results(rows)
+    findings, comparison = told(lambda: about_study(results), run_record)
+    ours = tuple(_ours(results)) if run_record.repetitions[0] >= FEWEST else ()
+    error = 100 * math.sqrt(0.95 * 0.05 / run_record.repetitions[0])
+    prose = prose_of(
+        __package__,
+        sets=SETS,
+        bins=BINS,
+        test_rows=TEST_ROWS,
+        steps=STEPS,
+        uh=UH,
+        strict=STRICT,
+        uh_strict=UH_STRICT,
+        downward=DOWNWARD,
+        groups=GROUPS,
+        printed=PRINTED,
+        numbers_of_rows=", ".join(f"{n:,}" for n in N_ROWS),
+        epsilons=", ".join(f"{epsilon:g}" for epsilon in EPSILONS),
+        bins_of_y="; ".join(
+            (
+                f"{BINS} from {plain(low)} to {plain(high)} ({model})"
+                for model, (low, high) in BOUNDS.items()
+            )
+        ),
+        ways=", ".join(LINES),
+        run_record=run_record,
+        error=f"{error:.2g}",
+    )
+    return PageText(
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
+        findings=(*findings, *ours),
+        comparison=comparison,
+        tables=(*_numbers(results), _groups(results), _reconstructed()),
+        charts=_charts(results),
+    )
+
+
+def _ours(results: Results) -> Iterator[str]:
+    """What the paper does not look at; bias and RMSE are medians over coefficients."""
+    strict = _ratios(results, RMSE, STRICT, STEPS)
+    yield (
+        "Noise that holds the stated ε when a record is replaced makes the RMSE of STEPS "
+        f"{span(strict)} times that as published, and that of UH "
+        f"{span(_ratios(results, RMSE, UH_STRICT, UH))} times."
+    )
+    for model in (MAIN, SATURATED):
+        downward = {m: _ratios(results, m, DOWNWARD, STRICT, model) for m in (BIAS, RMSE)}
+        yield (
+            f"{model.capitalize()}: at the same budget, shares handed down the tree instead of "
+            f"positive leaves make the bias {span(downward[BIAS])} times as large and the RMSE "
+            f"{span(downward[RMSE])} times."
+        )
+    found = [results.groups(point, e).get(PAPERS_GROUP, 0.0) for point, e in _places(results)]
+    yield (
+        f"The private choice takes the paper’s group, {PAPERS_GROUP}, in "
+        f"{span([100 * one for one in found], '.0f')} % of releases, and costs RMSE "
+        f"{span(_ratios(results, RMSE, GROUPS, STRICT))} times that of the declared group."
+    )
+    printed = _ratios(results, RMSE, PRINTED, STEPS)
+    yield (f"The equations as printed give an RMSE {span(printed)} times that of least squares.")
+    for model in (MAIN, SATURATED):
+        covers = [results.mean_coverage(p, way) for p in results.points(model) for way in PAPERS]
+        yield (
+            f"{model.capitalize()}: the paper’s intervals cover {span(covers, '.0f')} % on average "
+            "over the coefficients; they know nothing of the bias that clipped counts and bins "
+            "bring."
+        )
+
+
+def _places(results: Results) -> list[tuple[tuple[object, ...], float]]:
+    return [(point, float(e)) for point in results.all_points for e in results.epsilons]
+
+
+def _ratios(
+    results: Results, measure: str, way: str, other: str, model: str | None = None
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """A measure of one way over that of another, at all scenarios (of a model) and budgets."""
+    points = [point for point in results.all_points if model in {None, point[0]}]
+    return np.concatenate(
+        [results.along(measure, p, way) / results.along(measure, p, other) for p in points]
+    )
+
+
+def _numbers(results: Results) -> Iterator[TextTable]:
+    """All measures of all ways, a table for each scenario."""
+    forms = {BIAS: ".3f", RMSE: ".3f", MISS: ".1f", PREDICTION: ".3f"}
+    for point in results.all_points:
+        rows = [
+            (way, SHORT[measure], *(f"{one:{forms[measure]}}" for one in values))
+            for measure in MEASURES
+            for way in figures.LOOKS
+            for values in [results.along(measure, point, way)]
+        ]
+        yield TextTable(
+            caption=f"{point[0].capitalize()}, n = {point[1]:,}: {'; '.join(MEASURES.values())}",
+            headings=("way", "measure", *_budgets(results)),
+            rows=tuple(rows),
+            words=2,
+            fold=True,
+        )
+
+
+def _groups(results: Results) -> TextTable:
+    rows = []
+    for point in results.all_points:
+        cells = []
+        for epsilon in results.epsilons:
+            found = results.groups(point, float(epsilon))
+            first = next(iter(found.items()), ("–", 0.0))
+            share = found.get(PAPERS_GROUP, 0.0)
+            cells.append(f"{100 * share:.0f} % (most often {first[0]}: {100 * first[1]:.0f} %)")
+        rows.append((f"{point[0]}, n = {point[1]:,}", *cells))
+    return TextTable(
+        caption=f"How often the private choice takes {PAPERS_GROUP} for the first layer",
+        headings=("scenario", *_budgets(results)),
+        rows=tuple(rows),
+    )
+
+
+def _budgets(results: Results) -> tuple[str, ...]:
+    return tuple(f"ε = {epsilon:g}" for epsilon in results.epsilons)
+
+
+def _reconstructed() -> TextTable:
+    return reconstructed(
+        ("levels, main effects, n, ε, m, bins, r, degree", "printed", ""),
+        ("x1 to x4 independent, levels alike likely", "guessed", "not said"),
+        ("first level as reference", "guessed", "not said; the usual one"),
+        ("bins of equal width between public ends", "guessed", "the paper’s edges are not given"),
+        (
+            "saturated model: one coefficient for each cell",
+            "guessed",
+            "the four-way interaction term alone; sums of all interactions have 120 too",
+        ),
+        ("ridge penalty 1", "guessed", "that of coefficients from N(0, 1) and errors N(0, 1)"),
+        (
+            "standard errors of the ridge regression",
+            "guessed",
+            "posterior deviations σ̂²(X′X + I)⁻¹, which count shrinkage",
+        ),
+        (f"new {TEST_ROWS} test records in each repetition", "guessed", "or the same for all"),
+        ("sensitivity 1 of the counts of trees", "reconstructed", "from the text on removal"),
+        (
+            "UH: five layers of counts, four of them above the cells",
+            "reconstructed",
+            "L = 4 of p = 5; algorithm 1 crosses the columns that are left",
+        ),
+        (
+            "UH: the same random order in all nodes of a layer",
+            "guessed",
+            "drawn anew in each repetition",
+        ),
+        ("exact geometric noise in place of Laplace noise", "ours", "of the same scale"),
+        (
+            "16 scenarios with ε",
+            "printed",
+            "the paper lists four ε but counts 12, as for three of them",
+        ),
+    )
+
+
+def _charts(results: Results) -> tuple[Chart, ...]:
+    return figures.charts(results)

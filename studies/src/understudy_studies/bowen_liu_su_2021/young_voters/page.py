@@ -1,0 +1,178 @@
+"""What the pages of the voter studies tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from understudy_studies.bowen_liu_su_2021.young_voters import figures, voter_case
+from understudy_studies.bowen_liu_su_2021.young_voters.claims import about_study
+from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import (
+    LOG_EPSILONS,
+    MISPRINTED,
+    PRINTED,
+    SAME_CLASS,
+)
+from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import PAPERS as SIX
+from understudy_studies.bowen_liu_su_2021.young_voters.simulation import LINES, SETS
+from understudy_studies.bowen_liu_su_2021.young_voters.utility_results import DECIMALS, Results
+from understudy_studies.bowen_liu_su_2021.young_voters.voter_findings import findings
+from understudy_studies.bowen_liu_su_2021.young_voters.voter_utilities import OURS, PAPERS
+from understudy_studies.framework.claim_verdicts import comparison, count, disagreements
+from understudy_studies.framework.page_template import prose_of
+from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
+from understudy_studies.measures.rank_sums import rank_sums, ranks
+
+MEASURE_WORDS = tuple(one.words for one in PAPERS)
+CLASS_WORDS = ("p < 0.01", "0.01 to 0.05", "0.05 to 0.1", "0.1 or more")
+
+
+def simulated_page_text(results: list[Row], run_record: RunRecord) -> PageText:
+    """The page of the study on simulated voters."""
+    return _page_text(voter_case.SIMULATED, results, run_record)
+
+
+def real_page_text(results: list[Row], run_record: RunRecord) -> PageText:
+    """The page of the study on the sample of the survey."""
+    return _page_text(voter_case.STAND_IN, results, run_record)
+
+
+def _page_text(name: str, rows: list[Row], run_record: RunRecord) -> PageText:
+    table, results = voter_case.find(name), Results(rows, run_record.repetitions[0])
+    simulated = name == voter_case.SIMULATED
+    verdicts = about_study(results)
+    paper = (_paper(), _same_class(results)) if simulated else ()
+    prose = prose_of(
+        __package__,
+        rows="simulated rows." if simulated else "a public sample of the same survey.",
+        table=table,
+        sets=SETS,
+        order=", ".join(table.order),
+        n_columns=len(table.schema.names),
+        epsilons=", ".join(f"e^{one}".replace("-", "−") for one in LOG_EPSILONS),
+        run_record=run_record,
+    )
+    return PageText(
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
+        findings=(count(verdicts), *disagreements(verdicts), *findings(table, results)),
+        comparison=comparison(verdicts),
+        tables=(_ours(results), *paper, _beside(results), *_classes(results)),
+        charts=figures.charts(results, beside_paper=simulated),
+    )
+
+
+def _ours(results: Results) -> TextTable:
+    """The paper's table 3 with our numbers."""
+    everyone = tuple(LINES)
+    scores, found = results.scores(everyone), results.ranks(SIX)
+    six, all_sums = results.sums(SIX), results.sums(everyone)
+    lines = []
+    for k, budget in enumerate(LOG_EPSILONS):
+        for j, method in enumerate(everyone):
+            ranked = found[k, j] if j < len(SIX) else None
+            overall = str(six[k, j]) if j < len(SIX) else "–"
+            lines.append(
+                (
+                    str(budget).replace("-", "−"),
+                    method,
+                    *_cells(scores[k, j], ranked),
+                    overall,
+                    str(all_sums[k, j]),
+                )
+            )
+    return TextTable(
+        caption="Our results: means over the repetitions (rank among the paper’s six methods)",
+        headings=("log ε", "method", *MEASURE_WORDS, "overall", "among all"),
+        rows=tuple(lines),
+        words=2,
+    )
+
+
+def _paper() -> TextTable:
+    """The paper's own table 3."""
+    better = [one.better for one in PAPERS]
+    lines = []
+    for budget, of in PRINTED.items():
+        scores = np.array([of[method] for method in SIX])
+        found, sums = ranks(scores, better), rank_sums(scores, better)
+        for j, method in enumerate(SIX):
+            mark = " *" if (budget, method) in MISPRINTED else ""
+            head = (str(budget).replace("-", "−"), method)
+            lines.append((*head, *_cells(scores[j], found[j]), f"{sums[j]}{mark}"))
+    return TextTable(
+        caption=(
+            "The paper’s results on its own data, which are not these rows (its table 3). "
+            "* follows from the printed numbers; the printed ranks add up to one more or one less."
+        ),
+        headings=("log ε", "method", *MEASURE_WORDS, "overall"),
+        rows=tuple(lines),
+        words=2,
+        fold=True,
+    )
+
+
+def _cells(scores: Sequence[float], ranked: Sequence[int] | None) -> Iterator[str]:
+    for k, score in enumerate(scores):
+        text = f"{score:.{DECIMALS}f}"
+        yield text if ranked is None else f"{text} ({ranked[k]})"
+
+
+def _same_class(results: Results) -> TextTable:
+    """Pairs of columns in one class of p-values, ours and the paper's."""
+    lines = []
+    for method in SIX:
+        ours = results.along("same_class", method)
+        texts = [f"{one:.1f} | {printed}" for one, printed in
+                 zip(ours, SAME_CLASS[method], strict=True)]  # fmt: skip
+        lines.append((method, *texts))
+    return TextTable(
+        caption="Pairs of columns, of 105, whose pooled p-value is in the class of the original’s "
+        "(below 0.01, 0.05, 0.1, or above): ours | the paper’s tables 4 to 9",
+        headings=("method", *(f"log ε = {one}".replace("-", "−") for one in LOG_EPSILONS)),
+        rows=tuple(lines),
+        fold=True,
+    )
+
+
+def _beside(results: Results) -> TextTable:
+    """What the paper's measures do not show."""
+    everyone = tuple(LINES)
+    scores = results.scores(everyone, OURS)
+    lines = [
+        (str(budget).replace("-", "−"), method, *(f"{one:.2f}" for one in scores[k, j]))
+        for k, budget in enumerate(LOG_EPSILONS)
+        for j, method in enumerate(everyone)
+    ]
+    return TextTable(
+        caption=(
+            "Beside the paper’s measures: overlap of the effect within the registered; mean "
+            "overlap of the coefficients that the data determine, and the median of their widths, "
+            "synthetic over original; pairs of columns in the same class of p-values; sets, of "
+            f"{SETS}, in which the likelihood has no maximum"
+        ),
+        headings=("log ε", "method", *(one.words for one in OURS)),
+        rows=tuple(lines),
+        words=2,
+        fold=True,
+    )
+
+
+def _classes(results: Results) -> Iterator[TextTable]:
+    """A 4 × 4 table for each method, at the first repetition, all budgets below each other."""
+    for method in LINES:
+        lines = [
+            (str(budget).replace("-", "−"), words, *(str(one) for one in row))
+            for budget in LOG_EPSILONS
+            for words, row in zip(CLASS_WORDS, results.classes(method, budget), strict=True)
+        ]
+        yield TextTable(
+            caption=f"{method}: pairs of columns by p-value on the original (down) and pooled over "
+            "the sets (across), at the first repetition",
+            headings=("log ε", "original", *CLASS_WORDS),
+            rows=tuple(lines),
+            words=2,
+            fold=True,
+        )

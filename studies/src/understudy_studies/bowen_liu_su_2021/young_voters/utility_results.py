@@ -1,0 +1,65 @@
+"""Rows of `results.csv` as numbers by budget, method and measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import LOG_EPSILONS
+from understudy_studies.bowen_liu_su_2021.young_voters.voter_utilities import (
+    CLASSES,
+    PAPERS,
+    Measure,
+)
+from understudy_studies.framework.study import Row
+from understudy_studies.measures.rank_sums import rank_sums, ranks
+
+Values = NDArray[np.float64]
+
+DECIMALS = 3
+"""Scores that agree to this many digits are tied, as in the paper's table."""
+
+
+class Results:
+    """Means over the repetitions.
+
+    Args:
+        rows: the rows, one for each method and budget.
+        repetitions: how many there were, for Monte Carlo errors; 0 where that is not known.
+    """
+
+    def __init__(self, rows: Iterable[Row], repetitions: int = 0) -> None:
+        self._repetitions = repetitions
+        self._rows = {(row["log_epsilon"], row["method"]): row for row in rows}
+
+    def along(self, measure: Measure | str, method: str) -> Values:
+        """A measure at every budget, shape (budgets,); NaN where it is not known."""
+        name = measure if isinstance(measure, str) else measure.name
+        found = [self._rows[budget, method].get(name) for budget in LOG_EPSILONS]
+        return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
+
+    def errors(self, measure: Measure, method: str) -> Values:
+        """Monte Carlo standard errors of a measure, shape (budgets,); NaN where not known."""
+        spread = self.along(f"{measure.name}_sd", method)
+        n = self._repetitions
+        return spread / np.sqrt(n) if n > 1 else np.full(spread.shape, np.nan)
+
+    def scores(self, methods: Sequence[str], measures: Sequence[Measure] = PAPERS) -> Values:
+        """Shape (budgets, methods, measures)."""
+        found = [[self.along(one, method) for method in methods] for one in measures]
+        return np.moveaxis(np.array(found), (0, 1, 2), (2, 1, 0))
+
+    def ranks(self, methods: Sequence[str]) -> NDArray[np.int64]:
+        """Ranks among some methods by the paper's measures, shape (budgets, methods, measures)."""
+        return ranks(self.scores(methods), [one.better for one in PAPERS], decimals=DECIMALS)
+
+    def sums(self, methods: Sequence[str]) -> NDArray[np.int64]:
+        """Their sums, shape (budgets, methods)."""
+        return rank_sums(self.scores(methods), [one.better for one in PAPERS], decimals=DECIMALS)
+
+    def classes(self, method: str, log_epsilon: int) -> NDArray[np.int64]:
+        """Pairs of columns by class of p-value at one repetition, shape (4, 4)."""
+        text: str = self._rows[log_epsilon, method][CLASSES]
+        return np.array([int(one) for one in text.split()]).reshape(4, 4)

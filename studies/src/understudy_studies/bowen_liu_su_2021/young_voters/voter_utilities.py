@@ -1,0 +1,97 @@
+"""What is measured of a release: the three utilities of the paper, and what they hide.
+
+Source: Bowen, Liu & Su (2021), section 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.evaluation.comparison import Comparison
+from understudy.evaluation.utility.chi2_decisions import LI, agreement, class_table
+from understudy_studies.bowen_liu_su_2021.young_voters.voter_case import Case
+from understudy_studies.framework.study import Row
+from understudy_studies.measures.difference_in_differences import difference_overlaps
+from understudy_studies.measures.pairwise_logistic import pairwise_specks
+from understudy_studies.measures.rank_sums import Better
+
+CLASSES = "classes"
+"""Column with the 4 × 4 table of p-value classes, its 16 numbers joined by blanks."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that each release gets.
+
+    Attributes:
+        name: column of `results.csv`.
+        words: heading.
+        better: whether low or high is good.
+    """
+
+    name: str
+    words: str
+    better: Better
+
+
+SPECKS = Measure("specks", "SPECKS", "low")
+AGREEMENTS = (
+    Measure("agree_1", "χ² at 1 %", "high"),
+    Measure("agree_5", "χ² at 5 %", "high"),
+    Measure("agree_10", "χ² at 10 %", "high"),
+)
+OVERLAP = Measure("overlap", "overlap, all", "high")
+EXPOSURE = Measure("overlap_exposure", "exposure", "high")
+GROUP = Measure("overlap_group", "registered", "high")
+PRODUCT = Measure("overlap_product", "product", "high")
+PAPERS = (SPECKS, *AGREEMENTS, OVERLAP, EXPOSURE, GROUP, PRODUCT)
+"""The eight columns of the paper's table 3, in its order."""
+
+WITHIN = Measure("overlap_within", "exposure within registered", "high")
+DETERMINED = Measure("overlap_determined", "overlap, determined ones", "high")
+WIDTH = Measure("width", "median width ratio", "low")
+SAME = Measure("same_class", "same class", "high")
+SHRUNK = Measure("shrunk_sets", "sets without a maximum", "low")
+OURS = (WITHIN, DETERMINED, WIDTH, SAME, SHRUNK)
+
+MEASURES = (*PAPERS, *OURS)
+
+
+def measured(table: Case, sets: Sequence[pl.DataFrame]) -> Row:
+    """All measures of one release.
+
+    `overlap_determined` is the mean over the coefficients that a regression can tell: without
+    intercept, exposure, registration and product, of which only a prior tells where nobody
+    unregistered votes. `width` is the median of their synthetic over original interval widths.
+    """
+    comparison = Comparison.of(table.schema, table.rows(), sets)
+    classes = class_table(comparison, rule=LI)
+    found = difference_overlaps(comparison, table.model)
+    model = table.model
+    untold = ("intercept", model.exposure, model.group, model.product)
+    told = ~np.isin(found.terms, untold)
+    return {
+        SPECKS.name: float(np.mean(pairwise_specks(comparison))),
+        **{one.name: agreement(classes, k) for k, one in enumerate(AGREEMENTS, start=1)},
+        OVERLAP.name: found.mean,
+        EXPOSURE.name: found.of(model.exposure),
+        GROUP.name: found.of(model.group),
+        PRODUCT.name: found.of(model.product),
+        WITHIN.name: found.within,
+        DETERMINED.name: float(np.nanmean(found.overlap[told])),
+        WIDTH.name: _median(found.width[told]),
+        SAME.name: int(np.trace(classes)),
+        SHRUNK.name: found.shrunk[1],
+        CLASSES: " ".join(map(str, classes.ravel())),
+    }
+
+
+def _median(values: NDArray[np.float64]) -> float | None:
+    """Median of what is known; None if nothing is."""
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if known.size else None

@@ -1,0 +1,1 @@
+"""What every study uses: how it is declared, run, kept, summarised, drawn and told."""

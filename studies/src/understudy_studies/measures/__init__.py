@@ -1,0 +1,1 @@
+"""Scores and models that only studies use."""

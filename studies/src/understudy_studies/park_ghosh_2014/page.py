@@ -1,0 +1,198 @@
+"""What the pages of these studies tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from understudy_studies.framework.claim_verdicts import told
+from understudy_studies.framework.page_template import prose_of
+from understudy_studies.framework.reconstruction_notes import reconstructed
+from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
+from understudy_studies.park_ghosh_2014 import figures, prepared
+from understudy_studies.park_ghosh_2014.claims import about_study
+from understudy_studies.park_ghosh_2014.intruder import ATTACKS, RISKS, TARGETS
+from understudy_studies.park_ghosh_2014.patient_case import (
+    DISCHARGES,
+    INPATIENTS,
+    Case,
+    Regression,
+    find,
+)
+from understudy_studies.park_ghosh_2014.pegs_papers import BLOCK, EPSILONS, N_RECORDS
+from understudy_studies.park_ghosh_2014.record_ways import LINES, MARKS, PRIVATE
+from understudy_studies.park_ghosh_2014.synthesis_findings import findings
+from understudy_studies.park_ghosh_2014.table_distances import (
+    COEFFICIENTS,
+    DISTANCES,
+    UTILITIES,
+    Measure,
+)
+from understudy_studies.park_ghosh_2014.way_results import Results
+
+MAIN_EPSILON = 1.0
+"""ε of the table that is not folded."""
+
+
+def simulated_page_text(results: list[Row], run_record: RunRecord) -> PageText:
+    """The page of the study on simulated discharges."""
+    return _page_text(DISCHARGES, results, run_record)
+
+
+def real_page_text(results: list[Row], run_record: RunRecord) -> PageText:
+    """The page of the study on inpatients."""
+    return _page_text(INPATIENTS, results, run_record)
+
+
+def _page_text(table: str, rows: list[Row], run_record: RunRecord) -> PageText:
+    case, results = find(table), Results(rows)
+    words, comparison = told(lambda: about_study(case, results), run_record)
+    sizes = dict(zip(case.schema.names, case.sizes, strict=True))
+    prose = prose_of(
+        __package__,
+        case=case,
+        n_records=N_RECORDS,
+        block=BLOCK,
+        logistic=_formula(case.logistic),
+        linear=_formula(case.linear),
+        intruder_keys=", ".join(case.intruder.keys),
+        targets=TARGETS,
+        unique_columns=", ".join(case.intruder.unique),
+        unique_cells=_product(sizes, case.intruder.unique),
+        columns=", ".join(case.schema.names),
+        epsilons=EPSILONS,
+        table_epsilons=", ".join(f"{one * N_RECORDS:,.0f}" for one in EPSILONS),
+        order=", ".join(case.order),
+        key_limit=prepared.KEY_LIMIT,
+        run_record=run_record,
+    )
+    return PageText(
+        lead=prose.lead,
+        done=prose.done,
+        parameters=prose.parameters,
+        findings=(*words, *findings(case, results)),
+        comparison=comparison,
+        tables=tuple(_tables(case, results)),
+        charts=figures.charts(table, results, run_record.repetitions[0]),
+    )
+
+
+def _formula(regression: Regression) -> str:
+    kind = "logistic" if regression.binary else "linear"
+    terms = ", ".join(term.words for term in regression.terms)
+    return f"{kind}, {regression.outcome.words} on {terms}"
+
+
+def _product(sizes: dict[str, int], columns: Sequence[str]) -> int:
+    return int(np.prod([sizes[one] for one in columns]))
+
+
+def _tables(case: Case, results: Results) -> Iterator[TextTable]:
+    yield TextTable(
+        caption=f"At ε = {MAIN_EPSILON:g}, for each record or for the table: means over the "
+        "repetitions",
+        headings=("way", "ε of the table", *_headings(case, (*DISTANCES, *COEFFICIENTS, *RISKS))),
+        rows=tuple(
+            (name, _total(name, MAIN_EPSILON),
+             *_means(results, name, MAIN_EPSILON, (*DISTANCES, *COEFFICIENTS, *RISKS)))
+            for name in LINES
+        ),
+    )  # fmt: skip
+    yield TextTable(
+        caption="The ways",
+        headings=("way", "what it is", "ε is for"),
+        rows=tuple(
+            (name, line.words, {"record": "each record", "table": "the table", "none": "–"}[
+                line.budget]) for name, line in LINES.items()
+        ),
+        words=3,
+    )  # fmt: skip
+    yield reconstructed(*_RECONSTRUCTED)
+    for words, measures in (("Utility", UTILITIES), ("Intruder", RISKS)):
+        yield _everything(case, results, words, measures)
+    yield _gaps(case, results)
+
+
+_RECONSTRUCTED = (
+    ("values of ε", "chosen", "seven values; the list is lost in the text that we have"),
+    ("distances", "our reading", "the formulas are lost"),
+    ("regressions", "our choice", "the formulas are lost"),
+    ("seeds", "replaced", "a pool of real records there; uniform cells here, which are public"),
+    ("order of columns", "replaced", "by mutual information there; public here"),
+    ("key limit", "chosen", "not told; 1,000 values"),
+    ("rows", "replaced", "California discharges, which cannot be had"),
+)
+
+
+def _everything(
+    case: Case, results: Results, words: str, measures: Sequence[Measure]
+) -> TextTable:  # fmt: skip
+    lines = [
+        (name, f"{epsilon:g}", _total(name, epsilon), *_means(results, name, epsilon, measures,
+                                                            errors=True))
+        for name in PRIVATE
+        for epsilon in EPSILONS
+        if epsilon <= LINES[name].most
+    ]  # fmt: skip
+    lines += [
+        (name, "–", "–", *_means(results, name, MAIN_EPSILON, measures, errors=True))
+        for name in MARKS
+    ]
+    return TextTable(
+        caption=f"{words}: all means (Monte Carlo standard errors)",
+        headings=("way", "ε", "ε of the table", *_headings(case, measures)),
+        rows=tuple(lines),
+        fold=True,
+    )
+
+
+def _gaps(case: Case, results: Results) -> TextTable:
+    """What the intruder knows better about people in the table."""
+    measures = [Measure(f"{one.name}_gap", one.words) for one in ATTACKS]
+    lines = [
+        (name, f"{epsilon:g}", *_means(results, name, epsilon, measures, errors=True, digits=4))
+        for name in PRIVATE
+        for epsilon in EPSILONS
+        if epsilon <= LINES[name].most
+    ]
+    lines += [
+        (name, "–", *_means(results, name, MAIN_EPSILON, measures, errors=True, digits=4))
+        for name in MARKS
+    ]
+    return TextTable(
+        caption="What the intruder gets wrong about people held out, less what he gets wrong about "
+        "people in the table (Monte Carlo standard errors): above 0 where he knows more of these",
+        headings=("way", "ε", *_headings(case, measures)),
+        rows=tuple(lines),
+        fold=True,
+    )
+
+
+def _headings(case: Case, measures: Sequence[Measure]) -> Iterator[str]:
+    return (one.heading(case) for one in measures)
+
+
+def _total(name: str, epsilon: float) -> str:
+    line = LINES[name]
+    return "–" if line.budget == "none" else f"{line.total(epsilon):,g}"
+
+
+def _means(
+    results: Results,
+    name: str,
+    epsilon: float,
+    measures: Sequence[Measure],
+    *,
+    errors: bool = False,
+    digits: int = 3,
+) -> Iterator[str]:
+    row = results.row(name, epsilon)
+    for one in measures:
+        mean, error = row.get(one.name), row.get(f"{one.name}_se")
+        if mean is None or np.isnan(mean):
+            yield "–"
+        elif errors and error is not None and np.isfinite(error):
+            yield f"{mean:.{digits}f} ({error:.{digits}f})".replace("-", "−")
+        else:
+            yield f"{mean:.{digits}f}".replace("-", "−")

@@ -1,0 +1,123 @@
+"""What the numbers say beside the paper's points, good or bad, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from understudy_studies.framework.result_curves import span
+from understudy_studies.park_ghosh_2014.intruder import ATTACKS, LEVEL
+from understudy_studies.park_ghosh_2014.patient_case import Case
+from understudy_studies.park_ghosh_2014.pegs_papers import (
+    BLOCK,
+    EPSILONS,
+    N_RECORDS,
+    PAPERS,
+    PEGS,
+    RESET,
+)
+from understudy_studies.park_ghosh_2014.record_ways import (
+    FULL,
+    MARGINALS,
+    PEGS_READ,
+    PRIVATE,
+    RESET_READ,
+    ROWS,
+    TABLES,
+    TABLES_TOTAL,
+    UNIFORM,
+)
+from understudy_studies.park_ghosh_2014.table_distances import DISTANCES, MARGINAL
+from understudy_studies.park_ghosh_2014.way_results import CLEARLY, Results
+
+
+def findings(case: Case, results: Results) -> Iterator[str]:
+    """Sentences about the results.
+
+    Args:
+        case: what was released.
+        results: the results.
+    """
+    yield _about_cost()
+    yield _about_totals(results)
+    yield _about_tables(results)
+    yield _about_reading(results)
+    yield _about_members(case, results)
+
+
+def _about_cost() -> str:
+    return (
+        f"The paper’s ε is that of one record. A table of {N_RECORDS:,} records from PeGS or PMI "
+        f"costs {N_RECORDS:,} times as much; so does PeGS.rs here, whose {N_RECORDS // BLOCK} "
+        f"blocks cost {BLOCK}·ε each. That is for one record more or less; where a record may be "
+        "replaced by another, PeGS.rs costs twice as much, and the others the same."
+    )
+
+
+def _about_totals(results: Results) -> str:
+    """What the same ε buys where it is that of the table."""
+    ours = [results.at(one, MARGINALS, 1.0) for one in DISTANCES]
+    best = [
+        min(results.along(one, way)[-1] for way in PAPERS) for one in DISTANCES
+    ]  # fmt: skip
+    uniform = [results.mark(one, UNIFORM) for one in DISTANCES]
+    words = ", ".join(
+        f"{a:.2f} | {b:.2f} | {c:.2f}" for a, b, c in zip(ours, best, uniform, strict=True)
+    )
+    return (
+        "With ε = 1 for the whole table, the default method marginals is at these distances "
+        "(marginal, and given each of two columns), beside the best of the paper’s three with "
+        f"{EPSILONS[-1] * N_RECORDS:,.0f} for the whole table, and uniform records: {words}."
+    )
+
+
+def _about_tables(results: Results) -> str:
+    """Tables bought once, against paying for each record."""
+    pegs, same = (results.along(MARGINAL, one) for one in (PEGS, TABLES_TOTAL))
+    less = results.along(MARGINAL, TABLES)
+    return (
+        f"{TABLES} buys the same kind of hashed tables once, with noise, and draws any number of "
+        f"records from them. At the total of PeGS its marginal distance is {span(same)} over all "
+        f"ε, instead of {span(pegs)}; at a thousandth of that total it is {span(less)}."
+    )
+
+
+def _about_reading(results: Results) -> str:
+    """What the paper gains by reading seeds and orders off the rows."""
+    changes = [
+        (results.along(one, read) - results.along(one, ours)).mean()
+        for ours, read in ((PEGS, PEGS_READ), (RESET, RESET_READ))
+        for one in DISTANCES
+    ]
+    return (
+        "The paper starts from real records and orders the columns by their mutual information in "
+        "the rows; neither is paid for. In the mean over all ε that changes the distances of PeGS "
+        f"by {span(changes[:3])}, and those of PeGS.rs by {span(changes[3:])}."
+    )
+
+
+def _about_members(case: Case, results: Results) -> str:
+    """Whether the intruder knows more about people in the table."""
+    clear = {
+        way: [
+            bool(gap > CLEARLY * error)
+            for attack in ATTACKS
+            for gap, error in zip(
+                results.along(f"{attack.name}_gap", way),
+                results.error(f"{attack.name}_gap", way),
+                strict=True,
+            )
+            if np.isfinite(gap)
+        ]
+        for way in PRIVATE
+    }
+    hits, n = (sum(f(one) for one in clear.values()) for f in (sum, len))
+    whole, real = (results.mark(f"{LEVEL.name}_gap", one) for one in (ROWS, FULL))
+    return (
+        "What counts is what the intruder learns about people in the table and not about others. "
+        f"Over all budgets and ways he does clearly better on them in {hits} of {n} cases; chance "
+        f"alone would give {n * 0.023:.0f}. From the table left unchanged he guesses "
+        f"{case.intruder.levels} right for its own people in {100 * whole:.1f} points more of the "
+        f"cases than for others; from {N_RECORDS:,} of its rows, in {100 * real:.1f} points more."
+    ).replace("-0.", "−0.")

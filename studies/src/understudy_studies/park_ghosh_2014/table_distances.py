@@ -1,0 +1,189 @@
+"""What is measured of a synthetic table: the paper's distances, and what the intruder gets.
+
+The paper's formulas are lost in the text that we have; what is here is our reading of it.
+
+Sources:
+    Park & Ghosh (2014), §4.3 and §4.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.evaluation.utility.robust_regression import Fit, fit
+from understudy_studies.framework.csv_numbers import joined
+from understudy_studies.framework.study import Row
+from understudy_studies.measures.rank_sums import Better
+from understudy_studies.park_ghosh_2014.patient_case import Case, Regression, find
+from understudy_studies.park_ghosh_2014.pegs_papers import N_RECORDS
+
+Values = NDArray[np.float64]
+States = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that each synthetic table gets.
+
+    Attributes:
+        name: column of `results.csv`.
+        words: heading; {given0}, {given1}, {levels} and {number} stand for columns of the case.
+        better: whether low or high is good for who uses the records.
+    """
+
+    name: str
+    words: str
+    better: Better = "low"
+
+    def heading(self, case: Case) -> str:
+        """The words for one case."""
+        return self.words.format(
+            given0=case.given[0],
+            given1=case.given[1],
+            levels=case.intruder.levels,
+            number=case.intruder.number.words,
+            unit=case.intruder.unit,
+        )
+
+
+MARGINAL = Measure("marginal", "marginal distance")
+GIVEN = (
+    Measure("given_first", "distance given {given0}"),
+    Measure("given_second", "distance given {given1}"),
+)
+DISTANCES = (MARGINAL, *GIVEN)
+LOGISTIC, LINEAR = Measure("logistic", "logistic"), Measure("linear", "linear")
+LOGISTIC_ERRORS = Measure("logistic_errors", "logistic, in standard errors")
+LINEAR_ERRORS = Measure("linear_errors", "linear, in standard errors")
+COEFFICIENTS = (LOGISTIC, LINEAR)
+COEFFICIENT_TEXTS = ("logistic_coefficients", "linear_coefficients")
+HISTOGRAMS = ("histogram_first", "histogram_second")
+TEXTS = (*COEFFICIENT_TEXTS, *HISTOGRAMS)
+"""Columns of `results.csv` with several numbers, joined by blanks."""
+
+UTILITIES = (*DISTANCES, *COEFFICIENTS, LOGISTIC_ERRORS, LINEAR_ERRORS)
+
+
+def marginal_distance(case: Case, original: States, synthetic: States) -> float:
+    """Mean over the columns of the L1 distance of their distributions; between 0 and 2."""
+    return float(
+        np.mean(
+            [
+                np.abs(_shares(one, size) - _shares(other, size)).sum()
+                for one, other, size in zip(original, synthetic, case.sizes, strict=True)
+            ]
+        )
+    )
+
+
+def conditional_distance(case: Case, given: str, original: States, synthetic: States) -> float:
+    """Mean L1 distance of the other columns' distributions given one column; between 0 and 2.
+
+    The mean is over the other columns and over the original's rows: Σ_g p(g) · mean_j
+    ‖p_j|g - p̃_j|g‖₁. A level g without any synthetic record counts 2, the largest distance.
+
+    Args:
+        case: the table.
+        given: the column that is given.
+        original: states, shape (d, n).
+        synthetic: states, shape (d, ñ).
+    """
+    place = case.place(given)
+    weight = _shares(original[place], case.sizes[place])
+    others = [j for j in range(len(case.sizes)) if j != place]
+    apart = [_distances_given(case, place, j, original, synthetic) for j in others]
+    return float(weight @ np.mean(apart, axis=0))
+
+
+def coefficients(case: Case, regression: Regression, states: States) -> Fit:
+    """A regression on the records that have all of its numbers.
+
+    Args:
+        case: the table.
+        regression: what is explained by what.
+        states: shape (d, n).
+    """
+    columns = [term.of(case, states) for term in (regression.outcome, *regression.terms)]
+    numbers = np.stack(columns)
+    y, *x = numbers[:, ~np.isnan(numbers).any(axis=0)]
+    return fit(y, np.stack([np.ones(y.size), *x], axis=1), binary=regression.binary)
+
+
+def coefficient_distance(original: Fit, synthetic: Fit) -> float:
+    """‖β - β̃‖₂; what cannot be estimated on the synthetic records counts as no effect, β̃ = 0."""
+    return float(np.linalg.norm(original.estimate - np.nan_to_num(synthetic.estimate)))
+
+
+def errors_apart(original: Fit, synthetic: Fit, n_rows: int) -> float:
+    """Mean of |β - β̃| over the standard error of β in a sample of as many records.
+
+    Real records have about 0.8 (√(2/π)), as far as the errors are normal.
+
+    Args:
+        original: fit to the rows.
+        synthetic: fit to `N_RECORDS` synthetic records.
+        n_rows: number of rows.
+    """
+    sampled = original.stderr * np.sqrt(n_rows / N_RECORDS)
+    return float(np.mean(np.abs(original.estimate - np.nan_to_num(synthetic.estimate)) / sampled))
+
+
+def shares_of(case: Case, column: str, states: States) -> Values:
+    """The distribution of a column."""
+    place = case.place(column)
+    return _shares(states[place], case.sizes[place])
+
+
+def _distances_given(case: Case, given: int, j: int, original: States, synthetic: States) -> Values:
+    """L1 distance of one column's distributions at each state of another, shape (states,)."""
+    tables = []
+    for states in (original, synthetic):
+        codes = states[given] * case.sizes[j] + states[j]
+        cells = case.sizes[given] * case.sizes[j]
+        tables.append(np.bincount(codes, minlength=cells).reshape(-1, case.sizes[j]))
+    totals = [table.sum(axis=1) for table in tables]
+    one, other = (
+        table / np.maximum(total, 1)[:, None] for table, total in zip(tables, totals, strict=True)
+    )
+    return np.where(totals[1] == 0, 2.0, np.abs(one - other).sum(axis=1))
+
+
+def _shares(states: States, size: int) -> Values:
+    return np.asarray(np.bincount(states, minlength=size) / max(states.size, 1))
+
+
+def measured(case: Case, synthetic: States) -> Row:
+    """All utilities of one synthetic table, and what is drawn of it.
+
+    Args:
+        case: the table.
+        synthetic: states of the synthetic records, shape (d, ñ).
+    """
+    original = case.table
+    row: Row = {MARGINAL.name: marginal_distance(case, original, synthetic)}
+    for measure, given in zip(GIVEN, case.given, strict=True):
+        row[measure.name] = conditional_distance(case, given, original, synthetic)
+    for regression, apart, errors in (
+        (case.logistic, LOGISTIC, LOGISTIC_ERRORS),
+        (case.linear, LINEAR, LINEAR_ERRORS),
+    ):
+        true = original_fit(case.name, regression.name)
+        found = coefficients(case, regression, synthetic)
+        row[apart.name] = coefficient_distance(true, found)
+        row[errors.name] = errors_apart(true, found, case.n_rows)
+        row[f"{regression.name}_coefficients"] = joined(found.estimate)
+    for k, column in enumerate(case.histograms):
+        row[HISTOGRAMS[k]] = joined(shares_of(case, column, synthetic))
+    return row
+
+
+@cache
+def original_fit(name: str, regression: str) -> Fit:
+    """A regression of a case on its rows, once in each process."""
+    case = find(name)
+    wanted = case.logistic if regression == case.logistic.name else case.linear
+    return coefficients(case, wanted, case.table)

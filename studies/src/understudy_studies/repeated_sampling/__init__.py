@@ -1,0 +1,1 @@
+"""Samples from a known population, released again and again: how often is an interval right?"""

@@ -1,0 +1,152 @@
+"""Twenty sets of each mechanism at each setting, what they risk, and what they are worth.
+
+The rows are the same in every repetition, as in the paper: what varies are the chains, the draws
+released, the sets and the resamples. Everything is seeded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.families.method import CostClass
+from understudy.parallel import single_threaded
+from understudy.privacy.samplers.response_scale import Form
+from understudy_studies.framework.csv_numbers import joined, parted
+from understudy_studies.framework.monte_carlo_error import mean_and_error
+from understudy_studies.framework.random_streams import Streams
+from understudy_studies.framework.study import Row
+from understudy_studies.savitsky_williams_hu_2020 import (
+    consumer_case,
+    consumer_files,
+    risk_and_utility,
+)
+from understudy_studies.savitsky_williams_hu_2020.mechanisms import Model, fits, synthetic_sets
+from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import (
+    COMPONENTS,
+    DATA,
+    MECHANISMS,
+    SETTINGS,
+)
+from understudy_studies.savitsky_williams_hu_2020.resampling import resampled_counts
+
+REPETITIONS = 3
+
+LOGARITHM = 1_000.0
+"""Dollars of a unit of asinh with which it is a logarithm, but for incomes of a few thousand."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One setting of the weights, on one model of income.
+
+    Attributes:
+        table: name of the case.
+        form: of the scale of income.
+        unit: dollars of a unit of asinh.
+        components: K.
+        compared: whether vector weights stand beside the other mechanisms, or alone.
+        scale: c.
+        shift: g.
+    """
+
+    table: str
+    form: Form
+    unit: float
+    components: int
+    compared: bool
+    scale: float
+    shift: float
+
+    @property
+    def model(self) -> Model:
+        """The model of income."""
+        return Model(self.form, self.unit, self.components)
+
+
+def simulated() -> tuple[Scenario, ...]:
+    """All scenarios on the simulated consumer units."""
+    return _scenarios(consumer_case.SIMULATED)
+
+
+def diary() -> tuple[Scenario, ...]:
+    """All scenarios on the diary sample.
+
+    Raises:
+        StudyError: its file is not at hand.
+    """
+    consumer_files.require(consumer_files.DIARY)
+    return _scenarios(consumer_case.DIARY)
+
+
+def hornby() -> tuple[Scenario, ...]:
+    """All scenarios on the packaged sample.
+
+    Raises:
+        StudyError: its file is not at hand.
+    """
+    consumer_files.require(consumer_files.HORNBY)
+    return _scenarios(consumer_case.HORNBY)
+
+
+def _scenarios(table: str) -> tuple[Scenario, ...]:
+    """Two scales to compare all mechanisms on, and two more models for the size of the bounds."""
+    kinds: tuple[tuple[Form, float, int, bool], ...] = (
+        ("asinh", LOGARITHM, COMPONENTS, True),
+        ("asinh", consumer_case.find(table).own_unit, COMPONENTS, True),
+        ("identity", 1.0, COMPONENTS, False),
+        ("asinh", LOGARITHM, 1, False),
+    )
+    return tuple(Scenario(table, *kind, *setting) for kind in kinds for setting in SETTINGS)
+
+
+def cost_class(_scenario: Scenario) -> CostClass:
+    """Of the study: several chains for each repetition."""
+    return "mcmc"
+
+
+def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
+    """Repetitions of: fit all mechanisms, make the sets of each, measure them."""
+    table = consumer_case.find(scenario.table)
+    found: list[Row] = []
+    with single_threaded():
+        for own in Streams(seed).repetitions(repetitions):
+            found += _repetition(table, scenario, own)
+    return found
+
+
+def _repetition(table: consumer_case.Case, scenario: Scenario, streams: Streams) -> list[Row]:
+    counts = resampled_counts(len(table.values), streams.generator("resamples"))
+    rows = [risk_and_utility.of_data(table, counts)]
+    setting = scenario.scale, scenario.shift
+    for fit in fits(table, scenario.model, setting, streams, alone=not scenario.compared):
+        sets = synthetic_sets(table, fit, streams.randomness("sets", fit.mechanism))
+        rows.append(risk_and_utility.of_fit(table, fit, sets, counts))
+    return rows
+
+
+def summarise(_scenario: Scenario, rows: list[Row]) -> list[Row]:
+    """One row for each mechanism, and one for the data.
+
+    Numbers have their mean over the repetitions, its Monte Carlo error, and the values themselves
+    as a text; quantile functions have their mean, which is the barycentre.
+    """
+    return [
+        _summary(name, own)
+        for name in (DATA, *MECHANISMS)
+        if (own := [row for row in rows if row["mechanism"] == name])
+    ]
+
+
+def _summary(mechanism: str, rows: list[Row]) -> Row:
+    summary: Row = {"mechanism": mechanism}
+    for name in risk_and_utility.NUMBERS:
+        if rows[0].get(name) is not None:
+            values = [float(row[name]) for row in rows]
+            summary[name], summary[f"{name}_se"] = mean_and_error(values)
+            summary[f"{name}_each"] = joined(values)
+    for name in risk_and_utility.TEXTS:
+        if rows[0].get(name) is not None:
+            summary[name] = joined(np.mean([parted(row[name]) for row in rows], axis=0))
+    return summary

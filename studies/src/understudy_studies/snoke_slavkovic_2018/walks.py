@@ -1,0 +1,46 @@
+"""Metropolis walks as published: from the fitted parameters, with a prior that is nearly flat.
+
+A walk starts at the parameters fitted to the confidential records, which is a leak of its own, and
+is stopped after some steps. Its steps have a standard deviation of `WIDTH` in the units of the
+columns (of the logarithms for σ). The published lengths and widths are lost. Simulated sets rest on
+one fixed ω; the published walk draws new ones at each step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from understudy.functions.parameter_prior import Prior
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.selection.metropolis import Walk, walk
+from understudy_studies.snoke_slavkovic_2018.candidates import PRIOR, simulated, theta_of
+from understudy_studies.snoke_slavkovic_2018.limits import (
+    FLAT,
+    flat_stddevs,
+    greedy_trees,
+    published_rate,
+)
+from understudy_studies.snoke_slavkovic_2018.population import Floats, fitted
+
+WIDTH = 0.1
+
+
+def walked(table: Floats, epsilon: float, source: Randomness, *, sets: int, steps: int) -> Floats:
+    """Where one walk for one of m sets ends, by greedy trees without limit of depth, shape (5,).
+
+    Args:
+        table: confidential records, shape (n, 2).
+        epsilon: budget of all sets.
+        source: where the randomness comes from.
+        sets: m.
+        steps: of the walk.
+    """
+    stddevs = flat_stddevs()
+    prior = Prior(PRIOR.names, np.zeros(len(PRIOR.names)), stddevs)
+    how = Walk(prior, theta_of(fitted(table)), stddevs * (WIDTH / FLAT), steps)
+    trees, exponent = greedy_trees(None), published_rate(epsilon, sets)
+
+    def log_weight(theta: Floats) -> float:
+        return exponent * float(trees.sses(table, simulated(theta))[0])
+
+    return walk(how, log_weight, source).end

@@ -1,0 +1,265 @@
+"""The voter study: its population, its lines, its sums, and verdicts that can say no."""
+
+import csv
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from understudy import pipeline
+from understudy.errors import StudyError
+from understudy.evaluation.comparison import Comparison
+from understudy.pipeline import planning
+from understudy_studies.all_studies import STUDIES
+from understudy_studies.bowen_liu_su_2021 import STEPS_VOTER, STEPS_VOTER_CPS
+from understudy_studies.bowen_liu_su_2021.young_voters import (
+    claims,
+    population,
+    simulation,
+    standin,
+    voter_case,
+    voter_utilities,
+)
+from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import (
+    LOG_EPSILONS,
+    MISPRINTED,
+    PRINTED,
+    PRIVBAYES,
+    SAME_CLASS,
+    SUMS,
+)
+from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import PAPERS as SIX
+from understudy_studies.bowen_liu_su_2021.young_voters.simulation import (
+    LINES,
+    Line,
+    Scenario,
+    run,
+    summarise,
+)
+from understudy_studies.bowen_liu_su_2021.young_voters.utility_results import Results
+from understudy_studies.bowen_liu_su_2021.young_voters.voter_utilities import MEASURES, PAPERS
+from understudy_studies.framework import public_files
+from understudy_studies.framework.runner import run_study
+from understudy_studies.measures.rank_sums import rank_sums
+
+AT_HAND = pytest.mark.skipif(not standin.path().is_file(), reason="the public file is not at hand")
+
+
+@pytest.fixture(scope="module")
+def voters():
+    return population.voters()
+
+
+def test_the_simulated_voters_have_the_printed_shares(voters):
+    assert voters.height == 44_821
+    for name, shares in population.SHARES.items():
+        assert sum(shares) == pytest.approx(100)
+        levels = population.schema().columns[name].levels
+        found = [100 * (voters[name].cast(str) == str(level)).mean() for level in levels]
+        assert found == pytest.approx(list(shares), abs=0.3)
+    income = sorted(population.SHARES["income"])
+    assert (income[0], (income[6] + income[7]) / 2, income[-1]) == pytest.approx((3.1, 5.9, 26.5))
+
+
+def test_the_table_is_as_large_and_as_empty_as_the_papers(voters):
+    schema = population.schema()
+    assert schema.domain.n_allowed == 1_290_240
+    assert pipeline.check(voters, schema).ok
+    assert voters.filter((pl.col("voted") == "yes") & (pl.col("registered") == "no")).is_empty()
+    counts = voters.group_by(schema.names).len()["len"]
+    assert 100 * (1 - len(counts) / 1_290_240) == pytest.approx(98.35, abs=0.1)
+    assert (counts == 1).sum() == pytest.approx(14_061, rel=0.1)
+    assert (counts > 5).sum() == pytest.approx(1_050, rel=0.2)
+
+
+def test_the_population_says_that_it_is_simulated():
+    assert "SIMULATED" in population.__doc__
+    assert "Simulated" in population.schema().title
+    assert voter_case.find(voter_case.SIMULATED).words.startswith("Simulated rows, no real ones")
+
+
+def test_systematic_draws_keep_each_probability_and_all_sums():
+    """2,000 draws of 40 records: beyond 4.5 standard errors once in 1,700 seeds."""
+    rng = np.random.default_rng(1)
+    probability = rng.dirichlet([1, 2, 3], 40)
+    draws = np.stack([population.systematic(probability, rng) for _ in range(2000)])
+    for level in range(3):
+        p = probability[:, level]
+        error = np.sqrt(p * (1 - p) / 2000)
+        assert (np.abs((draws == level).mean(axis=0) - p) < 4.5 * error + 1e-3).all()
+    assert np.abs((draws == 0).sum(axis=1) - probability[:, 0].sum()).max() <= 1
+
+
+def test_predictors_have_the_signs_that_are_written(voters):
+    """Voting given registration: more with college, less for those who registered at the DMV."""
+    registered = voters.filter(pl.col("registered") == "yes")
+    share = {
+        (name, level): (group["voted"] == "yes").mean()
+        for name in ("college", "dmv", "registered")
+        for (level,), group in registered.group_by(name)
+    }
+    assert share["college", "yes"] > share["college", "no"] + 0.05
+    assert share["dmv", "yes"] < share["dmv", "no"]
+
+
+def test_printed_sums_follow_from_printed_numbers():
+    for budget, of in PRINTED.items():
+        sums = rank_sums([of[method] for method in SIX], [one.better for one in PAPERS])
+        for method, found, printed in zip(SIX, sums, SUMS[budget], strict=True):
+            assert found == MISPRINTED.get((budget, method), printed)
+    assert set(PRINTED) == set(SUMS) == set(LOG_EPSILONS)
+    assert set(SAME_CLASS) == set(SIX)
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("table", [voter_case.SIMULATED, voter_case.STAND_IN])
+def test_every_line_can_be_planned(name, table):
+    """From the schema alone, at the smallest budget, as it is run."""
+    found, line = voter_case.find(table), LINES[name]
+    plan = planning.plan(
+        found.schema,
+        epsilon=Scenario(table, name, -2).epsilon,
+        method=line.method,
+        sets=simulation.SETS,
+        options=line.options_for(found),
+    )
+    assert plan
+
+
+def test_the_papers_lines_are_as_the_paper_has_them():
+    found = voter_case.find(voter_case.SIMULATED)
+    assert set(SIX) < set(LINES)
+    orders = [LINES[name].options_for(found).get("order") for name in ("STEPS-2", "STEPS-3")]
+    assert orders == ["voted,college", "voted,college,preregistration"]
+    assert all(line.options_for(found)["sets"] == "split" for line in LINES.values())
+    assert [round(Scenario("", "", k).epsilon, 3) for k in LOG_EPSILONS] == [
+        0.135, 0.368, 1.0, 2.718, 7.389
+    ]  # fmt: skip
+
+
+def quick(monkeypatch):
+    monkeypatch.setitem(LINES, "flat Laplace", Line("independent"))
+
+
+def test_a_repetition_is_a_release_and_its_measures(monkeypatch, voters):
+    """Seeded; what is measured does not depend on the order of the rows or of the sets."""
+    quick(monkeypatch)
+    monkeypatch.setattr(simulation, "SETS", 2)
+    found = run(Scenario(voter_case.SIMULATED, "flat Laplace", 2), 1, 7)
+    assert found == run(Scenario(voter_case.SIMULATED, "flat Laplace", 2), 1, 7)
+    assert {one.name for one in MEASURES} < set(found[0])
+    assert 0.3 < found[0]["specks"] < 0.6
+    assert found[0]["shrunk_sets"] == 2
+    table = voter_case.find(voter_case.SIMULATED)
+    copies = voter_utilities.measured(table, [voters.reverse()] * 2)
+    assert copies["specks"] == 0
+    assert [copies[f"agree_{k}"] for k in (1, 5, 10)] == [1, 1, 1]
+    assert copies["same_class"] == 105
+    assert copies["overlap"] == pytest.approx(1, abs=1e-6)
+    assert copies["width"] == pytest.approx(1)
+
+
+def test_most_pairs_of_the_simulated_voters_are_dependent(voters):
+    """The paper's file: 89, 1, 4 and 11 pairs by class of p-value."""
+    comparison = Comparison.of(population.schema(), voters, [voters])
+    table = voter_utilities.class_table(comparison)
+    assert np.trace(table) == table.sum() == 105
+    assert table[0, 0] == pytest.approx(89, abs=8)
+    assert table[3, 3] == pytest.approx(11, abs=8)
+
+
+def result_rows(table, score):
+    """Rows as the runner has them, from a function of measure, method and budget."""
+    rows = []
+    for name, budget in itertools.product(LINES, LOG_EPSILONS):
+        row = {one.name: score(one, name, budget) for one in MEASURES}
+        head = {"table": table, "method": name, "log_epsilon": budget, "repetitions": 1}
+        rows.append({**head, **row, "classes": " ".join(["1"] * 16)})
+    return rows
+
+
+def as_printed(measure, method, budget):
+    if measure in PAPERS and method in SIX:
+        return PRINTED[budget][method][PAPERS.index(measure)]
+    return 0.5
+
+
+def test_the_papers_own_numbers_bear_out_its_points():
+    """In every case, or in most."""
+    words = [one.word for one in claims.about_study(Results(result_rows("", as_printed)))]
+    assert words[0] == words[2] == "agrees"
+    assert words[7] == "agrees"
+    assert "not" not in words
+
+
+def test_verdicts_can_say_no():
+    """With all scores turned round."""
+    rows = result_rows("", lambda *key: 1 - as_printed(*key))
+    found = claims.about_study(Results(rows))
+    assert [one.word for one in found].count("not") >= 5
+    assert found[0].word == "not"
+    assert found[0].claim.startswith(PRIVBAYES)
+
+
+def test_sums_are_those_worked_by_hand():
+    head = {one.name: 0.0 for one in MEASURES} | {"classes": "a"}
+    rows = [head | {"specks": 0.2}, head | {"specks": 0.4, "classes": "b"}]
+    (found,) = summarise(Scenario("", "", 0), rows)
+    assert found["specks"] == pytest.approx(0.3)
+    assert found["specks_sd"] == pytest.approx(0.1414214)
+    assert found["classes"] == "a"
+    (single,) = summarise(Scenario("", "", 0), rows[:1])
+    assert np.isnan(single["specks_sd"])
+    (unknown,) = summarise(Scenario("", "", 0), [head | {"width": None}, head | {"width": 3.0}])
+    assert unknown["width"] == 3.0
+
+
+@pytest.mark.parametrize("study", [STEPS_VOTER, STEPS_VOTER_CPS], ids=lambda one: one.name)
+def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
+    """With scores that are made up; the runner does everything else."""
+    monkeypatch.setattr(standin, "require", lambda: None)
+
+    def fake(scenario, repetitions, seed):
+        score = {
+            one.name: as_printed(one, scenario.method, scenario.log_epsilon) for one in MEASURES
+        }
+        return [{**score, "classes": " ".join(map(str, range(16)))}] * repetitions
+
+    out = tmp_path / "out"
+    page = run_study(replace(study, run=fake), out, reps=2, jobs=1).read_text(encoding="utf-8")
+    assert page.count("<svg") == 2
+    markdown = (out / f"{study.name}.md").read_text(encoding="utf-8")
+    assert "## Beside the paper" in markdown
+    assert ("simulated" in markdown) == (study is STEPS_VOTER)
+    assert markdown.count("by p-value on the original") == len(LINES)
+    assert "| −2 | flat Laplace | 0.981 (6) | 0.190 (1) |" in markdown
+    with (out / "results.csv").open(encoding="utf-8") as stream:
+        assert len(list(csv.DictReader(stream))) == len(LINES) * len(LOG_EPSILONS)
+
+
+def test_without_the_file_the_study_of_real_rows_says_so(monkeypatch, tmp_path):
+    monkeypatch.setenv(public_files.FOLDER, str(tmp_path))
+    with pytest.raises(StudyError, match="UNDERSTUDY_DATA"):
+        STEPS_VOTER_CPS.scenarios()
+    assert STEPS_VOTER.scenarios()
+
+
+def test_the_stand_in_has_about_as_many_cells():
+    assert standin.schema().domain.n_allowed == 1_053_000
+    states = " ".join(standin.DIVISIONS.values()).split()
+    assert len(states) == len(set(states)) == 51
+
+
+@AT_HAND
+def test_the_real_rows_fit_their_schema():
+    rows = standin.rows()
+    assert rows.height == 5_497
+    assert pipeline.check(rows, standin.schema()).ok
+    assert rows.filter((pl.col("voted") == "yes") & (pl.col("registered") == "no")).is_empty()
+
+
+def test_the_studies_are_in_the_table():
+    assert STUDIES["steps-voter"] is STEPS_VOTER
+    assert STUDIES["steps-voter-cps"] is STEPS_VOTER_CPS

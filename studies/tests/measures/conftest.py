@@ -1,0 +1,73 @@
+"""Small comparisons whose true law is known."""
+
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.evaluation.comparison import Comparison
+from understudy.parallel import single_threaded
+
+SCHEMA = us.Schema.loads(
+    """
+    [columns.city]
+    kind = "categorical"
+    levels = ["Aa", "Bb", "Cc", "Dd"]
+    missing = ["?"]
+    source = "codebook"
+    reviewed = true
+    [columns.age]
+    kind = "integer"
+    lower = 0
+    upper = 9
+    bins = 10
+    missing = [-1]
+    source = "law"
+    reviewed = true
+    [columns.member]
+    kind = "boolean"
+    source = "codebook"
+    reviewed = true
+    [columns.grade]
+    kind = "ordinal"
+    levels = [1, 2, 3, 4, 5]
+    source = "codebook"
+    reviewed = true
+    """
+)
+
+
+def draw_rows(n, seed):
+    """Dependent columns with missing values and a few values outside the domain."""
+    rng = np.random.default_rng(seed)
+    age = rng.binomial(9, 0.4, n)
+    city = np.minimum((age + rng.integers(0, 4, n)) // 3, 3)
+    member = (rng.random(n) < 0.2 + 0.06 * age).astype(int)
+    grade = np.clip(age // 2 + rng.integers(-1, 2, n), 0, 4)
+    city[rng.random(n) < 0.05] = 4  # declared missing
+    age[rng.random(n) < 0.05] = 10
+    grade[rng.random(n) < 0.01] = 5  # outside the domain
+    return [column.astype(np.uint8) for column in (city, age, member, grade)]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small fits on several threads wait for each other on a busy machine."""
+    with single_threaded():
+        yield
+
+
+@pytest.fixture
+def schema():
+    return SCHEMA
+
+
+@pytest.fixture
+def compare():
+    """A comparison of samples of one law, drawn with the given seeds."""
+
+    def make(n=400, n_synthetic=None, sets=2, seed=0):
+        wanted = n if n_synthetic is None else n_synthetic
+        tables = tuple(draw_rows(wanted, 1000 * seed + k + 1) for k in range(sets))
+        return Comparison(SCHEMA, draw_rows(n, 1000 * seed), tables, seed=7)
+
+    return make

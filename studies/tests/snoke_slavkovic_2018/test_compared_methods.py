@@ -1,0 +1,306 @@
+"""The methods that the studies of the pMSE mechanism compare: they are those of releases."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from scipy.special import softmax
+
+from understudy.decision_trees import Greedy, Stumps
+from understudy.engine import Table
+from understudy.inference.private_regression import coefficients
+from understudy.models.bayesian.general_location import Mixture, Statistics
+from understudy.pipeline.gates import open_gate
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.mechanisms.sums.linear_regression import Regression
+from understudy.privacy.mechanisms.sums.moments import Moments
+from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.selection.exponential_mechanism import select
+from understudy_studies.snoke_slavkovic_2018 import (
+    candidates,
+    comparators,
+    limits,
+    methods,
+    searches,
+    walks,
+)
+from understudy_studies.snoke_slavkovic_2018.candidates import (
+    DEPTH_1,
+    DEPTH_2,
+    PARTITIONS,
+    PRIOR,
+    TRUTH,
+)
+from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Regressions, fitted, records
+from understudy_studies.snoke_slavkovic_2018.regressions import simulation as regression
+
+pytestmark = pytest.mark.usefixtures("few_partitions")
+
+TABLES = records(Regressions.of(TRUTH, (3,)), N_ROWS, np.random.default_rng(1))
+HERE = candidates.theta_of(Regressions.of(TRUTH))
+LEVEL = 1e-6
+
+
+def gate_of(table, reach, bins, seed):
+    rows = pl.DataFrame({"x1": table[:, 0], "x2": table[:, 1]})
+    schema = candidates.schema_of(reach, bins)
+    return open_gate(Table(rows, schema), Budget.of(50.0), SeededRandomness(seed))
+
+
+@pytest.mark.parametrize("k", [0, 1, 17, 500])
+def test_simulated_sets_are_those_of_the_generator(k):
+    """Numbers, and states but for numbers on the edge of a cell."""
+    theta = candidates.points()[k]
+    uniforms = np.full((2, 2, N_ROWS), 0.5)
+    uniforms[:, 1] = stats.norm.cdf(candidates.omega()).T
+    drawn = candidates.GENERATOR.records(theta, uniforms)
+    found = candidates.simulated(theta, bounded=True)
+    for j, name in enumerate(("x1", "x2")):
+        assert drawn[name].numbers == pytest.approx(found[:, j], abs=1e-9)
+        assert (drawn[name].states != candidates.cells(found)[:, j]).mean() < 0.001
+
+
+def test_parameters_go_to_the_units_of_columns_and_back():
+    assert candidates.theta_of(candidates.regressions_of(candidates.points())) == pytest.approx(
+        candidates.points()
+    )
+    back = np.array(candidates.regressions_of(HERE))
+    assert back == pytest.approx(np.array(Regressions.of(TRUTH)))
+
+
+def test_omega_is_even():
+    """Means, deviations and correlation are those of the law to less than half an error."""
+    omega = candidates.omega()
+    assert omega.shape == (N_ROWS, 2)
+    assert np.abs(omega.mean(axis=0)).max() < 0.5 / math.sqrt(N_ROWS)
+    assert omega.std(axis=0) == pytest.approx([1, 1], abs=0.5 / math.sqrt(2 * N_ROWS))
+    assert abs(np.corrcoef(omega.T)[0, 1]) < 0.5 / math.sqrt(N_ROWS)
+
+
+def test_depth_1_on_cells_is_the_best_stump():
+    codes = candidates.cells(TABLES)
+    others = candidates.cells(candidates.simulated(candidates.points()[:20]))
+    trees = candidates.trees_of(DEPTH_1)
+    for one in others:
+        assert trees.smallest_sse(codes[0], one) == pytest.approx(
+            Stumps().smallest_sse(codes[0], one)
+        )
+
+
+def test_scores_are_those_of_the_classes():
+    q = searches.scores(TABLES[:1], DEPTH_2)
+    trees = candidates.trees_of(DEPTH_2)
+    codes = candidates.cells(TABLES[0])
+    for k in (0, 3, 700):
+        other = candidates.cells(candidates.simulated(candidates.points()[k], bounded=True))
+        assert q[0, k] == trees.smallest_sse(codes, other)
+
+
+def test_draws_have_the_law_of_the_exponential_mechanism():
+    """Both samplers fit it, and it rejects a rate that is a tenth too large. False alarm: 1e-6."""
+    q = np.array([0.0, 1.0, 2.5, 3.0, 4.0])
+    rate, n = searches.rate(1.0), 40_000
+    expected = softmax(rate * q)
+    assert rate == pytest.approx((N_ROWS + 1) / (2 * N_ROWS))
+    rng, source = np.random.default_rng(4), SeededRandomness(4)
+    drawn = searches.chosen(np.broadcast_to(rate * q, (n, 5)), rng)
+    exact = [
+        select(
+            q,
+            epsilon=Fraction(1),
+            sensitivity=Fraction(N_ROWS, N_ROWS + 1),
+            monotone=False,
+            feasible=None,
+            source=source,
+        )
+        for _ in range(4_000)
+    ]
+    for found in (drawn, exact):
+        counts = np.bincount(found, minlength=5)
+        assert stats.chisquare(counts, counts.sum() * expected).pvalue > LEVEL
+    wrong = softmax(1.1 * rate * q)
+    assert stats.chisquare(np.bincount(drawn, minlength=5), n * wrong).pvalue < LEVEL
+
+
+@pytest.mark.parametrize("name", [DEPTH_1, DEPTH_2, PARTITIONS])
+def test_one_grid_keeps_its_promise_for_neighbours(name):
+    """One record replaced by others, near and far: scores and probabilities move within bounds."""
+    neighbours = np.repeat(TABLES[:1], 5, axis=0)
+    for k, place in enumerate(((9.0, 9.0), (-9.0, 9.0), (0.0, 0.0), (0.5, -4.0)), start=1):
+        neighbours[k, np.argmax(TABLES[0, :, 0])] = place
+    q = searches.scores(neighbours, name)
+    moved = np.abs(q[1:] - q[0]).max()
+    assert 0 < moved <= N_ROWS / (N_ROWS + 1)
+    log_shares = np.log(softmax(searches.rate(1.0) * q, axis=1))
+    assert np.abs(log_shares[1:] - log_shares[0]).max() <= 1.0
+
+
+def test_published_exponent_is_that_of_the_paper():
+    """ε·n·pMSE/2 at ε/m, in units of q."""
+    assert limits.published_rate(2.0, 10) == pytest.approx(0.2 * N_ROWS / 2 / (2 * N_ROWS))
+
+
+def test_finer_points_are_those_of_the_narrower_prior():
+    expected = PRIOR.around(HERE, 0.4).points(searches.FINER)
+    assert searches.around(HERE, 0.4) == pytest.approx(expected)
+
+
+def test_with_a_large_budget_searches_take_the_best():
+    """Rounds come nearer than their first one; columns come nearer still."""
+    trees, codes = candidates.trees_of(DEPTH_2), candidates.cells(TABLES[0])
+    q = searches.scores(TABLES[:1], DEPTH_2)
+
+    def sse(theta):
+        return trees.smallest_sse(
+            codes, candidates.cells(candidates.simulated(theta, bounded=True))
+        )
+
+    rng = np.random.default_rng(1)
+    grid = searches.on_one_grid(q, (1e4,), rng)[0, 0]
+    rounds = searches.in_rounds(TABLES[:1], q, (1e4,), rng)[0, 0]
+    columns = searches.by_column(TABLES[:1], (1e4,), rng)[0, 0]
+    assert sse(grid) == pytest.approx(q.max(), abs=0.1)
+    assert sse(columns) > sse(rounds) > sse(grid)
+
+
+def test_limits_stand_for_the_prior():
+    """Without a score the law is the prior: its mass, means and deviations come out."""
+    theta, weights = limits.weighted().theta, np.exp(limits.weighted().prior)
+    assert len(theta) == limits.CANDIDATES
+    assert weights.sum() == pytest.approx(1, abs=0.02)
+    mean = weights @ theta / weights.sum()
+    assert (mean - PRIOR.means) / PRIOR.stddevs == pytest.approx(np.zeros(5), abs=0.12)
+    square = weights @ (theta - PRIOR.means) ** 2 / weights.sum()
+    assert np.sqrt(square) / PRIOR.stddevs == pytest.approx(np.ones(5), abs=0.12)
+    drawn = limits.drawn(np.zeros((1, len(theta))), 1.0, 5_000, np.random.default_rng(2))[0]
+    assert (drawn.mean(axis=0) - mean) / PRIOR.stddevs == pytest.approx(np.zeros(5), abs=0.1)
+
+
+def test_limits_are_right_for_a_score_with_a_known_integral():
+    """A normal bump about the truth under both priors; the effective number of equal weights."""
+    width = 0.15 * PRIOR.stddevs
+    theta = limits.weighted().theta
+    bump = -0.5 * (((theta - HERE) / width) ** 2).sum(axis=1)[None]
+    flat = limits.flat_stddevs()
+    total = flat**2 + width**2
+    expected = np.log10(np.e) * (np.log(width**2 / total) - HERE**2 / total).sum() / 2
+    assert limits.log_odds(bump, 1.0) == pytest.approx([expected], abs=0.05)
+    even = -limits.weighted().prior[None]
+    assert limits.effective(even, 1.0) == pytest.approx([limits.CANDIDATES])
+
+
+def test_greedy_scores_are_those_of_greedy_trees(monkeypatch):
+    sets = candidates.simulated(limits.weighted().theta[::100])
+    monkeypatch.setattr(limits, "_sets", lambda: sets)
+    found = limits.greedy_scores(TABLES[:2], 2, None)
+    for depth, q in zip((2, None), found, strict=True):
+        trees = Greedy(depth=depth, complexity=limits.COMPLEXITY)
+        expected = [[trees.smallest_sse(one, other) for other in sets] for one in TABLES[:2]]
+        assert q == pytest.approx(np.array(expected))
+
+
+def test_walks_leave_the_data_if_the_budget_is_small():
+    """With a large budget the walk stays where trees see little, with a tiny one it drifts away."""
+
+    def distance(epsilon):
+        source = SeededRandomness(5)
+        end = walks.walked(TABLES[0], epsilon, source, sets=1, steps=100)
+        return float(
+            np.abs(np.array(candidates.regressions_of(end)) - np.array(fitted(TABLES[0]))).max()
+        )
+
+    assert distance(100.0) < 0.3
+    assert distance(1e-5) > 0.5
+    assert distance(1e-5) == distance(1e-5)
+
+
+def test_one_repetition_of_noisy_bayes_is_what_the_gate_gives():
+    """But for the lattice of the gate's exact sums."""
+    found = comparators.noisy_bayes(
+        TABLES[:1], 4.0, 20.0, sets=1, rng=np.random.default_rng(3), randomness=SeededRandomness(3)
+    )
+    gate = gate_of(TABLES[0], 4.0, 1, 3)
+    moments = gate.ask(Moments(["x1", "x2"], [], mode="paper"), spend=Fraction(20))
+    first, second, xx, xy, yy = (float(np.ravel(one.value.values)[0]) for one in moments)
+    model = Mixture(comparators.bounds_of(4.0), np.ones((1, 2), bool), np.ones(1, bool))
+    statistics = Statistics(
+        np.array([[float(N_ROWS)]]),
+        np.array([[[first, second]]]),
+        np.array([[[xx, xy], [xy, yy]]]),
+        float(N_ROWS),
+        exact=True,
+    )
+    rng = np.random.default_rng(3)
+    expected = model.predict(model.posterior(statistics, rng), N_ROWS, rng).values
+    assert found[0] == pytest.approx(expected, abs=0.01)
+
+
+def test_noise_of_bayes_has_the_scale_of_a_fifth_of_the_budget():
+    """R·5/ε for sums and (n − 1)/n·R₁R₂·5/ε for scatters."""
+    ranges = 2 * 4.0 * candidates.SPREADS
+    scales = [one.law.scale for one in comparators.planned(4.0, Fraction(1, 2))]
+    within = (N_ROWS - 1) / N_ROWS * np.outer(ranges, ranges)
+    expected = [*ranges, within[0, 0], within[0, 1], within[1, 1]]
+    assert scales == pytest.approx(10 * np.array(expected), rel=1e-6)
+
+
+def test_one_repetition_of_a_smoothed_histogram_is_what_the_gate_gives():
+    sides = comparators.bins_of(4.0)
+    prior = comparators.prior_of(30.0, per_record=False)
+    found = comparators.smoothed_histogram(
+        TABLES[:1], 4.0, prior, np.random.default_rng(3), SeededRandomness(3)
+    )
+    released = gate_of(TABLES[0], 4.0, int(sides[0]), 3).ask(
+        Urn(columns=("x1", "x2"), reinforced=False, n_rows=N_ROWS), spend=Fraction(30)
+    )
+    corner = np.stack(released.value.columns, axis=1)
+    low = comparators.bounds_of(4.0)[:, 0]
+    expected = low + (corner + np.random.default_rng(3).random(corner.shape)) * (-2 * low / sides)
+    assert found[0, 0] == pytest.approx(expected)
+
+
+def test_epsilon_for_each_record_is_the_weight_of_one_record():
+    assert float(comparators.prior_of(1.0, per_record=True)) == pytest.approx(1 / math.expm1(1))
+    whole = float(comparators.prior_of(1.0, per_record=False))
+    assert whole == pytest.approx(1 / math.expm1(1 / N_ROWS))
+
+
+@pytest.mark.parametrize("name", regression.MECHANISMS)
+def test_one_repetition_of_a_regression_is_what_the_gate_gives(name):
+    draw = regression._coefficients(regression.MECHANISMS[name])
+    found = draw(TABLES[:1], 4.0, 2.0, np.random.default_rng(1), SeededRandomness(7))
+    asked = Regression(response="x2", predictors=("x1",), mechanism=regression.MECHANISMS[name])
+    released = gate_of(TABLES[0], 4.0, 1, 7).ask(asked, spend=Fraction(2))
+    noisy = released.value
+    solved = coefficients(
+        noisy.statistics,
+        noisy.equations,
+        noisy.bounds,
+        stddev=released.noise.stddev,
+        n_rows=noisy.n_rows,
+    )
+    assert found[0] == pytest.approx(solved.coefficients)
+
+
+def test_synthesis_without_privacy_recovers_the_regression():
+    """3,000 sets of 1,000: the mean slope is off by less than six of its errors."""
+    sets = comparators.without_privacy(TABLES, 100, np.random.default_rng(6))
+    found, target = fitted(sets), fitted(TABLES)
+    error = 6 * math.sqrt(2 / N_ROWS / 100)
+    assert found.slope.mean(axis=1) == pytest.approx(target.slope, abs=error)
+    assert found.intercept.mean(axis=1) == pytest.approx(target.intercept, abs=error)
+
+
+def test_every_method_says_what_its_budget_is_worth():
+    assert {methods.worth(one) for one in methods.STRICT} == {methods.PURE}
+    assert (
+        methods.worth(methods.published(2, 1))
+        == methods.worth(methods.walking(10))
+        == methods.VIOLATED
+    )
+    assert methods.worth(methods.within(methods.PER_RECORD, 2.0)) == methods.MUCH_MORE
+    assert methods.worth(methods.LIMIT) == methods.CONDITIONAL

@@ -1,0 +1,194 @@
+"""Table 2 of the paper: what is measured, what is said of it, and that the verdicts can say no."""
+
+import csv
+import sys
+
+import numpy as np
+import pytest
+
+from understudy.decision_trees import Greedy, pmse
+from understudy_studies.all_studies import STUDIES
+from understudy_studies.framework import charts
+from understudy_studies.framework.result_curves import Curves
+from understudy_studies.framework.runner import run_study
+from understudy_studies.snoke_slavkovic_2018 import limits, methods, repetition_values
+from understudy_studies.snoke_slavkovic_2018.candidates import TRUTH
+from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Regressions, records
+from understudy_studies.snoke_slavkovic_2018.readings import (
+    OTHERS,
+    PUBLISHED_ONE,
+    PUBLISHED_TEN,
+    STRICT,
+)
+from understudy_studies.snoke_slavkovic_2018.table_2 import PMSE_TABLE2, claims, paper, simulation
+from understudy_studies.snoke_slavkovic_2018.table_2.page import METHODS
+from understudy_studies.snoke_slavkovic_2018.table_2.simulation import EXACT, GREEDY, Scenario
+
+COUNTED = Scenario("counted")
+
+
+pytestmark = pytest.mark.usefixtures("few_candidates")
+
+
+@pytest.fixture
+def two_budgets(monkeypatch):
+    monkeypatch.setattr(methods, "EPSILONS", (0.5, 4.0))
+
+
+def test_sets_are_compared_by_both_trees():
+    tables = records(Regressions.of(TRUTH, (4,)), N_ROWS, np.random.default_rng(1))
+    found = simulation.compared(tables[:2], tables[2:])
+    for one, other, greedy in zip(tables[:2], tables[2:], found[GREEDY], strict=True):
+        sse = Greedy(complexity=limits.COMPLEXITY).smallest_sse(one, other)
+        assert greedy == pytest.approx(pmse(sse, N_ROWS, N_ROWS))
+    assert (found[EXACT] > 0).all()
+    assert (found[EXACT] < 0.01).all()
+    same = simulation.compared(tables, tables)
+    assert same[GREEDY] == pytest.approx(np.zeros(4)) == same[EXACT]
+    apart = simulation.compared(tables, tables + 100)
+    assert apart[GREEDY] == pytest.approx(np.full(4, 0.25)) == apart[EXACT]
+
+
+def test_rows_follow_from_the_seed_alone(two_budgets):
+    first = simulation.run(COUNTED, 2, 9)
+    assert simulation.run(COUNTED, 2, 9) == first
+    assert simulation.run(COUNTED, 2, 10) != first
+
+
+def test_expensive_methods_have_a_part_of_the_repetitions(two_budgets, monkeypatch):
+    rows = simulation.run(Scenario("walks", every=3, steps=2), 6, 1)
+    assert {len(row["values"]) for row in rows} == {2}
+    assert {row["method"] for row in rows} == {methods.walking(2)}
+
+
+def test_every_method_of_the_page_is_simulated(two_budgets, monkeypatch):
+    monkeypatch.setattr(simulation, "WALKS", {2: 1, 3: 1})
+    names = {row["method"] for one in simulation.scenarios() for row in simulation.run(one, 1, 2)}
+    walked = {methods.walking(one) for one in (2, 3)}
+    assert names - walked == {one for one in METHODS if "steps" not in one}
+    assert walked <= names
+
+
+def test_orderings_of_an_independent_simulation(two_budgets):
+    """Of 12 tables: what differs by far, at ε = 0.5 and 4."""
+    rows = repetition_values.summarise(None, simulation.run(COUNTED, 12, 3))
+    mean = {
+        (row["method"], row["epsilon"]): row["mean"] for row in rows if row["estimand"] == GREEDY
+    }
+    for epsilon in (0.5, 4.0):
+        columns, bayes = mean[methods.COLUMNS, epsilon], mean[methods.BAYES, epsilon]
+        assert columns < 0.6 * mean[methods.GRID_2, epsilon] < 0.5 * bayes
+        assert mean[methods.PER_RECORD, epsilon] < 0.3 * mean[methods.SMOOTHED, epsilon]
+    assert mean[methods.SMOOTHED, 4.0] > 0.9 * mean[methods.SMOOTHED, 0.5]
+
+
+def test_summary_counts_what_exists():
+    rows = [
+        repetition_values.kept("a", "m", 1.0, [1.0, np.nan]),
+        repetition_values.kept("a", "m", 1.0, [3.0, 5.0]),
+    ]
+    (found,) = repetition_values.summarise(None, rows)
+    assert (found["usable"], found["mean"], found["median"]) == (3, 3.0, 3.0)
+    assert found["usable_share"] == 0.75
+    assert found["mean_error"] == pytest.approx(2 / np.sqrt(3))
+    (none,) = repetition_values.summarise(None, [repetition_values.kept("a", "m", None, [np.nan])])
+    assert none["usable"] == 0
+    assert "mean" not in none
+
+
+def test_errors_of_means_variances_and_medians_are_those_of_many_samples():
+    """400 samples of 300 normal numbers: within a fifth, 3.5 standard errors of a deviation."""
+    draws = np.random.default_rng(4).normal(size=(400, 300))
+    found = [repetition_values.summary(one.tolist()) for one in draws]
+    for name in ("mean", "variance", "median"):
+        spread = np.std([one[name] for one in found])
+        assert np.mean([one[f"{name}_error"] for one in found]) == pytest.approx(spread, rel=0.2)
+
+
+def planted(changes=None):
+    """Results with the paper's numbers for all readings, or with another method's for some."""
+    whose = dict.fromkeys((*claims.MECHANISMS.values(), *METHODS), methods.PAPER)
+    whose |= dict.fromkeys(claims.HISTOGRAMS, methods.SMOOTHED)
+    whose |= {one: one for one in (methods.BAYES, methods.NON_PRIVATE)} | (changes or {})
+    filled = {name: np.array(values) for name, values in paper.VARIANCES.items()}
+    for values in filled.values():
+        values[3] = np.sqrt(values[2] * values[4])
+    return [
+        {
+            "estimand": estimand,
+            "method": method,
+            "epsilon": epsilon,
+            "usable": 2_500,
+            "mean": paper.MEANS[source][k],
+            "variance": filled[source][k],
+        }
+        for method, source in whose.items()
+        for k, epsilon in enumerate(methods.EPSILONS)
+        for estimand in (GREEDY, EXACT)
+    ]
+
+
+def words(rows):
+    reads = claims.about_table(Curves(rows, (), budget="epsilon"))
+    return {(one.reading, verdict.claim): verdict.word for one in reads for verdict in one.verdicts}
+
+
+def test_the_papers_own_numbers_agree():
+    assert set(words(planted()).values()) == {"agrees"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reading", "claim"),
+    [
+        ({methods.COLUMNS: methods.BAYES}, STRICT, "best or among the best"),
+        ({methods.BAYES: methods.PAPER}, PUBLISHED_ONE, "far worse"),
+        ({methods.SMOOTHED: methods.BAYES}, PUBLISHED_TEN, f"(ours: {methods.SMOOTHED})"),
+        ({claims.MECHANISMS[PUBLISHED_TEN]: methods.BAYES}, PUBLISHED_TEN, "three times"),
+        ({methods.COLUMNS: methods.BAYES}, STRICT, "variance"),
+        ({methods.BAYES: methods.PAPER}, OTHERS, "variance"),
+    ],
+)
+def test_another_ordering_is_called_wrong(changes, reading, claim):
+    found = [
+        word
+        for (name, said), word in words(planted(changes)).items()
+        if name == reading and claim in said
+    ]
+    assert found
+    assert set(found) == {"not"}
+
+
+def test_the_study_runs_to_its_page(tmp_path, serial, monkeypatch):
+    for module in ("page", "simulation"):
+        name = f"understudy_studies.snoke_slavkovic_2018.table_2.{module}"
+        monkeypatch.setattr(sys.modules[name], "WALKS", {2: 1, 3: 1})
+    page_text = sys.modules["understudy_studies.snoke_slavkovic_2018.table_2.page"]
+    shown = tuple(one for one in METHODS if "steps" not in one)
+    monkeypatch.setattr(page_text, "METHODS", (*shown, methods.walking(2), methods.walking(3)))
+    monkeypatch.setattr(charts, "_DPI", 20)
+    assert STUDIES["pmse-table2"] is PMSE_TABLE2
+    page = run_study(PMSE_TABLE2, tmp_path / "out", reps=2, jobs=1).read_text(encoding="utf-8")
+    assert page.count("<svg") == 1
+    text = (tmp_path / "out" / "pmse-table2.md").read_text(encoding="utf-8")
+    assert "nan" not in text
+    assert methods.VIOLATED in text
+    with (tmp_path / "out" / "results.csv").open(encoding="utf-8") as file:
+        assert {row["part"] for row in csv.DictReader(file)} == {
+            "counted",
+            "rounds",
+            "limits",
+            "walks",
+        }
+
+
+def test_findings_speak_of_many_repetitions():
+    rows = planted() + [
+        {"estimand": simulation.ODDS, "method": method, "epsilon": epsilon, "mean": -3.0}
+        for method in claims.MECHANISMS.values()
+        for epsilon in methods.EPSILONS
+    ]
+    page_text = sys.modules["understudy_studies.snoke_slavkovic_2018.table_2.page"]
+    found = list(page_text._own(Curves(rows, (), budget="epsilon")))
+    assert len(found) == 5
+    assert "between the two at 0 of 5" in found[1]
+    assert "10^−3 to 1" in found[3]

@@ -1,0 +1,130 @@
+"""README and guides show only what runs and what is there: Python, schemas, commands, links."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import understudy as us
+from understudy.cli import app
+from understudy.methods import METHODS
+
+pytestmark = pytest.mark.whole
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+GUIDES = ROOT / "docs" / "guide"
+PAGES = (README, ROOT / "CONTRIBUTING.md", *sorted(GUIDES.glob("*.md")))
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#([\w-]+))?\)|(?:src|srcset)=\"([^\"]+)\"")
+
+
+def blocks(page, *languages):
+    """Language and text of the blocks of a page that are run, from top to bottom."""
+    return [one for one in BLOCK.findall(page.read_text(encoding="utf-8")) if one[0] in languages]
+
+
+def run(page, scope):
+    """Run a page as its reader would: commands, Python, and the first schema, saved."""
+    for language, text in blocks(page, "python", "console", "toml"):
+        if language == "python":
+            exec(text, scope)
+        elif language == "console":
+            for command in text.splitlines():
+                program, *arguments = shlex.split(command)
+                assert program == "understudy"
+                assert not app(arguments, standalone_mode=False), command
+        elif not Path("people.toml").exists():
+            Path("people.toml").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_readme_runs(workplace, capsys):
+    scope: dict = {}
+    run(README, scope)
+    assert len(scope["release"].sets) == 5
+    shown = capsys.readouterr().out
+    assert "Pure differential privacy with ε = 1" in shown
+    assert "rate_marriage" in shown
+
+
+def test_the_guides_run_from_top_to_bottom(workplace, capsys):
+    scope: dict = {}
+    run(GUIDES / "steward.md", scope)
+    assert scope["again"].manifest == scope["release"].manifest
+    run(GUIDES / "analyst.md", {})
+    run(GUIDES / "methods.md", {})
+    shown = capsys.readouterr().out
+    assert "CONFIDENTIAL" in shown
+    assert "Pure differential privacy with ε = 1" in shown
+    assert "multiple-synthesis: Bayesian models" in shown
+
+
+def test_the_schemas_that_are_shown_can_be_read():
+    schema, form = (text for _, text in blocks(GUIDES / "steward.md", "toml"))
+    assert us.Schema.loads(f"{schema}\n{form}").file.separator == ";"
+
+
+def test_no_block_that_could_be_run_is_left_out():
+    """What a test runs has a language; without one stand commands of make, pip and studies."""
+    for page in PAGES:
+        for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+            assert language in {"", "python", "console", "toml"}, (page, language)
+            if not language:
+                assert not re.search(r"^understudy (?!study )", text, re.MULTILINE), (page, text)
+    run_here = {GUIDES / name for name in ("steward.md", "analyst.md", "methods.md")} | {README}
+    assert {page for page in PAGES if blocks(page, "console", "toml")} <= run_here
+
+
+def anchors(page):
+    """Where a link into a page may lead: its headings."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    links = LINK.findall(page.read_text(encoding="utf-8"))
+    assert links
+    for path, anchor, picture in links:
+        target = page.parent / (path or picture)
+        assert "://" in path or target.exists(), path or picture
+        assert not anchor or anchor in anchors(target), (path, anchor)
+
+
+def test_every_point_of_the_readme_that_sets_it_apart_names_its_test():
+    text = README.read_text(encoding="utf-8").partition("## What sets it apart")[2]
+    points = re.split(r"^\* ", text.partition("\n## ")[0], flags=re.MULTILINE)[1:]
+    assert len(points) > 3
+    for point in points:
+        assert "*Shown:*" in point, point
+        assert re.search(r"\(tests/[\w/]+\.py\)", point), point
+
+
+def test_the_guide_to_methods_names_no_other_and_each_once():
+    text = (GUIDES / "methods.md").read_text(encoding="utf-8")
+    named = [
+        name
+        for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+        for name in re.findall(r"`([\w-]+)`", row)
+    ]
+    assert len(named) > 20
+    assert len(set(named)) == len(named)
+    assert set(named) <= set(METHODS)
+
+
+def test_the_guide_to_studies_names_all_that_make_runs():
+    names = re.findall(r"understudy study ([\w-]+)", (ROOT / "Makefile").read_text("utf-8"))
+    assert len(names) > 8
+    text = (GUIDES / "studies.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in text for name in names)
+
+
+def test_the_readme_is_one_page():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 110
