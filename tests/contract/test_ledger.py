@@ -185,7 +185,8 @@ def metadata(release, chosen, rounds=False):
         follows = {"query", "cells", "sensitivity"}
         steps = [{k: v for k, v in one.items() if k not in follows} for one in manifest["ledger"]]
         measured = [one.to_json() for one in release.measurements]
-        return manifest | {"ledger": steps}, [
+        facts = {k: v for k, v in manifest["inference"].items() if k != "network"}
+        return manifest | {"ledger": steps, "inference": facts}, [
             (one["law"], one["kind"] in drawn or one["scale"]) for one in measured
         ]
     noisy = {"outside", "totals", "cells"}
