@@ -132,6 +132,9 @@ class Spied(Table):
     def coded(self):
         return self._note("coded")
 
+    def read(self, *args):
+        return self._note("read", *args)
+
     def recoded(self, *args):
         return self._note("recoded", *args)
 

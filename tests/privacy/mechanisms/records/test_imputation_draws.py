@@ -340,7 +340,7 @@ def test_the_penalty_of_a_fit_is_the_best_one_over_the_rows(monkeypatch):
         seen.append((len(sample.states), float(penalties[0])))
         return fit_path(sample, penalties, *rest)
 
-    monkeypatch.setattr("understudy.privacy.mechanisms.records.imputation_draws.fit_path", spy)
+    monkeypatch.setattr("understudy.privacy.mechanisms.records.imputers.fit_path", spy)
     monkeypatch.setattr(
         "understudy.privacy.mechanisms.records.imputation_draws.best_penalty", lambda *_: 10.0
     )

@@ -161,7 +161,7 @@ reviewed = true
 SCHEMA = Schema.loads(COLUMNS)
 SWEEP = Sweep.of(SCHEMA.names, SCHEMA.domain, {"a": ["b"], "b": ["a"]})
 ROWS = (*[("x", True)] * 9, *[("x", None)] * 4, ("?", True), ("y", True), ("y", False))
-SPEC = PerturbedSweeps(sweep=SWEEP, sweeps=2)
+SPEC = PerturbedSweeps(sweep=SWEEP, sweeps=2, n_rows=1)
 
 
 def gate(rows=ROWS, epsilon="1", delta=0, seed=1, schema=SCHEMA):
@@ -206,7 +206,7 @@ def test_what_is_public_about_the_draws_is_recorded():
 
 def test_what_cannot_be_paid_or_is_of_another_schema_is_refused_before_it_is_paid():
     door = gate()
-    other = PerturbedSweeps(sweep=PLAIN)
+    other = PerturbedSweeps(sweep=PLAIN, n_rows=1)
     with pytest.raises(MethodError, match="another schema"):
         door.ask(replace(other, n_rows=4), spend=F(1, 2))
     with pytest.raises(InsufficientBudgetError):

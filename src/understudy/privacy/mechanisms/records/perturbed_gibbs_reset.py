@@ -122,10 +122,14 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         """Records of a block, at most."""
         return min(self.block or self.n_rows, self.n_rows) or 1
 
+    @property
+    def n_tables(self) -> int:
+        """Tables that are paid for: M of each block."""
+        return len(self.sweep.names) * -(-self.n_rows // self.length)
+
     def epsilon(self, spend: Fraction, accounting: Accounting, neighbours: Neighbours) -> Fraction:
-        """ε₀ of a row, if all records cost `spend`: M tables are paid for in each block."""
-        n_tables = len(self.sweep.names) * -(-self.n_rows // self.length)
-        return row_epsilon(spend, n_tables, accounting, neighbours)
+        """ε₀ of a row, if all records cost `spend`."""
+        return row_epsilon(spend, self.n_tables, accounting, neighbours)
 
     def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Fraction], ...]:
         """One step for all records; n stands for their number in its words.
