@@ -38,8 +38,8 @@ import yardstick
 from made_up import made_up
 from understudy.engine import Table as Rows
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.pipeline.planning import budget_of
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SecureRandomness
 from utility import Bench, Book
 from utility_cases import ACS, ADULT, Case
@@ -87,7 +87,7 @@ def built(n_rows: int, options: dict[str, Any]) -> float:
     frame, schema = made_up(n_rows, SIZES)
     method = configure("pegs-tables", options)
     budget = budget_of(1, 0, method, schema)
-    gate = Gate(Rows(frame, schema), budget, SecureRandomness())
+    gate = open_gate(Rows(frame, schema), budget, SecureRandomness())
     start = time.process_time()
     method.fit(gate, Fraction(1), 1)
     return time.process_time() - start

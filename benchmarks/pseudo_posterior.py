@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import understudy as us
-from understudy.privacy.diagnostics import Confided
+from understudy.privacy.diagnostics import Diagnostic
 from understudy.privacy.internal import Internal
 from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
 from understudy_studies.savitsky_williams_hu_2020 import consumer_case
@@ -40,7 +40,7 @@ def release(
     frame: pl.DataFrame, schema: us.Schema, form: str, sets: int, **options: Any
 ) -> FittedPosterior:
     """A release, of which only what the steward is told is kept."""
-    told: list[Internal[Confided]] = []
+    told: list[Internal[Diagnostic]] = []
     us.synthesize(
         frame,
         schema,

@@ -17,9 +17,9 @@ import understudy as us
 from understudy import pipeline
 from understudy.engine import Table
 from understudy.errors import SchemaError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.guarantee import Guarantee
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SecureRandomness
 from understudy.release import Release
 from understudy.risk_utility.map_page import page
@@ -42,7 +42,7 @@ AGE = Schema.loads(DRAFT).columns["age"]
 
 def guarantee_of(schema):
     """What would be promised, before anything is asked."""
-    return Gate(Table(ROWS, schema), Budget.of(1), SecureRandomness()).guarantee()
+    return open_gate(Table(ROWS, schema), Budget.of(1), SecureRandomness()).guarantee()
 
 
 def changed(name, text=REVIEWED, **entries):
@@ -183,7 +183,7 @@ def test_a_schema_seen_through_bins_or_groups_is_stamped_too():
     size = schema.columns["age"].size
     grouped = schema.with_groups({"age": tuple(int(k > 3) for k in range(size))})
     assert grouped.columns["age"].left_as_drafted == ("levels",)
-    gate = Gate(Table(ROWS, schema), Budget.of(1), SecureRandomness())
+    gate = open_gate(Table(ROWS, schema), Budget.of(1), SecureRandomness())
     promise = gate.guarantee()
     assert promise.kind == "conditional"
     assert gate.rebinned({"age": 1}).guarantee() == promise
@@ -291,7 +291,7 @@ def test_the_schema_of_a_conditional_release_makes_no_other_promise_pure(tmp_pat
 
 def test_methods_never_see_a_fingerprint(prints):
     """Claim: what stands in front of the gate stays there, in every view."""
-    gate = Gate(Table(ROWS, Schema.loads(REVIEWED)), Budget.of(1), SecureRandomness())
+    gate = open_gate(Table(ROWS, Schema.loads(REVIEWED)), Budget.of(1), SecureRandomness())
     for one in (gate, gate.rebinned({"age": 3}), gate.grouped({"sex": (0, 1, 1)})):
         assert not [print_ for print_ in prints if print_ in one.schema.dumps()]
 

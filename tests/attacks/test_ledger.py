@@ -14,10 +14,14 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.ledger import Ledger
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import Candidate
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.selection import choice_charge
 from understudy.privacy.selection.exponential_mechanism import selection_epsilon
 from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Partition, Schema
@@ -102,7 +106,7 @@ def test_listeners_hear_of_entries_in_their_order(hasty):
 
 
 def gate(budget):
-    return Gate(Table(ROWS, SCHEMA), budget, SeededRandomness(1))
+    return open_gate(Table(ROWS, SCHEMA), budget, SeededRandomness(1))
 
 
 def test_views_of_a_gate_spend_one_budget():
@@ -110,49 +114,48 @@ def test_views_of_a_gate_spend_one_budget():
     door = gate(Budget.of(1))
     door._ledger.guard(lambda: time.sleep(0.01))
     views = [door, door.rebinned({"a": 4}), door.rebinned({"a": 2}), door.grouped({"b": (0, 0)})]
-    at_once(lambda k: views[k].count([("a",)], spend=Fraction(2, 3), law="geometric"), n=4)
+    at_once(
+        lambda k: views[k].ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(2, 3)), n=4
+    )
     assert spent(door.ledger) == Fraction(2, 3)
 
 
-def test_choices_that_count_on_the_rest_do_not_count_on_the_same_rest():
+def test_choices_that_count_on_the_rest_do_not_count_on_the_same_rest(monkeypatch):
     """Claim attacked: in Gaussian DP a choice is cheap because of what is left *after* it.
 
-    Two choices of one price at once: the later one must count with the smaller rest. The ε of each
-    is seen where it is used, in order of the entries.
+    Three choices of one price at once: the later one must count with the smaller rest. The ε of
+    each is seen where it is drawn with, in order of the entries.
     """
     budget = Budget.of(1, "1e-6", "gdp")
-    door, spend, used = gate(budget), budget.amount / 4, []
+    door, spend, drawn, used = gate(budget), budget.amount / 4, {}, []
+
+    def spying(scores, *, epsilon, **_):
+        drawn[threading.get_ident()] = epsilon
+        return 0
+
+    def choose(_):
+        chosen = door.ask(Candidate(range(2), CellCount((1,))), spend=spend)
+        used.append((chosen.entry, drawn[threading.get_ident()]))
+
+    monkeypatch.setattr(choice_charge, "select", spying)
     door._ledger.guard(lambda: time.sleep(0.01))
-    at_once(
-        lambda _: used.append(
-            door._pay_choice("one", sensitivity=Fraction(1), monotone=True, cells=1, spend=spend)
-        ),
-        n=3,
-    )
+    at_once(choose, n=3)
     rests = [budget.amount - spend * k for k in (1, 2, 3)]
     expected = [selection_epsilon(spend, "gdp", rest=rest) for rest in rests]
     assert all(earlier > later for earlier, later in pairwise(expected))
-    by_entry = sorted(used, key=lambda pair: pair[1])
-    assert [cell(pick, "epsilon") for pick, _ in by_entry] == expected
-
-
-def cell(function, name):
-    """What a closure holds under a name."""
-    return dict(zip(function.__code__.co_freevars, function.__closure__, strict=True))[
-        name
-    ].cell_contents
+    assert [epsilon for _, epsilon in sorted(used)] == expected
 
 
 def test_leaves_that_were_paid_once_give_records_once():
     """Claim attacked: threads that race for the records of one payment get them once."""
     door, counted, wins = gate(Budget.of(1)), [], []
     partition = Partition(SCHEMA.domain).divided([(0,)])
-    leaves = door.count_leaves(partition, spend=Fraction(1), law="geometric")
+    leaves = door.ask(LazyLeaves(partition, law="geometric"), spend=Fraction(1))
 
     def draw(k):
         counted.append(k)
         with suppress(MethodError):
-            wins.append(door.records_below(leaves, leaves.value.summed * 1.0, n_rows=3))
+            wins.append(door.ask(LeafRecords(leaves, leaves.value.summed * 1.0, n_rows=3)))
 
     at_once(draw)
     assert (len(counted), len(wins)) == (THREADS, 1)
@@ -167,8 +170,10 @@ from fractions import Fraction
 import polars as pl
 from understudy.engine import Table
 from understudy.errors import UnderstudyError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.noise.randomness import SecureRandomness
 from understudy.schema import Partition, Schema
 
@@ -176,9 +181,9 @@ schema = Schema.loads(
     'row_limit = 9\\n[columns.a]\\nkind = "boolean"\\nreviewed = true\\n'
     '[columns.b]\\nkind = "boolean"\\nreviewed = true')
 source = SecureRandomness()
-door = Gate(Table(pl.DataFrame({{"a": [True], "b": [True]}}), schema), Budget.of(1), source)
+door = open_gate(Table(pl.DataFrame({{"a": [True], "b": [True]}}), schema), Budget.of(1), source)
 tree = Partition(schema.domain).divided([(0,)])
-leaves = door.count_leaves(tree, spend=Fraction(1, 2), law="geometric")
+leaves = door.ask(LazyLeaves(tree, law="geometric"), spend=Fraction(1, 2))
 source.words(10)
 door._ledger._lock.acquire()  # as a thread may have, which the child has not
 
@@ -195,9 +200,9 @@ def words(n=50):
 reader, writer = os.pipe()
 if os.fork() == 0:
     found = [
-        attempt(lambda: door.count([("b",)], spend=Fraction(1, 4), law="geometric")),
-        attempt(lambda: door.rebinned({{}}).count_rows(spend=Fraction(1, 4))),
-        attempt(lambda: door.records_below(leaves, leaves.value.summed * 1.0, n_rows=1)),
+        attempt(lambda: door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))),
+        attempt(lambda: door.rebinned({{}}).ask(RowCount(), spend=Fraction(1, 4))),
+        attempt(lambda: door.ask(LeafRecords(leaves, leaves.value.summed * 1.0, n_rows=1))),
         str(len(door.ledger)),
         words().hex(),
     ]
@@ -210,8 +215,8 @@ assert number == "1", number
 own = words().hex()
 both = [{{text[i:i + 16] for i in range(0, 800, 16)}} for text in (drawn, own)]
 assert not both[0] & both[1], "the child repeats the noise"
-door.count([("b",)], spend=Fraction(1, 4), law="geometric")
-door.records_below(leaves, leaves.value.summed * 1.0, n_rows=1)
+door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))
+door.ask(LeafRecords(leaves, leaves.value.summed * 1.0, n_rows=1))
 print("held")
 """
 
@@ -234,8 +239,8 @@ def test_a_forked_child_neither_spends_the_budget_nor_repeats_the_noise(namespac
 def test_a_choice_by_a_view_is_paid_by_the_whole():
     """Claim attacked: a verb of several steps that is refused midway has paid what it has paid."""
     door = gate(Budget.of(1))
-    door.count([("b",)], spend=Fraction(1, 2), law="geometric")
+    door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 2))
     view = door.rebinned({"a": 2})
     with pytest.raises(InsufficientBudgetError):
-        view.choose(range(2), CellCount((1,)), spend=Fraction(2, 3))
+        view.ask(Candidate(range(2), CellCount((1,))), spend=Fraction(2, 3))
     assert spent(view.ledger) == spent(door.ledger) == Fraction(1, 2)

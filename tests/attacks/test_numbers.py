@@ -4,6 +4,7 @@ The attacker pays next to nothing and hopes for an error that some rows cause an
 would tell of them, for sure, whatever ε says. Or for an error where a public check should refuse.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,15 +13,25 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, SchemaError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.choices.candidate import Candidate
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
+from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
-from understudy.privacy.mechanisms.records.imputation_draws import Imputation
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
+from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
+from understudy.privacy.mechanisms.records.imputers import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
+from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.exact_deviation import ExactDeviations
 from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Partition, Schema, Sweep
 
@@ -49,7 +60,7 @@ SPEND = Fraction(1, 10**6)
 
 def gate(level="x"):
     rows = {"a": ["x"] * 5 + [level], "b": [True, False] * 3, "c": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]}
-    return Gate(Table(pl.DataFrame(rows), SCHEMA), Budget.of(100), SeededRandomness(1))
+    return open_gate(Table(pl.DataFrame(rows), SCHEMA), Budget.of(100), SeededRandomness(1))
 
 
 TREES = {
@@ -63,23 +74,23 @@ TREES = {
     "a column counted from the end": (((-1,),),),
 }
 WITH_TREES = {
-    "count_nodes": {"depths": [1], "law": "geometric"},
-    "count_leaves": {"law": "geometric"},
-    "divide": {},
-    "divide_in_groups": {},
+    "counts of layers": lambda tree: HierarchyLayers(tree, [1], law="geometric"),
+    "counts of leaves": lambda tree: LazyLeaves(tree, law="geometric"),
+    "splits by columns": ColumnSplits,
+    "a split by groups": GroupSplit,
 }
 
 
 @pytest.mark.parametrize("splits", TREES)
-@pytest.mark.parametrize("verb", WITH_TREES)
-def test_a_tree_that_is_none_is_refused_before_it_is_paid(verb, splits):
+@pytest.mark.parametrize("asked", WITH_TREES)
+def test_a_tree_that_is_none_is_refused_before_it_is_paid(asked, splits):
     """Claim: whether a record finds its node does not depend on the record. With fewer splits than
     nodes, one record beyond the first node ended in an error that named its node, at any ε."""
     for level in ("x", "z"):
         door = gate(level)
         tree = Partition(door.schema.domain, TREES[splits])
         with pytest.raises(MethodError, match="no tree"):
-            getattr(door, verb)(tree, spend=SPEND, **WITH_TREES[verb])
+            door.ask(WITH_TREES[asked](tree), spend=SPEND)
         assert door.ledger == ()
 
 
@@ -88,12 +99,12 @@ def test_a_tree_without_what_is_asked_of_it_is_refused_before_it_is_paid():
     door = gate()
     full = Partition(door.schema.domain).divided([(0, 1, 2)])
     with pytest.raises(MethodError, match="nothing is left"):
-        door.divide(full, spend=SPEND)
+        door.ask(ColumnSplits(full), spend=SPEND)
     with pytest.raises(MethodError, match="root alone"):
-        door.divide_in_groups(full, spend=SPEND)
+        door.ask(GroupSplit(full), spend=SPEND)
     for depth in (0, -1, 2):
         with pytest.raises(MethodError, match="layers below the root"):
-            door.count_nodes(full, [depth], spend=SPEND, law="geometric")
+            door.ask(HierarchyLayers(full, [depth], law="geometric"), spend=SPEND)
     assert door.ledger == ()
 
 
@@ -102,39 +113,45 @@ def sweep():
 
 
 SENSELESS = {
-    "weights for fewer tables": lambda g: g.count(
-        [("a",), ("b",)], spend=SPEND, law="geometric", weights=[1]
+    "weights for fewer tables": lambda g: g.ask(
+        NoisyTables([("a",), ("b",)], law="geometric", weights=[1]), spend=SPEND
     ),
-    "weights for more tables": lambda g: g.count(
-        [("a",)], spend=SPEND, law="geometric", weights=[1, 1]
+    "weights for more tables": lambda g: g.ask(
+        NoisyTables([("a",)], law="geometric", weights=[1, 1]), spend=SPEND
     ),
-    "weights of nothing": lambda g: g.count([("a",)], spend=SPEND, law="geometric", weights=[0]),
-    "weights for more lines": lambda g: g.draw(
-        [CumulativeDistribution(columns=("a",))], spend=SPEND, weights=[1, 1]
+    "weights of nothing": lambda g: g.ask(
+        NoisyTables([("a",)], law="geometric", weights=[0]), spend=SPEND
     ),
-    "weights for more layers": lambda g: g.count_nodes(
-        Partition(g.schema.domain).divided([(0,)]), [1], spend=SPEND, law="laplace", weights=[1, 1]
+    "weights for more lines": lambda g: g.ask(
+        CumulativeDistributions([("a",)], weights=[1, 1]), spend=SPEND
     ),
-    "a column twice": lambda g: g.count([("a", "a")], spend=SPEND, law="geometric"),
-    "a cell by a column twice": lambda g: g.choose(range(9), CellCount((0, 0)), spend=SPEND),
-    "cells of no column": lambda g: g.count_above((), 1, spend=SPEND, law="laplace"),
-    "records of no column": lambda g: g.records(LazyTable(columns=()), n_rows=1, spend=SPEND),
-    "an urn of no column": lambda g: g.posterior(
-        Urn(columns=(), reinforced=True), n_rows=1, spend=SPEND
+    "weights for more layers": lambda g: g.ask(
+        HierarchyLayers(
+            Partition(g.schema.domain).divided([(0,)]), [1], law="laplace", weights=[1, 1]
+        ),
+        spend=SPEND,
     ),
-    "a threshold beyond 64 bits": lambda g: g.count_above(
-        ("a",), 2**70, spend=SPEND, law="laplace"
+    "a column twice": lambda g: g.ask(NoisyTables([("a", "a")], law="geometric"), spend=SPEND),
+    "a cell by a column twice": lambda g: g.ask(
+        Candidate(range(9), CellCount((0, 0))), spend=SPEND
     ),
-    "a deviation of levels": lambda g: g.deviations(["a"], mode="paper"),
-    "an order of fewer than none": lambda g: g.random_order(-1),
+    "cells of no column": lambda g: g.ask(ThresholdTable((), 1, law="laplace"), spend=SPEND),
+    "records of no column": lambda g: g.ask(LazyTable(columns=(), n_rows=1), spend=SPEND),
+    "an urn of no column": lambda g: g.ask(Urn(columns=(), reinforced=True, n_rows=1), spend=SPEND),
+    "a threshold beyond 64 bits": lambda g: g.ask(
+        ThresholdTable(("a",), 2**70, law="laplace"), spend=SPEND
+    ),
+    "a deviation of levels": lambda g: g.ask(ExactDeviations(["a"])),
+    "an order of fewer than none": lambda g: g.ask(RandomOrder(-1)).value,
 }
-DRAWN = {
-    "records": LazyTable(columns=("a",)),
-    "posterior": Urn(columns=("a",), reinforced=True),
-    "impute": Imputation(penalty=0.1),
-    "sweep": PerturbedSweeps(sweep=sweep()),
-    "sweep_noisy": LazyRows(sweep=sweep(), sweeps=1),
-}
+DRAWN = (
+    LazyTable(columns=("a",), n_rows=1),
+    Urn(columns=("a",), reinforced=True, n_rows=1),
+    ImputedRecords(imputation=Imputation(penalty=0.1), n_rows=1),
+    PerturbedSweeps(sweep=sweep(), n_rows=1),
+    ResetBlocks(sweep=sweep(), n_rows=1),
+    LazyRows(sweep=sweep(), sweeps=1, n_rows=1),
+)
 
 
 @pytest.mark.parametrize("attack", SENSELESS)
@@ -147,12 +164,12 @@ def test_what_makes_no_sense_is_refused_before_it_is_paid(attack):
 
 
 @pytest.mark.parametrize("n_rows", [-1, 2**40, 2**63, np.uint64(2**63)])
-@pytest.mark.parametrize("verb", DRAWN)
-def test_a_number_of_records_that_no_array_holds_is_refused_before_it_is_paid(verb, n_rows):
+@pytest.mark.parametrize("asked", DRAWN, ids=lambda one: type(one).__name__)
+def test_a_number_of_records_that_no_array_holds_is_refused_before_it_is_paid(asked, n_rows):
     """Claim: how many records are drawn is public, and so is whether they can be."""
     door = gate()
     with pytest.raises(MethodError, match="n_rows must be 0 to"):
-        getattr(door, verb)(DRAWN[verb], n_rows=n_rows, spend=SPEND)
+        door.ask(replace(asked, n_rows=n_rows), spend=SPEND)
     assert door.ledger == ()
 
 
@@ -163,7 +180,7 @@ def test_a_price_cannot_be_lowered_after_it_was_paid():
     door, price = gate(), Fraction(100)
     heard = []
     door.listen(heard.append)
-    door.count([("a",)], spend=price, law="geometric")
+    door.ask(NoisyTables([("a",)], law="geometric"), spend=price)
     for shown in (price, heard[0].spent, door.ledger[0].spent):
         shown._numerator = 0
     door.remaining._numerator = 10**6
@@ -171,7 +188,7 @@ def test_a_price_cannot_be_lowered_after_it_was_paid():
     object.__setattr__(door.ledger[0], "spent", Fraction(0))
     assert door.remaining == 0
     with pytest.raises(InsufficientBudgetError):
-        door.count([("a",)], spend=SPEND, law="geometric")
+        door.ask(NoisyTables([("a",)], law="geometric"), spend=SPEND)
 
 
 @pytest.mark.parametrize("bins", [10**7 + 1, 10**10, 2**63])

@@ -14,8 +14,9 @@ import pytest
 from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.functions.triangulation import TreeLimit
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.selection.model_error_score import DistanceFromModel
 from understudy.privacy.selection.scores import CellCount
@@ -34,7 +35,7 @@ HEARD = []
 
 
 def gate(seed=1, epsilon=1000):
-    return Gate(Table(ROWS, SCHEMA), Budget.of(epsilon), SeededRandomness(seed))
+    return open_gate(Table(ROWS, SCHEMA), Budget.of(epsilon), SeededRandomness(seed))
 
 
 class Watching:
@@ -78,9 +79,11 @@ def test_a_stateful_rule_is_not_accepted():
     draws for one charge, which is 32 answers for the price of one."""
     door, rule = gate(), Watching()
     with pytest.raises(MethodError, match="takes no Watching as feasible"):
-        door.choose(range(LEVELS), CellCount((0,)), spend=Fraction(1), feasible=rule)
+        door.ask(Candidate(range(LEVELS), CellCount((0,)), feasible=rule), spend=Fraction(1))
     with pytest.raises(MethodError, match="takes no function as feasible"):
-        door.choose(range(LEVELS), CellCount((0,)), spend=Fraction(1), feasible=lambda _: True)
+        door.ask(
+            Candidate(range(LEVELS), CellCount((0,)), feasible=lambda _: True), spend=Fraction(1)
+        )
     assert (rule.order, door.ledger) == ([], ())
 
 
@@ -93,7 +96,7 @@ def test_heirs_of_masks_and_limits_are_not_accepted():
     mask = np.ones(2, dtype=np.bool_).view(WatchingMask)
     for foreign in (limit, mask):
         with pytest.raises(MethodError, match="as feasible"):
-            door.choose_columns(names, score, spend=Fraction(1), feasible=foreign)
+            door.ask(CandidateColumns(names, score, feasible=foreign), spend=Fraction(1))
     assert (HEARD, door.ledger) == ([], ())
 
 
@@ -104,8 +107,8 @@ def test_a_limit_whose_method_is_hidden_by_another_asks_its_own():
     score = DistanceFromModel(SCHEMA, names, np.zeros(3 * LEVELS), (1, 1), np.zeros(2))
     limit = TreeLimit(SCHEMA.sizes, (), float(LEVELS))
     vars(limit)["allows"] = lambda columns: asked.append(columns) or len(asked) > 1
-    winner = door.choose_columns(names, score, spend=Fraction(900), feasible=limit)
-    assert winner.value.columns == ("a",), "the other table is larger than the limit"
+    winner = door.ask(CandidateColumns(names, score, feasible=limit), spend=Fraction(900))
+    assert winner.value == ("a",), "the other table is larger than the limit"
     assert asked == []
 
 
@@ -126,7 +129,7 @@ def test_a_mask_that_would_stop_the_draw_stops_it_before_it_is_paid(feasible):
     never in the midst of a draw, where an error would tell how far the draw came."""
     door = gate()
     with pytest.raises(MethodError):
-        door.choose(range(LEVELS), CellCount((0,)), spend=Fraction(1), feasible=feasible)
+        door.ask(Candidate(range(LEVELS), CellCount((0,)), feasible=feasible), spend=Fraction(1))
     assert door.ledger == ()
 
 
@@ -135,7 +138,7 @@ def test_a_list_that_the_score_does_not_fit_is_refused_before_it_is_paid(margina
     """Claim: no error after a charge tells anything, as there is none to provoke here."""
     door = gate()
     with pytest.raises(MethodError, match="score"):
-        door.choose(range(n), CellCount(marginal), spend=Fraction(1))
+        door.ask(Candidate(range(n), CellCount(marginal)), spend=Fraction(1))
     assert door.ledger == ()
 
 
@@ -155,9 +158,11 @@ def test_a_choice_with_a_mask_costs_what_it_says():
         engine, source = Table(rows, SCHEMA), SeededRandomness(5)
         counts = np.zeros(LEVELS)
         for _ in range(3_000):
-            door = Gate(engine, Budget.of(1), source)
+            door = open_gate(engine, Budget.of(1), source)
             score = CellCount((0,))
-            counts[door.choose(range(LEVELS), score, spend=Fraction(1), feasible=mask).value] += 1
+            counts[
+                door.ask(Candidate(range(LEVELS), score, feasible=mask), spend=Fraction(1)).value
+            ] += 1
         seen.append(counts)
     before, after = seen
     assert before[:2].sum() == after[:2].sum() == 0
@@ -175,6 +180,6 @@ def test_a_limit_never_wins_for_what_it_forbids_and_takes_the_best_of_the_rest()
         door = gate(seed)
         score = DistanceFromModel(SCHEMA, names, estimates, (9, 3, 1), np.zeros(3))
         limit = TreeLimit(SCHEMA.sizes, (), float(LEVELS))
-        winner = door.choose_columns(names, score, spend=Fraction(900), feasible=limit)
-        assert winner.value.columns == ("a",)
+        winner = door.ask(CandidateColumns(names, score, feasible=limit), spend=Fraction(900))
+        assert winner.value == ("a",)
         assert len(door.ledger) == len(door.measured) == 1

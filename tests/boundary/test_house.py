@@ -162,14 +162,29 @@ def is_call_of(node: ast.AST, name: str) -> bool:
 
 
 def makers_of_released(modules: Sources) -> list[str]:
-    """Where `Released(` is written, or taken in under another name, outside the boundary."""
+    """Where `Released(` is written, or taken in under another name, but for the gate."""
+    return _made_beside(modules, "Released", {"understudy.privacy.gate"})
+
+
+def makers_of_gates(modules: Sources) -> list[str]:
+    """Where a gate is made, and so with a list of mechanisms, but for the one place."""
+    return _made_beside(modules, "Gate", {"understudy.pipeline.gates"})
+
+
+def openers_of_rows(modules: Sources) -> list[str]:
+    """Where rows are handed out, but for the gate, which pays first."""
+    allowed = {"understudy.privacy.gate", "understudy.privacy.secret_rows"}
+    return _made_beside(modules, "SecretRows", allowed)
+
+
+def _made_beside(modules: Sources, name: str, allowed: set[str]) -> list[str]:
     return [
         module
         for module, tree in modules.items()
-        if room(module) != "privacy"
+        if module not in allowed
         for node in nodes(tree)
-        if is_call_of(node, "Released")
-        or (isinstance(node, ast.alias) and node.name == "Released" and node.asname)
+        if is_call_of(node, name)
+        or (isinstance(node, ast.alias) and node.name == name and node.asname)
     ]
 
 
@@ -253,36 +268,74 @@ def heirs(modules: Sources) -> list[str]:
 
 
 def unguarded_verbs(modules: Sources) -> list[str]:
-    """Public functions of the gate's parts that take arguments without a check of their types."""
-    parts = {"Door"}
-    classes = [
-        (module, node)
+    """Public functions of the gate that take arguments without a check of their types.
+
+    `ask` checks what it gets itself; `tests/attacks/test_gate.py` attacks that.
+    """
+    return [
+        f"{module}: {function.name}"
         for module, tree in modules.items()
         if room(module) == "privacy"
         for node in nodes(tree)
-        if isinstance(node, ast.ClassDef)
-    ]
-    while True:
-        more = {
-            node.name
-            for _, node in classes
-            for base in node.bases
-            if isinstance(base, ast.Name) and base.id in parts
-        }
-        if more <= parts:
-            break
-        parts |= more
-    return [
-        f"{module}: {function.name}"
-        for module, node in classes
-        if node.name in parts
+        if isinstance(node, ast.ClassDef) and "Gate" in {node.name, *map(ast.unparse, node.bases)}
         for function in node.body
         if isinstance(function, ast.FunctionDef)
         and not function.name.startswith("_")
-        and function.name not in {"listen", "guarantee"}
+        and function.name not in {"ask", "listen", "guarantee"}
         and not {one.id for one in function.decorator_list if isinstance(one, ast.Name)}
         & {"verb", "property"}
     ]
+
+
+PRIVACY = [
+    ["process"],
+    ["accounting"],
+    ["internal", "released"],
+    ["noise"],
+    ["admission", "diagnostics", "rows_in_domain"],
+    ["rows_with_numbers"],
+    ["misfits", "terms"],
+    ["secret_rows"],
+    ["mechanism"],
+    ["earlier_runs"],
+    ["gate"],
+    ["selection", "samplers"],
+    ["mechanisms"],
+    ["not_dp"],
+    ["checkpoint"],
+]
+"""The rooms of the boundary, from the top down."""
+PRIVATE_FLOOR = {name: level for level, names in enumerate(PRIVACY) for name in names}
+
+
+def private_imports_from_below(modules: Sources) -> list[str]:
+    """Imports within the boundary of a room that stands beside or below."""
+    found = []
+    for module, tree in modules.items():
+        here = _private_room(module)
+        for other in imported(tree, modules):
+            there = _private_room(other)
+            if here and there and here != there and PRIVATE_FLOOR[there] >= PRIVATE_FLOOR[here]:
+                found.append(f"{module} imports {other}")
+    return found
+
+
+def _private_room(module: str) -> str:
+    """The third part of a name of the boundary; "" for other modules, and for one unknown."""
+    parts = [*module.split("."), "", ""]
+    return parts[2] if parts[1] == "privacy" and parts[2] in PRIVATE_FLOOR else ""
+
+
+def what_the_gate_imports(modules: Sources) -> list[str]:
+    """Mechanisms that the gate would have to be read with."""
+    ahead, seen = ["understudy.privacy.gate"], set()
+    while ahead:
+        for other in imported(modules[ahead.pop()], modules):
+            if other in modules and other not in seen:
+                seen.add(other)
+                ahead.append(other)
+    rooms = {"mechanisms", "not_dp", "selection", "samplers", "checkpoint"}
+    return sorted(one for one in seen if _private_room(one) in rooms)
 
 
 def all_imported(tree: ast.Module) -> Iterator[str]:
@@ -402,22 +455,23 @@ PLANTED = {
         ("understudy.release.x", "values.Released(1, None, '', 0)"),
         ("understudy.models.x", "Released[int](1, None, '', 0)"),
         ("understudy.pipeline", "from understudy.privacy.released import Released as R"),
+        ("understudy.privacy.mechanisms.x", "Released(1, None, '', 0)"),
     ],
     exposers: [
         ("understudy.pipeline", "rows.total().expose()"),
         ("understudy.engine.x", "f = value.expose"),
-        ("understudy.methods.x", "gate._secret_engine.count([])"),
+        ("understudy.methods.x", "gate._secret_rows.total()"),
     ],
     exposers_by_name: [
         ("understudy.methods.x", "getattr(gate, '_secret_engine')"),
         ("understudy.methods.x", "getattr(value, 'expose')()"),
         ("understudy.methods.x", "vars(gate)['_secret_rows']"),
-        ("understudy_studies.x", "Gate.sweep.__wrapped__(gate, mine, n_rows=1, spend=1)"),
+        ("understudy_studies.x", "Gate.require.__wrapped__(gate, spend=1)"),
     ],
     private_access: [
         ("understudy.methods.x", "gate._coded()"),
         ("understudy.methods.x", "gate._ledger.charge(1)"),
-        ("understudy_studies.x", "Gate._pay_choice(gate, 'q')"),
+        ("understudy_studies.x", "Gate._paid(gate, ())"),
         ("understudy.models.x", "class A:\n    def f(self):\n        self.gate._places(())"),
     ],
     heirs: [
@@ -445,9 +499,29 @@ PLANTED = {
     unguarded_verbs: [
         (
             "understudy.privacy.x",
-            "class Leaking(Door):\n    def hand_over(self, specification): ...",
+            "class Leaking(Gate):\n    def hand_over(self, rows): ...",
         ),
-        ("understudy.privacy.x", "class Leaking(Counting):\n    def ask(self, x): ..."),
+        ("understudy.privacy.x", "class Gate:\n    def reveal(self, x): ..."),
+    ],
+    makers_of_gates: [
+        ("understudy.methods.x", "Gate(rows, budget, source, mechanisms=(Mine,))"),
+        ("understudy.pipeline.x", "gate.Gate(rows, budget, source, mechanisms=MECHANISMS)"),
+        ("understudy.cli.x", "from understudy.privacy.gate import Gate as G"),
+    ],
+    openers_of_rows: [
+        ("understudy.privacy.mechanisms.x", "SecretRows(engine, view, tell)"),
+        ("understudy.pipeline.x", "SecretRows(Table(data, schema), view, print)"),
+    ],
+    private_imports_from_below: [
+        ("understudy.privacy.noise.x", "from understudy.privacy.gate import Gate"),
+        ("understudy.privacy.accounting.x", "from understudy.privacy.noise import randomness"),
+        ("understudy.privacy.mechanisms.x", "from understudy.privacy import not_dp"),
+    ],
+    what_the_gate_imports: [
+        (
+            "understudy.privacy.terms",
+            "from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables",
+        ),
     ],
     picklers: [
         ("understudy.release.x", "import pickle"),
@@ -482,6 +556,11 @@ def name_of(value: object) -> str:
 def test_every_module_stands_in_a_room():
     assert {room(module) for module in HOUSE} <= set(FLOOR)
     assert len(HOUSE) > 40
+
+
+def test_every_part_of_the_boundary_stands_in_a_room():
+    parts = {module.split(".")[2] for module in HOUSE if module.startswith("understudy.privacy.")}
+    assert parts <= set(PRIVATE_FLOOR)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=name_of)

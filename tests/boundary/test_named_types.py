@@ -32,12 +32,18 @@ from understudy.errors import MethodError
 from understudy.functions.parameter_prior import Prior
 from understudy.functions.sequential_generator import regressions
 from understudy.functions.simulated_tables import SimulatedRecords, even_numbers
+from understudy.pipeline.gates import NAMED, open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.admission import PLAIN, verb
-from understudy.privacy.checkpoint.resumable_gate import RecordedGate
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.records.imputation_draws import Imputation
+from understudy.privacy.mechanism import Mechanism, is_ours
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
+from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
+from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
+from understudy.privacy.mechanisms.records.imputers import Imputation
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.samplers.column_sequence import SequentialLaw
 from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
@@ -59,22 +65,16 @@ def keep(*seen):
 
 
 def gate():
-    return Gate(Table(ROWS, SCHEMA), Budget.of(9), SeededRandomness(1), allow_nonprivate=True)
+    return open_gate(Table(ROWS, SCHEMA), Budget.of(9), SeededRandomness(1), allow_nonprivate=True)
 
 
 # --- five foreigners ------------------------------------------------------------------------------
 
 
-class OwnPrice:
+class OwnPrice(PerturbedSweeps):
     """A sweep with a price and draws of its own."""
 
-    law, query = "perturbed sweeps", "records after 1 sweep of a × b"
-    sweep, sweeps = Sweep.of(SCHEMA.names, SCHEMA.domain, {}), 1
-
-    def step_epsilon(self, *_):
-        return Fraction(1)
-
-    block_of = sensitivity = noise = records = keep
+    price = run = epsilon = keep
 
 
 class OwnScore:
@@ -129,21 +129,26 @@ def own_trees():
 PRIOR = Prior(("p",), np.zeros(1), np.ones(1))
 WALK = Walk(PRIOR, PRIOR.means, PRIOR.stddevs, 2)
 PAIRS = (("a", "b"),)
+SWEEP = Sweep.of(SCHEMA.names, SCHEMA.domain, {})
 ONE = Fraction(1)
 FOREIGNERS = {
-    "a sweep with its own price and draws": lambda g: g.sweep(OwnPrice(), n_rows=2, spend=ONE),
-    "a score of candidates": lambda g: g.choose_parameters(OwnScore(), ["p"], spend=ONE),
-    "a score of a walk": lambda g: g.walk_parameters(OwnScore(), ["p"], WALK, spend=ONE),
-    "trees within a genuine score": lambda g: g.choose_parameters(
-        own_trees(), [f"p{k}" for k in range(3)], spend=ONE
+    "a sweep with its own price and draws": lambda g: g.ask(
+        OwnPrice(sweep=SWEEP, n_rows=2), spend=ONE
     ),
-    "the heir of a genuine score": lambda g: g.choose_columns(
-        PAIRS, OwnDependence(SCHEMA, PAIRS), spend=ONE
+    "a score of candidates": lambda g: g.ask(ListedParameters(OwnScore(), ["p"]), spend=ONE),
+    "a score of a walk": lambda g: g.ask(WalkedParameters(OwnScore(), ["p"], WALK), spend=ONE),
+    "trees within a genuine score": lambda g: g.ask(
+        ListedParameters(own_trees(), [f"p{k}" for k in range(3)]), spend=ONE
     ),
-    "a law within a genuine mechanism": lambda g: g.draw_posterior(
-        PseudoPosterior(SequentialLaw((OwnLaw(),)), draws=2)
+    "the heir of a genuine score": lambda g: g.ask(
+        CandidateColumns(PAIRS, OwnDependence(SCHEMA, PAIRS)), spend=ONE
     ),
-    "the heir of a genuine imputation": lambda g: g.impute(OwnImputation(), n_rows=1, spend=ONE),
+    "a law within a genuine mechanism": lambda g: g.ask(
+        PosteriorDraw(PseudoPosterior(SequentialLaw((OwnLaw(),)), draws=2))
+    ),
+    "the heir of a genuine imputation": lambda g: g.ask(
+        ImputedRecords(imputation=OwnImputation(), n_rows=1), spend=ONE
+    ),
 }
 
 
@@ -201,11 +206,33 @@ def open_verbs(kind):
     ]
 
 
-@pytest.mark.parametrize("kind", [Gate, RecordedGate])
-def test_all_that_a_verb_may_take_is_on_a_closed_list(kind):
+def test_all_that_a_verb_may_take_is_on_a_closed_list():
     """Plain types, arrays, and dataclasses of the inner rooms, whose fields are such: no protocol,
     no callable, no bare object, down to the last field."""
-    assert open_verbs(kind) == []
+    assert open_verbs(Gate) == []
+
+
+@pytest.mark.parametrize("mechanism", NAMED, ids=lambda one: one.__name__)
+def test_all_that_a_mechanism_may_hold_is_on_a_closed_list(mechanism):
+    assert dataclasses.is_dataclass(mechanism)
+    assert mechanism.__dataclass_params__.frozen
+    assert open_parts(mechanism) == []
+
+
+def test_every_mechanism_of_the_package_is_named():
+    """Claim: there is none beside the list, and the list holds this package's own."""
+    assert set(NAMED) == set(subclasses(Mechanism))
+    assert all(is_ours(one) for one in NAMED)
+
+
+def subclasses(kind):
+    """All classes below one that can be made, of this package."""
+    below = [one for heir in kind.__subclasses__() for one in (heir, *subclasses(heir))]
+    return [
+        one
+        for one in below
+        if one.__module__.startswith("understudy.") and not inspect.isabstract(one)
+    ]
 
 
 class Ducks(Protocol):

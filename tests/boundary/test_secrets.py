@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from understudy.engine import Confidential, Table
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SecureRandomness
 from understudy.schema import Schema
 
@@ -78,7 +78,7 @@ def holders():
         "total": table.total(),
         "counts": table.count([(0,)]),
         "cells": table.occupied((0,)),
-        "gate": Gate(table, Budget.of(1), SecureRandomness()),
+        "gate": open_gate(table, Budget.of(1), SecureRandomness()),
         "randomness": SecureRandomness(),
     }
 

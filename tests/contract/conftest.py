@@ -24,6 +24,7 @@ from understudy.errors import MethodError
 from understudy.families.measurement_plan import PlannedTable
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.pipeline.planning import budget_of
 from understudy.pipeline.rebuilt_model import restorable
 from understudy.privacy.accounting.budget import Budget
@@ -350,7 +351,7 @@ class Case:
         return us.synthesize(rows.frame, schema, **arguments, **more)
 
     def gate(self, engine: Any, seed: int = 1) -> Gate:
-        return Gate(engine, self.budget(), SeededRandomness(seed), **self.permission)
+        return open_gate(engine, self.budget(), SeededRandomness(seed), **self.permission)
 
     def ask(self, gate: Gate, spend: Fraction) -> None:
         """What one fit asks of the gate, once it knows the number of rows."""
@@ -437,7 +438,6 @@ SELECTIONS = {
     "buying": BUYING,
     "accounting": list(ACCOUNTS.values()),
     "drawing": DRAWING,
-    "resumable": [case for case in CASES if case.configured.can_resume(case.schema(10))],
     "modelling": MODELLING,
     "dense": [case for case in TABLES if case.forms == {"dense"}],
     "counting_modelling": [case for case in TABLES if case in MODELLING],

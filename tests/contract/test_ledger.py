@@ -6,6 +6,7 @@ import pytest
 
 from understudy.errors import InsufficientBudgetError
 from understudy.methods import METHODS
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 
 
 class Asked(Exception):
@@ -77,7 +78,7 @@ def test_a_fit_is_charged_before_the_rows_are_asked(paid):
 def test_the_number_of_rows_is_charged_before_the_rows_are_asked(private):
     gate = private.gate(Refusing(private.schema(10)))
     with pytest.raises(Asked):
-        gate.count_rows(spend=gate.budget.amount / 3)
+        gate.ask(RowCount(), spend=gate.budget.amount / 3)
     assert gate.remaining == gate.budget.amount * 2 / 3
 
 

@@ -17,8 +17,9 @@ from understudy.families.workload import Workload
 from understudy.functions.triangulation import Growth
 from understudy.methods.aim import Aim
 from understudy.methods.marginals import Marginals
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.randomness import SeededRandomness
 
 D, SIZE = 4, 3
@@ -44,7 +45,7 @@ def frame(n, seed=0):
 def gate_of(n=2_000, epsilon="1", delta="0.000001", seed=1, rows="public", **more):
     declared = schema(n, rows)
     budget = Budget.of(epsilon, delta, "zcdp")
-    return Gate(Table(frame(n), declared), budget, SeededRandomness(seed), **more)
+    return open_gate(Table(frame(n), declared), budget, SeededRandomness(seed), **more)
 
 
 def rounds_of(gate):
@@ -181,11 +182,8 @@ def test_a_workload_is_all_that_is_measured():
     gate = gate_of(epsilon="10")
     declared = gate.schema
     workload = Workload.of(declared, degree=None, target="", entries=["x0 & x2"])
-    known = [
-        Noted.of(one)
-        for one in gate.count([(name,) for name in declared.names], spend=Fraction(1, 100),
-                              law="gaussian")
-    ]  # fmt: skip
+    tables = NoisyTables([(name,) for name in declared.names], law="gaussian")
+    known = [Noted.of(one) for one in gate.ask(tables, spend=Fraction(1, 100))]
     spend = Fraction(1, 2)
     noted = run_rounds(
         gate,

@@ -14,10 +14,10 @@ from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.families.bin_edges import bins_with_rules, numeric_columns
 from understudy.families.histogram_bins import scott_bins
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.not_dp.exact_deviation import UNPAID
+from understudy.privacy.not_dp.exact_deviation import UNPAID, ExactDeviations
 
 HEAD = {"private": "row_limit = 5000", "public": 'rows = "public"\nn_rows = 1000'}
 COLUMNS = """
@@ -52,7 +52,7 @@ def frame(n=1000, sd=1.0):
 
 
 def door(one, epsilon=1, seed=1):
-    return Gate(Table(frame(), one), Budget.of(epsilon), SeededRandomness(seed))
+    return open_gate(Table(frame(), one), Budget.of(epsilon), SeededRandomness(seed))
 
 
 def bins_of(one):
@@ -217,10 +217,11 @@ def test_in_paper_mode_the_bins_follow_the_rows_and_the_guarantee_says_so():
 
 
 def test_exact_deviations_are_those_of_the_numbers():
-    released = door(schema()).deviations(("x",), mode="paper")["x"]
+    (released,) = door(schema()).ask(ExactDeviations(("x",)))
     assert released.value == pytest.approx(frame()["x"].std(), rel=1e-4)
-    empty = Gate(Table(frame().clear(), schema("private")), Budget.of(1), SeededRandomness(1))
-    assert empty.deviations(("x",), mode="paper")["x"].value == 0
+    empty = open_gate(Table(frame().clear(), schema("private")), Budget.of(1), SeededRandomness(1))
+    (nothing,) = empty.ask(ExactDeviations(("x",)))
+    assert nothing.value == 0
 
 
 # --- edges ------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ import understudy as us
 from understudy.engine import Table
 from understudy.methods.aim import Aim
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.pipeline.rebuilt_model import model_of
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 
 SIZES = (3, 2, 4, 3)
@@ -44,7 +44,7 @@ def frame(found):
 def gate_of(epsilon, delta="0.000001", sizes=SIZES, n=1_500, seed=1):
     budget = Budget.of(epsilon, delta, "zcdp")
     table = Table(frame(states(sizes, n)), schema(sizes, n))
-    return Gate(table, budget, SeededRandomness(seed))
+    return open_gate(table, budget, SeededRandomness(seed))
 
 
 @pytest.mark.parametrize(

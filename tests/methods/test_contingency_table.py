@@ -9,9 +9,10 @@ import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError, NotPrivateError
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.exact_statistics import ExactFullTable
 from understudy.schema import Schema
 
 COLUMN = 'kind = "integer"\nlower = 0\nupper = {}\nbins = {}\nreviewed = true\n'
@@ -31,16 +32,16 @@ def frame(rows):
 def test_it_is_refused_without_permission_and_before_the_rows_are_read():
     with pytest.raises(NotPrivateError, match="allow_nonprivate"):
         us.synthesize(object(), schema(10, (2, 2)), **GIVEN)
-    gate = Gate(Table(frame([(0, 1)]), schema(1, (2, 2))), Budget.of(1), SeededRandomness(1))
+    gate = open_gate(Table(frame([(0, 1)]), schema(1, (2, 2))), Budget.of(1), SeededRandomness(1))
     with pytest.raises(NotPrivateError):
-        gate.reveal_cells()
+        gate.ask(ExactFullTable())
     assert not gate.ledger
 
 
 def test_records_are_real_ones_in_their_proportions():
     """χ² of 30,000 records, false alarm 10⁻⁶; a count wrong by one in ten is noticed."""
     rows = [(0, 1)] * 50 + [(1, 0)] * 30 + [(1, 1)] * 20
-    gate = Gate(
+    gate = open_gate(
         Table(frame(rows), schema(100, (2, 2))),
         Budget.of(1),
         SeededRandomness(1),

@@ -10,9 +10,10 @@ import understudy as us
 from understudy.engine import Table
 from understudy.errors import BudgetError, MethodError
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.noise.randomness import SeededRandomness
 
 SCHEMA = us.Schema.loads("""
@@ -41,7 +42,7 @@ HUGE = Fraction(10**4)
 
 
 def door(schema=SCHEMA, epsilon=1, delta=0, seed=1):
-    return Gate(Table(FRAME, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(Table(FRAME, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 def private(**more):
@@ -114,19 +115,19 @@ def test_without_noise_independent_columns_have_their_own_distributions():
 def test_a_cost_in_rho_buys_the_exponential_mechanism_of_the_same_cost():
     gate = door(epsilon=1, delta="0.000001")
     spend = Fraction(1, 800)
-    gate.draw([CumulativeDistribution(columns=("a",))], spend=spend)
+    gate.ask(CumulativeDistributions([("a",)]), spend=spend)
     (entry,) = gate.ledger
     assert entry.spent == spend
     assert entry.noise == "exp(−distance / 20), the largest error of a cumulative count"  # ε = 0.1
     with pytest.raises(BudgetError, match="next to nothing"):
-        gate.draw([CumulativeDistribution(columns=("a",))], spend=Fraction(1, 10**30))
+        gate.ask(CumulativeDistributions([("a",)]), spend=Fraction(1, 10**30))
     assert len(gate.ledger) == 1
 
 
 def test_shares_can_be_uneven():
     gate = door()
-    lines = [CumulativeDistribution(columns=("a",)), CumulativeDistribution(columns=("b",))]
-    released = gate.draw(lines, spend=Fraction(1), weights=[1, 3])
+    lines = [("a",), ("b",)]
+    released = gate.ask(CumulativeDistributions(lines, weights=[1, 3]), spend=Fraction(1))
     assert [entry.spent for entry in gate.ledger] == [Fraction(1, 4), Fraction(3, 4)]
     assert [one.noise.scale for one in released] == ["8", "8/3"]
     assert [one.entry for one in released] == [1, 2]
@@ -134,15 +135,15 @@ def test_shares_can_be_uneven():
 
 
 def test_the_number_of_rows_must_be_known_or_limited():
-    line = [CumulativeDistribution(columns=("a",))]
+    line = CumulativeDistributions([("a",)])
     gate = door(private())
     with pytest.raises(MethodError, match="not bought yet"):
-        gate.draw(line, spend=Fraction(1, 2))
+        gate.ask(line, spend=Fraction(1, 2))
     assert gate.ledger == ()
-    gate.count_rows(spend=Fraction(1, 2))
-    gate.draw(line, spend=Fraction(1, 2))
+    gate.ask(RowCount(), spend=Fraction(1, 2))
+    gate.ask(line, spend=Fraction(1, 2))
     limited = door(private(row_limit=70))
-    (drawn,) = limited.draw(line, spend=Fraction(1))
+    (drawn,) = limited.ask(line, spend=Fraction(1))
     assert drawn.value.counts.sum() + drawn.value.outside == 70
 
 
@@ -152,8 +153,8 @@ def test_a_number_of_rows_that_came_out_too_small_cuts_nothing_off():
     found = []
     for seed in range(300):
         gate = door(private(), epsilon=40, seed=seed)
-        if gate.count_rows(spend=Fraction(1, 5)).value <= 50:
-            (drawn,) = gate.draw([CumulativeDistribution(columns=("a",))], spend=Fraction(30))
+        if gate.ask(RowCount(), spend=Fraction(1, 5)).value <= 50:
+            (drawn,) = gate.ask(CumulativeDistributions([("a",)]), spend=Fraction(30))
             found.append(drawn.value.counts.tolist())
     assert len(found) > 10
     assert found == [[20, 30, 8]] * len(found)
@@ -161,7 +162,7 @@ def test_a_number_of_rows_that_came_out_too_small_cuts_nothing_off():
 
 def test_measurements_in_other_bins_say_so():
     gate = door().rebinned({"b": 2})
-    (drawn,) = gate.draw([CumulativeDistribution(columns=("b",))], spend=Fraction(1))
+    (drawn,) = gate.ask(CumulativeDistributions([("b",)]), spend=Fraction(1))
     assert drawn.value.bins == {"b": 2}
     assert drawn.value.counts.shape == (2,)
 

@@ -8,8 +8,8 @@ import understudy as us
 from understudy.engine import Table
 from understudy.errors import NotPrivateError
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 
@@ -28,7 +28,7 @@ def schema(n, rule=""):
 def model(a, b, rule=""):
     rows = pl.DataFrame({"a": [str(x) for x in a], "b": [str(x) for x in b]})
     table = Table(rows, schema(len(rows), rule))
-    gate = Gate(table, Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
+    gate = open_gate(table, Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
     return configure("marginal-bootstrap", {}).fit(gate, gate.budget.amount, 10)
 
 

@@ -10,9 +10,9 @@ import understudy as us
 from understudy.engine import Table
 from understudy.families.noisy_marginal import Merged, Noted, observations
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.pipeline.rebuilt_model import model_of
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import Noise, NoisyTable
 
@@ -125,7 +125,7 @@ def test_released_model_and_the_one_that_was_sampled_are_one(tmp_path):
 def test_a_fitted_model_is_restored_from_its_tables_alone(name):
     schema = us.Schema.loads(WORK.format(n=1_000))
     budget = Budget.of("2", "0.000001", "zcdp")
-    gate = Gate(Table(work(1_000), schema), budget, SeededRandomness(1))
+    gate = open_gate(Table(work(1_000), schema), budget, SeededRandomness(1))
     method = configure(name, {})
     prepared = method.setup(gate, budget.amount)
     model = prepared.fit(budget.amount, 1_000)

@@ -22,12 +22,15 @@ from understudy.models.bayesian import beta_binomial, normal
 from understudy.models.bayesian.bayesian_model import Drawn
 from understudy.models.bayesian.dirichlet_multinomial import Multinomial
 from understudy.models.bayesian.independent_blocks import Block, BlocksModel
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.counts.binomial_count import planned_successes
-from understudy.privacy.mechanisms.sums.moments import planned_moments, sanitise
+from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
+from understudy.privacy.mechanisms.sums.moment_noise import moment_noises
+from understudy.privacy.mechanisms.sums.moments import sanitise
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 
 REVIEWED = 'reviewed = true\nsource = "codebook"'
@@ -82,14 +85,20 @@ def mixed(n, seed=0):
 
 
 def gate(frame, of, seed=1, epsilon="1"):
-    return Gate(Table(frame, of), Budget.of(epsilon), SeededRandomness(seed))
+    return open_gate(Table(frame, of), Budget.of(epsilon), SeededRandomness(seed))
 
 
 def fitted(frame, of, seed=1, epsilon="1", **options):
     one = gate(frame, of, seed, epsilon)
-    one.count_rows(spend=one.budget.amount / 100)
+    one.ask(RowCount(), spend=one.budget.amount / 100)
     model = configure("modips", options).fit(one, one.budget.amount * 99 / 100, 10)
     return model, one
+
+
+def priced(of, spend, **options):
+    """What the number of successes costs, and its noise."""
+    (charge,) = BinomialCount("x", **options).price(terms_of(of, Budget.of(1)), spend)
+    return charge
 
 
 # --- one repetition is what the gate gives -------------------------------------------------------
@@ -104,9 +113,9 @@ def test_one_repetition_of_the_bernoulli_kernels_is_the_release(bounds, mode):
     model, _ = fitted(frame, of, seed=5, bounds=bounds, mode=mode)
     sample = model.sample(n, np.random.default_rng(3))
 
-    plan = planned_successes(of, "x", spend=spend, bounds=bounds, mode=mode)
+    charge = priced(of, spend, bounds=bounds, mode=mode)
     rng = np.random.default_rng(3)
-    noisy = perturb(np.array([[12]]), plan.law, SeededRandomness(5))
+    noisy = perturb(np.array([[12]]), charge.parameter, SeededRandomness(5))
     p = beta_binomial.posterior(noisy, n, rng)
     records = beta_binomial.records(beta_binomial.predict(p, n, rng), n, rng)
     assert sample.states[0].tolist() == records[0, 0].tolist()
@@ -120,7 +129,7 @@ def test_one_repetition_of_the_normal_kernels_is_the_release(budget):
     sample = model.sample(n, np.random.default_rng(3))
 
     binned = of.with_bins({"x": 1})
-    plan = planned_moments(binned, ("x",), ("x",), spend=Fraction(99, 100), calibration=budget)
+    plan = moment_noises(binned, ("x",), ("x",), spend=Fraction(99, 100), calibration=budget)
     sums = Table(frame, binned).sums((0,), (0,)).expose()
     source, rng = SeededRandomness(5), np.random.default_rng(3)
     total = sanitise(sums.sums[0][None, :], plan[0], source)[:, 0]
@@ -162,7 +171,7 @@ def test_without_noise_it_is_multiple_synthesis():
     """300 sets of each: posterior and prediction have the same law."""
     n, of = 500, schema(MIXED, 500)
     frame = mixed(n)
-    one = Gate(Table(frame, of), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
+    one = open_gate(Table(frame, of), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
     classical = configure("multiple-synthesis", {}).fit(one, Fraction(1), 10)
     noisy, _ = fitted(frame, of, epsilon="1000000")
     a, b = moments(classical, n, 300), moments(noisy, n, 300, seed=2)
@@ -230,9 +239,9 @@ def naive(q, u, truth):
 def test_coverage_of_a_proportion_by_the_rule_for_partially_synthetic_data(bounds):
     n, truth, m = 1000, 0.25, 5
     rng, source = np.random.default_rng(1), SeededRandomness(1)
-    plan = planned_successes(schema(BINARY, n), "x", spend=Fraction(1, m), bounds=bounds)
+    charge = priced(schema(BINARY, n), Fraction(1, m), bounds=bounds)
     real = np.repeat(rng.binomial(n, truth, REPETITIONS)[:, None], m, axis=1)
-    p = beta_binomial.posterior(perturb(real, plan.law, source), n, rng)
+    p = beta_binomial.posterior(perturb(real, charge.parameter, source), n, rng)
     q = beta_binomial.predict(p, n, rng) / n
     u = q * (1 - q) / n
     assert coverage(q, u, truth) == pytest.approx(0.95, abs=MARGIN)
@@ -243,7 +252,7 @@ def test_coverage_of_a_mean_by_the_rule_for_partially_synthetic_data():
     n, truth, m, bounds = 400, 1.0, 5, (-4.0, 6.0)
     rng, source = np.random.default_rng(1), SeededRandomness(2)
     of = schema(NUMBER, n).with_bins({"x": 1})
-    total, scatter = planned_moments(of, ("x",), ("x",), spend=Fraction(4, m))
+    total, scatter = moment_noises(of, ("x",), ("x",), spend=Fraction(4, m))
     unit = 10 / 2**16
     mean = rng.normal(0, 1 / np.sqrt(n), (REPETITIONS, 1))
     squares = rng.chisquare(n - 1, (REPETITIONS, 1))

@@ -9,8 +9,8 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.methods.mst import Mst
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 
 
@@ -35,7 +35,7 @@ def schema(sizes, n, rules=""):
 
 def gate_of(frame, declared, epsilon="1", delta="0.000001", seed=1):
     budget = Budget.of(epsilon, delta, "zcdp")
-    return Gate(Table(frame, declared), budget, SeededRandomness(seed))
+    return open_gate(Table(frame, declared), budget, SeededRandomness(seed))
 
 
 def chosen(gate):

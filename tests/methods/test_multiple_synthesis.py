@@ -11,8 +11,8 @@ from understudy.errors import MethodError, NotPrivateError
 from understudy.inference.combining.combining_rules import partial_variance
 from understudy.methods.configuration import configure
 from understudy.models.bayesian import general_location
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SecureRandomness
 from understudy.schema import Schema
 
@@ -50,7 +50,7 @@ def schema(n, columns=COLUMNS, rows="public"):
 
 
 def fitted(frame, of, **options):
-    gate = Gate(Table(frame, of), Budget.of(1), SecureRandomness(), allow_nonprivate=True)
+    gate = open_gate(Table(frame, of), Budget.of(1), SecureRandomness(), allow_nonprivate=True)
     return configure("multiple-synthesis", options).fit(gate, gate.budget.amount, 10), gate
 
 

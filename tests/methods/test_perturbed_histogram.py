@@ -12,8 +12,8 @@ from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.families.histogram_bins import scott_bins
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import FLOATING, HALVED
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -195,7 +195,7 @@ def test_one_repetition_in_paper_mode_is_what_the_gate_gives():
         reviewed = true
         """
     )
-    gate = Gate(Table(frame(), one), Budget.of(1), SeededRandomness(3))
+    gate = open_gate(Table(frame(), one), Budget.of(1), SeededRandomness(3))
     method = configure("perturbed-histogram", {"mode": "paper", "bins": "scott"})
     model = method.setup(gate, Fraction(0)).fit(Fraction(1, 10), N)
     x = frame()["x"].to_numpy()

@@ -19,8 +19,8 @@ from understudy.errors import BudgetError, InferenceError, MethodError
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
 from understudy.methods.pmse import Pmse
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.selection.metropolis import CONVERGENCE
 from understudy.privacy.selection.tree_distinguisher_score import GREEDY
@@ -254,7 +254,7 @@ def test_released_parameters_draw_the_same_records_again():
 def test_a_walk_is_conditional_and_the_steward_can_see_how_it_went():
     told, known = [], schema(n_rows=50)
     engine = Table(people(50), known)
-    gate = Gate(engine, Budget.of(1), SeededRandomness(1), confide=told.append)
+    gate = open_gate(engine, Budget.of(1), SeededRandomness(1), confide=told.append)
     Pmse(search="walk", steps=20, records=50).fit(gate, Fraction(1), 10)
     assert len(told) == 1
     assert 0 <= told[0].value.accepted <= 1

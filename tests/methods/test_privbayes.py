@@ -21,8 +21,8 @@ from understudy.families.network_options import (
 )
 from understudy.methods import privbayes
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 
 PUBLIC = 'rows = "public"\nn_rows = {n}\n'
@@ -365,7 +365,7 @@ def test_rows_out_of_domain_are_counted_beside_the_tables():
 
 def test_a_fit_without_setup_buys_its_network_from_the_same_money():
     schema = schema_of(SIZES, PUBLIC.format(n=100))
-    gate = Gate(Table(chain(100, SIZES), schema), Budget.of(3, 0), SeededRandomness(1))
+    gate = open_gate(Table(chain(100, SIZES), schema), Budget.of(3, 0), SeededRandomness(1))
     method = configure("privbayes", {"degree": 2})
     model = method.fit(gate, Fraction(2), 10)
     assert gate.remaining == 1

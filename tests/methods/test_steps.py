@@ -12,8 +12,11 @@ from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.methods.configuration import configure
 from understudy.methods.steps import Steps
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits
+from understudy.privacy.mechanisms.counts.lazy_leaves import LeafRecords
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.noise.randomness import SeededRandomness
 
 FALSE_ALARM = 1e-4
@@ -80,9 +83,9 @@ def plan(epsilon=1, sets=1, one=None, delta=0, **options):
     )
 
 
-def door(rows, epsilon=1, n=None, seed=1, kind=Gate):
-    gate = kind(Table(frame(rows), schema(n)), Budget.of(epsilon, 0), SeededRandomness(seed))
-    gate.count_rows(spend=Fraction(epsilon) / 20)
+def door(rows, epsilon=1, n=None, seed=1):
+    gate = open_gate(Table(frame(rows), schema(n)), Budget.of(epsilon, 0), SeededRandomness(seed))
+    gate.ask(RowCount(), spend=Fraction(epsilon) / 20)
     return gate
 
 
@@ -176,11 +179,11 @@ def test_what_is_divided_next_is_the_column_of_smallest_aic():
     """Within a = 0 (even b, lone c) and a = 1 (lone b, even c) different columns stand out."""
     rows = [(0, k % 3, 0) for k in range(300)] + [(1, 0, k % 4) for k in range(300)]
     one = schema(rule="")
-    gate = Gate(Table(frame(rows), one), Budget.of(HUGE, 0), SeededRandomness(1))
+    gate = open_gate(Table(frame(rows), one), Budget.of(HUGE, 0), SeededRandomness(1))
     tree = configure("steps", {"order": "a"}).grow(gate, Fraction(0))
-    tree = gate.divide(tree, spend=Fraction(HUGE)).value
+    splits = gate.ask(ColumnSplits(tree), spend=Fraction(HUGE)).value
     # AIC is smallest for the column whose counts are likeliest under its own shares: a lone state.
-    assert tree.splits[1] == ((2,), (1,))
+    assert splits == ((2,), (1,))
 
 
 @pytest.mark.parametrize("split", ["columns", "groups"])
@@ -305,25 +308,30 @@ def test_shares_of_upper_layers_are_those_of_least_squares():
     np.testing.assert_allclose(shares.sum(axis=(0, 1)), expected, atol=1e-9)
 
 
-class Spy(Gate):
-    """A gate that tells how records were allocated."""
+def spying(gate, seen):
+    """A gate that notes how records were allocated."""
+    ask = gate.ask
 
-    weights = None
+    def noting(mechanism, **spend):
+        if isinstance(mechanism, LeafRecords):
+            seen.append(mechanism.weights)
+        return ask(mechanism, **spend)
 
-    def records_below(self, leaves, weights, *, n_rows):
-        self.weights = weights
-        return super().records_below(leaves, weights, n_rows=n_rows)
+    gate.ask = noting
+    return gate
 
 
 def inner_share(engine, consistency, seed, scale=1):
     """Share of a = 0 by the consistent counts of a tree with one inner layer."""
-    gate = Spy(engine, Budget.of(1, 0), SeededRandomness(seed))
+    seen = []
+    gate = spying(open_gate(engine, Budget.of(1, 0), SeededRandomness(seed)), seen)
     options = {"order": "a", "consistency": consistency}
     prepared = configure("steps", options).setup(gate, Fraction(0))
     model = prepared.fit(Fraction(1) / scale, 1)
     if consistency == "gls":
         return model_shares(model)[0].sum()
-    return gate.weights[0] / gate.weights.sum()
+    (weights,) = seen
+    return weights[0] / weights.sum()
 
 
 @pytest.mark.statistical

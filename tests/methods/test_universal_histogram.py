@@ -13,8 +13,9 @@ from understudy.methods.configuration import configure
 from understudy.methods.universal_histogram import range_weights
 from understudy.models.node_least_squares import gls
 from understudy.models.tree_consistency import NoisyLayer, RangeTree, consistent
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
 
@@ -204,8 +205,8 @@ def test_columns_and_layers_share_the_budget():
 def test_without_noise_every_column_is_its_table(consistency, allocation, public):
     rows = frame(500)
     one = schema(500 if public else None)
-    gate = Gate(Table(rows, one), Budget.of(HUGE, 0), SeededRandomness(1))
-    gate.count_rows(spend=Fraction(HUGE, 4))
+    gate = open_gate(Table(rows, one), Budget.of(HUGE, 0), SeededRandomness(1))
+    gate.ask(RowCount(), spend=Fraction(HUGE, 4))
     options = {"form": "ranges", "consistency": consistency, "allocation": allocation, "fanout": 3}
     model = configure("universal-histogram", options).fit(gate, Fraction(HUGE, 2), 10)
     for name, weights in zip(SIZES, model.weights, strict=True):
@@ -263,7 +264,7 @@ def test_what_does_not_fit_is_refused_from_public_facts(options, words):
 
 
 def test_an_overdraft_is_refused_before_anything_is_spent():
-    gate = Gate(Table(frame(9), schema(9)), Budget.of(1, 0), SeededRandomness(1))
+    gate = open_gate(Table(frame(9), schema(9)), Budget.of(1, 0), SeededRandomness(1))
     for form in ("layers", "ranges"):
         with pytest.raises(InsufficientBudgetError):
             configure("universal-histogram", {"form": form}).fit(gate, Fraction(2), 10)

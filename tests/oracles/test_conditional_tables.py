@@ -14,9 +14,10 @@ from scipy import stats
 
 from understudy.engine import ExactCells, ExactTable
 from understudy.models.conditional_tables import ConditionalTables
-from understudy.privacy.mechanisms.counts.tables import noisy_table
+from understudy.privacy.mechanisms.counts.noisy_table import noisy_table
 from understudy.privacy.mechanisms.records.key_counts import HashedRows
-from understudy.privacy.mechanisms.records.lazy_gibbs import NoisyRows, lazy_sweeps
+from understudy.privacy.mechanisms.records.lazy_gibbs import lazy_sweeps
+from understudy.privacy.mechanisms.records.noisy_rows import NoisyRows
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import NoisyTable

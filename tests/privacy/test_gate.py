@@ -10,12 +10,16 @@ from scipy import stats
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
 from understudy.functions.triangulation import TreeLimit
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistribution
+from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
+from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
+from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.not_dp.exact_statistics import ExactTables
 from understudy.privacy.selection.model_error_score import DistanceFromModel
 from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Schema
@@ -62,21 +66,23 @@ class Spy:
 
 def gate(epsilon=1, delta=0, seed=1, schema=SCHEMA, **options):
     spy = Spy(schema)
-    return Gate(spy, Budget.of(epsilon, delta), SeededRandomness(seed), **options), spy
+    return open_gate(spy, Budget.of(epsilon, delta), SeededRandomness(seed), **options), spy
 
 
 def verbs():
     half = Fraction(1, 2)
     return {
-        "count_rows": lambda g, s=half: g.count_rows(spend=s),
-        "count": lambda g, s=half: g.count([("a",), ("b",)], spend=s, law="geometric"),
-        "count_above": lambda g, s=half: g.count_above(("a", "b"), 3, spend=s, law="geometric"),
-        "records": lambda g, s=half: g.records(LazyTable(columns=("a", "b")), n_rows=5, spend=s),
-        "posterior": lambda g, s=half: g.posterior(
-            Urn(columns=("a", "b"), reinforced=True), n_rows=5, spend=s
+        "count_rows": lambda g, s=half: g.ask(RowCount(), spend=s),
+        "count": lambda g, s=half: g.ask(NoisyTables([("a",), ("b",)], law="geometric"), spend=s),
+        "count_above": lambda g, s=half: g.ask(
+            ThresholdTable(("a", "b"), 3, law="geometric"), spend=s
         ),
-        "draw": lambda g, s=half: g.draw([CumulativeDistribution(columns=("a", "b"))], spend=s),
-        "choose": lambda g, s=half: g.choose(range(3), CellCount((0,)), spend=s),
+        "records": lambda g, s=half: g.ask(LazyTable(columns=("a", "b"), n_rows=5), spend=s),
+        "posterior": lambda g, s=half: g.ask(
+            Urn(columns=("a", "b"), reinforced=True, n_rows=5), spend=s
+        ),
+        "draw": lambda g, s=half: g.ask(CumulativeDistributions([("a", "b")]), spend=s),
+        "choose": lambda g, s=half: g.ask(Candidate(range(3), CellCount((0,))), spend=s),
     }
 
 
@@ -120,22 +126,23 @@ def test_nothing_is_free(verb, spend):
 def test_a_budget_can_be_spent_to_the_last_fraction_and_no_further():
     door, _ = gate()
     for _ in range(3):
-        door.count([("a",)], spend=Fraction(1, 3), law="geometric")
+        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 3))
     assert door.remaining == 0
     with pytest.raises(InsufficientBudgetError):
-        door.count([("a",)], spend=Fraction(1, 10**12), law="geometric")
+        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 10**12))
 
 
 def test_the_public_number_of_rows_is_free_and_exact():
     door, spy = gate(schema=PUBLIC)
-    assert door.count_rows(spend=Fraction(0)).value == 40
+    assert door.ask(RowCount(), spend=Fraction(0)).value == 40
     assert spy.asked == []
     assert door.ledger == ()
 
 
 def test_the_noisy_number_of_rows_is_clipped_to_the_public_limit():
     values = [
-        gate(epsilon="0.01", seed=s)[0].count_rows(spend=Fraction(1, 100)).value for s in range(60)
+        gate(epsilon="0.01", seed=s)[0].ask(RowCount(), spend=Fraction(1, 100)).value
+        for s in range(60)
     ]
     assert min(values) == 0
     assert max(values) == 50
@@ -145,7 +152,8 @@ def test_counts_are_unbiased_with_the_stated_standard_deviation():
     """Mean and variance over 1,500 draws of one count, false-alarm rate about 10⁻⁵."""
     n = 1500
     released = [
-        gate(seed=s)[0].count([("a",)], spend=Fraction(1), law="geometric")[0] for s in range(n)
+        gate(seed=s)[0].ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1))[0]
+        for s in range(n)
     ]
     draws = np.array([r.value.counts[0] for r in released], dtype=float)
     sd = released[0].noise.stddev
@@ -157,28 +165,29 @@ def test_counts_are_unbiased_with_the_stated_standard_deviation():
 
 def test_weights_divide_the_cost():
     door, _ = gate()
-    door.count([("a",), ("b",)], spend=Fraction(1), law="geometric", weights=[3, 1])
+    door.ask(NoisyTables([("a",), ("b",)], law="geometric", weights=[3, 1]), spend=Fraction(1))
     assert [entry.spent for entry in door.ledger] == [Fraction(3, 4), Fraction(1, 4)]
     assert [entry.noise.split()[-1] for entry in door.ledger] == ["4/3", "4"]
 
 
 def test_replace_doubles_the_noise():
     door, _ = gate(schema=PUBLIC)
-    door.count([("a",)], spend=Fraction(1), law="geometric")
+    door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1))
     assert door.ledger[0].sensitivity == "L1 = 2"
     assert door.ledger[0].noise.endswith("scale 2")
 
 
 def test_gaussian_noise_needs_a_delta():
     with pytest.raises(MethodError, match="delta"):
-        gate()[0].count([("a",)], spend=Fraction(1), law="gaussian")
+        gate()[0].ask(NoisyTables([("a",)], law="gaussian"), spend=Fraction(1))
 
 
 def test_choose_has_the_probabilities_of_the_exponential_mechanism():
     """Chi-square over three cells with counts 20, 12, 3; α = 10⁻⁴, and it rejects half the ε."""
     epsilon = Fraction(1, 5)
     winners = [
-        gate(seed=s)[0].choose("xyz", CellCount((0,)), spend=epsilon).value for s in range(1500)
+        gate(seed=s)[0].ask(Candidate("xyz", CellCount((0,))), spend=epsilon).value
+        for s in range(1500)
     ]
     observed = [winners.count(level) for level in "xyz"]
 
@@ -193,7 +202,7 @@ def test_choose_has_the_probabilities_of_the_exponential_mechanism():
 def test_choose_passes_over_infeasible_candidates():
     door, _ = gate(epsilon=100)
     mask = np.array([False, True, True])
-    chosen = door.choose("xyz", CellCount((0,)), spend=Fraction(100), feasible=mask)
+    chosen = door.ask(Candidate("xyz", CellCount((0,)), feasible=mask), spend=Fraction(100))
     assert chosen.value == "y"
     assert len(door.ledger) == 1
 
@@ -204,7 +213,7 @@ def test_choose_passes_over_infeasible_candidates():
 def test_a_rule_that_leaves_nothing_or_does_not_fit_is_refused_before_it_is_paid(feasible):
     door, spy = gate()
     with pytest.raises(MethodError):
-        door.choose("xyz", CellCount((0,)), spend=Fraction(1), feasible=feasible)
+        door.ask(Candidate("xyz", CellCount((0,)), feasible=feasible), spend=Fraction(1))
     assert (door.ledger, spy.asked) == ((), [])
 
 
@@ -214,14 +223,16 @@ def test_a_limit_on_trees_is_for_sets_of_columns_of_this_schema():
     score = DistanceFromModel(door.schema, names, estimates, (1, 1), np.zeros(2))
     limit = TreeLimit(door.schema.sizes, (), 9.0)
     with pytest.raises(MethodError, match="sets of columns"):
-        door.choose("xy", score, spend=Fraction(1), feasible=limit)
+        door.ask(Candidate("xy", score, feasible=limit), spend=Fraction(1))
     with pytest.raises(MethodError, match="another schema"):
-        door.choose_columns(names, score, spend=Fraction(1), feasible=TreeLimit((7,), (), 9.0))
+        door.ask(
+            CandidateColumns(names, score, feasible=TreeLimit((7,), (), 9.0)), spend=Fraction(1)
+        )
     wide = (("a", "b"),)
     score = DistanceFromModel(door.schema, wide, np.zeros(6), (1,), np.zeros(1))
     limit = TreeLimit(door.schema.sizes, (), 1.0)
     with pytest.raises(MethodError, match="No candidate is feasible"):
-        door.choose_columns(wide, score, spend=Fraction(1), feasible=limit)
+        door.ask(CandidateColumns(wide, score, feasible=limit), spend=Fraction(1))
     assert (door.ledger, spy.asked) == ((), [])
 
 
@@ -230,7 +241,7 @@ def test_choose_takes_named_scores_only():
         monotone = True
 
     with pytest.raises(MethodError, match="takes no Greedy as score"):
-        gate()[0].choose("xyz", Greedy(), spend=Fraction(1))
+        gate()[0].ask(Candidate("xyz", Greedy()), spend=Fraction(1))
 
 
 def test_choose_by_distance_finds_the_worst_table():
@@ -238,17 +249,17 @@ def test_choose_by_distance_finds_the_worst_table():
     estimates = np.array([20.0, 12.0, 3.0, 0.0, 0.0])
     names = (("a",), ("b",))
     score = DistanceFromModel(door.schema, names, estimates, (1, 1), np.zeros(2))
-    assert door.choose(["a", "b"], score, spend=Fraction(50)).value == "b"
-    assert door.choose_columns(names, score, spend=Fraction(50)).value.columns == ("b",)
+    assert door.ask(Candidate(["a", "b"], score), spend=Fraction(50)).value == "b"
+    assert door.ask(CandidateColumns(names, score), spend=Fraction(50)).value == ("b",)
 
 
 def test_weights_and_penalties_move_the_choice():
     door, _ = gate(epsilon=300)
     names, estimates = (("a",), ("b",)), np.array([20.0, 12.0, 3.0, 0.0, 0.0])
     penalised = DistanceFromModel(door.schema, names, estimates, (1, 1), np.array([0.0, 60.0]))
-    assert door.choose(["a", "b"], penalised, spend=Fraction(100)).value == "a"
+    assert door.ask(Candidate(["a", "b"], penalised), spend=Fraction(100)).value == "a"
     weighted = DistanceFromModel(door.schema, names, estimates + 5, (255, 1), np.zeros(2))
-    assert door.choose(["a", "b"], weighted, spend=Fraction(100)).value == "a"
+    assert door.ask(Candidate(["a", "b"], weighted), spend=Fraction(100)).value == "a"
 
 
 def test_a_choice_walks_past_what_a_public_rule_forbids():
@@ -256,8 +267,8 @@ def test_a_choice_walks_past_what_a_public_rule_forbids():
     names, estimates = (("a",), ("b",)), np.array([20.0, 12.0, 3.0, 0.0, 0.0])
     score = DistanceFromModel(door.schema, names, estimates, (1, 1), np.zeros(2))
     mask = np.array([True, False])
-    choice = door.choose_columns(names, score, spend=Fraction(9), feasible=mask)
-    assert choice.value.columns == ("a",)
+    choice = door.ask(CandidateColumns(names, score, feasible=mask), spend=Fraction(9))
+    assert choice.value == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -274,8 +285,8 @@ def test_a_score_that_does_not_fit_is_refused_before_it_is_paid(weights, estimat
 def test_a_grouped_view_shares_the_ledger_and_says_how_states_are_merged():
     door, _ = gate(epsilon=1000)
     view = door.grouped({"a": (1, 0, 0)})
-    (fine,) = door.count([("a",)], spend=Fraction(500), law="geometric")
-    (coarse,) = view.count([("a", "b")], spend=Fraction(500), law="geometric")
+    (fine,) = door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(500))
+    (coarse,) = view.ask(NoisyTables([("a", "b")], law="geometric"), spend=Fraction(500))
     assert coarse.value.groups == {"a": (1, 0, 0)}
     assert fine.value.groups == {}
     assert coarse.value.counts.sum(axis=1).tolist() == [15, 20]
@@ -287,9 +298,9 @@ def test_a_grouped_view_shares_the_ledger_and_says_how_states_are_merged():
 
 def test_reveal_needs_permission_and_stamps_the_release():
     with pytest.raises(NotPrivateError, match="allow_nonprivate"):
-        gate()[0].reveal([("a",)])
+        gate()[0].ask(ExactTables([("a",)]))
     door, _ = gate(allow_nonprivate=True)
-    (table,) = door.reveal([("a",)])
+    (table,) = door.ask(ExactTables([("a",)]))
     assert table.value.counts.tolist() == [20, 12, 3]
     assert door.guarantee().kind == "none"
     assert door.guarantee().epsilon is None
@@ -298,7 +309,7 @@ def test_reveal_needs_permission_and_stamps_the_release():
 
 def test_seeded_noise_is_not_private():
     assert gate()[0].guarantee().kind == "none"
-    secure = Gate(Spy(), Budget.of(1), SecureRandomness())
+    secure = open_gate(Spy(), Budget.of(1), SecureRandomness())
     assert secure.guarantee().kind == "pure"
 
 
@@ -317,9 +328,9 @@ def test_huge_tables_are_refused_with_alternatives():
     )
     schema = Schema.loads(columns)
     frame = pl.DataFrame({f"c{k}": [1] for k in range(5)})
-    door = Gate(Table(frame, schema), Budget.of(1), SeededRandomness(1))
+    door = open_gate(Table(frame, schema), Budget.of(1), SeededRandomness(1))
     with pytest.raises(MethodError, match="independent"):
-        door.count_above(schema.names, 5, spend=Fraction(1), law="geometric")
+        door.ask(ThresholdTable(schema.names, 5, law="geometric"), spend=Fraction(1))
     with pytest.raises(MethodError, match="too many to write out"):
-        door.count([schema.names[:2]], spend=Fraction(1), law="geometric")
+        door.ask(NoisyTables([schema.names[:2]], law="geometric"), spend=Fraction(1))
     assert door.ledger == ()

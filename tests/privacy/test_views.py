@@ -9,8 +9,9 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.noise.randomness import SecureRandomness
 from understudy.release import Measurement
 
@@ -36,11 +37,11 @@ FRAME = pl.DataFrame(
 
 
 def gate(epsilon=10_000):
-    return Gate(Table(FRAME, SCHEMA), Budget.of(epsilon), SecureRandomness())
+    return open_gate(Table(FRAME, SCHEMA), Budget.of(epsilon), SecureRandomness())
 
 
 def counted(door, spend=5_000):
-    (table,) = door.count([("sex", "pay")], spend=Fraction(spend), law="geometric")
+    (table,) = door.ask(NoisyTables([("sex", "pay")], law="geometric"), spend=Fraction(spend))
     return table.value
 
 
@@ -84,7 +85,7 @@ def test_the_number_of_rows_is_known_to_views_once_it_is_bought():
     view = door.rebinned({"pay": 2})
     with pytest.raises(MethodError, match="not bought yet"):
         _ = view.n_rows
-    bought = door.count_rows(spend=Fraction(1))
+    bought = door.ask(RowCount(), spend=Fraction(1))
     assert view.n_rows is bought
 
 

@@ -224,12 +224,14 @@ def show_release(
 
 
 def _checkpoint(out: Path, request: Request, *, resume: bool) -> Path | None:
-    """Where the checkpoint of a release is kept; None where a run cannot be continued."""
+    """Where the checkpoint of a release is kept; None where it could not hold what is measured."""
     from understudy.privacy.checkpoint import journal as checkpoints
 
     if not request.method.can_resume(request.schema):
         if resume:
-            raise CheckpointError(f"A run of {request.name} in this form cannot be continued.")
+            raise CheckpointError(
+                f"In this form {request.name} measures more than a checkpoint can hold."
+            )
         return None
     place = (out if out.name else out.resolve()).with_suffix(f"{out.suffix}.checkpoint")
     found = checkpoints.is_checkpoint(place)

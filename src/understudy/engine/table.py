@@ -15,7 +15,7 @@ from understudy.engine.occupied_cells import OccupiedCounter
 from understudy.engine.reading.column_types import require_types
 from understudy.engine.reading.readers import FrameKind, Rows, open_rows
 from understudy.errors import DataError
-from understudy.schema import Schema
+from understudy.schema import Schema, private_copy
 
 KEEP_BYTES = 2**30
 WIDE_CELLS = 2**22
@@ -40,7 +40,8 @@ class Table:
     """
 
     def __init__(self, data: object, schema: Schema, *, keep_bytes: int = KEEP_BYTES) -> None:
-        self._schema = schema
+        self._given = schema
+        self._schema = schema = private_copy(schema)
         self._keep_bytes = keep_bytes
         self._rows = data if isinstance(data, Rows) else open_rows(data, schema)
         self._require_columns(self._rows)
@@ -60,8 +61,11 @@ class Table:
 
     @property
     def schema(self) -> Schema:
-        """The public schema the rows are coded against."""
-        return self._schema
+        """The public schema the rows are coded against, as it was handed in.
+
+        Rows are coded by a copy of it: what somebody plants on this one never meets them.
+        """
+        return self._given
 
     @property
     def frame_kind(self) -> FrameKind:
@@ -209,7 +213,7 @@ class GroupedTable(Table):
 
     def __init__(self, table: Table, schema: Schema, groups: Mapping[str, Sequence[int]]) -> None:
         self._fine = table
-        self._schema = schema
+        self._given = self._schema = schema
         self._n_rows = table._n_rows
         self._cells = {}
         self._maps = [_group_of(groups.get(name)) for name in schema.names]

@@ -7,7 +7,7 @@ noise is halved. The last round takes all that is left.
 
 * **Public**: candidates, their weights, the largest model, costs.
 * The size limit is a rule in released numbers (the columns measured so far, `TreeLimit`), followed
-  inside `gate.choose_columns`; it grows with the share of the budget that is spent.
+  by `CandidateColumns`; it grows with the share of the budget that is spent.
 * Costs follow from released values and are refused beyond what is left: a privacy filter
   (`understudy.privacy.accounting.ledger`).
 * Estimates are exact inside the model's cliques, and counted in records drawn from the model
@@ -40,6 +40,8 @@ from understudy.models.graphical.factor_kernels import table_counts
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.privacy.accounting.budget import Accounting
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName, calibrate
 from understudy.privacy.selection.model_error_score import DistanceFromModel
 from understudy.schema import Schema
@@ -123,7 +125,7 @@ def run_rounds(
         earlier, before = model, _estimates(model, gate, listed, n_rows)
         limit = pace.model_cells * float(1 - left / (pace.spend + spent))
         winner = _choose(gate, noted, listed, [*before.values()], this=this, limit=limit)
-        (released,) = gate.count([winner], spend=this.table, law=pace.law)
+        (released,) = gate.ask(NoisyTables([winner], law=pace.law), spend=this.table)
         noted.append(Noted.of(released))
         model = fit(noted, model)
         noise = mean_size(pace.law, released.noise.stddev) * _cells(gate, winner)
@@ -219,8 +221,8 @@ def _choose(
         gate.schema, listed.candidates, flat, listed.weights, this.distance * cells
     )
 
-    chosen = gate.choose_columns(listed.candidates, score, spend=this.choice, feasible=fits)
-    return chosen.value.columns
+    chosen = gate.ask(CandidateColumns(listed.candidates, score, feasible=fits), spend=this.choice)
+    return chosen.value
 
 
 def records_drawn(n_rows: float) -> int:

@@ -48,7 +48,7 @@ from understudy.privacy.accounting.budget import Accounting, Budget, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.hierarchy_layer import layer_query
 from understudy.privacy.mechanisms.counts.lazy_table import require_tokens_fit
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.privacy.noise.calibration import LawName, calibrate
 from understudy.privacy.noise.distributions import DiscreteGaussian
 from understudy.schema import Partition, Schema

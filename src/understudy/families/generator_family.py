@@ -34,9 +34,14 @@ from understudy.functions.sequential_generator import (
 )
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.parameters import candidates_query, walk_query
+from understudy.privacy.mechanisms.choices.parameter_score import CandidateScore
+from understudy.privacy.mechanisms.choices.parameters import (
+    ListedParameters,
+    WalkedParameters,
+    candidates_query,
+    walk_query,
+)
 from understudy.privacy.selection.metropolis import Walk
-from understudy.privacy.selection.parameter_score import CandidateScore
 from understudy.schema import NUMERIC, Schema
 
 ScoreOf = Callable[[Floats], CandidateScore]
@@ -156,9 +161,9 @@ class Search:
         score = score_of(prior.points(1 if self.steps else self.candidates))
         if self.steps:
             walk = Walk(prior, prior.means, self.stride * prior.stddevs, self.steps)
-            found = gate.walk_parameters(score, prior.names, walk, spend=spend)
+            found = gate.ask(WalkedParameters(score, prior.names, walk), spend=spend)
         else:
-            found = gate.choose_parameters(score, prior.names, spend=spend)
+            found = gate.ask(ListedParameters(score, prior.names), spend=spend)
         return np.array(found.value.values)
 
     def _query(self, columns: tuple[str, ...], title: str) -> str:

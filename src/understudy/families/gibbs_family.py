@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Annotated, ClassVar, Literal
@@ -21,7 +21,7 @@ from pydantic import Field
 from understudy.errors import MethodError
 from understudy.families.effort import Effort, expected_rows
 from understudy.families.key_choice import bought_keys, planned_keys, sweep_of
-from understudy.families.measurement_plan import PlannedTable, planned_sweeps
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method, Names, Prepared, PreparingMethod
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model
@@ -30,7 +30,6 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
-from understudy.privacy.mechanisms.records.sweeping import n_cells
 from understudy.schema import Schema, Sweep
 
 BYTES_PER_CELL = 60
@@ -89,8 +88,8 @@ class PaidSweeps(SweepingMethod, PreparingMethod):
     choice_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
     @abstractmethod
-    def specification(self, sweep: Sweep) -> PerturbedSweeps | ResetBlocks:
-        """The named mechanism, over known keys."""
+    def mechanism(self, sweep: Sweep, n_rows: int) -> PerturbedSweeps | ResetBlocks:
+        """The named mechanism, over known keys, that draws so many records."""
 
     @property
     @abstractmethod
@@ -102,17 +101,10 @@ class PaidSweeps(SweepingMethod, PreparingMethod):
         self._require()
         sweep, buys = self.sweep(schema), self._buys(schema)
         most = sum(int(self.key_limit) * size for size in schema.sizes)
-        one = self.specification(sweep)
-        step = planned_sweeps(
-            schema,
-            spend,
-            budget,
-            n_cells=most if buys else n_cells(sweep),
-            noise=one.noise(spend, budget.accounting, schema.neighbours),
-            query=one.query,
-            chosen=buys,
-        )
-        return (step,)
+        how = {"form": Form.SWEEPS, "chosen": buys, "records": True}
+        asked, columns = self.mechanism(sweep, 1), [schema.names]
+        (step,) = announced(asked, schema, spend, budget, columns, **how)
+        return (replace(step, n_cells=most) if buys else step,)
 
     def setup_share(self, schema: Schema) -> Fraction:
         """Nothing where keys are public, or where there is nothing to choose."""
@@ -136,15 +128,14 @@ class PaidSweeps(SweepingMethod, PreparingMethod):
 
     def _drawn(self, gate: Gate, sweep: Sweep, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
-        records = gate.sweep(self.specification(sweep), n_rows=n_rows, spend=spend)
-        return PaidRecords.of(records)
+        return PaidRecords.of(gate.ask(self.mechanism(sweep, n_rows), spend=spend))
 
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
         """How little this budget buys, where the number of rows is public."""
         if schema.rows != "public" or not schema.n_rows:
             return ()
-        n, one = schema.n_rows, self.specification(self.sweep(schema))
-        epsilon = one.step_epsilon(n, spend, budget.accounting, schema.neighbours)
+        n, sweep = schema.n_rows, self.sweep(schema)
+        epsilon = self.mechanism(sweep, n).epsilon(spend, budget.accounting, schema.neighbours)
         prior = float(state_weight(epsilon))
         factor = max(size * (n + prior) / (n + size * prior) for size in schema.sizes)
         return (

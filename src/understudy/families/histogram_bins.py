@@ -31,12 +31,14 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.bin_edges import MOST_BINS, bins_with_rules, numeric_columns
-from understudy.families.measurement_plan import PlannedTable, planned, planned_step
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method, Prepared
 from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.sums.moments import PlannedMoment, planned_moments
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.perturbation import Mode
+from understudy.privacy.not_dp.exact_deviation import ExactDeviations
 from understudy.privacy.released import NoisyTable
 from understudy.schema import NUMERIC, Schema
 
@@ -117,8 +119,9 @@ class Binned(Method):
         if self.bins == "bought":
             found = _bought(gate, spend)
         elif self.bins == "scott" and self.mode == "paper":
-            released = gate.deviations(numeric_columns(schema), mode="paper")
-            found = {name: one.value for name, one in released.items()}
+            names = numeric_columns(schema)
+            released = gate.ask(ExactDeviations(names))
+            found = {name: one.value for name, one in zip(names, released, strict=True)}
         else:
             return gate.rebinned(self._public_bins(schema))
         return gate.rebinned(bins_with_rules(schema, self._by_scott(schema, found)))
@@ -185,9 +188,8 @@ def _width(schema: Schema, name: str) -> float:
     return column.bounds[1] - column.bounds[0]
 
 
-def _moments(schema: Schema, name: str, spend: Fraction) -> tuple[PlannedMoment, ...]:
-    weights = list(_WEIGHTS[1:])
-    return planned_moments(schema.with_bins({name: 1}), (name,), (), spend=spend, weights=weights)
+def _moments(name: str) -> Moments:
+    return Moments((name,), weights=_WEIGHTS[1:])
 
 
 def _shares(spend: Fraction) -> tuple[Fraction, Fraction]:
@@ -200,8 +202,9 @@ def _planned_deviation(
     schema: Schema, name: str, spend: Fraction, budget: Budget
 ) -> list[PlannedTable]:
     counted, summed = _shares(spend)
-    count = planned(schema.with_bins({name: 1}), (name,), counted, budget, "geometric")
-    moments = [planned_step(one.moment.by, one, budget) for one in _moments(schema, name, summed)]
+    binned, columns = schema.with_bins({name: 1}), [(name,)]
+    (count,) = announced(NoisyTables(columns, law="geometric"), binned, counted, budget, columns)
+    moments = announced(_moments(name), binned, summed, budget, columns * 2, form=Form.MOMENTS)
     return [count, *moments]
 
 
@@ -213,8 +216,8 @@ def _bought(gate: Gate, spend: Fraction) -> dict[str, float]:
     for name, share in zip(names, split(spend, [1] * len(names)), strict=True):
         counted, summed = _shares(share)
         view = gate.rebinned({name: 1})
-        (count,) = view.count([(name,)], spend=counted, law="geometric")
-        _, scatter = view.moments((name,), spend=summed, weights=list(_WEIGHTS[1:]))
+        (count,) = view.ask(NoisyTables([(name,)], law="geometric"), spend=counted)
+        _, scatter = view.ask(_moments(name), spend=summed)
         n = _numbers(count.value, view.schema)
         found[name] = float(max(scatter.value.values[0], 0.0) / max(n - 1, 1)) ** 0.5
     return found

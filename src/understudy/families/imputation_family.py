@@ -12,7 +12,7 @@ from understudy.families.effort import Effort, expected_rows
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Method
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.records.imputation_draws import Imputation
+from understudy.privacy.mechanisms.records.imputers import Imputation
 from understudy.schema import Schema
 
 

@@ -18,6 +18,7 @@ from understudy.families.method import MOST_CELLS
 from understudy.families.network_options import LARGEST_TABLE, edge, parent_sets, useful_cells
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
 from understudy.schema import Schema, Sweep
@@ -225,7 +226,7 @@ def bought_keys(gate: Gate, cells: Sequence[float], spend: Fraction) -> Sweep:
     for name, most, share in zip(schema.names, cells, shares, strict=True):
         listed = key_candidates(schema, name, most)
         score = DistanceFromIndependence(schema, listed)
-        winner = gate.choose_columns(listed, score, spend=share).value.columns
+        winner = gate.ask(CandidateColumns(listed, score), spend=share).value
         keys[name] = winner[1:]
     return Sweep.of(schema.names, schema.domain, keys)
 

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from understudy.arrays import Floats
-from understudy.families.measurement_plan import PlannedTable, natural_law, planned
+from understudy.families.measurement_plan import PlannedTable, announced, natural_law
 from understudy.families.method import Method
 from understudy.families.network_options import require_columns
 from understudy.families.noisy_marginal import Merged, Noted, fresh, is_ordered, observations
@@ -27,8 +27,9 @@ from understudy.models.model import Redrawn
 from understudy.models.share_tree import denoised
 from understudy.models.state_merging import shapes
 from understudy.models.within_bins import WithinBins, state_widths
-from understudy.privacy.accounting.budget import Approximate, Budget, split
+from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import NUMERIC, Column, Schema
@@ -51,7 +52,6 @@ class MarginalMethod(Method):
         model_mb: largest model, in megabytes of 8 bytes for each cell of the junction tree.
     """
 
-    resumable: ClassVar[bool] = True
     posterior_rule: ClassVar[Literal["partial", "mi"]] = "mi"
 
     sets: Literal["free", "split", "posterior"] = "posterior"
@@ -130,22 +130,19 @@ class MarginalMethod(Method):
 
     def _one_ways(self, gate: Gate, spend: Fraction, exponent: float = 0.0) -> list[Noted]:
         """A table of each column."""
-        marginals = [(name,) for name in gate.schema.names]
-        weights = size_weights(gate.schema, exponent)
-        law = self._law(gate.budget)
-        return [
-            Noted.of(one) for one in gate.count(marginals, spend=spend, law=law, weights=weights)
-        ]
+        tables = self._tables(gate.schema, gate.budget, exponent)
+        return [Noted.of(one) for one in gate.ask(tables, spend=spend)]
 
     def _planned_one_ways(
         self, schema: Schema, spend: Fraction, budget: Budget, exponent: float = 0.0
     ) -> list[PlannedTable]:
         require_columns(schema)
-        shares = split(spend, size_weights(schema, exponent))
-        return [
-            planned(schema, (name,), share, budget, self._law(budget))
-            for name, share in zip(schema.names, shares, strict=True)
-        ]
+        tables = self._tables(schema, budget, exponent)
+        return list(announced(tables, schema, spend, budget, tables.marginals))
+
+    def _tables(self, schema: Schema, budget: Budget, exponent: float) -> NoisyTables:
+        marginals = [(name,) for name in schema.names]
+        return NoisyTables(marginals, law=self._law(budget), weights=size_weights(schema, exponent))
 
 
 def size_weights(schema: Schema, exponent: float) -> list[Fraction]:

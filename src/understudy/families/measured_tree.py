@@ -19,6 +19,9 @@ from understudy.models.table_models import projected, unravel
 from understudy.models.tree_consistency import Consistency, NoisyLayer, consistent
 from understudy.privacy.accounting.budget import split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import NoisyNodes, NoisyTable
 from understudy.schema import Partition, Schema
@@ -107,7 +110,7 @@ class MeasuredTree:
         """Measure every layer, all cells included."""
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
         layers = self._measured(gate, sum(shares, Fraction(0)))
-        (table,) = gate.count([gate.schema.names], spend=last, law=self.law)
+        (table,) = gate.ask(NoisyTables([gate.schema.names], law=self.law), spend=last)
         codes, parents = self._leaves
         leaves = table.value.counts.reshape(-1)[codes]
         variance = table.noise.stddev**2
@@ -119,13 +122,13 @@ class MeasuredTree:
         """Measure the inner layers and the sums of the leaves; records are drawn from those."""
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
         layers = self._measured(gate, sum(shares, Fraction(0)))
-        leaves = gate.count_leaves(self.tree, spend=last, law=self.law)
+        leaves = gate.ask(LazyLeaves(self.tree, law=self.law), spend=last)
         sums = leaves.value
         variance = leaves.noise.stddev**2
         layers.append(NoisyLayer(sums.counts, sums.outside, variance, sums.summed))
         nodes = np.arange(len(sums.counts))
         weights = self._weights(gate, Hierarchy((*self._parents, nodes)), layers)
-        records = gate.records_below(leaves, weights, n_rows=n_rows)
+        records = gate.ask(LeafRecords(leaves, weights, n_rows=n_rows))
         return PaidRecords.of(records)
 
     def _measured(self, gate: Gate, spend: Fraction) -> list[NoisyLayer]:
@@ -133,7 +136,7 @@ class MeasuredTree:
         if not self.tree.depth:
             return []
         depths = range(1, self.tree.depth + 1)
-        found = gate.count_nodes(self.tree, depths, spend=spend, law=self.law)
+        found = gate.ask(HierarchyLayers(self.tree, depths, law=self.law), spend=spend)
         return [
             NoisyLayer(
                 _of_nodes(one.value, layer, gate.schema), one.value.outside, one.noise.stddev**2

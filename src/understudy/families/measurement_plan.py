@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from understudy.privacy.accounting.budget import Accounting, Budget
-from understudy.privacy.mechanisms.counts.binomial_count import PlannedSuccesses
-from understudy.privacy.mechanisms.sums.moments import PlannedMoment
+from understudy.privacy.mechanism import Charge, Mechanism
 from understudy.privacy.noise.calibration import LawName, mean_positive
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.perturbation import Bounds, Law, Mode, count_law, words
+from understudy.privacy.noise.perturbation import LAWS, Bounds, Law, Mode, count_law, words
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace, TruncatedLaplace
+from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 
 
@@ -96,22 +98,6 @@ def natural_law(accounting: Accounting) -> LawName:
     return "geometric" if accounting == "pure" else "gaussian"
 
 
-def planned_step(
-    columns: tuple[str, ...], step: PlannedMoment | PlannedSuccesses, budget: Budget
-) -> PlannedTable:
-    """A statistic that is no contingency table, as the mechanism announces it."""
-    return PlannedTable(
-        columns=columns,
-        n_cells=step.n_cells,
-        share=step.share / budget.amount,
-        noise=step.noise,
-        stddev=step.stddev,
-        noise_mass=0.0,
-        form=Form.MOMENTS,
-        query=step.query,
-    )
-
-
 def planned(
     schema: Schema,
     columns: tuple[str, ...],
@@ -162,71 +148,66 @@ def planned(
     )
 
 
-def planned_sweeps(
+def planned_charge(
+    columns: tuple[str, ...],
+    charge: Charge[Any],
+    budget: Budget,
+    *,
+    form: Form = Form.DENSE,
+    threshold: int | None = None,
+    chosen: bool = False,
+    records: bool = False,
+) -> PlannedTable:
+    """A line of the ledger, as a mechanism announces it: the plan is the ledger.
+
+    Args:
+        columns: names.
+        charge: one of those that `Mechanism.price` gives.
+        budget: the whole budget.
+        form: as in `PlannedTable`.
+        threshold: public threshold.
+        chosen: as in `PlannedTable`.
+        records: whether records leave, and no table.
+    """
+    noise = charge.parameter
+    return PlannedTable(
+        columns=columns,
+        n_cells=charge.cells,
+        share=(charge.spent or Fraction(0)) / budget.amount,
+        noise=charge.noise,
+        stddev=charge.recorded.stddev,
+        noise_mass=(charge.cells - 1) * _mean_in_empty_cell(noise)
+        if isinstance(noise, LAWS)
+        else 0.0,
+        form=form,
+        threshold=threshold,
+        query=charge.query,
+        chosen=chosen,
+        records=records,
+    )
+
+
+def announced(
+    mechanism: Mechanism[Any, Any],
     schema: Schema,
     spend: Fraction,
     budget: Budget,
-    *,
-    n_cells: int,
-    noise: str,
-    query: str,
-    stddev: float = 0.0,
-    chosen: bool = False,
-) -> PlannedTable:
-    """Records drawn column by column, as a named mechanism announces them.
+    columns: Sequence[tuple[str, ...]],
+    **how: Any,
+) -> tuple[PlannedTable, ...]:
+    """What a mechanism will have in the ledger; it is the plan.
 
     Args:
+        mechanism: that the method will ask for.
         schema: the public schema.
-        spend: their cost.
+        spend: what it may cost.
         budget: the whole budget.
-        n_cells: what is counted of it: cells of the tables behind, or states of a record.
-        noise: the mechanism with its parameter, in words.
-        query: what is asked, in the words of the ledger.
-        stddev: of the noise in a count; 0 where none is added.
-        chosen: whether an earlier step chooses the keys.
+        columns: names of those of each step.
+        **how: form, threshold and records, as in `PlannedTable`.
     """
-    return PlannedTable(
-        columns=schema.names,
-        n_cells=n_cells,
-        share=spend / budget.amount,
-        noise=noise,
-        stddev=stddev,
-        noise_mass=0.0,
-        form=Form.SWEEPS,
-        query=query,
-        chosen=chosen,
-        records=True,
-    )
-
-
-def planned_exact(
-    columns: tuple[str, ...],
-    query: str = "",
-    *,
-    form: Form = Form.DENSE,
-    noise: str = "",
-    records: bool = False,
-) -> PlannedTable:
-    """Exact statistics, which cost no budget: a method without a guarantee takes them.
-
-    Args:
-        columns: that they hold together.
-        query: what is asked; counts by the columns if "".
-        form: as in `PlannedTable`.
-        noise: what stands in place of noise, in words.
-        records: whether records drawn from them leave, and nothing else.
-    """
-    return PlannedTable(
-        columns=columns,
-        n_cells=0,
-        share=Fraction(0),
-        noise=noise,
-        stddev=0.0,
-        noise_mass=0.0,
-        form=form,
-        query=query,
-        records=records,
-    )
+    charges = mechanism.price(terms_of(schema, budget), spend)
+    steps = zip(columns, charges, strict=True)
+    return tuple(planned_charge(names, one, budget, **how) for names, one in steps)
 
 
 def planned_choice(

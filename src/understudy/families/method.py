@@ -93,8 +93,6 @@ class Method(ABC):
             parameters of its own.
         private: whether it has a guarantee at all.
         unprotected: why it has none, in words after the name of the method.
-        resumable: whether it asks the verbs of `privacy.checkpoint.resumable_gate` alone, and
-            the same questions when it gets the same answers, so that a killed run can be continued.
         posterior_rule: combining rule for sets="posterior"
             (`understudy.inference.choice.rule_table`).
         rounds: whether it measures in rounds and looks at `gate.stopping` between them.
@@ -111,7 +109,6 @@ class Method(ABC):
     facts: ClassVar[Facts]
     private: ClassVar[bool] = True
     unprotected: ClassVar[str] = "publishes what it reads off the rows, without noise"
-    resumable: ClassVar[bool] = False
     posterior_rule: ClassVar[Literal["partial", "mi"]] = "partial"
     rounds: ClassVar[bool] = False
     swept: ClassVar[bool] = False
@@ -259,8 +256,11 @@ class Method(ABC):
         return model
 
     def can_resume(self, schema: Schema) -> bool:
-        """Whether a killed run can be continued, for this schema and these options."""
-        return self.resumable
+        """Whether a checkpoint can hold what is measured, for this schema and these options.
+
+        A method asks the same questions when it gets the same answers, so that it can.
+        """
+        return True
 
     def setup_share(self, schema: Schema) -> Fraction:
         """Part of the budget that `setup` may spend, once for all fits; 0 if it buys nothing."""

@@ -15,7 +15,7 @@ from itertools import combinations
 from understudy.errors import MethodError
 from understudy.functions.declared_network import Edge
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.privacy.noise.calibration import LawName, calibrate
 from understudy.schema import Schema
 

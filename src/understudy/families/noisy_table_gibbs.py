@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from understudy.families.key_choice import distinct_tables, own_tables
-from understudy.families.measurement_plan import PlannedTable, planned, planned_sweeps
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import known_rows
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model
 from understudy.models.conditional_tables import Allocation, ConditionalTables, Seeds
-from understudy.privacy.accounting.budget import Budget, split
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.mechanisms.records.key_counts import n_cells
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
-from understudy.privacy.mechanisms.records.sweeping import n_cells
-from understudy.privacy.noise.calibration import LawName, calibrate, describe
+from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import NoisyTable
 from understudy.schema import Schema, Sweep
 
@@ -51,11 +52,9 @@ class NoisyTableGibbs:
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The tables, in equal parts; one step if they are not written out."""
         if self.lazy:
-            return (planned_rows(schema, self._rows, spend, budget, n_cells(self.sweep)),)
-        return tuple(
-            planned(schema, names, share, budget, self.law)
-            for names, share in zip(self.tables, split(spend, [1] * len(self.tables)), strict=True)
-        )
+            return (planned_rows(schema, self._rows(1), spend, budget, n_cells(self.sweep)),)
+        tables = NoisyTables(self.tables, law=self.law)
+        return announced(tables, schema, spend, budget, self.tables)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the tables; draw records through the gate where they are not written out.
@@ -66,14 +65,12 @@ class NoisyTableGibbs:
             n_rows: records to be drawn.
         """
         if self.lazy:
-            records = gate.sweep_noisy(self._rows, n_rows=n_rows, spend=spend)
-            return PaidRecords.of(records)
-        tables = gate.count(self.tables, spend=spend, law=self.law)
+            return PaidRecords.of(gate.ask(self._rows(n_rows), spend=spend))
+        tables = gate.ask(NoisyTables(self.tables, law=self.law), spend=spend)
         return self.model([one.value for one in tables], known_rows(gate))
 
-    @property
-    def _rows(self) -> LazyRows:
-        return LazyRows(sweep=self.sweep, sweeps=self.sweeps, noise=self.law)
+    def _rows(self, n_rows: int) -> LazyRows:
+        return LazyRows(sweep=self.sweep, sweeps=self.sweeps, n_rows=n_rows, noise=self.law)
 
     def model(self, tables: Sequence[NoisyTable], n_rows: int) -> Model:
         """The model of measured tables.
@@ -111,19 +108,6 @@ def planned_rows(
         most_cells: of all tables together.
         chosen: whether an earlier step chooses the keys.
     """
-    noise = calibrate(
-        rows.noise,
-        spend=spend / len(schema.names),
-        accounting=budget.accounting,
-        neighbours=schema.neighbours,
-    )
-    return planned_sweeps(
-        schema,
-        spend,
-        budget,
-        n_cells=most_cells,
-        noise=describe(noise),
-        query=rows.query,
-        stddev=noise.stddev,
-        chosen=chosen,
-    )
+    how = {"form": Form.SWEEPS, "chosen": chosen, "records": True}
+    (step,) = announced(rows, schema, spend, budget, [schema.names], **how)
+    return replace(step, n_cells=most_cells, noise_mass=0.0)

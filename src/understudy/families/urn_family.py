@@ -6,17 +6,17 @@ The mechanism, its law and its proof stand in `understudy.privacy.mechanisms.rec
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from understudy.families.measurement_plan import Form, PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.records.urn import Urn, describe_urn, prior_weight, urn_query
+from understudy.privacy.mechanisms.records.urn import Urn, prior_weight
 from understudy.schema import Schema
 
 
@@ -31,11 +31,12 @@ class UrnMethod(Method):
     sets: Literal["split"] = "split"
 
     @abstractmethod
-    def urn(self, columns: tuple[str, ...]) -> Urn:
+    def urn(self, columns: tuple[str, ...], n_rows: int) -> Urn:
         """The mechanism: what happens to a record that was drawn.
 
         Args:
             columns: names of all columns.
+            n_rows: records to be drawn.
         """
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
@@ -45,29 +46,19 @@ class UrnMethod(Method):
         weight of all cells together, or 0 where that depends on a private number of rows.
         """
         self._require(schema, budget)
-        n_cells, mass = schema.domain.n_allowed, Fraction(0)
-        reinforced = self.urn(schema.names).reinforced
-        if schema.n_rows is not None and schema.rows == "public":
-            mass = n_cells * prior_weight(schema.n_rows, spend, reinforced=reinforced)
-        table = PlannedTable(
-            columns=schema.names,
-            n_cells=n_cells,
-            share=spend / budget.amount,
-            noise=describe_urn(spend, reinforced=reinforced),
-            stddev=0.0,
-            noise_mass=float(mass),
-            form=Form.DRAWS,
-            query=urn_query(schema.names),
-            records=True,
-        )
-        return (table,)
+        known = schema.n_rows if schema.rows == "public" else None
+        urn, columns = self.urn(schema.names, known or 1), [schema.names]
+        how = {"form": Form.DRAWS, "records": True}
+        (table,) = announced(urn, schema, spend, budget, columns, **how)
+        if known is None:
+            return (table,)
+        prior = prior_weight(known, spend, reinforced=urn.reinforced)
+        return (replace(table, noise_mass=float(table.n_cells * prior)),)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
         self._require(gate.schema, gate.budget)
-        urn = self.urn(gate.schema.names)
-        records = gate.posterior(urn, n_rows=n_rows, spend=spend)
-        return PaidRecords.of(records)
+        return PaidRecords.of(gate.ask(self.urn(gate.schema.names, n_rows), spend=spend))
 
     def _require(self, schema: Schema, budget: Budget) -> None:
         self.require_pure(budget)

@@ -22,11 +22,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
-from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.measurement_plan import PlannedTable, announced
 from understudy.families.method import Facts, Method
 from understudy.models import Model, TableModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
+from understudy.privacy.not_dp.exact_statistics import ExactFullTable
 from understudy.schema import Schema
 
 
@@ -55,8 +56,8 @@ class ContingencyTable(Method):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The exact full table."""
         self.require_numbered(schema)
-        return (planned_exact(schema.names),)
+        return announced(ExactFullTable(), schema, spend, budget, [schema.names])
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact full table."""
-        return TableModel.sparse(gate.reveal_cells().value, gate.schema.domain)
+        return TableModel.sparse(gate.ask(ExactFullTable()).value, gate.schema.domain)

@@ -50,6 +50,6 @@ class Dirichlet(UrnMethod):
         cost_class="fast",
     )
 
-    def urn(self, columns: tuple[str, ...]) -> Urn:
+    def urn(self, columns: tuple[str, ...], n_rows: int) -> Urn:
         """Each record that was drawn is copied: it may be drawn again, as if it were a real one."""
-        return Urn(columns=columns, reinforced=True)
+        return Urn(columns=columns, n_rows=n_rows, reinforced=True)

@@ -48,6 +48,6 @@ class DPPrior(UrnMethod):
         cost_class="fast",
     )
 
-    def urn(self, columns: tuple[str, ...]) -> Urn:
+    def urn(self, columns: tuple[str, ...], n_rows: int) -> Urn:
         """Records are drawn independently: none is copied."""
-        return Urn(columns=columns, reinforced=False)
+        return Urn(columns=columns, n_rows=n_rows, reinforced=False)

@@ -37,20 +37,17 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.families.measurement_plan import Form, PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable, planned_charge
 from understudy.families.method import Facts, Method, Names
 from understudy.models import Model, ProductModel, TableModel
-from understudy.privacy.accounting.budget import Budget, split
+from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.empirical_distribution import (
-    CumulativeDistribution,
-    describe_distance,
-    line_query,
-    noise_of_distance,
+    CumulativeDistributions,
     require_drawable,
 )
 from understudy.privacy.released import DrawnDistribution
-from understudy.privacy.selection.exponential_mechanism import selection_epsilon
+from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 
 
@@ -84,48 +81,34 @@ class EmpiricalCdf(Method):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One distribution per line; the noise is that of a cumulative count."""
         lines = self._lines(schema)
-        shares = split(spend, [1] * len(lines))
+        asked, terms = CumulativeDistributions(lines), terms_of(schema, budget)
+        charges = asked.announced(terms, spend)
+        n_rows = schema.n_rows if schema.rows == "public" else schema.row_limit
+        for names, one in zip(lines, charges, strict=True):
+            require_drawable(names, schema.table(names), n_rows, one.parameter.epsilon)
         return tuple(
-            _planned(schema, line.columns, share, budget)
-            for line, share in zip(lines, shares, strict=True)
+            planned_charge(names, one, budget, form=Form.DISTRIBUTION)
+            for names, one in zip(lines, charges, strict=True)
         )
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the distribution of every line."""
         schema = gate.schema
-        drawn = [one.value for one in gate.draw(self._lines(schema), spend=spend)]
+        asked = CumulativeDistributions(self._lines(schema))
+        drawn = [one.value for one in gate.ask(asked, spend=spend)]
         if self.columns == "ordered":
             return _table_model(drawn[0], schema)
         return ProductModel(schema.domain, tuple(one.counts for one in drawn))
 
-    def _lines(self, schema: Schema) -> list[CumulativeDistribution]:
+    def _lines(self, schema: Schema) -> list[tuple[str, ...]]:
         if self.columns == "independent":
             if self.order:
                 raise MethodError("The option order belongs to columns=ordered; set both.")
-            return [CumulativeDistribution(columns=(name,)) for name in schema.names]
+            return [(name,) for name in schema.names]
         order = self.order or schema.names
         if sorted(order) != sorted(schema.names):
             raise MethodError("The option order must name every column of the schema once.")
-        return [CumulativeDistribution(columns=order)]
-
-
-def _planned(
-    schema: Schema, columns: tuple[str, ...], share: Fraction, budget: Budget
-) -> PlannedTable:
-    domain = schema.table(columns)
-    epsilon = selection_epsilon(share, budget.accounting)
-    n_rows = schema.n_rows if schema.rows == "public" else schema.row_limit
-    require_drawable(columns, domain, n_rows, epsilon)
-    return PlannedTable(
-        columns=columns,
-        n_cells=domain.n_allowed,
-        share=share / budget.amount,
-        noise=describe_distance(epsilon),
-        stddev=noise_of_distance(epsilon, domain.n_allowed).stddev,
-        noise_mass=0.0,
-        form=Form.DISTRIBUTION,
-        query=line_query(columns),
-    )
+        return [order]
 
 
 def _table_model(drawn: DrawnDistribution, schema: Schema) -> TableModel:

@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
-from understudy.families.measurement_plan import PlannedTable, natural_law, planned
+from understudy.families.measurement_plan import PlannedTable, announced, natural_law
 from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
-from understudy.privacy.accounting.budget import Accounting, Approximate, Budget, split
+from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
@@ -54,7 +55,6 @@ class Independent(Method):
         cost_class="fast",
     )
 
-    resumable: ClassVar[bool] = True
     independent: ClassVar[bool] = True
 
     sets: Literal["free", "split"] = "free"
@@ -67,18 +67,17 @@ class Independent(Method):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table per column, each with the same share."""
-        shares = split(spend, [1] * len(schema.names))
-        law = self._law(budget.accounting)
-        return tuple(
-            planned(schema, (name,), share, budget, law)
-            for name, share in zip(schema.names, shares, strict=True)
-        )
+        tables = self._tables(schema, budget)
+        return announced(tables, schema, spend, budget, tables.marginals)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure every column."""
-        marginals = [(name,) for name in gate.schema.names]
-        tables = gate.count(marginals, spend=spend, law=self._law(gate.budget.accounting))
+        tables = gate.ask(self._tables(gate.schema, gate.budget), spend=spend)
         return ProductModel(gate.schema.domain, tuple(table.value.counts for table in tables))
+
+    def _tables(self, schema: Schema, budget: Budget) -> NoisyTables:
+        marginals = [(name,) for name in schema.names]
+        return NoisyTables(marginals, law=self._law(budget.accounting))
 
     def restored(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int

@@ -25,21 +25,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.effort import DENSE_CELLS
-from understudy.families.measurement_plan import Form, PlannedTable, planned
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, Method
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model, TableModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanism import Mechanism
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
-from understudy.privacy.mechanisms.counts.threshold_table import threshold_for
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS, NoisyTables
+from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable, threshold_for
 from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.noise.distributions import DiscreteGaussian
 from understudy.privacy.noise.perturbation import Mode
@@ -84,39 +85,48 @@ class Laplace(Method):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table over all columns."""
         self._require(schema, budget)
-        form = self._form(schema)
-        threshold = self._threshold(schema, spend, budget) if form is Form.FILTERED else None
-        table = planned(
+        form, threshold = self._form(schema), None
+        table: Mechanism[Any, Any] = self._dense(schema)
+        if form is Form.FILTERED:
+            table = self._filtered(schema, spend, budget)
+            threshold = table.threshold
+        elif form is Form.LAZY:
+            table = self._lazy(schema, 1)
+        return announced(
+            table,
             schema,
-            schema.names,
             spend,
             budget,
-            self.law,
+            [schema.names],
             form=form,
             threshold=threshold,
-            mode=self.mode,
             records=form is Form.LAZY,
         )
-        return (table,)
 
     def can_resume(self, schema: Schema) -> bool:
-        """In the dense form, whose whole table a checkpoint can hold, up to 2²² cells."""
-        return self._form(schema) is Form.DENSE and schema.domain.n_cells <= DENSE_CELLS
+        """Unless the whole table is written out, and has more than 2²² cells."""
+        return self._form(schema) is not Form.DENSE or schema.domain.n_cells <= DENSE_CELLS
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the full table, dense or filtered; draw records from it where it is lazy."""
         schema = gate.schema
         self._require(schema, gate.budget)
         if self._form(schema) is Form.LAZY:
-            table = LazyTable(columns=schema.names, law=self.law)
-            records = gate.records(table, n_rows=n_rows, spend=spend)
-            return PaidRecords.of(records)
+            return PaidRecords.of(gate.ask(self._lazy(schema, n_rows), spend=spend))
         if self._form(schema) is Form.FILTERED:
-            threshold = self._threshold(schema, spend, gate.budget)
-            cells = gate.count_above(schema.names, threshold, spend=spend, law=self.law)
+            cells = gate.ask(self._filtered(schema, spend, gate.budget), spend=spend)
             return TableModel.sparse(cells.value, schema.domain)
-        (counted,) = gate.count([schema.names], spend=spend, law=self.law, mode=self.mode)
-        return TableModel.dense(counted.value, schema.domain)
+        (table,) = gate.ask(self._dense(schema), spend=spend)
+        return TableModel.dense(table.value, schema.domain)
+
+    def _dense(self, schema: Schema) -> NoisyTables:
+        return NoisyTables([schema.names], law=self.law, mode=self.mode)
+
+    def _filtered(self, schema: Schema, spend: Fraction, budget: Budget) -> ThresholdTable:
+        return ThresholdTable(schema.names, self._threshold(schema, spend, budget), law=self.law)
+
+    def _lazy(self, schema: Schema, n_rows: int) -> LazyTable:
+        return LazyTable(columns=schema.names, n_rows=n_rows, law=self.law)
 
     def restored(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int

@@ -30,12 +30,13 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.families.measurement_plan import PlannedTable, planned_exact
+from understudy.families.measurement_plan import PlannedTable, announced
 from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
 from understudy.models.model import Redrawn
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
+from understudy.privacy.not_dp.exact_statistics import ExactTables
 from understudy.schema import Domain, Schema
 
 
@@ -64,13 +65,18 @@ class MarginalBootstrap(Method):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The exact table of each column."""
-        return tuple(planned_exact((name,)) for name in schema.names)
+        tables = _tables(schema)
+        return announced(tables, schema, spend, budget, tables.marginals)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact table of each column."""
-        tables = gate.reveal([(name,) for name in gate.schema.names])
+        tables = gate.ask(_tables(gate.schema))
         counts = [table.value.counts for table in tables]
         return Redrawn(lambda rng: _drawn(gate.schema.domain, counts, rng))
+
+
+def _tables(schema: Schema) -> ExactTables:
+    return ExactTables([(name,) for name in schema.names])
 
 
 def _drawn(

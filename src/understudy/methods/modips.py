@@ -46,14 +46,15 @@ from pydantic import BeforeValidator, Field
 
 from understudy.errors import MethodError
 from understudy.families.column_blocks import BlocksMethod, Layout, Measured, block
-from understudy.families.measurement_plan import PlannedTable, planned, planned_step
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, listed
 from understudy.models.bayesian.independent_blocks import BlocksModel
 from understudy.models.model import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.counts.binomial_count import planned_successes
-from understudy.privacy.mechanisms.sums.moments import Calibration, PlannedMoment, planned_moments
+from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.perturbation import Bounds, Mode
 from understudy.privacy.released import NoisyMoment
 from understudy.schema import Schema
@@ -75,11 +76,6 @@ Counts = NDArray[Any] | float
 class _How(TypedDict):
     bounds: Bounds
     mode: Mode
-
-
-class _Options(_How):
-    calibration: Calibration
-    weights: list[Fraction] | None
 
 
 @final
@@ -121,21 +117,42 @@ class Modips(BlocksMethod):
         binned = schema.with_bins(self.bins(schema))
         how: _How = {"bounds": self.bounds, "mode": self.mode}
         tables = [
-            planned(binned, one.columns, each, budget, "geometric", **how)
+            planned
             for one in layouts
             if one.counted
+            for planned in announced(
+                NoisyTables([one.columns], law="geometric", **how),
+                binned,
+                each,
+                budget,
+                [one.columns],
+            )
         ]
         successes = [
-            planned_step(
-                one.columns, planned_successes(schema, one.columns[0], spend=each, **how), budget
-            )
+            planned
             for one in layouts
             if one.model == "bernoulli"
+            for planned in announced(
+                BinomialCount(one.columns[0], **how),
+                schema,
+                each,
+                budget,
+                [one.columns],
+                form=Form.MOMENTS,
+            )
         ]
         sums = [
-            planned_step(one.columns, step, budget)
+            planned
             for one, share in zip(layouts, moments, strict=True)
-            for step in self._planned_moments(binned, one, share)
+            if one.numbers
+            for planned in announced(
+                self._asked(one),
+                binned,
+                share,
+                budget,
+                [one.columns] * sum(one.kinds[1:]),
+                form=Form.MOMENTS,
+            )
         ]
         return (*tables, *successes, *sums)
 
@@ -179,42 +196,35 @@ class Modips(BlocksMethod):
         found: dict[tuple[str, ...], Counts] = {}
         tabled = [one.columns for one in layouts if one.counted]
         if tabled:
-            tables = gate.count(tabled, spend=each * len(tabled), law="geometric", **how)
+            tables = gate.ask(NoisyTables(tabled, law="geometric", **how), spend=each * len(tabled))
             found |= {table.value.columns: table.value.counts for table in tables}
         for one in layouts:
             if one.model == "bernoulli":
-                noisy = gate.count_successes(one.columns[0], spend=each, **how)
+                noisy = gate.ask(BinomialCount(one.columns[0], **how), spend=each)
                 found[one.columns] = noisy.value.successes
         return found
-
-    def _planned_moments(
-        self, binned: Schema, layout: Layout, spend: Fraction
-    ) -> Sequence[PlannedMoment]:
-        if not layout.numbers:
-            return ()
-        return planned_moments(
-            binned, layout.numbers, layout.columns, spend=spend, **self._options(layout)
-        )
 
     def _moments(self, gate: Gate, layout: Layout, spend: Fraction) -> list[NoisyMoment]:
         if not layout.numbers:
             return []
-        found = gate.moments(layout.numbers, layout.columns, spend=spend, **self._options(layout))
+        found = gate.ask(self._asked(layout), spend=spend)
         return [one.value for one in found]
 
-    def _options(self, layout: Layout) -> _Options:
-        """Of the sums and scatters of one block."""
+    def _asked(self, layout: Layout) -> Moments:
+        """The sums and scatters of one block."""
         _, sums, scatters = layout.kinds
         weights = None
         if self.weights is not None:
             _, of_sum, of_scatter = self.weights
             weights = [Fraction(of_sum)] * sums + [Fraction(of_scatter)] * scatters
-        return {
-            "calibration": "nonsplit" if self.budget == "nonsplit" else "split",
-            "weights": weights,
-            "bounds": self.bounds,
-            "mode": self.mode,
-        }
+        return Moments(
+            layout.numbers,
+            layout.columns,
+            weights=weights,
+            calibration="nonsplit" if self.budget == "nonsplit" else "split",
+            bounds=self.bounds,
+            mode=self.mode,
+        )
 
 
 def _known_rows(gate: Gate, layouts: Sequence[Layout]) -> int | None:

@@ -47,6 +47,8 @@ from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.selection.model_error_score import DistanceFromModel
 from understudy.schema import Schema
 
@@ -105,7 +107,7 @@ class Mst(MarginalMethod):
         view, model = gate.grouped(merged.groups), fit_of(merged, noted, total)
         pairs = self._tree(view, model, third)
         law = self._law(gate.budget)
-        noted += [Noted.of(one) for one in view.count(pairs, spend=third, law=law)]
+        noted += [Noted.of(one) for one in view.ask(NoisyTables(pairs, law=law), spend=third)]
         return self._model(gate.schema, noted, total)
 
     def _tree(self, view: Gate, model: MaxEntropy, spend: Fraction) -> list[tuple[str, ...]]:
@@ -125,7 +127,7 @@ class Mst(MarginalMethod):
             if not open_pairs:
                 break
             score = _score(view, open_pairs, model)
-            pair = view.choose_columns(open_pairs, score, spend=share).value.columns
+            pair = view.ask(CandidateColumns(open_pairs, score), spend=share).value
             found.append(pair)
             free -= size[pair[0]] * size[pair[1]]
             old, new = (component[name] for name in pair)

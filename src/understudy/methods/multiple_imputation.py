@@ -33,13 +33,14 @@ from typing import Annotated, ClassVar, Literal, final
 from pydantic import Field
 
 from understudy.families.imputation_family import ImputingMethod
-from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts
 from understudy.models import Model
 from understudy.models.imputation_model import ImputedModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.records.imputation_draws import require_imputable
+from understudy.privacy.mechanisms.records.imputers import require_imputable
+from understudy.privacy.not_dp.exact_statistics import ExactFullTable
 from understudy.schema import Schema
 
 
@@ -72,9 +73,10 @@ class MultipleImputation(ImputingMethod):
         """The exact full table."""
         require_imputable(schema.sizes)
         self.require_numbered(schema)
-        return (planned_exact(schema.names, form=Form.SWEEPS),)
+        columns = [schema.names]
+        return announced(ExactFullTable(), schema, spend, budget, columns, form=Form.SWEEPS)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact full table."""
-        cells = gate.reveal_cells().value
+        cells = gate.ask(ExactFullTable()).value
         return ImputedModel(gate.schema.domain, cells.codes, cells.counts, self.imputation)

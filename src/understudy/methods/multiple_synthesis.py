@@ -17,19 +17,22 @@ Sources: Rubin (1993); Raghunathan, Reiter & Rubin (2003); Reiter (2003); Bowen 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
 from understudy.families.column_blocks import BlocksMethod, Layout, Measured, block
-from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
+from understudy.families.measurement_plan import Form, PlannedTable, announced, planned_charge
 from understudy.families.method import Facts
 from understudy.models.bayesian.independent_blocks import Block, BlocksModel
 from understudy.models.model import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.sums.moments import planned_moments
+from understudy.privacy.mechanisms.sums.scatter import table_columns
+from understudy.privacy.not_dp.exact_statistics import ExactMoments, ExactTables
 from understudy.privacy.released import NoisyTable
+from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 
 
@@ -59,21 +62,20 @@ class MultipleSynthesis(BlocksMethod):
         """Exact tables of all blocks, then exact sums and scatters block by block."""
         layouts = self.layouts(schema)
         binned = schema.with_bins(self.bins(schema))
-        return (
-            *(planned_exact(one.columns) for one in layouts),
-            *(
-                planned_exact(step.moment.by, step.query, form=Form.MOMENTS)
-                for one in layouts
-                if one.numbers
-                for step in planned_moments(binned, one.numbers, one.columns, spend=Fraction(1))
-            ),
+        tables, terms = _tables(layouts), terms_of(binned, budget)
+        moments = (
+            planned_charge(table_columns(one.numbers, one.columns), step, budget, form=Form.MOMENTS)
+            for one in layouts
+            if one.numbers
+            for step in ExactMoments(one.numbers, one.columns).price(terms, spend)
         )
+        return (*announced(tables, binned, spend, budget, tables.marginals), *moments)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact statistics of all blocks."""
         schema, layouts = gate.schema, self.layouts(gate.schema)
         binned = gate.rebinned(self.bins(schema))
-        tables = binned.reveal([one.columns for one in layouts])
+        tables = binned.ask(_tables(layouts))
         blocks = [
             self._block(binned, schema, one, table.value)
             for one, table in zip(layouts, tables, strict=True)
@@ -81,7 +83,8 @@ class MultipleSynthesis(BlocksMethod):
         return BlocksModel(schema, tuple(blocks))
 
     def _block(self, gate: Gate, schema: Schema, layout: Layout, table: NoisyTable) -> Block:
-        moments = gate.reveal_moments(layout.numbers, layout.columns) if layout.numbers else []
+        asked = ExactMoments(layout.numbers, layout.columns)
+        moments = gate.ask(asked) if layout.numbers else ()
         counts = table.counts[1] if layout.model == "bernoulli" else table.counts
         measured = Measured(
             counts=counts,
@@ -90,3 +93,7 @@ class MultipleSynthesis(BlocksMethod):
             exact=True,
         )
         return block(layout, schema, measured, self.prior)
+
+
+def _tables(layouts: Sequence[Layout]) -> ExactTables:
+    return ExactTables([one.columns for one in layouts])

@@ -55,9 +55,9 @@ class Pegs(PaidSweeps):
 
     sweeps: Annotated[int, Field(ge=1)] = 1
 
-    def specification(self, sweep: Sweep) -> PerturbedSweeps:
+    def mechanism(self, sweep: Sweep, n_rows: int) -> PerturbedSweeps:
         """The named mechanism."""
-        return PerturbedSweeps(sweep=sweep, sweeps=self.sweeps)
+        return PerturbedSweeps(sweep=sweep, n_rows=n_rows, sweeps=self.sweeps)
 
     @property
     def turns(self) -> int:

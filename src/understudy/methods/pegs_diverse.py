@@ -24,13 +24,13 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.gibbs_family import SweepingMethod
-from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, Names
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.records.sweeping import SYNTACTIC, table_names
+from understudy.privacy.mechanisms.records.key_counts import table_names
 from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows
 from understudy.schema import Schema
 
@@ -61,7 +61,7 @@ class PegsDiverse(SweepingMethod):
     sensitive: Names = ()
     sweeps: Annotated[int, Field(ge=1)] = 1
 
-    def specification(self, schema: Schema) -> DiverseRows:
+    def mechanism(self, schema: Schema, n_rows: int) -> DiverseRows:
         """The named mechanism.
 
         Raises:
@@ -83,15 +83,15 @@ class PegsDiverse(SweepingMethod):
             sweep=self.sweep(schema),
             diversity=self.diversity,
             sensitive=places,
+            n_rows=n_rows,
             sweeps=self.sweeps,
         )
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The exact table of each column."""
-        return tuple(
-            planned_exact(names, form=Form.SWEEPS, noise=SYNTACTIC, records=True)
-            for names in table_names(self.specification(schema).sweep)
-        )
+        asked = self.mechanism(schema, 1)
+        how = {"form": Form.SWEEPS, "records": True}
+        return announced(asked, schema, spend, budget, table_names(asked.sweep), **how)
 
     @property
     def turns(self) -> int:
@@ -114,5 +114,4 @@ class PegsDiverse(SweepingMethod):
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
-        records = gate.reveal_sweep(self.specification(gate.schema), n_rows=n_rows)
-        return PaidRecords.of(records)
+        return PaidRecords.of(gate.ask(self.mechanism(gate.schema, n_rows)))

@@ -55,9 +55,9 @@ class PegsReset(PaidSweeps):
 
     block: Annotated[int, Field(ge=0)] | None = None
 
-    def specification(self, sweep: Sweep) -> ResetBlocks:
+    def mechanism(self, sweep: Sweep, n_rows: int) -> ResetBlocks:
         """The named mechanism."""
-        return ResetBlocks(sweep=sweep, block=self._block(sweep))
+        return ResetBlocks(sweep=sweep, n_rows=n_rows, block=self._block(sweep))
 
     def _block(self, sweep: Sweep) -> int:
         """Records of a block; bought keys must not decide on it, since the plan announces it."""

@@ -75,8 +75,8 @@ from understudy.models import Model
 from understudy.models.conditional_tables import Allocation, Seeds
 from understudy.privacy.accounting.budget import Approximate, Budget, exact
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.records.key_counts import n_cells
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
-from understudy.privacy.mechanisms.records.sweeping import n_cells
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema, Sweep
@@ -115,7 +115,6 @@ class PegsTables(PreparingMethod):
         cost="rows × tables + records × sweeps × columns",
         cost_class="fast",
     )
-    resumable: ClassVar[bool] = True
     swept: ClassVar[bool] = True
     bytes_per_cell: ClassVar[int] = 100
 
@@ -143,6 +142,7 @@ class PegsTables(PreparingMethod):
             rows = LazyRows(
                 sweep=Sweep.of(schema.names, schema.domain, {}),
                 sweeps=self._turns(schema),
+                n_rows=1,
                 noise=law,
             )
             return (planned_rows(schema, rows, spend, budget, sum(most), chosen=True),)
@@ -160,10 +160,6 @@ class PegsTables(PreparingMethod):
     def accounting(self) -> Approximate:
         """Gaussian DP where the noise of the tables is Gaussian."""
         return "gdp" if self.law in ("auto", "gaussian") else "zcdp"
-
-    def can_resume(self, schema: Schema) -> bool:
-        """In the dense form."""
-        return not self._lazy(schema)
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """Memory for cells and records; time for sweeps, noise and the scores of candidates."""

@@ -36,19 +36,13 @@ from fractions import Fraction
 from typing import ClassVar, Literal, final
 
 from understudy.families.imputation_family import ImputingMethod
-from understudy.families.measurement_plan import PlannedTable, planned_sweeps
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.records.imputation_draws import require_imputable
-from understudy.privacy.mechanisms.records.imputing import (
-    describe_imputation,
-    imputation_query,
-    step_prior,
-    steps_of_record,
-)
+from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords, step_prior
 from understudy.schema import Schema
 
 
@@ -76,21 +70,21 @@ class PerturbedImputation(ImputingMethod):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all columns, counted by the states drawn for a record."""
-        require_imputable(schema.sizes)
-        steps = steps_of_record(self.imputation, schema.names)
-        noise, query = describe_imputation(spend, steps), imputation_query(schema.names)
-        return (planned_sweeps(schema, spend, budget, n_cells=steps, noise=noise, query=query),)
+        how = {"form": Form.SWEEPS, "records": True}
+        return announced(self._records(1), schema, spend, budget, [schema.names], **how)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
-        records = gate.impute(self.imputation, n_rows=n_rows, spend=spend)
-        return PaidRecords.of(records)
+        return PaidRecords.of(gate.ask(self._records(n_rows), spend=spend))
+
+    def _records(self, n_rows: int) -> ImputedRecords:
+        return ImputedRecords(imputation=self.imputation, n_rows=n_rows)
 
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
         """How little this budget buys, where the number of rows is public."""
         if schema.rows != "public" or not schema.n_rows:
             return ()
-        steps = schema.n_rows * steps_of_record(self.imputation, schema.names)
+        steps = schema.n_rows * self.sweeps * len(schema.names)
         prior = step_prior(spend / steps, budget.accounting)
         weight = float(1 / (1 + min(schema.sizes) * prior))
         return (

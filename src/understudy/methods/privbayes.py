@@ -65,6 +65,9 @@ from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
 from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.privacy.selection.dependence_scores import (
@@ -111,8 +114,6 @@ class PrivBayes(PreparingMethod):
         cost="rows × sets of degree + 1 columns",
         cost_class="fast",
     )
-
-    resumable: ClassVar[bool] = True
 
     sets: Literal["free", "split"] = "free"
     degree: Annotated[int, Field(ge=1)] | None = None
@@ -179,7 +180,7 @@ class PrivBayes(PreparingMethod):
     ) -> BayesianNetwork:
         """Measure the tables of a network."""
         names = self._tables(gate.schema, edges)
-        tables = gate.count(names, spend=spend, law=self._law(gate.budget))
+        tables = gate.ask(NoisyTables(names, law=self._law(gate.budget)), spend=spend)
         return BayesianNetwork.fitted(gate.schema, edges, [one.value for one in tables])
 
     def network_of(
@@ -204,13 +205,13 @@ class PrivBayes(PreparingMethod):
         names, pays = schema.names, self._pays(schema)
         cells = self._useful_cells(gate, left) if self.degree is None else LARGEST_TABLE
         shares = iter(split(spend, [1] * sum(pays)) if any(pays) else ())
-        edges: list[Edge] = [(names[gate.random_order(len(names))[0]], ())]
+        edges: list[Edge] = [(names[gate.ask(RandomOrder(len(names))).value[0]], ())]
         for pay in pays:
             chosen = tuple(column for column, _ in edges)
             listed = candidates(schema, chosen, degree=self._most_parents(schema), cells=cells)
             if pay:
                 score = _SCORES[self.score](schema, listed)
-                winner = gate.choose_columns(listed, score, spend=next(shares)).value.columns
+                winner = gate.ask(CandidateColumns(listed, score), spend=next(shares)).value
             else:
                 (winner,) = listed
             edges.append((winner[0], winner[1:]))

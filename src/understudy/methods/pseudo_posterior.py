@@ -51,6 +51,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
@@ -58,13 +59,14 @@ from pydantic import Field
 from understudy.errors import MethodError
 from understudy.families.column_model_options import Modelling, columns_given
 from understudy.families.effort import Effort, expected_rows
-from understudy.families.measurement_plan import Form, PlannedTable, planned_exact
-from understudy.families.method import Facts, Method, Names, Prepared
+from understudy.families.measurement_plan import Form, PlannedTable, announced
+from understudy.families.method import Facts, Names, Prepared, PreparingMethod
 from understudy.models import Model
 from understudy.models.bayesian.column_sequence_model import PosteriorModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.not_dp.pseudo_posterior_draw import open_query, posterior_query
+from understudy.privacy.not_dp.open_columns import OpenColumns
+from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.not_dp.weighting_spec import Weighting
 from understudy.privacy.samplers.categorical_logit import StateLogit
@@ -82,7 +84,7 @@ _CHAINS = {"unweighted": 1, "count": 1, "vector": 2, "scalar": 3}
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class PseudoPosteriorMechanism(Method):
+class PseudoPosteriorMechanism(PreparingMethod):
     """Configuration.
 
     Attributes:
@@ -160,16 +162,18 @@ class PseudoPosteriorMechanism(Method):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One draw of parameters."""
-        mechanism = self._mechanism(schema)
-        query = posterior_query(mechanism)
-        return (planned_exact(schema.names, query, form=Form.POSTERIOR),)
+        asked = PosteriorDraw(self._mechanism(schema))
+        return announced(asked, schema, spend, budget, [schema.names], form=Form.POSTERIOR)
 
     def plan_setup(
         self, schema: Schema, spend: Fraction, budget: Budget
     ) -> tuple[PlannedTable, ...]:
         """The columns that are published as they stand."""
         given = columns_given(schema, self.sensitive)
-        return (planned_exact(given, open_query(given), form=Form.POSTERIOR),) if given else ()
+        if not given:
+            return ()
+        asked = OpenColumns(given)
+        return announced(asked, schema, spend, budget, [given], form=Form.POSTERIOR)
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Publish these columns, once for all sets.
@@ -183,17 +187,17 @@ class PseudoPosteriorMechanism(Method):
                 f"Each of {fits:,} sets needs a draw of its own, and of {self.draws:,} no more "
                 f"than {mechanism.releasable:,} are sure to be kept; take more draws."
             )
-        if mechanism.law.given:
-            gate.open_records(mechanism.law.given)
-        return super().setup(gate, spend, fits=fits)
+        given = mechanism.law.given
+        kept = gate.ask(OpenColumns(given)).value if given else {}
+        numbers = count()
 
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
-        """Draw parameters through the gate."""
-        mechanism = self._mechanism(gate.schema)
-        law = mechanism.law
-        given = gate.open_records(law.given).value if law.given else {}
-        drawn = gate.draw_posterior(mechanism, mode=self.mode).value
-        return PosteriorModel(gate.schema, law, drawn.theta, given, drawn.labels)
+        def drawn(_spend: Fraction, _n_rows: int) -> Model:
+            """Another draw of parameters."""
+            asked = PosteriorDraw(mechanism, next(numbers), self.mode)
+            one = gate.ask(asked).value
+            return PosteriorModel(gate.schema, mechanism.law, one.theta, kept, one.labels)
+
+        return Prepared(drawn, gate.schema)
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
         """The numeric columns that are drawn."""

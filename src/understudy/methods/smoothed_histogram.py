@@ -68,6 +68,6 @@ class SmoothedHistogram(Binned, UrnMethod):
         """One step over all columns, in the chosen bins."""
         return super().plan(self.binned(schema), spend, budget)
 
-    def urn(self, columns: tuple[str, ...]) -> Urn:
+    def urn(self, columns: tuple[str, ...], n_rows: int) -> Urn:
         """Records are drawn independently: the shares are those of `dp-prior`, over bins."""
-        return Urn(columns=columns, reinforced=False)
+        return Urn(columns=columns, n_rows=n_rows, reinforced=False)

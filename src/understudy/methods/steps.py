@@ -48,8 +48,13 @@ from understudy.families.measurement_plan import PlannedTable, planned_choice
 from understudy.families.method import Facts
 from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.tree_split import MOST_GROUPED, choice_query
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.mechanisms.choices.tree_split import (
+    MOST_GROUPED,
+    ColumnSplits,
+    GroupSplit,
+    choice_query,
+)
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.schema import Partition, Schema
 
 
@@ -109,9 +114,9 @@ class Steps(TreeMethod):
             return self.in_order(gate.schema)
         tree = Partition(gate.schema.domain)
         if self.split == "groups":
-            return gate.divide_in_groups(tree, spend=spend).value
+            return tree.divided(gate.ask(GroupSplit(tree), spend=spend).value)
         for share in split(spend, [1] * len(self.inner(gate.schema))):
-            tree = gate.divide(tree, spend=share).value
+            tree = tree.divided(gate.ask(ColumnSplits(tree), spend=share).value)
         return tree
 
     def unknown(self, schema: Schema) -> tuple[PlannedLayer, ...]:

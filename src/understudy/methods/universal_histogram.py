@@ -46,7 +46,7 @@ from understudy.arrays import Floats
 from understudy.errors import MethodError
 from understudy.families.cell_tree_family import TreeMethod
 from understudy.families.measured_tree import Allocation, along
-from understudy.families.measurement_plan import Form, PlannedTable, planned
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, Prepared
 from understudy.models import Model, ProductModel
 from understudy.models.node_least_squares import downward
@@ -54,8 +54,9 @@ from understudy.models.table_models import projected
 from understudy.models.tree_consistency import Consistency, NoisyLayer, RangeTree, consistent
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.counts.range_counts import range_query
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
+from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
 from understudy.schema import Partition, Schema
 
 
@@ -88,20 +89,11 @@ class UniversalHistogram(TreeMethod):
             return super().plan(schema, spend, budget)
         self.require(schema, budget)
         law = self.noise(schema, budget.accounting)
-        found = []
+        found: list[PlannedTable] = []
         for name, tree, shares in self._trees(schema, spend):
-            for edges, share in zip(tree.edges, shares, strict=True):
-                layer = planned(
-                    schema,
-                    (name,),
-                    share,
-                    budget,
-                    law,
-                    form=Form.RANGES,
-                    n_cells=len(edges) - 1,
-                    query=range_query(name, len(edges) - 1),
-                )
-                found.append(layer)
+            ranges, columns = RangeCounts(name, tree.edges, law=law), [(name,)] * len(shares)
+            whole = sum(shares, Fraction(0))
+            found += announced(ranges, schema, whole, budget, columns, form=Form.RANGES)
         return tuple(found)
 
     def lazy(self, schema: Schema) -> bool:
@@ -119,7 +111,7 @@ class UniversalHistogram(TreeMethod):
         schema = gate.schema
         if self.order:
             return self.in_order(schema)
-        order = gate.random_order(len(schema.names))[: len(self.unknown(schema))]
+        order = gate.ask(RandomOrder(len(schema.names))).value[: len(self.unknown(schema))]
         return along(schema, tuple((j,) for j in order))
 
     def _ranges(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
@@ -164,7 +156,7 @@ class UniversalHistogram(TreeMethod):
     def _column(self, gate: Gate, name: str, tree: RangeTree, spend: Fraction | int) -> Floats:
         """Weights of the states of one column."""
         law = self.noise(gate.schema, gate.budget.accounting)
-        measured = gate.count_ranges(name, tree.edges, spend=Fraction(spend), law=law)
+        measured = gate.ask(RangeCounts(name, tree.edges, law=law), spend=Fraction(spend))
         layers = [
             NoisyLayer(one.value.counts, one.value.outside, one.noise.stddev**2) for one in measured
         ]

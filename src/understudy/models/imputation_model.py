@@ -9,11 +9,8 @@ from numpy.typing import NDArray
 
 from understudy.models.model import Sample
 from understudy.models.table_models import unravel
-from understudy.privacy.mechanisms.records.imputation_draws import (
-    Imputation,
-    fit_imputers,
-    imputed_records,
-)
+from understudy.privacy.mechanisms.records.imputation_draws import imputed_records
+from understudy.privacy.mechanisms.records.imputers import Imputation, fit_imputers
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Domain
 

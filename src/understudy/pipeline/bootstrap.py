@@ -34,6 +34,7 @@ from understudy.pipeline.rebuilt_model import model_of, restorable
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.release import Release
 from understudy.release.decoding import decode
 from understudy.schema import Schema
@@ -172,7 +173,7 @@ def replicate(world: World, number: int) -> list[Outcome | None]:
     rng = np.random.default_rng(sequence)
     request = world.request
     gate = world.door(world.sample(rng), request.schema, request.budget, int(rng.integers(2**63)))
-    n_rows = gate.count_rows(spend=request.rows_spend).value
+    n_rows = gate.ask(RowCount(), spend=request.rows_spend).value
     prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
     schema = prepared.schema
     drawn = draw_sets(request, prepared, gate, n_rows, rng)

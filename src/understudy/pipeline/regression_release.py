@@ -14,14 +14,14 @@ from understudy.inference.private_regression import (
     read_formula,
     require_repair,
 )
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget, Number
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.sums.linear_regression import (
-    Mechanism,
     Regression,
-    planned_regression,
+    RegressionMechanism,
 )
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
 
@@ -32,7 +32,7 @@ def regress(
     formula: str,
     *,
     epsilon: Number,
-    mechanism: Mechanism = "k-norm",
+    mechanism: RegressionMechanism = "k-norm",
     repair: Repair = "ridge",
     insecure_noise_seed: int | None = None,
 ) -> PrivateRegression:
@@ -73,11 +73,11 @@ def regress(
     require_repair(repair)
     budget = Budget.of(epsilon)
     asked = Regression(response=response, predictors=predictors, mechanism=mechanism)
-    planned_regression(schema, asked, spend=budget.amount)
+    asked.price(terms_of(schema, budget), budget.amount)
     seed = insecure_noise_seed
     source = SecureRandomness() if seed is None else SeededRandomness(seed)
-    gate = Gate(engines.Table(data, schema), budget, source)
-    released = gate.regress(asked, spend=budget.amount)
+    gate = open_gate(engines.Table(data, schema), budget, source)
+    released = gate.ask(asked, spend=budget.amount)
     return private_regression(
         released, formula, repair, guarantee=gate.guarantee(), ledger=gate.ledger
     )

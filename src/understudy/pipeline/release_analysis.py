@@ -10,6 +10,7 @@ import polars as pl
 from understudy import engine as engines
 from understudy.arguments import require_function, require_number, require_text
 from understudy.errors import InferenceError
+from understudy.pipeline.gates import open_gate
 from understudy.pipeline.progress import Progress
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
@@ -103,4 +104,4 @@ def replica_gate(rows: pl.DataFrame, schema: Schema, budget: Budget, seed: int) 
         budget: of the release.
         seed: of the noise.
     """
-    return Gate(engines.Table(rows, schema), budget, SeededRandomness(seed))
+    return open_gate(engines.Table(rows, schema), budget, SeededRandomness(seed))

@@ -16,6 +16,7 @@ from understudy.families.method import Facts, Prepared
 from understudy.methods import METHODS
 from understudy.models import Sample
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
+from understudy.pipeline.gates import open_gate
 from understudy.pipeline.interruption import ending_rounds
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
 from understudy.pipeline.progress import Progress
@@ -23,10 +24,10 @@ from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.journal import remove as remove_checkpoint
-from understudy.privacy.checkpoint.resumable_gate import gate_of
-from understudy.privacy.diagnostics import Confide, Confided
+from understudy.privacy.diagnostics import Confide, Diagnostic
 from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Internal
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.misfits import misfits
 from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.released import Released
@@ -139,7 +140,7 @@ def synthesize(
     rows = engines.Table(data, schema)
     tell("Reading and coding rows", 1, 1)
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
-    confided: list[Internal[Confided]] = [*misfits(rows)] if confide and confide_misfits else []
+    confided: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
     randomness = _randomness(insecure_noise_seed)
     drawn_with = f"{seed}, {insecure_noise_seed}"
     identity = {**request.identity, "seeds": drawn_with, "permissions": str(allow_nonprivate)}
@@ -147,7 +148,7 @@ def synthesize(
         open_journal(place, identity, _entropy(seed, insecure_noise_seed)) as (journal, entropy),
         ending_rounds(request.method, tell) as stop,
     ):
-        gate = gate_of(
+        gate = open_gate(
             rows,
             request.budget,
             randomness,
@@ -157,7 +158,7 @@ def synthesize(
             confide=confided.append,
         )
         rng = np.random.default_rng(entropy)
-        n_rows = gate.count_rows(spend=request.rows_spend)
+        n_rows = gate.ask(RowCount(), spend=request.rows_spend)
         prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
         tables = []
         samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
@@ -234,7 +235,7 @@ def _require_arguments(
 def _resumable_place(checkpoint: str | Path, request: Request) -> Path:
     if not request.method.can_resume(request.schema):
         raise MethodError(
-            f"In this form the method {request.name} cannot be continued after an interruption; "
+            f"In this form the method {request.name} measures more than a checkpoint can hold; "
             "leave checkpoint out."
         )
     return path_of("checkpoint", checkpoint, CheckpointError)

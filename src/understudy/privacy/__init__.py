@@ -1,1 +1,148 @@
-"""BOUNDARY: the only rooms where exact values become released ones."""
+"""BOUNDARY: what must be right for a stated guarantee to hold, and where it is shown.
+
+A release rests on `gate.py` with what that imports, on the rooms `accounting` and `noise`, on
+`engine/` without `engine/steward/`, and on those mechanisms that its ledger names. Nothing else.
+Files are those of this room, tests those below `tests/`.
+
+TRUSTED BASE
+
+claim: a charge comes before every look at the rows
+    proof: gate.py
+    test: contract/test_ledger.py
+claim: nobody but the gate releases, hands out rows, or is told which mechanisms there are
+    proof: gate.py
+    test: boundary/test_house.py boundary/test_named_types.py
+claim: a mechanism is its public fields, made again, and nothing of a method's own
+    proof: admission.py mechanism.py
+    test: attacks/test_gate.py
+claim: a price follows from public facts; a schema that somebody altered never meets the rows
+    proof: terms.py secret_rows.py
+    test: attacks/test_gate.py attacks/test_numbers.py privacy/test_views.py
+claim: costs add up under adaptive composition, whichever thread or process asks
+    proof: accounting/ledger.py accounting/gaussian_dp.py process.py
+    test: attacks/test_ledger.py privacy/accounting/test_gaussian_dp.py
+claim: ε and δ follow from what the ledger sums
+    proof: accounting/budget.py accounting/discrete_gaussian_gdp.py
+    test: privacy/accounting/test_budget.py privacy/test_gdp_accounting.py
+claim: a release promises no more than what its mechanisms said
+    proof: accounting/promise.py accounting/guarantee.py
+    test: privacy/test_gate.py attacks/test_draft.py
+claim: bits are unpredictable, and never given twice
+    proof: noise/randomness.py
+    test: privacy/noise/test_randomness.py
+claim: draws follow the stated distribution exactly
+    proof: noise/rejection_sampling.py noise/inversion_sampling.py noise/distributions.py
+    test: privacy/noise/test_rejection_sampling.py privacy/noise/test_inversion_sampling.py
+        privacy/noise/test_distributions.py
+claim: a record moves a table by 1 in one cell, or in two if it is replaced
+    proof: noise/calibration.py
+    test: privacy/test_sensitivity.py
+claim: noise that is kept inside bounds, or put on a lattice, is calibrated for that
+    proof: noise/truncated_laplace.py noise/lattice_rounding.py noise/perturbation.py
+    test: privacy/noise/test_truncated_laplace.py privacy/noise/test_lattice_rounding.py
+claim: rows become states record by record
+    proof: ../engine/coding.py
+    test: oracles/test_counting.py contract/test_reading.py
+
+WHERE SOMETHING IS CHOSEN
+
+claim: the exponential mechanism over a list is drawn exactly, under a public rule
+    proof: selection/exponential_mechanism.py selection/choice_charge.py
+    test: privacy/selection/test_exponential_mechanism.py attacks/test_selection.py
+claim: each named score has the sensitivity that it states
+    proof: selection/scores.py selection/dependence_scores.py selection/model_error_score.py
+        selection/tree_distinguisher_score.py selection/aic_score.py
+    test: privacy/selection/test_dependence_scores.py
+        privacy/selection/test_tree_distinguisher_score.py
+        privacy/mechanisms/choices/test_tree_split.py privacy/test_gate.py
+
+MECHANISMS, each to be read alone
+
+claim: noisy tables, and the number of rows
+    proof: mechanisms/counts/noisy_table.py
+    test: privacy/test_sensitivity.py privacy/test_gate.py
+claim: a number of successes
+    proof: mechanisms/counts/binomial_count.py
+    test: privacy/mechanisms/counts/test_binomial_count.py
+claim: ranges of one column
+    proof: mechanisms/counts/range_counts.py
+    test: privacy/mechanisms/counts/test_range_counts.py
+claim: layers of a tree of cells, and its leaves that are not written out
+    proof: mechanisms/counts/hierarchy_layer.py mechanisms/counts/lazy_leaves.py
+    test: privacy/mechanisms/counts/test_hierarchy_layer.py
+claim: huge tables, by their large cells or by records alone
+    proof: mechanisms/counts/threshold_table.py mechanisms/counts/lazy_table.py
+        mechanisms/counts/empty_cells.py noise/binomial_sampling.py noise/large_counts.py
+    test: oracles/test_empty_cells.py privacy/noise/test_binomial_sampling.py
+        privacy/noise/test_large_counts.py
+claim: sums of bounded numbers, and scatters
+    proof: mechanisms/sums/moments.py mechanisms/sums/moment_noise.py
+        mechanisms/sums/moment_sensitivity.py mechanisms/sums/scatter.py
+    test: privacy/mechanisms/sums/test_moments.py
+claim: linear regressions
+    proof: mechanisms/sums/linear_regression.py mechanisms/sums/normal_equations.py
+        mechanisms/sums/k_norm.py mechanisms/sums/functional_mechanism.py
+    test: privacy/mechanisms/sums/test_linear_regression.py
+        privacy/mechanisms/sums/test_normal_equations.py
+claim: one of some candidates
+    proof: mechanisms/choices/candidate.py
+    test: privacy/test_gate.py attacks/test_selection.py
+claim: the columns that divide a tree
+    proof: mechanisms/choices/tree_split.py
+    test: privacy/mechanisms/choices/test_tree_split.py
+claim: parameters of a generator, from a list or by a walk
+    proof: mechanisms/choices/parameters.py mechanisms/choices/censored_likelihood.py
+        mechanisms/choices/censored_column_likelihood.py selection/metropolis.py
+    test: privacy/mechanisms/choices/test_censored_likelihood.py
+        privacy/mechanisms/choices/test_censored_column_likelihood.py
+        privacy/selection/test_metropolis.py
+claim: empirical distributions
+    proof: mechanisms/choices/empirical_distribution.py mechanisms/choices/distribution_bands.py
+    test: privacy/mechanisms/choices/test_empirical_distribution.py
+claim: a random order, which looks at no row
+    proof: mechanisms/choices/random_order.py
+    test: privacy/checkpoint/test_journal.py
+claim: records from an urn
+    proof: mechanisms/records/urn.py mechanisms/records/urn_sampling.py
+    test: privacy/mechanisms/records/test_urn.py privacy/mechanisms/records/test_urn_sampling.py
+claim: records by perturbed Gibbs sampling, each step or each block paid for
+    proof: mechanisms/records/perturbed_gibbs.py mechanisms/records/perturbed_gibbs_reset.py
+        mechanisms/records/gibbs_chain.py mechanisms/records/key_counts.py
+    test: privacy/mechanisms/records/test_perturbed_gibbs.py
+        privacy/mechanisms/records/test_perturbed_gibbs_reset.py
+        privacy/mechanisms/records/test_key_counts.py
+claim: records by Gibbs sampling through noisy tables
+    proof: mechanisms/records/lazy_gibbs.py mechanisms/records/noisy_rows.py
+    test: privacy/mechanisms/records/test_lazy_gibbs.py
+claim: records by perturbed imputation
+    proof: mechanisms/records/imputation_draws.py mechanisms/records/imputers.py
+        mechanisms/records/elastic_net.py
+    test: privacy/mechanisms/records/test_imputation_draws.py
+
+NOT DIFFERENTIALLY PRIVATE: an infinite cost, and a release that says so
+
+claim: exact statistics are charged without limit, and stamped
+    proof: not_dp/exact_statistics.py not_dp/exact_deviation.py
+    test: privacy/test_gate.py methods/test_paper_mode.py
+claim: rows made ℓ-diverse are stamped; nothing else is promised of them
+    proof: not_dp/l_diverse_gibbs.py
+    test: privacy/not_dp/test_l_diverse_gibbs.py
+claim: a draw of parameters under record weights promises something in the limit alone
+    proof: not_dp/pseudo_posterior_draw.py not_dp/weighted_posterior.py not_dp/record_weights.py
+        not_dp/isolation_risk.py
+    test: privacy/not_dp/test_pseudo_posterior_draw.py privacy/not_dp/test_weighted_posterior.py
+        privacy/not_dp/test_record_weights.py
+
+claim: columns that are published as they stand are charged without limit, and named
+    proof: not_dp/open_columns.py
+    test: privacy/not_dp/test_pseudo_posterior_draw.py methods/test_pseudo_posterior.py
+
+A RUN THAT IS CONTINUED
+
+claim: charges and outcomes are on disk before they count, and lost charges are spent
+    proof: checkpoint/replay.py checkpoint/journal.py
+    test: privacy/checkpoint/test_journal.py end_to_end/test_resume.py contract/test_resume.py
+
+`tests/boundary/test_map_of_proofs.py` sees to it that every file and test named here is there, and
+that every mechanism has a line.
+"""

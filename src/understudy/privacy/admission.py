@@ -9,13 +9,14 @@ past a verb: what arrives is compared with the annotation of the parameter by `t
   about its size, order or hash. Arrays are `np.ndarray` itself and hold numbers, not objects.
 * A frozen dataclass is one that the annotation names, field by field, each by its own annotation. A
   union is a closed list; there is no protocol, and no callable.
-* A schema, its columns and its domain are the gate's own.
+* A schema, its columns and its domain are the gate's own; a private copy takes their place, so that
+  what was planted on those that a method holds is never asked about rows.
 
 What the verb then works with is a copy made by the class's constructor from the fields alone: so
 everything that the class checks is checked again, and nothing that was put beside the fields (a
 cached value, a method of one instance) comes along. Fractions are made anew, since their two
-numbers can be overwritten. Arrays are not copied; nothing foreign runs
-between this check and their use, but for other threads.
+numbers can be overwritten, and arrays are copied, so that what another thread writes into those of
+a method after this check has no effect.
 
 All of this is public, and done before anything is paid for.
 """
@@ -50,6 +51,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from understudy.errors import MethodError, suggestion
+from understudy.schema import Schema
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,12 +64,27 @@ HowMany = Annotated[int, range(2**40)]
 """A number of things that an array shall hold."""
 
 
+Twins = tuple[tuple[object, object], ...]
+"""Public objects, each with the private copy that takes its place."""
+
+
+def twins(given: Schema, own: Schema) -> Twins:
+    """What arguments may hold of a schema: itself, its domain, and its columns.
+
+    Args:
+        given: the schema that a method holds.
+        own: the private copy.
+    """
+    columns = ((given.columns[name], column) for name, column in own.columns.items())
+    return ((given, own), (given.domain, own.domain), *columns)
+
+
 class Asked(Protocol):
     """Who has verbs."""
 
     @property
-    def _own(self) -> tuple[object, ...]:
-        """Public objects of the gate itself, which arguments may hold."""
+    def _own(self) -> Twins:
+        """Public objects of the gate itself, which arguments may hold, and its private copies."""
         ...
 
 
@@ -90,13 +107,13 @@ def verb(ask: Callable[Concatenate[D, P], T]) -> Callable[Concatenate[D, P], T]:
     return asked
 
 
-def admitted(value: object, declared: Any, own: Sequence[object] = (), name: str = "value") -> Any:
+def admitted(value: object, declared: Any, own: Twins = (), name: str = "value") -> Any:
     """A value as it is declared, made of nothing else.
 
     Args:
         value: as it was handed in.
         declared: the annotation: a type, or a closed union of types.
-        own: objects that are taken as they are.
+        own: objects that may be handed in, and what takes their place.
         name: of the parameter or field, for the message.
 
     Returns:
@@ -117,7 +134,7 @@ def admitted(value: object, declared: Any, own: Sequence[object] = (), name: str
 _NOTHING: Final = object()
 
 
-def _ways(value: object, declared: Any, own: Sequence[object], name: str) -> Iterator[object]:
+def _ways(value: object, declared: Any, own: Twins, name: str) -> Iterator[object]:
     """The value as it is declared; nothing if it is of another type."""
     origin, inner = get_origin(declared), get_args(declared)
     if origin in (Union, types.UnionType):
@@ -157,10 +174,10 @@ def _within(found: Iterator[object], limits: Sequence[object], name: str) -> Ite
         yield one
 
 
-def _own(value: object, declared: type, own: Sequence[object]) -> Iterator[object]:
+def _own(value: object, declared: type, own: Twins) -> Iterator[object]:
     """The gate's schema, or a column of it."""
-    yield from (one for one in own if one is value)
-    if type(value) is declared and all(one is not value for one in own):
+    yield from (twin for one, twin in own if one is value)
+    if type(value) is declared and all(one is not value for one, _ in own):
         raise MethodError("What was handed in relies on what another schema makes public.")
 
 
@@ -185,7 +202,7 @@ def _fraction(value: Fraction) -> Iterator[Fraction]:
 def _array(value: object, dtype: Any) -> Iterator[object]:
     """Arrays of the numbers that are declared."""
     if type(value) is np.ndarray and value.dtype.kind in _kinds(get_args(dtype)[0]):
-        yield value
+        yield value.copy()
 
 
 def _kinds(scalar: Any) -> str:
@@ -197,7 +214,7 @@ def _kinds(scalar: Any) -> str:
 
 
 def _container(
-    value: Any, origin: Any, inner: tuple[Any, ...], own: Sequence[object], name: str
+    value: Any, origin: Any, inner: tuple[Any, ...], own: Twins, name: str
 ) -> Iterator[object]:
     """Containers of the exact built-in types, with what is in them."""
     kind = type(value)
@@ -245,15 +262,16 @@ def _plain(value: object) -> Iterator[object]:
             yield from _number(value, kind)
 
 
-def _made_anew(value: Any, declared: Any, own: Sequence[object]) -> Iterator[object]:
+def _made_anew(value: Any, declared: Any, own: Twins) -> Iterator[object]:
     """A dataclass from its fields; or the gate's own."""
     kind: Any = get_origin(declared) or declared
     of = dict(zip(getattr(kind, "__parameters__", ()), get_args(declared), strict=False))
     hints = {name: of.get(one, one) for name, one in _declared(kind).items()}
     if type(value) is not kind:
         return
-    if any(value is one for one in own):
-        yield value
+    twins = [twin for one, twin in own if one is value]
+    if twins:
+        yield twins[0]
     else:
         named = [one.name for one in fields(kind) if one.init]
         yield kind(**{one: admitted(getattr(value, one), hints[one], own, one) for one in named})

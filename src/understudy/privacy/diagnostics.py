@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from understudy.privacy.internal import Internal
-from understudy.privacy.misfits import Misfits
-from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
-from understudy.privacy.selection.metropolis import Travelled
 
-Confided = Travelled | FittedPosterior | Misfits
-"""How a walk went, how records were weighted and what became of it, or what hardly fits."""
-Confide = Callable[[Internal[Confided]], None]
+
+class Diagnostic:
+    """How a walk went, how records were weighted, what hardly fits: each mechanism has its own."""
+
+
+Confide = Callable[[Internal[Diagnostic]], None]
 """Takes what the steward alone may know."""

@@ -1,51 +1,318 @@
-"""The gate: the one door between rows and everything else.
+"""The gate: the one door between rows and everything else, and its one verb.
 
-A method holds a gate and nothing more. Each verb takes what it knows by name, and nothing else
-(`understudy.privacy.admission`); it checks what is public, charges the ledger, and only then
-computes; what it gives out is `Released`. A request that the budget cannot pay is refused before
-anything is computed.
+A method holds a gate and nothing more. It hands in a mechanism, and the gate does the same with
+each of them, in this order, and nowhere else in the package:
+
+1. *check*: the mechanism is one of a closed list, by its exact type, and is made again from its
+   fields alone (`understudy.privacy.admission`);
+2. *price*: it says what it costs and how, from public facts;
+3. *charge*: the ledger takes that or refuses, on disk first if there is a journal;
+4. *run*: only now it sees rows;
+5. *publish*: its outcome, on disk first if there is a journal, becomes `Released`.
+
+**Claim.** Nothing is read from the rows before it is paid for, and what is given out is what a
+named mechanism returned. *Proof.* `_rows` is handed out in one line of this file, below the charge;
+the list of mechanisms is `understudy.pipeline.gates.NAMED`, each with a proof of its own; and
+whoever makes a gate with another class among them gets releases that are stamped not private.
 """
 
 from __future__ import annotations
 
-from understudy.privacy.door import Measured
-from understudy.privacy.mechanisms.choices.candidate import Drawing
-from understudy.privacy.mechanisms.choices.parameters import Comparing
-from understudy.privacy.mechanisms.choices.tree_split import Dividing
-from understudy.privacy.mechanisms.counts.hierarchy_layer import Layering
-from understudy.privacy.mechanisms.counts.noisy_table import Counting
-from understudy.privacy.mechanisms.counts.range_counts import Ranging
-from understudy.privacy.mechanisms.records.imputing import Imputing
-from understudy.privacy.mechanisms.records.row_sweeping import RowSweeping
-from understudy.privacy.mechanisms.sums.regressing import Regressing
-from understudy.privacy.mechanisms.sums.summing import Summing
-from understudy.privacy.not_dp.exact_statistics import Revealing
-from understudy.privacy.not_dp.pseudo_posterior_draw import Weighing
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Self, cast
+
+from understudy.engine import Engine
+from understudy.errors import MethodError
+from understudy.privacy.accounting.budget import Budget, Neighbours, decimal_down
+from understudy.privacy.accounting.guarantee import Guarantee
+from understudy.privacy.accounting.ledger import Entry, Ledger
+from understudy.privacy.accounting.promise import Promise, Unpaid
+from understudy.privacy.admission import Twins, admitted, twins, verb
+from understudy.privacy.diagnostics import Confide
+from understudy.privacy.earlier_runs import Unrecorded
+from understudy.privacy.mechanism import (
+    A,
+    Charge,
+    Mechanism,
+    Mechanisms,
+    Outcome,
+    is_ours,
+    require_permission,
+)
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.released import NO_NOISE, Bins, Groups, Published, Released
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms, View
+from understudy.schema import Schema, private_copy
+
+Measured = Released[Published]
+DECLARED = "declared"
 
 
-class Gate(
-    Comparing,
-    Counting,
-    Summing,
-    Drawing,
-    Dividing,
-    Layering,
-    Imputing,
-    Ranging,
-    Regressing,
-    Revealing,
-    RowSweeping,
-    Weighing,
-):
+class Gate:
     """Answers questions about the rows, for a price, with noise.
 
     Args:
         engine: the rows.
         budget: all that may be spent.
         randomness: source of the noise; one that is not secure makes the release not private.
-        allow_nonprivate: permit `reveal`, which makes the release not private.
-        confide: told what the steward alone may know.
+        mechanisms: what may be asked for; a class among them that is not of this package makes the
+            release not private.
+        allow_nonprivate: permit steps of infinite cost, which make the release not private.
+        stop: says whether whoever waits has asked for an end; it must not depend on the rows.
+        confide: told how each walk by Markov chain went, and how records were weighted, which
+            depends on the rows: for the steward alone. Who holds a gate cannot ask for it.
+        record: what earlier runs asked, paid and were told.
     """
 
+    def __init__(
+        self,
+        engine: Engine,
+        budget: Budget,
+        randomness: Randomness,
+        *,
+        mechanisms: Mechanisms,
+        allow_nonprivate: bool = False,
+        stop: Callable[[], bool] = lambda: False,
+        confide: Confide = lambda _told: None,
+        record: Callable[[Ledger], Unrecorded] = lambda _ledger: Unrecorded(),
+    ) -> None:
+        # Fingerprints of a draft tell what was read from the rows: they stay in front of the gate.
+        self.schema: Schema = engine.schema.released()
+        self.budget = budget
+        # Prices and the promise rest on a copy: fractions that are shown can be overwritten.
+        self._budget = Budget(Fraction(budget.epsilon), Fraction(budget.delta), budget.approximate)
+        self.neighbours: Neighbours = engine.schema.neighbours
+        self._declared = private_copy(engine.schema)
+        view = View(schema=Schema.released(self._declared))
+        self._rows = SecretRows(engine, view, confide)
+        self._source, self._stop = randomness, stop
+        self._mechanisms, self._allow_nonprivate = mechanisms, allow_nonprivate
+        self._ledger = Ledger(budget)
+        self._record = record(self._ledger)
+        self._promise = Promise()
+        self._measured: list[Measured] = []
+        self._counted: list[Released[int]] = []
+        self._stops: list[bool] = []
+        self._views: dict[str, Self] = {}
 
-__all__ = ["Gate", "Measured"]
+    def __repr__(self) -> str:
+        return f"Gate({self.budget.unit} left: {decimal_down(self.remaining)})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("A gate cannot be copied or pickled: it would spend its budget twice.")
+
+    # --- the verb -------------------------------------------------------------------------------
+
+    def ask(self, mechanism: Mechanism[A, Any], *, spend: Fraction = Fraction(0)) -> A:
+        """What a mechanism answers, paid for.
+
+        Args:
+            mechanism: one of the named ones, with its public parameters.
+            spend: what all of it may cost; not needed where the cost is none, or infinite.
+
+        Raises:
+            MethodError: another mechanism, or one that does not fit the schema or the accounting.
+            BudgetError: more than is left, or next to nothing.
+            NotPrivateError: an infinite cost, and `allow_nonprivate` is not set.
+        """
+        named, spend = self._admitted(mechanism), admitted(spend, Fraction, (), "spend")
+        with self._record.turn():
+            with self._ledger.alone():  # nobody else may spend of what the price rests on
+                first = len(self._ledger.entries)
+                self._record.take_over(named, self._rows.view)
+                charges = named.price(self._terms, spend * self._record.factor)
+                require_permission(charges, allowed=self._allow_nonprivate)
+                known = self._record.answered(named, charges, self._rows.view)
+                paid = self._paid(charges, known[0] if known else None, first)
+            outcome = known[1] if known else None
+            if outcome is None:
+                outcome = named.run(self._rows, paid, self._source)
+                self._record.keep(outcome)
+            return self._publish(outcome, paid)
+
+    def _admitted(self, mechanism: Mechanism[A, Any]) -> Mechanism[A, Any]:
+        """A mechanism of the list, made again of its fields alone; nothing foreign was run."""
+        kind = type(mechanism)
+        if not any(kind is one for one in self._mechanisms):
+            raise MethodError(
+                f"The gate takes no {kind.__name__} as mechanism: it lets near the rows what it "
+                "knows by name, and nothing else."
+            )
+        made: Mechanism[A, Any] = admitted(mechanism, kind, self._own, "mechanism")
+        return made
+
+    def _paid(
+        self, charges: tuple[Charge[Any], ...], entries: tuple[int, ...] | None, first: int
+    ) -> tuple[Charge[Any], ...]:
+        """Pay, or learn which lines of the ledger have paid."""
+        if entries is None:
+            if whole := sum((one.spent or Fraction(0) for one in charges), Fraction(0)):
+                self._ledger.require(whole)
+            entries = tuple(
+                self._ledger.charge(
+                    one.spent,
+                    one.mechanism,
+                    one.query,
+                    sensitivity=one.sensitivity,
+                    noise=one.noise,
+                    cells=one.cells,
+                    left_in=one.unpaid is Unpaid.LEFT_IN,
+                )
+                for one in charges
+            )
+        infinite = [one for one in self._ledger.entries[first:] if one.spent is None]
+        for entry in infinite:  # those that an earlier run lost at this step are of its kind
+            self._promise.charged(entry.number, charges[-1].unpaid or Unpaid.EXACT)
+        numbered = zip(charges, entries, strict=True)
+        return tuple(replace(one, entry=entry) for one, entry in numbered)
+
+    def _publish(self, outcome: Outcome[A], charges: tuple[Charge[Any], ...]) -> A:
+        """What a mechanism returned, as it leaves."""
+        self._promise.add(outcome)
+        given = _released(outcome.answers, charges[: 1 if outcome.single else None])
+        published = outcome.measurements
+        self._measured.extend(given if published is None else _released(published, charges))
+        if outcome.counts_rows:  # a copy: what was given out can be altered
+            self._counted.extend(_released(outcome.answers, charges))
+        return cast(A, given[0] if outcome.single else given)
+
+    # --- what is public about it ----------------------------------------------------------------
+
+    @property
+    def ledger(self) -> tuple[Entry, ...]:
+        """Every step so far."""
+        return self._ledger.entries
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """What a release publishes of everything given out so far, in `noisy/`."""
+        return tuple(self._measured)
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left, in the budget's unit; charges that an earlier run lost are not counted."""
+        factor = self._record.factor
+        return self._ledger.remaining / factor if factor else Fraction(0)
+
+    @property
+    def share_spent(self) -> Fraction:
+        """Part of the stated budget that is spent, in [0, 1] (infinite steps not counted)."""
+        return 1 - self._ledger.remaining / self.budget.amount
+
+    @property
+    def n_rows(self) -> Released[int]:
+        """Number of rows, as declared or as bought.
+
+        Raises:
+            MethodError: it is private and was not bought yet.
+        """
+        known = self._known_rows
+        if known is None:
+            raise MethodError("The number of rows is private and was not bought yet.")
+        return known
+
+    @property
+    def stopping(self) -> bool:
+        """Whether to end now: methods in rounds look at it between rounds."""
+        with self._record.turn():
+            self._stops.append(self._record.look(self._stop))
+            return self._stops[-1]
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether a method that looked was told to end."""
+        return any(self._stops)
+
+    def listen(self, listener: Callable[[Entry], None]) -> None:
+        """Have every new entry told: paid, and not computed yet."""
+        self._ledger.listen(listener)
+
+    @verb
+    def require(self, spend: Fraction) -> None:
+        """Refuse what the budget cannot pay, before the first of several steps is paid.
+
+        Raises:
+            InsufficientBudgetError: more than is left.
+        """
+        self._ledger.require(spend * self._record.factor)
+
+    def guarantee(self) -> Guarantee:
+        """What may be promised about everything given out so far: the stated budget."""
+        return self._promise.guarantee(
+            self._declared,
+            self._budget,
+            infinite=[one.number for one in self.ledger if one.spent is None],
+            secure=self._source.secure,
+            genuine=all(map(is_ours, self._mechanisms)),
+        )
+
+    # --- views ----------------------------------------------------------------------------------
+
+    @verb
+    def rebinned(self, bins: Bins) -> Self:
+        """The same gate, seen through other bins: it shares ledger, budget and measurements.
+
+        Args:
+            bins: numeric column → number of bins of equal width, or all edges; public or released.
+
+        Raises:
+            SchemaError: bins that do not fit their column.
+        """
+        return self._view(self._rows.rebinned, bins) if bins else self
+
+    @verb
+    def grouped(self, groups: Groups) -> Self:
+        """The same gate, seen through coarser columns; for counts and choices.
+
+        Merging states is a map from record to record, so all sensitivities stay as they are.
+
+        Args:
+            groups: column → group of each of its states; public or released.
+
+        Raises:
+            SchemaError: groups that do not fit their column.
+        """
+        return self._view(self._rows.grouped, groups) if groups else self
+
+    def _view(self, seen_through: Callable[[Any], SecretRows], changed: Bins | Groups) -> Self:
+        """This gate in front of the same rows, coded in another way; made once."""
+        key = repr((seen_through.__name__, sorted(changed.items())))
+        if key not in self._views:
+            view = object.__new__(type(self))
+            view.__dict__.update(self.__dict__)
+            view._rows, view._views = seen_through(changed), {}
+            view.schema = private_copy(view._rows.view.schema)
+            self._views[key] = view
+        return self._views[key]
+
+    # --- what prices and admission rest on ------------------------------------------------------
+
+    @property
+    def _terms(self) -> Terms:
+        left, rows = self._ledger.remaining, self._known_rows
+        return Terms(view=self._rows.view, budget=self._budget, left=left, n_rows=rows)
+
+    @property
+    def _known_rows(self) -> Released[int] | None:
+        declared = self._rows.view.schema.n_rows
+        if declared is not None:
+            return _released((declared,), ())[0]
+        last = self._counted[-1:]
+        return replace(last[0], noise=replace(last[0].noise)) if last else None
+
+    @property
+    def _own(self) -> Twins:
+        """What fields of mechanisms may hold beside plain values, and what takes its place."""
+        return twins(self.schema, self._rows.view.schema)
+
+
+def _released(
+    values: tuple[Any, ...], charges: tuple[Charge[Any], ...]
+) -> tuple[Released[Any], ...]:
+    """Values as they leave, one for each charge; what follows without a charge says so."""
+    about = [(replace(one.recorded), one.mechanism, one.entry) for one in charges if values]
+    about = about or [(replace(NO_NOISE), DECLARED, 0)] * len(values)
+    return tuple(Released(value, *its) for value, its in zip(values, about, strict=True))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from understudy.engine import Engine, ExactTable
+from understudy.privacy.diagnostics import Diagnostic
 from understudy.privacy.internal import Internal
 from understudy.schema import Column
 
@@ -23,7 +24,7 @@ _MANY = 0.1
 
 
 @dataclass(frozen=True)
-class Misfits:
+class Misfits(Diagnostic):
     """What hardly fits.
 
     Attributes:

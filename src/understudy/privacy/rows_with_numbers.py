@@ -32,9 +32,8 @@ class NumberedRows:
     drawn: Mapping[str, Drawn]
 
     @classmethod
-    def read(cls, engine: Engine) -> NumberedRows:
-        """Read the input once more."""
-        schema = engine.schema
+    def read(cls, engine: Engine, schema: Schema) -> NumberedRows:
+        """Read the input once more, under the schema that it is coded against."""
         readings = engine.read(schema.names).expose()
         pairs = zip(schema.columns.items(), readings, strict=True)
         return cls(schema, {name: _drawn(column, one) for (name, column), one in pairs})

@@ -6,7 +6,7 @@ from understudy.domain.gibbs_keys import Sweep
 from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
 from understudy.schema.column import NUMERIC, Column
 from understudy.schema.numeric_columns import Continuous, Date, Integer
-from understudy.schema.schema import Schema, Unit
+from understudy.schema.schema import Schema, Unit, private_copy
 from understudy.schema.structural_zeros import Range, Rule
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "Schema",
     "Sweep",
     "Unit",
+    "private_copy",
 ]

@@ -12,8 +12,9 @@ from scipy import stats
 
 from understudy.engine import Table
 from understudy.models.bayesian.beta_binomial import Bernoulli
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
@@ -40,7 +41,7 @@ reviewed = true
 
 def binary_gate(ones, seed):
     rows = pl.DataFrame({"x": ["no"] * (40 - ones) + ["yes"] * ones})
-    return Gate(Table(rows, BINARY), Budget.of(50.0), SeededRandomness(seed))
+    return open_gate(Table(rows, BINARY), Budget.of(50.0), SeededRandomness(seed))
 
 
 def binary_sample(ones, epsilon, seed=3):
@@ -55,7 +56,7 @@ def test_one_repetition_of_modips_is_what_the_gate_gives(bounds):
     found = synthesize[bounds](binary_sample(12, 1.5))
     gate, rng = binary_gate(12, 3), np.random.default_rng(3)
     noisy = [
-        gate.count_successes("x", spend=Fraction(1.5) / 10, bounds=bounds, mode="paper")
+        gate.ask(BinomialCount("x", bounds=bounds, mode="paper"), spend=Fraction(1.5) / 10)
         for _ in range(10)
     ]
     model = Bernoulli(40)
@@ -66,8 +67,8 @@ def test_one_repetition_of_modips_is_what_the_gate_gives(bounds):
 @pytest.mark.parametrize("reinforced", [True, False])
 def test_one_repetition_of_an_urn_is_what_the_gate_gives(reinforced):
     found = binary.from_urn(binary_sample(12, 1.5), 1, reinforced=reinforced)
-    released = binary_gate(12, 3).posterior(
-        Urn(columns=("x",), reinforced=reinforced), n_rows=40, spend=Fraction(1.5)
+    released = binary_gate(12, 3).ask(
+        Urn(columns=("x",), reinforced=reinforced, n_rows=40), spend=Fraction(1.5)
     )
     assert found.tolist() == [[int(released.value.columns[0].sum())]]
 

@@ -12,9 +12,11 @@ import pytest
 from understudy.engine import Table
 from understudy.models import TableModel
 from understudy.models.bayesian import normal
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.records.urn import Urn
+from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -46,7 +48,7 @@ def numeric_data(seed=11):
 
 def numeric_gate(data, seed):
     rows, schema = pl.DataFrame({"x": data[0]}), Schema.loads(NUMBERS)
-    return Gate(Table(rows, schema), Budget.of(50.0), SeededRandomness(seed))
+    return open_gate(Table(rows, schema), Budget.of(50.0), SeededRandomness(seed))
 
 
 def numeric_sample(data, sets):
@@ -69,7 +71,9 @@ def test_one_repetition_of_a_normal_model_is_what_the_gate_gives(method, monkeyp
     gate, rng = numeric_gate(data, 3).rebinned({"x": 1}), np.random.default_rng(3)
     total, scatter = (
         one.value.values[0]
-        for one in gate.moments(["x"], spend=Fraction(20), calibration=calibration, mode="paper")
+        for one in gate.ask(
+            Moments(["x"], calibration=calibration, mode="paper"), spend=Fraction(20)
+        )
     )
     theta = normal.posterior(
         np.array([[0.5 + total / 40]]), np.array([[scatter / 39]]), 40, rng, bounds=NUMERIC.bounds
@@ -84,7 +88,7 @@ def test_one_repetition_of_a_normal_model_is_what_the_gate_gives(method, monkeyp
 def test_one_repetition_of_a_perturbed_histogram_is_what_the_gate_gives():
     data = numeric_data()
     gate = numeric_gate(data, 3)
-    (table,) = gate.count([("x",)], spend=Fraction(1, 2), law="laplace", mode="paper")
+    (table,) = gate.ask(NoisyTables([("x",)], law="laplace", mode="paper"), spend=Fraction(1, 2))
     counts = bin_counts(data, histograms.edges(7, NUMERIC.bounds))
     noisy = perturb(counts, ContinuousLaplace(2.0), SeededRandomness(3))
     assert noisy[0] == pytest.approx(table.value.counts)
@@ -101,8 +105,8 @@ def test_one_repetition_of_a_smoothed_histogram_is_what_the_gate_gives():
         np.random.default_rng(3),
         SeededRandomness(3),
     )
-    released = numeric_gate(data, 3).posterior(
-        Urn(columns=("x",), reinforced=False), n_rows=40, spend=Fraction(30)
+    released = numeric_gate(data, 3).ask(
+        Urn(columns=("x",), reinforced=False, n_rows=40), spend=Fraction(30)
     )
     records = histograms.spread(
         released.value.columns[0][None], 7, NUMERIC.bounds, np.random.default_rng(3)

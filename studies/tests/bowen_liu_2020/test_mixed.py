@@ -10,8 +10,10 @@ import pytest
 from scipy import stats
 
 from understudy.engine import Table
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 from understudy_studies.bowen_liu_2020 import BOWEN_LIU_3
@@ -80,10 +82,12 @@ def test_one_repetition_of_mixed_statistics_is_what_the_gate_gives(monkeypatch):
     columns = {name: one.astype(str) for name, one in zip(names, states, strict=True)}
     columns |= {name: sample.data.values[0, :, j] for j, name in enumerate(("x", "y"))}
     table = Table(pl.DataFrame(columns), Schema.loads(TABLE))
-    gate = Gate(table, Budget.of(50.0), SeededRandomness(4)).rebinned({"x": 1, "y": 1})
+    gate = open_gate(table, Budget.of(50.0), SeededRandomness(4)).rebinned({"x": 1, "y": 1})
     spend = Fraction(30) / 6
-    (counts,) = gate.count([(*names, "x", "y")], spend=spend, law="laplace", mode="paper")
-    moments = gate.moments(["x", "y"], names, spend=5 * spend, mode="paper")
+    (counts,) = gate.ask(
+        NoisyTables([(*names, "x", "y")], law="laplace", mode="paper"), spend=spend
+    )
+    moments = gate.ask(Moments(["x", "y"], names, mode="paper"), spend=5 * spend)
     first, second, *scatter = (one.value.values for one in moments)
     assert found.counts[0, 0] == pytest.approx(counts.value.counts.ravel())
     assert found.sums[0, 0, :, 0] == pytest.approx(first, abs=0.05)

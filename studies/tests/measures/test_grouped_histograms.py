@@ -9,8 +9,9 @@ from scipy import stats
 
 from understudy.engine import Table
 from understudy.models import TableModel
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -58,8 +59,8 @@ def test_any_leading_axes_and_no_records():
 def test_one_repetition_has_the_noise_and_the_shares_of_the_gate():
     values = np.random.default_rng(3).normal(size=40)
     rows = Table(pl.DataFrame({"x": values}), schema(40))
-    gate = Gate(rows, Budget.of(1), SeededRandomness(5))
-    (released,) = gate.count([("x",)], spend=Fraction(1), law="geometric")
+    gate = open_gate(rows, Budget.of(1), SeededRandomness(5))
+    (released,) = gate.ask(NoisyTables([("x",)], law="geometric"), spend=Fraction(1))
     # The gate's last number is the noise of the out-of-domain count.
     exact = np.append(bin_counts(values, EDGES), 0)
     noisy = perturb(exact[None], DiscreteLaplace(Fraction(2)), SeededRandomness(5))[:, :-1]

@@ -10,7 +10,7 @@ import pytest
 from understudy.engine import ExactCells
 from understudy.errors import StudyError
 from understudy.pipeline import planning
-from understudy.privacy.mechanisms.records.imputation_draws import Imputation
+from understudy.privacy.mechanisms.records.imputers import Imputation
 from understudy.privacy.mechanisms.records.key_counts import HashedRows
 from understudy.schema import Schema
 from understudy_studies import park_ghosh_2014

@@ -13,10 +13,11 @@ from understudy.decision_trees import Greedy, Stumps
 from understudy.engine import Table
 from understudy.inference.private_regression import coefficients
 from understudy.models.bayesian.general_location import Mixture, Statistics
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
+from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.selection.exponential_mechanism import select
 from understudy_studies.snoke_slavkovic_2018 import (
@@ -47,7 +48,7 @@ LEVEL = 1e-6
 def gate_of(table, reach, bins, seed):
     rows = pl.DataFrame({"x1": table[:, 0], "x2": table[:, 1]})
     schema = candidates.schema_of(reach, bins)
-    return Gate(Table(rows, schema), Budget.of(50.0), SeededRandomness(seed))
+    return open_gate(Table(rows, schema), Budget.of(50.0), SeededRandomness(seed))
 
 
 @pytest.mark.parametrize("k", [0, 1, 17, 500])
@@ -223,7 +224,7 @@ def test_one_repetition_of_noisy_bayes_is_what_the_gate_gives():
         TABLES[:1], 4.0, 20.0, sets=1, rng=np.random.default_rng(3), randomness=SeededRandomness(3)
     )
     gate = gate_of(TABLES[0], 4.0, 1, 3)
-    moments = gate.moments(["x1", "x2"], [], spend=Fraction(20), mode="paper")
+    moments = gate.ask(Moments(["x1", "x2"], [], mode="paper"), spend=Fraction(20))
     first, second, xx, xy, yy = (float(np.ravel(one.value.values)[0]) for one in moments)
     model = Mixture(comparators.bounds_of(4.0), np.ones((1, 2), bool), np.ones(1, bool))
     statistics = Statistics(
@@ -253,8 +254,8 @@ def test_one_repetition_of_a_smoothed_histogram_is_what_the_gate_gives():
     found = comparators.smoothed_histogram(
         TABLES[:1], 4.0, prior, np.random.default_rng(3), SeededRandomness(3)
     )
-    released = gate_of(TABLES[0], 4.0, int(sides[0]), 3).posterior(
-        Urn(columns=("x1", "x2"), reinforced=False), n_rows=N_ROWS, spend=Fraction(30)
+    released = gate_of(TABLES[0], 4.0, int(sides[0]), 3).ask(
+        Urn(columns=("x1", "x2"), reinforced=False, n_rows=N_ROWS), spend=Fraction(30)
     )
     corner = np.stack(released.value.columns, axis=1)
     low = comparators.bounds_of(4.0)[:, 0]
@@ -273,7 +274,7 @@ def test_one_repetition_of_a_regression_is_what_the_gate_gives(name):
     draw = regression._coefficients(regression.MECHANISMS[name])
     found = draw(TABLES[:1], 4.0, 2.0, np.random.default_rng(1), SeededRandomness(7))
     asked = Regression(response="x2", predictors=("x1",), mechanism=regression.MECHANISMS[name])
-    released = gate_of(TABLES[0], 4.0, 1, 7).regress(asked, spend=Fraction(2))
+    released = gate_of(TABLES[0], 4.0, 1, 7).ask(asked, spend=Fraction(2))
     noisy = released.value
     solved = coefficients(
         noisy.statistics,

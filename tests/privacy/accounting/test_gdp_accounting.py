@@ -9,13 +9,16 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.methods.configuration import configure
+from understudy.pipeline.gates import open_gate
 from understudy.pipeline.planning import budget_of
-from understudy.privacy import door
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.guarantee import Guarantee
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import Candidate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.selection import choice_charge
 from understudy.privacy.selection.exponential_mechanism import gdp_cost, selection_epsilon
+from understudy.privacy.selection.scores import CellCount
 from understudy.report import public_page
 from understudy.schema import Schema
 
@@ -42,13 +45,13 @@ FRAME = pl.DataFrame({"a": ["x", "y"] * 20, "b": [True, False] * 20, "c": [True]
 
 def gate(epsilon=1, delta="1e-9"):
     budget = Budget.of(epsilon, delta, "gdp")
-    return Gate(Table(FRAME, SCHEMA), budget, SeededRandomness(1))
+    return open_gate(Table(FRAME, SCHEMA), budget, SeededRandomness(1))
 
 
 def test_the_gate_charges_and_promises_in_gaussian_dp():
     one = gate()
-    one.count_rows(spend=one.remaining / 20)
-    (noisy,) = one.count([("a",)], spend=one.remaining, law="gaussian")
+    one.ask(RowCount(), spend=one.remaining / 20)
+    (noisy,) = one.ask(NoisyTables([("a",)], law="gaussian"), spend=one.remaining)
     assert one.remaining == 0
     ideal = 1 / (2 * one.budget.amount * F(19, 20))
     assert ideal < F(noisy.noise.scale) < ideal * (1 + one.budget.amount / 5)
@@ -78,13 +81,12 @@ def test_a_choice_gets_the_epsilon_that_the_rest_of_the_budget_allows(monkeypatc
         asked.append(epsilon)
         return 0
 
-    monkeypatch.setattr(door, "select", spying)
+    monkeypatch.setattr(choice_charge, "select", spying)
     one = gate()
     half = one.remaining / 2
     tenth = half / 10
     for spend, rest in ((tenth, 2 * half - tenth), (half, half - tenth), (half - tenth, F(0))):
-        pick, _ = one._pay_choice("test", sensitivity=F(1), monotone=False, cells=2, spend=spend)
-        pick([0.0, 0.0])
+        one.ask(Candidate(range(2), CellCount((1,))), spend=spend)
         assert one.remaining == rest
         assert asked[-1] == selection_epsilon(spend, "gdp", rest=rest)
         assert gdp_cost(asked[-1], rest=rest) <= spend * (1 + F(1, 10**10))

@@ -7,8 +7,10 @@ and nothing else. `tests/end_to_end/test_resume.py` kills real processes.
 import datetime
 import json
 import os
+from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -16,19 +18,24 @@ import pytest
 
 from understudy.engine import Table
 from understudy.engine.confidential import Confidential
-from understudy.errors import CheckpointError, InsufficientBudgetError, MethodError
+from understudy.errors import CheckpointError, InsufficientBudgetError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.accounting.promise import Unpaid
 from understudy.privacy.checkpoint import journal as journals
 from understudy.privacy.checkpoint.journal import FILE, Journal
 from understudy.privacy.checkpoint.json_values import pack, unpack
-from understudy.privacy.checkpoint.replay import LOST
-from understudy.privacy.checkpoint.resumable_gate import RecordedGate
+from understudy.privacy.checkpoint.replay import LOST, Replay
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
+from understudy.privacy.mechanism import Charge, Mechanism, answer
+from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
+from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.released import NO_NOISE, Choice, Noise, NoisyTable, Released
 from understudy.privacy.selection.scores import CellCount
-from understudy.schema import Schema
+from understudy.schema import Partition, Schema
 
 SCHEMA = Schema.loads("""
 row_limit = 500
@@ -118,20 +125,22 @@ def opened(folder, request=REQUEST):
 def gate(journal, engine=None, *, randomness=None, stop=lambda: False, epsilon=1, delta=0):
     engine = Table(FRAME, SCHEMA) if engine is None else engine
     source = SeededRandomness(1) if randomness is None else randomness
-    return RecordedGate(engine, Budget.of(epsilon, delta), source, journal, stop=stop)
+    return open_gate(engine, Budget.of(epsilon, delta), source, journal, stop=stop)
 
 
 def ask(door):
     """One question of each kind, through views too; everything that comes out, as plain data."""
-    every = [door.count_rows(spend=Fraction(1, 20)), door.random_order(5)]
-    every += door.count([("a",), ("b", "n")], spend=Fraction(1, 5), law="geometric", weights=[3, 1])
-    every.append(door.choose(range(3), CellCount((0,)), spend=Fraction(1, 10)))
+    every = [door.ask(RowCount(), spend=Fraction(1, 20)), door.ask(RandomOrder(5)).value]
+    every += door.ask(
+        NoisyTables([("a",), ("b", "n")], law="geometric", weights=[3, 1]), spend=Fraction(1, 5)
+    )
+    every.append(door.ask(Candidate(range(3), CellCount((0,))), spend=Fraction(1, 10)))
     pairs = [("a", "b"), ("a", "n"), ("b", "n")]
-    every.append(door.choose_columns(pairs, CellCount((0,)), spend=Fraction(1, 10)))
+    every.append(door.ask(CandidateColumns(pairs, CellCount((0,))), spend=Fraction(1, 10)))
     finer = door.rebinned({"n": 5})
-    every += finer.count([("n",)], spend=Fraction(1, 20), law="laplace")
+    every += finer.ask(NoisyTables([("n",)], law="laplace"), spend=Fraction(1, 20))
     coarse = door.grouped({"a": (0, 0, 1)})
-    every += coarse.count([("a", "b")], spend=door.remaining, law="geometric")
+    every += coarse.ask(NoisyTables([("a", "b")], law="geometric"), spend=door.remaining)
     return pack(every), pack(door.measured), pack(door.n_rows)
 
 
@@ -300,7 +309,7 @@ def test_a_full_disk_stops_the_step_before_the_rows_are_asked(tmp_path, monkeypa
     door = gate(opened(tmp_path), NoRows())
     monkeypatch.setattr(journals.os, "fsync", full)
     with pytest.raises(CheckpointError, match="No space left"):
-        door.count_rows(spend=Fraction(1, 2))
+        door.ask(RowCount(), spend=Fraction(1, 2))
 
 
 # --- before and after -------------------------------------------------------------------------
@@ -335,12 +344,12 @@ def test_charges_are_on_disk_before_rows_and_noise_and_answers_before_they_are_g
 
     engine = Watching()
     door = gate(opened(tmp_path), engine, randomness=Noisy(1))
-    rows = door.count_rows(spend=Fraction(1, 10))
+    rows = door.ask(RowCount(), spend=Fraction(1, 10))
     assert engine.seen
     assert all([line["kind"] for line in seen] == ["charge"] for seen in engine.seen)
-    assert unpack(lines(tmp_path)[-1]["value"]) == rows
+    assert unpack(lines(tmp_path)[-1]["value"]).answers == (rows.value,)
     engine.seen.clear()
-    door.count([("a",), ("b",)], spend=Fraction(1, 10), law="geometric")
+    door.ask(NoisyTables([("a",), ("b",)], law="geometric"), spend=Fraction(1, 10))
     assert engine.seen
     assert all(
         [line["kind"] for line in seen] == ["charge", "answer", "charge", "charge"]
@@ -349,7 +358,7 @@ def test_charges_are_on_disk_before_rows_and_noise_and_answers_before_they_are_g
 
 
 def test_a_journal_changes_nothing(tmp_path):
-    plain = Gate(Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1))
+    plain = open_gate(Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1))
     door, answers = whole(tmp_path)
     assert answers == ask(plain)
     assert door.ledger == plain.ledger
@@ -369,7 +378,7 @@ def test_conditions_and_leaks_are_restored(tmp_path):
     for engine in (Table(FRAME, SCHEMA), NoRows()):
         journal = opened(tmp_path)
         door = gate(journal, engine)
-        door.count([("a",)], spend=Fraction(1, 2), law="laplace", mode="paper")
+        door.ask(NoisyTables([("a",)], law="laplace", mode="paper"), spend=Fraction(1, 2))
         assert "floating-point" in " ".join(door.guarantee().leaks)
         journal.close()
 
@@ -389,27 +398,110 @@ def test_nothing_about_the_rows_is_in_the_journal(tmp_path):
     assert kept[0] == kept[1]
 
 
-def test_other_verbs_are_refused_before_the_rows_are_asked(tmp_path):
-    door = gate(opened(tmp_path), NoRows())
-    table = LazyTable(columns=("a", "b"))
-    verbs = (
-        lambda: door.records(table, n_rows=3, spend=Fraction(1, 2)),
-        lambda: door.count_above(("a",), 2, spend=Fraction(1, 2), law="geometric"),
-        lambda: door.rebinned({"n": 1}).moments(["n"], spend=Fraction(1, 2)),
+def test_two_equal_questions_are_two_draws_and_stay_so(tmp_path):
+    """Outcomes are read by their position: of two equal questions none gets the other's."""
+    table = NoisyTables([("a",)], law="geometric")
+
+    def twice(door):
+        return [door.ask(table, spend=Fraction(1, 4))[0].value.counts.tolist() for _ in range(2)]
+
+    first = twice(gate(opened(tmp_path)))
+    assert first[0] != first[1]
+    assert twice(gate(opened_again(tmp_path), NoRows())) == first
+
+
+@dataclass(frozen=True)
+class Plain(Mechanism[Released[int], None]):
+    """The exact number of rows, at an infinite cost, and a random number."""
+
+    name: ClassVar[str] = "plain"
+
+    def price(self, terms, spend):
+        charge = Charge(
+            spent=None,
+            mechanism=self.name,
+            query="all",
+            sensitivity="none",
+            noise="",
+            cells=0,
+            parameter=None,
+            unpaid=Unpaid.EXACT,
+        )
+        return (charge,)
+
+    def run(self, rows, charges, source):
+        return answer((rows.total(), source.below(2**40, 1).tolist()))
+
+
+def plain_gate(journal):
+    source = SeededRandomness(1)
+    return Gate(
+        Table(FRAME, SCHEMA),
+        Budget.of(1),
+        source,
+        mechanisms=(Plain, RowCount),
+        allow_nonprivate=True,
+        record=lambda ledger: Replay(journal, ledger, source),
     )
-    for verb in verbs:
-        with pytest.raises(MethodError, match="cannot be continued"):
-            verb()
-        assert door.ledger == ()
-    assert not (tmp_path / FILE).exists()
+
+
+def test_what_is_not_paid_for_is_run_again_and_never_written_down(tmp_path):
+    def run(door):
+        found = door.ask(Plain()), door.ask(RowCount(), spend=Fraction(1, 2)), door.ask(Plain())
+        return [one.value for one in found]
+
+    door = plain_gate(opened(tmp_path))
+    first = run(door)
+    assert first[0] != first[2]
+    values = [line["value"] for line in lines(tmp_path) if line["kind"] == "answer"]
+    assert [value is None for value in values] == [True, False, True]
+    again = plain_gate(opened_again(tmp_path))
+    assert run(again) == first
+    assert again.ledger == door.ledger
+    assert "NOT private" in again.guarantee().statement
+
+
+def test_a_lost_step_of_infinite_cost_stays_in_the_promise(tmp_path, disk):
+    disk.kill(1, "before")
+    with pytest.raises(Killed):
+        plain_gate(opened(tmp_path)).ask(Plain())
+    disk.kill(None, "before")
+    door = plain_gate(opened_again(tmp_path))
+    door.ask(Plain())
+    assert [(one.spent, one.noise) for one in door.ledger] == [(None, LOST), (None, "")]
+    assert door.guarantee().epsilon is None
+
+
+TREE = Partition(SCHEMA.domain).divided([(0,)])
+
+
+def leaves_and_records(door):
+    """Sums of noisy leaves, and records from the leaves that stay behind the gate."""
+    leaves = door.ask(LazyLeaves(TREE, law="geometric"), spend=Fraction(1, 2))
+    records = door.ask(LeafRecords(leaves, np.ones(3), n_rows=9))
+    door.ask(RowCount(), spend=Fraction(1, 4))
+    return leaves.value.counts.tolist(), [one.tolist() for one in records.value.columns]
+
+
+def test_leaves_that_no_records_came_of_are_paid_once_more(tmp_path, disk):
+    """A checkpoint cannot hold the leaves: they count as lost until the records are there."""
+    first = leaves_and_records(gate(opened(tmp_path / "whole")))
+    assert leaves_and_records(gate(opened_again(tmp_path / "whole"), NoRows())) == first
+    for at, lost in ((1, 1), (2, 1), (3, 0)):  # the charge; the sums; the records
+        folder = tmp_path / str(at)
+        assert killed_at(disk, folder, at, "before", leaves_and_records)
+        door = gate(opened_again(folder))
+        leaves_and_records(door)
+        assert [one.noise for one in door.ledger].count(LOST) == lost
+        assert sum(one.spent for one in door.ledger) <= 1
 
 
 def test_what_is_asked_again_must_be_the_same(tmp_path):
     whole(tmp_path)
     for other in (
-        lambda door: door.random_order(5),
-        lambda door: door.count_rows(spend=Fraction(1, 21)),
-        lambda door: door.rebinned({"n": 3}).count_rows(spend=Fraction(1, 20)),
+        lambda door: door.ask(RandomOrder(5)).value,
+        lambda door: door.ask(RowCount(), spend=Fraction(1, 21)),
+        lambda door: door.rebinned({"n": 3}).ask(RowCount(), spend=Fraction(1, 20)),
     ):
         journal = opened(tmp_path)
         with pytest.raises(CheckpointError, match="Step 1 of the checkpoint asked for something"):
@@ -420,8 +512,8 @@ def test_what_is_asked_again_must_be_the_same(tmp_path):
 def test_what_was_refused_is_refused_again_and_leaves_no_trace(tmp_path):
     def careless(door):
         with pytest.raises(InsufficientBudgetError):
-            door.count([("a",)], spend=Fraction(2), law="geometric")
-        return door.count([("a",)], spend=Fraction(1, 2), law="geometric")
+            door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(2))
+        return door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 2))
 
     journal = opened(tmp_path)
     first = careless(gate(journal))
@@ -490,11 +582,11 @@ def test_killed_at_every_write_and_continued(tmp_path, disk, when):
 
 def test_a_lost_charge_counts_and_later_costs_shrink_so_that_all_fit(tmp_path, disk):
     def run(door):
-        door.count([("a",)], spend=Fraction(1, 2), law="geometric")
-        door.count([("b",)], spend=Fraction(1, 4), law="geometric")
+        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 2))
+        door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))
         assert door.remaining == Fraction(1, 4)
         door.require(Fraction(1, 4))
-        return door.count([("n",)], spend=Fraction(1, 4), law="geometric")
+        return door.ask(NoisyTables([("n",)], law="geometric"), spend=Fraction(1, 4))
 
     assert killed_at(disk, tmp_path, 3, "before", run)  # charge, answer, charge; killed: answer
     journal = opened(tmp_path)
@@ -512,7 +604,7 @@ def test_a_lost_charge_counts_and_later_costs_shrink_so_that_all_fit(tmp_path, d
     journal.close()
     # Continued once more, everything stands as it is.
     again = gate(opened(tmp_path), NoRows())
-    assert pack(run(again)) == pack([table])
+    assert pack(run(again)) == pack((table,))
     assert again.ledger == door.ledger
 
 
@@ -520,8 +612,8 @@ def test_killed_again_and_again(tmp_path, disk):
     """Each run comes no further than the charge of the second step: costs shrink each time."""
 
     def run(door):
-        door.count([("a",)], spend=Fraction(1, 2), law="geometric")
-        return door.count([("b",)], spend=Fraction(1, 4), law="geometric")
+        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 2))
+        return door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))
 
     assert killed_at(disk, tmp_path, 3, "before", run)
     for _ in range(3):
@@ -537,8 +629,8 @@ def test_killed_again_and_again(tmp_path, disk):
 
 def test_costs_shrink_in_rho_too(tmp_path, disk):
     def run(door):
-        door.count([("a",)], spend=door.remaining / 2, law="gaussian")
-        door.count([("b",)], spend=door.remaining, law="gaussian")
+        door.ask(NoisyTables([("a",)], law="gaussian"), spend=door.remaining / 2)
+        door.ask(NoisyTables([("b",)], law="gaussian"), spend=door.remaining)
 
     more = {"epsilon": 1, "delta": "1e-6"}
     assert killed_at(disk, tmp_path, 1, "before", run, **more)
@@ -553,14 +645,16 @@ def test_costs_shrink_in_rho_too(tmp_path, disk):
 
 def in_rounds(door, most=5):
     """A small method in rounds: choose, measure, look whether to end; as AIM does."""
-    found = door.count([("a",), ("b",), ("n",)], spend=door.budget.amount / 4, law="geometric")
+    found = door.ask(
+        NoisyTables([("a",), ("b",), ("n",)], law="geometric"), spend=door.budget.amount / 4
+    )
     share = door.remaining / most
     for _ in range(most):
         if door.stopping:
             break
         pairs = [("a", "b"), ("a", "n"), ("b", "n")]
-        best = door.choose_columns(pairs, CellCount((0,)), spend=share / 10)
-        found += door.count([best.value.columns], spend=share * 9 / 10, law="geometric")
+        best = door.ask(CandidateColumns(pairs, CellCount((0,))), spend=share / 10)
+        found += door.ask(NoisyTables([best.value], law="geometric"), spend=share * 9 / 10)
     return pack(found)
 
 
@@ -591,7 +685,9 @@ def test_an_early_end_comes_after_what_is_in_the_journal(tmp_path, disk):
     door = gate(opened(tmp_path), stop=lambda: True)
     in_rounds(door)
     assert door.ended_early
-    answered = [line for line in before if line["kind"] == "answer" and line["verb"] == "count"]
+    answered = [
+        line for line in before if line["kind"] == "answer" and line["mechanism"] == "NoisyTables"
+    ]
     assert len([m for m in door.measured if isinstance(m.value, NoisyTable)]) >= 2 + len(answered)
 
 
@@ -631,6 +727,6 @@ def test_listeners_hear_of_every_entry_when_it_is_on_disk_also_of_restored_ones(
         journal = opened(tmp_path)
         door = gate(journal, engine)
         door.listen(lambda entry, door=door: heard.append((entry.number, door.share_spent)))
-        door.count([("a",), ("b",)], spend=Fraction(1, 2), law="geometric")
+        door.ask(NoisyTables([("a",), ("b",)], law="geometric"), spend=Fraction(1, 2))
         journal.close()
     assert heard == [(1, Fraction(1, 4)), (2, Fraction(1, 2))] * 2

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -10,8 +11,8 @@ from scipy import stats
 
 from understudy.engine import ExactCells, Table
 from understudy.errors import MethodError, NotPrivateError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.key_counts import HashedRows
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows, diverse_records, diverse_weights
@@ -131,13 +132,16 @@ reviewed = true
 )
 FRAME = pl.DataFrame({"a": [True, False, True], "b": ["x", "y", "?"]})
 SPEC = DiverseRows(
-    sweep=Sweep.of(SCHEMA.names, SCHEMA.domain, {"b": ["a"]}), diversity=2.0, sensitive=(1,)
+    sweep=Sweep.of(SCHEMA.names, SCHEMA.domain, {"b": ["a"]}),
+    diversity=2.0,
+    sensitive=(1,),
+    n_rows=1,
 )
 
 
 def test_the_release_is_not_private_and_says_why():
-    door = Gate(Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
-    released = door.reveal_sweep(SPEC, n_rows=20)
+    door = open_gate(Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
+    released = door.ask(replace(SPEC, n_rows=20))
     assert [len(column) for column in released.value.columns] == [20, 20]
     assert [entry.spent for entry in door.ledger] == [None, None]
     assert [entry.query for entry in door.ledger] == ["counts by a", "counts by a × b"]
@@ -148,11 +152,13 @@ def test_the_release_is_not_private_and_says_why():
 
 
 def test_it_needs_permission_and_its_own_schema():
-    door = Gate(Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1))
+    door = open_gate(Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1))
     with pytest.raises(NotPrivateError):
-        door.reveal_sweep(SPEC, n_rows=20)
+        door.ask(replace(SPEC, n_rows=20))
     other = Sweep(("a", "b"), Domain((3, 3)), ((), ()))
-    open_door = Gate(Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
+    open_door = open_gate(
+        Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1), allow_nonprivate=True
+    )
     with pytest.raises(MethodError, match="another schema"):
-        open_door.reveal_sweep(DiverseRows(sweep=other, diversity=2, sensitive=()), n_rows=2)
+        open_door.ask(DiverseRows(sweep=other, diversity=2, sensitive=(), n_rows=2))
     assert door.ledger == open_door.ledger == ()

@@ -10,10 +10,13 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import MethodError, NotPrivateError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.guarantee import Guarantee
-from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.not_dp.exact_statistics import ExactTables
+from understudy.privacy.not_dp.open_columns import OpenColumns
+from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.not_dp.weighting_spec import Weighting
 from understudy.privacy.samplers.categorical_table import LOGS, StateTable
@@ -81,7 +84,7 @@ class Refusing:
 def gate_of(frame, of, *, secure=True, allowed=True, **more):
     source = SecureRandomness() if secure else SeededRandomness(5)
     engine = Refusing(of) if frame is None else Table(frame, of)
-    return Gate(engine, Budget.of(1), source, allow_nonprivate=allowed, **more)
+    return open_gate(engine, Budget.of(1), source, allow_nonprivate=allowed, **more)
 
 
 # --- charged first, permitted first -----------------------------------------------------------
@@ -91,9 +94,9 @@ def test_without_permission_nothing_is_charged_or_read():
     of = schema(10)
     gate = gate_of(None, of, allowed=False)
     with pytest.raises(NotPrivateError, match="allow_nonprivate"):
-        gate.draw_posterior(mechanism(of))
+        gate.ask(PosteriorDraw(mechanism(of)))
     with pytest.raises(NotPrivateError, match="allow_nonprivate"):
-        gate.open_records(("sex",))
+        gate.ask(OpenColumns(("sex",)))
     assert gate.ledger == ()
 
 
@@ -101,9 +104,9 @@ def test_an_infinite_cost_is_charged_before_rows_are_read():
     of = schema(10)
     gate = gate_of(None, of)
     with pytest.raises(Asked):
-        gate.draw_posterior(mechanism(of))
+        gate.ask(PosteriorDraw(mechanism(of)))
     with pytest.raises(Asked):
-        gate.open_records(("sex",))
+        gate.ask(OpenColumns(("sex",)))
     assert [one.spent for one in gate.ledger] == [None, None]
     assert [one.mechanism for one in gate.ledger] == ["pseudo posterior", "as they stand"]
     assert gate.remaining == 1
@@ -114,9 +117,9 @@ def test_a_law_of_other_columns_is_refused_before_anything_is_charged():
     other = SequentialLaw((StateTable("job", 3),))
     gate = gate_of(None, of)
     with pytest.raises(MethodError, match="job"):
-        gate.draw_posterior(PseudoPosterior(other, Weighting(), 5))
+        gate.ask(PosteriorDraw(PseudoPosterior(other, Weighting(), 5)))
     with pytest.raises(MethodError, match="job"):
-        gate.open_records(("job",))
+        gate.ask(OpenColumns(("job",)))
     assert gate.ledger == ()
 
 
@@ -128,24 +131,24 @@ def test_sets_get_different_draws_of_one_fit_and_no_more_than_are_sure_to_be_kep
     told = []
     gate = gate_of(people(30), of, confide=told.append)
     how = mechanism(of, level=0.5)
-    drawn = [gate.draw_posterior(how).value.theta for _ in range(4)]
+    drawn = [gate.ask(PosteriorDraw(how, k)).value.theta for k in range(4)]
     assert len({one["income: variances"].item() for one in drawn}) == 4
     (fitted,) = [one.value for one in told]
     kept = fitted.theta["income: variances"][fitted.after.kept]
     assert {one["income: variances"].item() for one in drawn} <= set(kept.ravel().tolist())
     with pytest.raises(MethodError, match="more draws, or fewer sets"):
-        gate.draw_posterior(how)
+        gate.ask(PosteriorDraw(how, 4))
     assert len(gate.ledger) == len(gate.measured) == 4
     again = mechanism(of, level=0.5, scale=0.7)  # another mechanism is another fit
-    gate.draw_posterior(again)
+    gate.ask(PosteriorDraw(again))
     assert len(told) == 2
 
 
 def test_an_equal_mechanism_made_anew_is_the_same_fit():
     of, told = schema(30), []
     gate = gate_of(people(30), of, confide=told.append)
-    for _ in range(3):
-        gate.draw_posterior(mechanism(of))
+    for k in range(3):
+        gate.ask(PosteriorDraw(mechanism(of), k))
     assert len(told) == 1
 
 
@@ -159,7 +162,7 @@ def test_parameters_are_those_of_the_rows_that_fit_the_schema():
     table = StateTable("sex", 2, {}, 1e-9)
     how = PseudoPosterior(SequentialLaw((table,), ("age",)), Weighting(form="unweighted"), 2_000)
     told = []
-    gate_of(frame, of, confide=told.append).draw_posterior(how)
+    gate_of(frame, of, confide=told.append).ask(PosteriorDraw(how))
     shares = np.exp(told[0].value.theta[f"sex: {LOGS}"])[:, 0, 0]
     error = np.sqrt((4 / 6) * (2 / 6) / 7 / 2_000)
     assert abs(shares.mean() - 4 / 6) < 5 * error
@@ -169,11 +172,11 @@ def test_parameters_are_those_of_the_rows_that_fit_the_schema():
 def test_a_view_in_other_bins_has_fits_of_its_own():
     of, told = schema(30), []
     gate = gate_of(people(30), of, confide=told.append)
-    gate.draw_posterior(mechanism(of))
+    gate.ask(PosteriorDraw(mechanism(of)))
     view = gate.rebinned({"age": (0, 50, 99)})
     with pytest.raises(MethodError, match="another schema"):
-        view.draw_posterior(mechanism(of))
-    view.draw_posterior(mechanism(view.schema))
+        view.ask(PosteriorDraw(mechanism(of)))
+    view.ask(PosteriorDraw(mechanism(view.schema)))
     assert len(told) == 2
     assert len(gate.ledger) == 2
 
@@ -182,20 +185,19 @@ def test_a_view_in_other_bins_has_fits_of_its_own():
 def test_no_row_that_fits_gives_the_prior(frame):
     of = schema(len(frame))
     gate = gate_of(frame, of)
-    theta = gate.draw_posterior(mechanism(of)).value.theta
+    theta = gate.ask(PosteriorDraw(mechanism(of))).value.theta
     assert np.isfinite(theta["income: variances"]).all()
-    given = gate.open_records(("sex", "age")).value
+    given = gate.ask(OpenColumns(("sex", "age"))).value
     assert len(given["sex"].states) == len(frame)
 
 
 # --- columns as they stand --------------------------------------------------------------------
 
 
-def test_columns_are_published_as_they_stand_and_charged_once():
+def test_columns_are_published_as_they_stand():
     frame = people(40)
     gate = gate_of(frame, schema(40))
-    first, second = (gate.open_records(("age", "sex")) for _ in range(2))
-    assert first is second
+    first = gate.ask(OpenColumns(("age", "sex")))
     assert [one.query for one in gate.ledger] == ["age, sex of every record"]
     states = first.value["sex"].states
     assert [("f", "m")[k] for k in states] == frame["sex"].to_list()
@@ -222,7 +224,7 @@ where = { a = "w", b = "y" }
 """)
     a = ["u"] * 60 + ["v"] * 180 + ["w"] * 30 + ["zz"] * 30
     frame = pl.DataFrame({"a": a, "b": ["x"] * 300})
-    states = gate_of(frame, of).open_records(("a",)).value["a"].states
+    states = gate_of(frame, of).ask(OpenColumns(("a",))).value["a"].states
     assert states[:240].tolist() == [0] * 60 + [1] * 180
     # 60 draws with P(v) = ¾: five standard errors, wrong once in 10⁶
     assert abs((states[240:] == 1).sum() - 45) < 5 * np.sqrt(60 * 3 / 16)
@@ -232,7 +234,7 @@ where = { a = "w", b = "y" }
 def test_a_private_number_of_rows_forbids_columns_as_they_stand():
     gate = gate_of(people(10), schema())
     with pytest.raises(MethodError, match="number of rows"):
-        gate.open_records(("sex",))
+        gate.ask(OpenColumns(("sex",)))
     assert gate.ledger == ()
 
 
@@ -243,7 +245,7 @@ def test_a_private_number_of_rows_forbids_columns_as_they_stand():
 def test_the_promise_is_asymptotic_and_says_that_nothing_holds_here(form):
     of = schema(30)
     gate = gate_of(people(30), of)
-    gate.draw_posterior(mechanism(of, form=form))
+    gate.ask(PosteriorDraw(mechanism(of, form=form)))
     promise = gate.guarantee()
     assert (promise.kind, promise.epsilon, promise.delta) == ("asymptotic", None, 0)
     assert "NOT differentially private at its number of rows" in promise.statement
@@ -251,7 +253,7 @@ def test_the_promise_is_asymptotic_and_says_that_nothing_holds_here(form):
     assert "replaced" in promise.statement
     assert not promise.leaks
     assert Guarantee.from_json(promise.to_json()) == promise
-    gate.open_records(("sex", "age"))
+    gate.ask(OpenColumns(("sex", "age")))
     assert gate.guarantee().kind == "asymptotic"
     assert "sex, age are published as they stand" in gate.guarantee().statement
 
@@ -259,27 +261,27 @@ def test_the_promise_is_asymptotic_and_says_that_nothing_holds_here(form):
 def test_without_weights_with_exact_tables_or_by_a_seed_the_promise_is_none():
     of = schema(30)
     plain = gate_of(people(30), of)
-    plain.draw_posterior(mechanism(of, form="unweighted"))
+    plain.ask(PosteriorDraw(mechanism(of, form="unweighted")))
     assert plain.guarantee().kind == "none"
     assert "without weights" in plain.guarantee().statement
     exact = gate_of(people(30), of)
-    exact.draw_posterior(mechanism(of))
-    exact.reveal([("sex",)])
+    exact.ask(PosteriorDraw(mechanism(of)))
+    exact.ask(ExactTables([("sex",)]))
     assert exact.guarantee().kind == "none"
     assert "Exact statistics" in exact.guarantee().statement
     alone = gate_of(people(30), of)
-    alone.open_records(("sex",))
+    alone.ask(OpenColumns(("sex",)))
     assert alone.guarantee().kind == "none"
     assert "without weights" not in alone.guarantee().statement
     seeded = gate_of(people(30), of, secure=False)
-    seeded.draw_posterior(mechanism(of))
+    seeded.ask(PosteriorDraw(mechanism(of)))
     assert seeded.guarantee().kind == "none"
 
 
 def test_figures_of_the_weights_are_for_the_steward_alone():
     of, told = schema(30), []
     gate = gate_of(people(30), of, confide=told.append)
-    released = gate.draw_posterior(mechanism(of))
+    released = gate.ask(PosteriorDraw(mechanism(of)))
     (fitted,) = [one.value for one in told]
     shown = f"{released!r} {gate!r} {gate.guarantee().to_json()} {gate.ledger} {gate.measured}"
     assert f"{fitted.after.bound:.4g}" not in shown
@@ -298,8 +300,8 @@ def mixed(of, **weighting):
 def test_the_published_form_prints_the_bound_and_its_cost_for_all_sets():
     of, told = schema(60), []
     gate = gate_of(people(60), of, confide=told.append)
-    for _ in range(3):
-        gate.draw_posterior(mixed(of), mode="paper")
+    for k in range(3):
+        gate.ask(PosteriorDraw(mixed(of), k, "paper"))
     bound = told[0].value.after.bound
     promise = gate.guarantee()
     assert promise.kind == "asymptotic"
@@ -312,7 +314,7 @@ def test_the_published_form_prints_the_bound_and_its_cost_for_all_sets():
 def test_the_published_form_without_weights_says_what_it_leaves_in_too():
     of = schema(60)
     gate = gate_of(people(60), of)
-    gate.draw_posterior(mixed(of, form="unweighted"), mode="paper")
+    gate.ask(PosteriorDraw(mixed(of, form="unweighted"), mode="paper"))
     promise = gate.guarantee()
     assert promise.kind == "none"
     assert "confidential value" in promise.statement
@@ -322,7 +324,7 @@ def test_the_published_form_without_weights_says_what_it_leaves_in_too():
 def test_the_published_form_counts_twice_the_bound_where_a_record_is_added():
     of, told = schema(), []
     gate = gate_of(people(60), of, confide=told.append)
-    gate.draw_posterior(mixed(of), mode="paper")
+    gate.ask(PosteriorDraw(mixed(of), mode="paper"))
     bound = told[0].value.after.bound
     assert f"{2 * bound:.4g} the ε of a set" in " ".join(gate.guarantee().leaks)
     assert "(2mΔ)" in " ".join(gate.guarantee().leaks)
@@ -342,7 +344,8 @@ def test_published_components_go_with_the_confidential_values_row_by_row():
     ).with_columns(sex=pl.when(pl.int_range(n) < 4).then(pl.lit("zz")).otherwise(pl.col("sex")))
     of = schema(n)
     gate = gate_of(frame, of, secure=False)
-    labels = gate.draw_posterior(mixed(of, form="unweighted"), mode="paper").value.labels["income"]
+    drawn = gate.ask(PosteriorDraw(mixed(of, form="unweighted"), mode="paper"))
+    labels = drawn.value.labels["income"]
     assert labels.shape == (n,)
     assert np.all(labels[:4] == NO_LABEL)  # these rows do not fit the schema
     groups = [set(labels[4:][low[4:] == side].tolist()) for side in (True, False)]

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from understudy.errors import MethodError
+from understudy.privacy.accounting.promise import nominal_epsilon
 from understudy.privacy.not_dp.record_weights import (
     lipschitz_bounds,
-    nominal_epsilon,
     reweighted,
     scalar_weight,
     scaled_risks,

@@ -10,8 +10,9 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.selection import association_measures, dependence_scores
 from understudy.privacy.selection.dependence_scores import (
@@ -258,18 +259,20 @@ def gate_of(sizes, n=30, epsilon="100"):
     columns = [a % size if k % 2 == 0 else rng.integers(0, size, n) for k, size in enumerate(sizes)]
     frame = pl.DataFrame({x: c.astype(str) for x, c in zip("abcdefgh", columns, strict=False)})
     engine = Counting(Table(frame, schema_of(sizes, public(n))))
-    return Gate(engine, Budget.of(epsilon, "0"), SeededRandomness(1)), engine
+    return open_gate(engine, Budget.of(epsilon, "0"), SeededRandomness(1)), engine
 
 
 @pytest.mark.parametrize("kind", SCORES[:2])
 def test_the_gate_chooses_a_dependent_column_and_counts_each_table_once(kind):
     gate, engine = gate_of((3, 3, 3))
     candidates = (("b", "a"), ("c", "a"))
-    chosen = gate.choose_columns(candidates, kind(gate.schema, candidates), spend=Fraction(40))
-    assert chosen.value.columns == ("c", "a")
+    chosen = gate.ask(
+        CandidateColumns(candidates, kind(gate.schema, candidates)), spend=Fraction(40)
+    )
+    assert chosen.value == ("c", "a")
     assert engine.asked == [(1, 0), (2, 0)]
     more = (*candidates, ("b", "c", "a"))
-    gate.choose_columns(more, kind(gate.schema, more), spend=Fraction(40))
+    gate.ask(CandidateColumns(more, kind(gate.schema, more)), spend=Fraction(40))
     assert engine.asked == [(1, 0), (2, 0), (1, 2, 0)]
     assert [entry.query for entry in gate.ledger] == [
         f"one of {n} candidates by {kind.title}" for n in (2, 3)
@@ -294,7 +297,7 @@ def test_large_questions_are_asked_in_parts(monkeypatch):
     monkeypatch.setattr(engine, "count", lambda q: asked.append(q) or engine.table.count(q))
     candidates = (("b", "a"), ("c", "a"), ("d", "a"), ("b", "c", "d"))
     score = DistanceFromIndependence(gate.schema, candidates)
-    gate.choose_columns(candidates, score, spend=Fraction(1))
+    gate.ask(CandidateColumns(candidates, score), spend=Fraction(1))
     assert [len(part) for part in asked] == [2, 1, 1]
 
 
@@ -303,7 +306,7 @@ def test_a_score_of_another_schema_is_refused_before_anything_is_spent():
     gate, engine = gate_of((3, 3, 3))
     other = MutualInformation(schema_of((2, 2, 2), public(2)), (("a", "b"),))
     with pytest.raises(MethodError, match="another schema"):
-        gate.choose_columns([("a", "b")], other, spend=Fraction(1))
+        gate.ask(CandidateColumns([("a", "b")], other), spend=Fraction(1))
     assert not gate.ledger
     assert not engine.asked
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,9 +14,10 @@ from understudy.decision_trees import Grid, GridDepthTwo
 from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.functions.parameter_prior import Prior
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Internal
+from understudy.privacy.mechanisms.choices.parameters import WalkedParameters
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.selection.exponential_mechanism import rate_of
 from understudy.privacy.selection.metropolis import CONVERGENCE, Walk, walk
@@ -27,9 +29,11 @@ STEPS, ENDS = 60, 600
 LEVEL = 1e-5
 
 
-def walk_listed(gate, *args, **named):
-    """The verb, behind its check of types: what stands here is for tests alone."""
-    return Gate.walk_parameters.__wrapped__(gate, *args, **named)
+def asked(gate, kind, score, *more, spend):
+    """A mechanism, behind the gate's check of types: what is listed here is for tests alone."""
+    gate._admitted = lambda mechanism: mechanism
+    own = gate._rows.view.schema if score.schema is gate.schema else score.schema
+    return gate.ask(kind(replace(score, schema=own), *more), spend=spend)
 
 
 def ends(log_weight, n=ENDS):
@@ -93,7 +97,7 @@ def gate_and_score(rows, more):
     schema = Schema.loads(SCHEMA.format(rows=rows, more=more))
     engine = Table(pl.DataFrame({"a": [2] * 6}), schema)
     told = []
-    gate = Gate(engine, Budget.of(40), SecureRandomness(), confide=told.append)
+    gate = open_gate(engine, Budget.of(40), SecureRandomness(), confide=told.append)
     trees = GridDepthTwo(Grid((4,)))
     score = PropensityTrees(schema, (Threshold(),), np.zeros((1, 1)), trees)
     return gate, score, told
@@ -108,7 +112,7 @@ def test_the_gate_walks_pays_and_says_that_nobody_knows_how_near_it_came(rows, m
     gate, score, told = gate_and_score(rows, more)
     prior = Prior(("level",), np.array([1.5]), np.array([2.0]))
     how = Walk(prior, prior.means, np.array([1.0]), 300)
-    found = walk_listed(gate, score, prior.names, how, spend=Fraction(40))
+    found = asked(gate, WalkedParameters, score, prior.names, how, spend=Fraction(40))
     assert 2 <= found.value.values[0] < 3
     (entry,) = gate.ledger
     assert (entry.spent, entry.mechanism) == (40, "exponential mechanism")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,11 +19,13 @@ from understudy.decision_trees import DepthTwo, Greedy, Grid, GridDepthThree, Gr
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.methods.pmse import Pmse
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.parameters import ListedParameters
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.released import ChosenParameters
 from understudy.privacy.rows_in_domain import known_rows
+from understudy.privacy.selection import choice_charge
 from understudy.privacy.selection.exponential_mechanism import lattice_gaps, selection_rate
 from understudy.privacy.selection.tree_distinguisher_score import GREEDY, PropensityTrees
 from understudy.schema import Schema
@@ -45,9 +48,11 @@ CELLS = list(itertools.product(A, B))
 GRID = Grid((3, 2))
 
 
-def choose_listed(gate, *args, **named):
-    """The verb, behind its check of types: what is listed here is for tests alone."""
-    return Gate.choose_parameters.__wrapped__(gate, *args, **named)
+def asked(gate, kind, score, *more, spend):
+    """A mechanism, behind the gate's check of types: what is listed here is for tests alone."""
+    gate._admitted = lambda mechanism: mechanism
+    own = gate._rows.view.schema if score.schema is gate.schema else score.schema
+    return gate.ask(kind(replace(score, schema=own), *more), spend=spend)
 
 
 def schema(n_rows=None, *, limit=4, more=""):
@@ -201,14 +206,14 @@ def test_rows_out_of_domain_and_impossible_rows_are_left_out_one_by_one():
 
 
 def gate_for(records, known):
-    return Gate(Table(table(records), known), Budget.of(1), SecureRandomness())
+    return open_gate(Table(table(records), known), Budget.of(1), SecureRandomness())
 
 
 def test_a_choice_is_paid_for_published_and_says_what_it_rests_on():
     known = schema(3)
     gate = gate_for([(0, 0), (1, 1), (2, 1)], known)
     score = score_of(known, Listed([(0, 0)] * 3, [(1, 1)] * 3), GridDepthTwo(GRID))
-    found = choose_listed(gate, score, ["place"], spend=Fraction(1, 4))
+    found = asked(gate, ListedParameters, score, ["place"], spend=Fraction(1, 4))
     assert found.value == ChosenParameters(("a", "b"), ("place",), found.value.values)
     assert found.value.values[0] in (0.0, 1.0)
     assert gate.measured == (found,)
@@ -218,7 +223,7 @@ def test_a_choice_is_paid_for_published_and_says_what_it_rests_on():
     assert entry.sensitivity == "score: s/(s + 1) of s simulated records"
     assert gate.guarantee().kind == "pure"
     with pytest.raises(InsufficientBudgetError):
-        choose_listed(gate, score, ["place"], spend=Fraction(1))
+        asked(gate, ListedParameters, score, ["place"], spend=Fraction(1))
 
 
 def test_a_score_for_other_bins_and_nameless_parameters_are_refused():
@@ -226,14 +231,18 @@ def test_a_score_for_other_bins_and_nameless_parameters_are_refused():
     gate = gate_for([(0, 0)] * 3, known)
     score = score_of(schema(3), Listed([(0, 0)]), Stumps())
     with pytest.raises(MethodError, match="another schema"):
-        choose_listed(gate, score, ["place"], spend=Fraction(1))
+        asked(gate, ListedParameters, score, ["place"], spend=Fraction(1))
     with pytest.raises(MethodError, match="name"):
-        choose_listed(
-            gate, score_of(known, Listed([(0, 0)]), Stumps()), ["x", "y"], spend=Fraction(1)
+        asked(
+            gate,
+            ListedParameters,
+            score_of(known, Listed([(0, 0)]), Stumps()),
+            ["x", "y"],
+            spend=Fraction(1),
         )
     empty = PropensityTrees(known, (Listed([(0, 0)]),), np.zeros((0, 1)), Stumps())
     with pytest.raises(MethodError, match="no candidate"):
-        choose_listed(gate, empty, ["x"], spend=Fraction(1))
+        asked(gate, ListedParameters, empty, ["x"], spend=Fraction(1))
     assert gate.ledger == ()
 
 
@@ -241,7 +250,7 @@ def test_the_published_form_is_nominal():
     known = schema(3)
     gate = gate_for([(0, 0), (1, 1), (2, 1)], known)
     score = score_of(known, Listed([(0, 0)] * 3), Greedy(depth=2), mode="paper")
-    choose_listed(gate, score, ["place"], spend=Fraction(1))
+    asked(gate, ListedParameters, score, ["place"], spend=Fraction(1))
     promise = gate.guarantee()
     assert promise.kind == "conditional"
     assert promise.leaks == (GREEDY,)
@@ -251,30 +260,27 @@ def test_the_published_form_is_nominal():
 # --- the whole method, by its exact law ---------------------------------------------------------
 
 
-class ForcedGate(Gate):
-    """Takes prescribed candidates, and notes how probable each choice was."""
+class Forced:
+    """Stands in place of `select`: takes prescribed candidates, notes how probable each was."""
 
-    def follow(self, path, factor=Fraction(1)):
+    def __init__(self, path, factor):
         self.path, self.log_probability, self.factor = iter(path), 0.0, factor
 
-    def _pay_choice(self, query, *, sensitivity, monotone, cells, spend, stated=""):
-        _, entry = super()._pay_choice(
-            query,
-            sensitivity=sensitivity,
-            monotone=monotone,
-            cells=cells,
-            spend=spend,
-            stated=stated,
-        )
+    def __call__(self, scores, *, epsilon, sensitivity, monotone, feasible, source):
+        rate = self.factor * selection_rate(epsilon, monotone=monotone)
+        weights = -float(rate) * lattice_gaps(scores, sensitivity)
+        place = next(self.path)
+        self.log_probability += weights[place] - np.logaddexp.reduce(weights)
+        return place
 
-        def pick(scores, feasible=None):
-            rate = self.factor * selection_rate(spend, monotone=monotone)
-            weights = -float(rate) * lattice_gaps(scores, sensitivity)
-            place = next(self.path)
-            self.log_probability += weights[place] - np.logaddexp.reduce(weights)
-            return place
 
-        return pick, entry
+def fitted(gate, method, path, factor=Fraction(1)):
+    """Fit by the prescribed choices."""
+    forced = Forced(path, factor)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choice_charge, "select", forced)
+        method.fit(gate, Fraction(1), 10)
+    return forced
 
 
 CANDIDATES = 4
@@ -285,11 +291,10 @@ def law(records, known, options, n_stages, factor=Fraction(1)):
     """Log-probability of every sequence of choices."""
     found, engine = {}, Table(table(records), known)
     for path in itertools.product(range(CANDIDATES), repeat=n_stages):
-        gate = ForcedGate(engine, Budget.of(1), SecureRandomness())
-        gate.follow(path, factor)
-        Pmse(**options).fit(gate, Fraction(1), 10)
+        gate = open_gate(engine, Budget.of(1), SecureRandomness())
+        forced = fitted(gate, Pmse(**options), path, factor)
         assert gate.remaining == 0
-        found[path] = gate.log_probability
+        found[path] = forced.log_probability
     assert np.logaddexp.reduce(list(found.values())) == pytest.approx(0, abs=1e-9)
     return np.array([found[path] for path in sorted(found)])
 
@@ -341,13 +346,12 @@ def test_the_forced_law_is_that_of_the_gate():
     method = Pmse(**METHOD, search="together")
     expected, draws, source = {}, 1_000, SeededRandomness(5)
     for k in range(CANDIDATES):
-        gate = ForcedGate(engine, Budget.of(1), source)
-        gate.follow([k])
-        method.fit(gate, Fraction(1), 10)
-        expected[gate.measured[0].value.values] = np.exp(gate.log_probability)
+        gate = open_gate(engine, Budget.of(1), source)
+        forced = fitted(gate, method, [k])
+        expected[gate.measured[0].value.values] = np.exp(forced.log_probability)
     counts = Counter()
     for _ in range(draws):
-        gate = Gate(engine, Budget.of(1), source)
+        gate = open_gate(engine, Budget.of(1), source)
         method.fit(gate, Fraction(1), 10)
         counts[gate.measured[0].value.values] += 1
     assert set(counts) <= set(expected)

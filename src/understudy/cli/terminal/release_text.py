@@ -14,7 +14,7 @@ from understudy.cli.terminal import MOST_ROWS, escape, out, sets_words
 
 if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to show help
     from understudy.inference.analysis import Analysis
-    from understudy.privacy.diagnostics import Confided
+    from understudy.privacy.diagnostics import Diagnostic
     from understudy.privacy.internal import Internal
     from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
@@ -53,16 +53,19 @@ def to_be_checked(data: Path, schema: Path) -> None:
     )
 
 
-def confided(told: Internal[Confided]) -> None:
+def confided(told: Internal[Diagnostic]) -> None:
     """What the steward alone may know; on the error stream, so that no output holds it."""
     from understudy.privacy.misfits import Misfits
+    from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
 
-    found = told.value
+    found, said = told.value, ""
     if isinstance(found, Misfits):
         said = _misfitted(found.columns, no_rows=found.no_rows)
-    else:
-        said = _walked(found) if isinstance(found, Travelled) else _weighed(found)
+    elif isinstance(found, Travelled):
+        said = _walked(found)
+    elif isinstance(found, FittedPosterior):
+        said = _weighed(found)
     Console(stderr=True, highlight=False).print(f"INTERNAL, not for release: {escape(said)}")
 
 
@@ -88,7 +91,7 @@ def _weighed(fitted: FittedPosterior) -> str:
     """How records were weighted, and what bound came of it."""
     import numpy as np
 
-    from understudy.privacy.not_dp.record_weights import nominal_epsilon
+    from understudy.privacy.accounting.promise import nominal_epsilon
 
     weights, before, after = fitted.weights, fitted.before, fitted.after.bound
     if not len(weights):

@@ -18,7 +18,7 @@ from understudy.privacy.accounting.budget import (
     decimal_up,
     sequential,
 )
-from understudy.privacy.noise.process import this_process
+from understudy.privacy.process import this_process
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,19 @@ class Entry:
             "noise": self.noise,
             "cells": self.cells,
         }
+
+
+def require_payable(amount: Fraction, left: Fraction, budget: Budget) -> None:
+    """Refuse an amount that cannot be paid.
+
+    Raises:
+        MethodError: not positive.
+        InsufficientBudgetError: more than is left.
+    """
+    if amount <= 0:
+        raise MethodError("A step must cost more than nothing.")
+    if amount > left:
+        raise InsufficientBudgetError(decimal_up(amount), decimal_down(left), budget.unit)
 
 
 class Ledger:
@@ -161,14 +174,9 @@ class Ledger:
             InsufficientBudgetError: more than is left.
             BudgetError: in a forked child.
         """
-        if amount <= 0:
-            raise MethodError("A step must cost more than nothing.")
         with self.alone():
             remaining = self.remaining
-        if amount > remaining:
-            raise InsufficientBudgetError(
-                decimal_up(amount), decimal_down(remaining), self.budget.unit
-            )
+        require_payable(amount, remaining, self.budget)
 
     def charge(
         self,
@@ -179,8 +187,19 @@ class Ledger:
         sensitivity: str,
         noise: str,
         cells: int,
+        left_in: bool = False,
     ) -> int:
-        """Pay for a step that has not been computed yet; None stands for an infinite cost.
+        """Pay for a step that has not been computed yet.
+
+        Args:
+            amount: its cost; None stands for an infinite one.
+            mechanism: as in `Entry`, and so are the others.
+            query: in words.
+            sensitivity: in words.
+            noise: in words.
+            cells: how many numbers are perturbed.
+            left_in: whether a published form of a method reads it off the rows without paying; the
+                cost is 0 then.
 
         Returns:
             The number of the entry.
@@ -190,26 +209,10 @@ class Ledger:
             BudgetError: in a forked child.
         """
         with self.alone():
-            if amount is not None:
+            if amount is not None and not (left_in and amount == 0):
                 self.require(amount)
             return self._write(
                 mechanism, query, spent=amount, sensitivity=sensitivity, noise=noise, cells=cells
-            )
-
-    def leave_in(self, mechanism: str, query: str, *, cells: int) -> int:
-        """Write down what a published form of a method reads off the rows without paying.
-
-        Returns:
-            The number of the entry.
-        """
-        with self.alone():
-            return self._write(
-                mechanism,
-                query,
-                spent=Fraction(0),
-                sensitivity="not bounded",
-                noise="none: unpaid",
-                cells=cells,
             )
 
     def _write(self, mechanism: str, query: str, **rest: Any) -> int:

@@ -27,7 +27,7 @@ try:
 except ImportError:  # not on Windows, where nothing hinders a second run of the same checkpoint
     fcntl = None  # type: ignore[assignment]
 
-FORMAT = 1
+FORMAT = 2
 FILE = "journal.jsonl"
 _SUM = 16
 

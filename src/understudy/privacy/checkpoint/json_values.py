@@ -8,18 +8,29 @@ from __future__ import annotations
 
 import base64
 import datetime
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
+from pydantic import BaseModel
 
 from understudy.privacy.accounting.ledger import Entry
-from understudy.privacy.released import Choice, Noise, NoisyTable, Released
+from understudy.privacy.mechanism import Outcome
+from understudy.privacy.mechanisms.sums.linear_regression import NoisyRegression
+from understudy.privacy.mechanisms.sums.normal_equations import NormalEquations
+from understudy.privacy.released import Noise, Published, Records, Released
 
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Choice, Entry, Noise, NoisyTable, Released)
+    kind.__name__: kind
+    for kind in (
+        *(Entry, Noise, Outcome, Records, Released),
+        *(NoisyRegression, NormalEquations),
+        *get_args(Published),
+    )
 }
 _NUMBERS = "biuf"
 """Kinds of numpy's numbers: bool, signed, unsigned, floating."""
@@ -103,3 +114,31 @@ def _unpacked_atom(name: str, content: str) -> Any:
     if name == "date":
         return datetime.date.fromisoformat(content)
     raise ValueError(f"A journal cannot hold {name!r}.")
+
+
+def fingerprint(value: Any) -> str:
+    """A digest of public values: equal for equal ones, whatever machine made them.
+
+    Args:
+        value: as fields of mechanisms may hold (`understudy.privacy.admission`).
+    """
+    text = json.dumps(_canonical(value), ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:24]
+
+
+def _canonical(value: Any) -> Any:
+    """Values as nested lists of text."""
+    kind = type(value).__name__
+    if isinstance(value, BaseModel):
+        return [kind, value.model_dump_json()]
+    if is_dataclass(value):
+        named = [one.name for one in fields(value) if one.init]
+        return [kind, *([name, _canonical(getattr(value, name))] for name in named)]
+    if isinstance(value, np.ndarray):
+        data = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        return [kind, value.dtype.str, list(value.shape), data]
+    if isinstance(value, Mapping):
+        return [kind, *([_canonical(key), _canonical(one)] for key, one in value.items())]
+    if isinstance(value, tuple | list | range):
+        return [kind, *map(_canonical, value)]
+    return [kind, repr(value)]

@@ -1,6 +1,33 @@
-"""How far a run has come in its journal: what earlier runs asked, paid and were told.
+"""A journal behind `ask`: answers are on disk before they are used, so a killed run can go on.
 
-The rules and their proof: `understudy.privacy.checkpoint.resumable_gate`.
+**Before and after.** Each charge is written to the journal, and has reached the disk, before the
+rows are asked and before its noise is drawn. Each outcome is written, and has reached the disk,
+before the method sees it.
+
+**Continued**, the method runs again from the start. As long as the journal has outcomes it gets
+those, by their position and never because a question looks the same (two equal questions of two
+sets are two draws); ledger, measurements and conditions fill up as they did before; no row is
+looked at and nothing is charged. So a method must ask the same questions when it gets the same
+answers. One that asks for another mechanism, or at another price, is stopped with an error.
+
+**A charge without an outcome counts as spent**: its noise may have been drawn, and nobody can know
+that it was not used. The step is paid once more. If R was left before the lost charge and R - L
+after it, all later costs shrink by the factor (R - L)/R. So whatever the method planned with R
+fits into R - L; it need not know, and sees budget and rest as if nothing had been lost. What it
+planned was a sum of at most R, hence the costs are a sum of at most R - L; the ledger refuses any
+other. A mechanism that leaves something behind the gate for another one (`Mechanism.unfinished`)
+counts as without an outcome until that other one has one.
+
+**What is not paid for is not written down.** Exact statistics, and whatever else has no finite
+cost, must not lie on a disk. Such a step is noted as run, and run again in a continued run; its
+entries in the ledger are taken over, and it has no effect on costs.
+
+**Guarantee.** The runs together are one adaptive sequence of paid mechanisms whose costs are all in
+one ledger (`understudy.privacy.accounting.ledger`); when a run was killed does not depend on the
+rows, or depends on them through what was paid for. A journal holds released values, costs, and
+public facts. Its copy must not be continued as well: two continuations draw twice for one charge.
+What a mechanism tells the steward is not written down: of steps that an earlier run has answered
+the steward is told nothing again.
 """
 
 from __future__ import annotations
@@ -13,47 +40,52 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from understudy.errors import CheckpointError, MethodError
+from understudy.errors import CheckpointError
 from understudy.privacy.accounting.ledger import Entry, Ledger
 from understudy.privacy.checkpoint.journal import Journal, Record
-from understudy.privacy.checkpoint.json_values import pack, unpack
+from understudy.privacy.checkpoint.json_values import fingerprint, pack, unpack
+from understudy.privacy.earlier_runs import Unrecorded
+from understudy.privacy.mechanism import A, Charge, Mechanism, Outcome
 from understudy.privacy.noise.randomness import Randomness, SeededRandomness
+from understudy.privacy.terms import View
 
 LOST = "none known: the run ended before it had a result"
 _LOOK = "stopping"
 
 
 @dataclass
-class Call:
+class Step:
     """What earlier runs wrote about one question.
 
     Attributes:
-        verb: of the gate.
-        asked: digest of what was asked.
+        name: of the mechanism's class.
+        asked: digest of the mechanism, and of the view that it was asked through.
         charges: entries, each with the run that paid it.
-        answer: the record of the answer, if there is one.
+        answer: the record of the outcome, if there is one.
+        taken_over: whether what was lost stands in this run's ledger already.
     """
 
-    verb: str
+    name: str
     asked: str
     charges: list[tuple[int, Entry]] = field(default_factory=list)
     answer: Record | None = None
+    taken_over: bool = False
 
     @property
-    def entries(self) -> Iterator[Entry]:
-        """All entries; those that no answer came of are marked."""
+    def lost(self) -> list[Entry]:
+        """Entries that no outcome came of, marked so."""
         came = None if self.answer is None else self.answer["run"]
-        for run, entry in self.charges:
-            yield entry if run == came else replace(entry, noise=LOST)
+        return [replace(entry, noise=LOST) for run, entry in self.charges if run != came]
 
     @property
-    def lost(self) -> bool:
-        """Whether the run ended before there was an answer."""
-        return self.answer is None
+    def paid(self) -> list[Entry]:
+        """Entries that the outcome came of."""
+        came = None if self.answer is None else self.answer["run"]
+        return [entry for run, entry in self.charges if run == came]
 
 
-class Recording:
-    """The journal of a run, and how far this run has come in it; shared by all views of a gate.
+class Replay(Unrecorded):
+    """How far this run has come in its journal; shared by all views of a gate.
 
     Args:
         journal: open.
@@ -67,12 +99,13 @@ class Recording:
     def __init__(self, journal: Journal, ledger: Ledger, randomness: Randomness) -> None:
         self._journal, self._ledger = journal, ledger
         self._seeded = randomness if isinstance(randomness, SeededRandomness) else None
-        self._ahead = deque(_calls(journal.records))
+        self._ahead = deque(_steps(journal.records))
         self._number = 0
-        self._open: Call | None = None
+        self._asked = "", ""
+        self._restoring, self._again, self._before = False, False, 0
+        self._charges: tuple[Charge[Any], ...] = ()
         self.factor = Fraction(1)
         self._lock = threading.RLock()
-        ledger.guard(self._require_asking)
         ledger.listen(self._write_down)
 
     @contextmanager
@@ -82,118 +115,151 @@ class Recording:
         with self._lock:
             yield
 
-    def next(self, verb: str, asked: str) -> Call | None:
-        """What earlier runs wrote about this question; its entries stand in the ledger then.
+    def take_over(self, mechanism: Mechanism[Any, Any], view: View) -> None:
+        """Take over what earlier runs paid for this very step without an outcome.
 
         Raises:
-            CheckpointError: they were asked for something else, or nothing is left.
+            CheckpointError: nothing is left of the budget.
         """
-        self._number += 1
-        if not self._ahead:
-            return None
-        call = self._ahead.popleft()
-        if (call.verb, call.asked) != (verb, asked):
-            raise CheckpointError(
-                f"Step {self._number} of the checkpoint asked for something else ({call.verb}) "
-                f"than this run does ({verb}); continue it with the version of Understudy and on "
-                "the kind of machine that made it."
-            )
-        self._restore(call)
-        if call.lost and not self._ledger.remaining:
+        asked = fingerprint((mechanism, view.bins, view.groups))
+        self._asked = type(mechanism).__name__, asked
+        step = self._ahead[0] if self._ahead else None
+        if step is None or (step.name, step.asked) != self._asked or step.taken_over:
+            return  # what the price refuses was refused before, and left no trace
+        if mechanism.unfinished and not (len(self._ahead) > 1 and self._ahead[1].answer):
+            step.answer = None
+        self._take_over(step)
+        if step.charges and step.answer is None and not self._ledger.remaining:
             raise CheckpointError(
                 "The run ended while it paid for its last step, which counts as spent; nothing is "
                 "left of the budget, so that this checkpoint cannot become a release."
             )
-        return call
+
+    def answered(
+        self, mechanism: Mechanism[A, Any], charges: tuple[Charge[Any], ...], view: View
+    ) -> tuple[tuple[int, ...], Outcome[A] | None] | None:
+        """See `Unrecorded`.
+
+        Raises:
+            CheckpointError: earlier runs asked for something else at this point.
+        """
+        self._charges, self._again = charges, False
+        self._before = self._seeded.position if self._seeded else 0
+        step = self._next()
+        if step is None or step.answer is None:
+            return None
+        if [_words(one) for one in step.paid] != [_words(one) for one in charges]:
+            raise self._another(step)
+        entries = tuple(self._restore(entry) for entry in step.paid)
+        if self._seeded is not None and step.answer["position"] is not None:
+            self._seeded.go_to(step.answer["position"])
+        outcome: Outcome[A] | None = unpack(step.answer["value"])
+        self._again = outcome is None
+        return entries, outcome
+
+    def keep(self, outcome: Outcome[Any]) -> None:
+        """Write down an outcome; before anything is paid, with the first charge.
+
+        Of a step that no finite cost stands for it is only written that it was run.
+        """
+        if self._again:
+            return
+        unpaid = any(one.unpaid for one in self._charges)
+        position = None
+        if self._seeded is not None:
+            position = self._before if unpaid else self._seeded.position
+        record = {"value": None if unpaid else pack(outcome), "position": position}
+        self._journal.append(self._about("answer") | record, wait=not self._ledger.entries)
 
     def look(self, stopping: Callable[[], bool]) -> bool:
         """Whether to end between rounds: as before, or as it is now.
 
         If the charge of the coming round is lost and has left nothing, the rounds end here.
         """
-        call = self.next(_LOOK, "")
-        if call is not None and call.answer is not None:
-            return bool(call.answer["value"]) or self._end_of_budget()
+        self._asked = _LOOK, ""
+        step = self._next()
+        if step is not None and step.answer is not None:
+            return bool(step.answer["value"]) or self._end_of_budget()
         answer = stopping()
-        record = self._about(_LOOK, "", "answer") | {"value": answer}
-        self._journal.append(record, wait=not answer)
+        self._journal.append(self._about("answer") | {"value": answer}, wait=not answer)
         return answer
 
-    @contextmanager
-    def asking(self, verb: str, asked: str) -> Iterator[None]:
-        """While this is open, what the ledger is charged is written down."""
-        self._open = Call(verb, asked)
-        try:
-            yield
-        finally:
-            self._open = None
+    def _next(self) -> Step | None:
+        """What earlier runs wrote at this position."""
+        self._number += 1
+        if not self._ahead:
+            return None
+        step = self._ahead.popleft()
+        if (step.name, step.asked) != self._asked:
+            raise self._another(step)
+        return step
 
-    def answer(self, verb: str, asked: str, value: Any, *, free: bool = False, **more: Any) -> None:
-        """Write down an answer.
+    def _another(self, step: Step) -> CheckpointError:
+        return CheckpointError(
+            f"Step {self._number} of the checkpoint asked for something else ({step.name}) "
+            f"than this run does ({self._asked[0]}); continue it with the version of Understudy "
+            "and on the kind of machine that made it."
+        )
 
-        Args:
-            verb: of the gate.
-            asked: digest of what was asked.
-            value: that `pack` knows.
-            free: whether it cost nothing; it is then written with the next charge.
-            more: plain data to restore.
-        """
-        position = None if self._seeded is None else self._seeded.position
-        record = {"value": pack(value), "position": position, **more}
-        self._journal.append(self._about(verb, asked, "answer") | record, wait=free)
-
-    def _restore(self, call: Call) -> None:
-        """Take over the entries of a call; what was lost shrinks all costs to come."""
-        for entry in call.entries:
+    def _take_over(self, step: Step) -> None:
+        """Take over what is lost, which shrinks all costs to come."""
+        step.taken_over = True
+        for entry in step.lost:
             before = self._ledger.remaining
-            self._ledger.restore(entry)
-            if entry.noise == LOST and entry.spent:
+            self._restore(entry)
+            if entry.spent:
                 self.factor *= self._ledger.remaining / before
-        if self._seeded is not None and call.answer is not None and "position" in call.answer:
-            self._seeded.go_to(call.answer["position"])
+
+    def _restore(self, entry: Entry) -> int:
+        self._restoring = True
+        try:
+            self._ledger.restore(entry)
+        finally:
+            self._restoring = False
+        return entry.number
 
     def _end_of_budget(self) -> bool:
         """Whether the coming round cannot be paid any more; its entries are then taken over."""
-        coming: list[Call] = []
-        for call in self._ahead:
-            if call.verb == _LOOK:
+        coming: list[Step] = []
+        for step in self._ahead:
+            if step.name == _LOOK:
                 break
-            coming.append(call)
-            if call.lost:
+            coming.append(step)
+            if step.answer is None:
                 break
-        costs = sum((e.spent or Fraction(0) for c in coming for e in c.entries), Fraction(0))
-        if not (coming and coming[-1].lost) or costs < self._ledger.remaining:
+        entries = [entry for step in coming for _, entry in step.charges]
+        costs = sum((entry.spent or Fraction(0) for entry in entries), Fraction(0))
+        if not (coming and coming[-1].answer is None) or costs < self._ledger.remaining:
             return False
         for _ in coming:
             self._number += 1
-            self._restore(self._ahead.popleft())
+            step = self._ahead.popleft()
+            self._take_over(step)
+            for entry in step.paid if step.answer else ():
+                self._restore(entry)
         return True
 
-    def _require_asking(self) -> None:
-        """Refuse to pay for a step that a verb without a record asks for."""
-        if self._open is None:
-            raise MethodError(
-                "This step cannot be continued after an interruption; take the method without a "
-                "checkpoint."
-            )
-
     def _write_down(self, entry: Entry) -> None:
-        if self._open is None:
-            return  # restored: it stands in the journal
-        about = self._about(self._open.verb, self._open.asked, "charge")
-        self._journal.append(about | {"entry": pack(entry)})
+        if not self._restoring:
+            self._journal.append(self._about("charge") | {"entry": pack(entry)})
 
-    def _about(self, verb: str, asked: str, kind: str) -> Record:
-        return {"kind": kind, "call": self._number, "verb": verb, "asked": asked}
+    def _about(self, kind: str) -> Record:
+        name, asked = self._asked
+        return {"kind": kind, "call": self._number, "mechanism": name, "asked": asked}
 
 
-def _calls(records: Sequence[Record]) -> list[Call]:
+def _words(paid: Entry | Charge[Any]) -> tuple[Any, ...]:
+    """What a line of the ledger says, and a charge before it."""
+    return paid.spent, paid.mechanism, paid.query, paid.sensitivity, paid.noise, paid.cells
+
+
+def _steps(records: Sequence[Record]) -> list[Step]:
     """The records of each question together, in the order in which they were asked."""
-    found: dict[int, Call] = {}
+    found: dict[int, Step] = {}
     for record in records:
-        call = found.setdefault(record["call"], Call(record["verb"], record["asked"]))
+        step = found.setdefault(record["call"], Step(record["mechanism"], record["asked"]))
         if record["kind"] == "charge":
-            call.charges.append((record["run"], unpack(record["entry"])))
+            step.charges.append((record["run"], unpack(record["entry"])))
         else:
-            call.answer = record
+            step.answer = record
     return [found[number] for number in sorted(found)]

@@ -33,7 +33,14 @@ from understudy.privacy.noise import inversion_sampling, rejection_sampling
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.noise.rejection_sampling import GAUSSIAN_VARIANCE, LAPLACE_TERMS
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "LatticeLaplace", "NoiseLaw", "representable"]
+__all__ = [
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "LatticeLaplace",
+    "NoiseLaw",
+    "PureLaw",
+    "representable",
+]
 
 _SMALL_TABLE: Final = 4096
 _LARGEST_EXPONENT: Final = 500
@@ -328,5 +335,7 @@ class LatticeLaplace:
         return self._integer_law.positive_probability()
 
 
+PureLaw: TypeAlias = DiscreteLaplace | LatticeLaplace
+"""Noise that suits every accounting."""
 NoiseLaw: TypeAlias = DiscreteLaplace | DiscreteGaussian | LatticeLaplace
 """Any noise law; all are symmetric about 0."""

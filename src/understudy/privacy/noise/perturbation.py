@@ -8,7 +8,7 @@ guarantee.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,8 @@ Bounds = Literal["threshold", "truncate"]
 
 Mode = Literal["strict", "paper"]
 Law: TypeAlias = NoiseLaw | TruncatedDiscreteLaplace | ContinuousLaplace | TruncatedLaplace
+LAWS: Final = get_args(Law)
+"""The same, as classes."""
 
 N = TypeVar("N", bound=np.number[Any])
 

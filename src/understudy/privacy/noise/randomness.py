@@ -15,7 +15,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from understudy.privacy.noise.process import this_process
+from understudy.privacy.process import this_process
 
 __all__ = ["Randomness", "SecureRandomness", "SeededRandomness"]
 

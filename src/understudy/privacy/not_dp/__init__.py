@@ -1,1 +1,21 @@
-"""What leaves without a finite ε: a release that asks for it is stamped."""
+"""What leaves without a finite ε. A release whose ledger names one of these is stamped."""
+
+from typing import Final
+
+from understudy.privacy.mechanism import Mechanisms
+from understudy.privacy.not_dp.exact_deviation import ExactDeviations
+from understudy.privacy.not_dp.exact_statistics import ExactFullTable, ExactMoments, ExactTables
+from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows
+from understudy.privacy.not_dp.open_columns import OpenColumns
+from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
+
+WITHOUT_EPSILON: Final[Mechanisms] = (
+    DiverseRows,
+    ExactDeviations,
+    ExactFullTable,
+    ExactMoments,
+    ExactTables,
+    OpenColumns,
+    PosteriorDraw,
+)
+"""All of them. The list is closed."""

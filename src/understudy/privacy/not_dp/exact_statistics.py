@@ -1,135 +1,134 @@
-"""Verbs that let exact statistics leave: for classical baselines, and for what papers leak."""
+"""Exact statistics, for classical baselines. **Not** differentially private.
+
+Each step has an infinite cost and needs permission; the release is stamped. What a release
+publishes of it is that exact statistics of these columns were used, and not the statistics.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
 
-from understudy.errors import MethodError
-from understudy.privacy.admission import verb
-from understudy.privacy.door import Door, query_of
+from understudy.privacy.accounting.promise import Unpaid
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer, answers
+from understudy.privacy.mechanisms.counts.noisy_table import query_of
 from understudy.privacy.mechanisms.sums.moments import exact_moment
 from understudy.privacy.mechanisms.sums.scatter import moments_of
-from understudy.privacy.not_dp.exact_deviation import UNPAID, standard_deviation
+from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import (
-    NO_NOISE,
     ExactStatistics,
     NoisyCells,
     NoisyMoment,
     NoisyTable,
     Released,
 )
-from understudy.schema import NUMERIC
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms
 
 
-class Revealing(Door):
-    """Exact statistics."""
+@dataclass(frozen=True)
+class ExactTables(Mechanism[tuple[Released[NoisyTable], ...], None]):
+    """Exact contingency tables.
 
-    @verb
-    def reveal(self, marginals: Sequence[tuple[str, ...]]) -> list[Released[NoisyTable]]:
-        """Exact tables, for classical baselines: the release becomes not private.
+    Attributes:
+        marginals: column names of each.
+    """
+
+    name: ClassVar[str] = "exact table"
+
+    marginals: Sequence[tuple[str, ...]]
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+        """A step of infinite cost for each table.
 
         Raises:
-            NotPrivateError: not permitted with `allow_nonprivate=True`.
+            MethodError: an unknown column.
         """
-        self._require_permission()
-        places = [self._places(names) for names in marginals]
-        entries = [
-            self._ledger.charge(
-                None, "exact table", query_of(names), sensitivity="none", noise="", cells=0
-            )
-            for names in marginals
-        ]
-        self._used(list(marginals), entries)
-        exact = self._secret_engine.count(places).expose()
-        return [
-            Released(
-                NoisyTable(names, table.inside, float(table.outside), self._bins_of(names)),
-                NO_NOISE,
-                "exact table",
-                entry,
-            )
-            for names, table, entry in zip(marginals, exact, entries, strict=True)
-        ]
+        for names in self.marginals:
+            terms.view.places(names)
+        return tuple(_charge(self.name, query_of(names)) for names in self.marginals)
 
-    @verb
-    def reveal_moments(
-        self, of: Sequence[str], by: Sequence[str] = ()
-    ) -> list[Released[NoisyMoment]]:
-        """Exact sums and scatters, in the order of `moments`: the release becomes not private.
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
+    ) -> Outcome[tuple[Released[NoisyTable], ...]]:
+        """Count all of them in one pass."""
+        found = [
+            NoisyTable(names, table.inside, float(table.outside), rows.view.bins_of(names))
+            for names, table in zip(self.marginals, rows.tables(self.marginals), strict=True)
+        ]
+        return answers(found, [ExactStatistics(names) for names in self.marginals])
+
+
+@dataclass(frozen=True)
+class ExactFullTable(Mechanism[Released[NoisyCells], None]):
+    """The exact full table, by its occupied cells."""
+
+    name: ClassVar[str] = "exact table"
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+        """One step of infinite cost.
 
         Raises:
-            NotPrivateError: not permitted with `allow_nonprivate=True`.
-            MethodError: columns that do not fit.
-        """
-        self._require_permission()
-        wanted = moments_of(self.schema, of, by)
-        entries = [
-            self._ledger.charge(
-                None, "exact moment", one.query, sensitivity="none", noise="", cells=0
-            )
-            for one in wanted
-        ]
-        columns = wanted[0].by
-        self._used([columns] * len(entries), entries)
-        places = self._places(columns), self._places(tuple(of))
-        sums, bins = self._secret_engine.sums(*places).expose(), self._bins_of(columns)
-        return [
-            Released(replace(exact_moment(one, sums), bins=bins), NO_NOISE, "exact moment", entry)
-            for one, entry in zip(wanted, entries, strict=True)
-        ]
-
-    @verb
-    def reveal_cells(self) -> Released[NoisyCells]:
-        """The exact full table, by its occupied cells: the release becomes not private.
-
-        Raises:
-            NotPrivateError: not permitted with `allow_nonprivate=True`.
             MethodError: more than 2⁶² cells.
         """
-        self._require_permission()
-        names = self.schema.names
-        self._sparse_domain(names)
-        entry = self._ledger.charge(
-            None, "exact table", query_of(names), sensitivity="none", noise="", cells=0
-        )
-        self._used([names], [entry])
-        exact = self._secret_cells()
-        cells = NoisyCells(
-            names, exact.codes, exact.counts, 1, float(exact.outside), self._bins_of(names)
-        )
-        return Released(cells, NO_NOISE, "exact table", entry)
+        terms.view.sparse_domain(terms.schema.names)
+        return (_charge(self.name, query_of(terms.schema.names)),)
 
-    @verb
-    def deviations(
-        self, names: Sequence[str], *, mode: Literal["paper"]
-    ) -> dict[str, Released[float]]:
-        """Exact standard deviations, unpaid, for bins as published: the guarantee says so.
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
+    ) -> Outcome[Released[NoisyCells]]:
+        """Count."""
+        names = rows.view.schema.names
+        exact, bins = rows.cells(names), rows.view.bins_of(names)
+        cells = NoisyCells(names, exact.codes, exact.counts, 1, float(exact.outside), bins)
+        return answer(cells, [ExactStatistics(names)])
 
-        Args:
-            names: numeric columns.
-            mode: there is no other; the strict way is `moments`.
+
+@dataclass(frozen=True)
+class ExactMoments(Mechanism[tuple[Released[NoisyMoment], ...], None]):
+    """Exact sums and scatters, in the order of `scatter.moments_of`.
+
+    Attributes:
+        of: numeric columns that are summed, each with a single bin.
+        by: columns of the table of cells.
+    """
+
+    name: ClassVar[str] = "exact moment"
+
+    of: Sequence[str]
+    by: Sequence[str] = ()
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+        """A step of infinite cost for each of them.
 
         Raises:
-            MethodError: a column that is not numeric.
+            MethodError: columns that do not fit.
         """
-        places = self._places(tuple(names))
-        if not all(isinstance(self.schema.columns[name], NUMERIC) for name in names):
-            raise MethodError("Only numeric columns have a standard deviation.")
-        self._concede(UNPAID)
-        found = {}
-        for name, place in zip(names, places, strict=True):
-            query = f"standard deviation of {name}"
-            entry = self._ledger.leave_in("exact deviation", query, cells=1)
-            sums = self._secret_engine.sums((place,), (place,)).expose()
-            exact = standard_deviation(sums, self.schema.columns[name])
-            found[name] = Released(exact, NO_NOISE, "exact deviation", entry)
-        return found
+        wanted = moments_of(terms.schema, self.of, self.by)
+        return tuple(_charge(self.name, one.query) for one in wanted)
 
-    def _used(self, columns: Sequence[tuple[str, ...]], entries: Sequence[int]) -> None:
-        """Note that exact statistics leave, for the readers of the release."""
-        self._measured.extend(
-            Released(ExactStatistics(names), NO_NOISE, "exact statistics", entry)
-            for names, entry in zip(columns, entries, strict=True)
-        )
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
+    ) -> Outcome[tuple[Released[NoisyMoment], ...]]:
+        """Sum up."""
+        wanted = moments_of(rows.view.schema, self.of, self.by)
+        columns = wanted[0].by
+        sums, bins = rows.sums(columns, tuple(self.of)), rows.view.bins_of(columns)
+        found = [replace(exact_moment(one, sums), bins=bins) for one in wanted]
+        return answers(found, [ExactStatistics(columns)] * len(found))
+
+
+def _charge(mechanism: str, query: str) -> Charge[None]:
+    """The line of the ledger for one exact statistic."""
+    return Charge(
+        spent=None,
+        mechanism=mechanism,
+        query=query,
+        sensitivity="none",
+        noise="",
+        cells=0,
+        parameter=None,
+        unpaid=Unpaid.EXACT,
+    )

@@ -29,16 +29,33 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
-from understudy.privacy.mechanisms.records.gibbs_chain import FINEST, UNIFORM, Chains, chain_records
-from understudy.privacy.mechanisms.records.key_counts import HashedRows
+from understudy.privacy.accounting.promise import Unpaid
+from understudy.privacy.admission import HowMany
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.privacy.mechanisms.counts.noisy_table import query_of
+from understudy.privacy.mechanisms.records.gibbs_chain import (
+    FINEST,
+    UNIFORM,
+    Chains,
+    chain_records,
+    require_own,
+)
+from understudy.privacy.mechanisms.records.key_counts import (
+    HashedRows,
+    hashed_tables,
+    table_names,
+)
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import Records
+from understudy.privacy.released import ExactStatistics, Noise, Records, Released
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms
 from understudy.schema import Sweep
 
 __all__ = ["DiverseRows", "diverse_records", "diverse_weights"]
@@ -50,21 +67,23 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiverseRows:
-    """Specification: records from rows made ℓ-diverse.
+class DiverseRows(Mechanism[Released[Records], None]):
+    """Synthetic records from rows made ℓ-diverse: the release becomes not private.
 
     Attributes:
         sweep: what each column is drawn given.
         diversity: ℓ, above 1 and at most the size of each sensitive column.
         sensitive: places of the sensitive columns.
+        n_rows: how many records; public or released.
         sweeps: how often each column is drawn for one record.
     """
 
-    law: ClassVar[str] = "diverse rows"
+    name: ClassVar[str] = "diverse rows"
 
     sweep: Sweep
     diversity: float
     sensitive: tuple[int, ...]
+    n_rows: HowMany
     sweeps: int = 1
 
     def __post_init__(self) -> None:
@@ -76,17 +95,43 @@ class DiverseRows:
         if self.sweeps < 1:
             raise MethodError("Each column of a record is drawn in one sweep at least.")
 
-    def records(self, rows: Sequence[HashedRows], n_rows: int, randomness: Randomness) -> Records:
-        """Draw them."""
-        return diverse_records(
-            rows,
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+        """A step of infinite cost for each table.
+
+        Raises:
+            MethodError: a sweep over another schema.
+        """
+        require_own(self.sweep, terms)
+        noise = Noise(self.name, str(self.diversity), 0.0)
+        return tuple(
+            Charge(
+                spent=None,
+                mechanism=self.name,
+                query=query_of(names),
+                sensitivity="none",
+                noise="l-diversity is syntactic: not differential privacy",
+                cells=0,
+                parameter=None,
+                recorded=noise,
+                unpaid=Unpaid.EXACT,
+            )
+            for names in table_names(self.sweep)
+        )
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
+    ) -> Outcome[Released[Records]]:
+        """Draw; the records leave."""
+        drawn = diverse_records(
+            hashed_tables(rows, self.sweep),
             self.sweep,
-            n_rows,
+            self.n_rows,
             diversity=self.diversity,
             sensitive=self.sensitive,
             sweeps=self.sweeps,
-            randomness=randomness,
+            randomness=source,
         )
+        return answer(drawn, [ExactStatistics(names) for names in table_names(self.sweep)])
 
 
 def diverse_weights(rows: HashedRows, size: int, diversity: float) -> Floats:

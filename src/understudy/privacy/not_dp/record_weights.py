@@ -7,7 +7,7 @@ Posterior draws θ₁, …, θ_S give a matrix L_hi = |log f(y_i | θ_h)|, S × 
 2. Δ_i = max_h L_hi over the draws kept, so that max_i Δ_i = Δ.
 3. Δ̃_i = (Δ_i - min)/(max - min), and α_i = clip(c·(1 - Δ̃_i) + g, 0, 1): `vector_weights`.
 4. The pseudo posterior ∝ prior·∏ f(y_i | θ)^α_i is drawn from, and steps 1 and 2 repeated with
-   α_i·L_hi: its bound Δ_α, and what the paper calls ε = 2Δ_α a draw (`nominal_epsilon`).
+   α_i·L_hi: its bound Δ_α, and what the paper calls ε = 2Δ_α a draw.
 
 The other weights: one α for all records (`scalar_weight`), the exponential mechanism with the
 log-likelihood as its score; and α_i^w = k·α_i·Δ_α/Δ_{α,i} (`reweighted`), which raises the weight
@@ -44,7 +44,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
-from understudy.privacy.accounting.budget import Neighbours
 
 Floats = NDArray[np.float64]
 Chunks = Callable[[], Iterable[Floats]]
@@ -209,17 +208,3 @@ def reweighted(weights: Floats, by_record: Floats, *, share: float = 1.0) -> Flo
     raised = np.where(by_record > 0, raised, 1.0)
     raised = np.where(np.isinf(by_record), share * weights, raised)
     return np.where(weights > 0, np.clip(raised, 0.0, 1.0), 0.0)
-
-
-def nominal_epsilon(bound: float, *, sets: int = 1, neighbours: Neighbours = "add_remove") -> float:
-    """What the paper's theorem 2 would call ε: 2mΔ_α for m sets, each from a draw of its own.
-
-    It is a figure for comparing settings, and not a guarantee: see the head of this file. Under
-    replace the same argument gives 4mΔ_α.
-
-    Args:
-        bound: Δ_α.
-        sets: m, synthetic sets published.
-        neighbours: which tables count as neighbours.
-    """
-    return (2 if neighbours == "add_remove" else 4) * sets * bound

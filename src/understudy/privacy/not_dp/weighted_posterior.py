@@ -16,7 +16,7 @@ records say which draws are dropped, holds for each form of weights. As the numb
 the claim of the source is ε = 2Δ_α a draw, for a model whose posterior contracts and records that
 fill the space of values.
 
-θ leaves by the verb of `understudy.privacy.not_dp.pseudo_posterior_draw` alone, one draw at a time;
+θ leaves by `understudy.privacy.not_dp.pseudo_posterior_draw` alone, one draw at a time;
 everything else here is CONFIDENTIAL, and for the steward.
 
 **Cost**: one chain for `unweighted` and `count`, two for `vector`, two or three for `scalar`, and
@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from understudy.errors import MethodError
+from understudy.privacy.diagnostics import Diagnostic
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.not_dp.record_weights import (
     LipschitzBounds,
@@ -52,7 +53,7 @@ from understudy.privacy.samplers.numeric_column import NumberLaw
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedPosterior:
+class FittedPosterior(Diagnostic):
     """Draws under weights, and what became of the weights. CONFIDENTIAL.
 
     Attributes:

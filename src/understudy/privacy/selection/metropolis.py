@@ -25,6 +25,7 @@ from scipy.special import ndtri
 
 from understudy.errors import MethodError
 from understudy.functions.parameter_prior import Prior
+from understudy.privacy.diagnostics import Diagnostic
 from understudy.privacy.noise.randomness import Randomness
 
 Floats = NDArray[np.float64]
@@ -64,7 +65,7 @@ class Walk:
 
 
 @dataclass(frozen=True, eq=False)
-class Travelled:
+class Travelled(Diagnostic):
     """How a walk went. CONFIDENTIAL but for where it ended.
 
     Attributes:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from understudy.domain.domain import Uniforms
 from understudy.families.key_choice import foremost_key, foremost_keys
-from understudy.privacy.mechanisms.records.imputation_draws import (
+from understudy.privacy.mechanisms.records.imputers import (
     Imputation,
     Imputers,
     fit_imputers,

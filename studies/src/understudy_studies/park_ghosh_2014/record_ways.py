@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from understudy import pipeline
 from understudy.pipeline import planning
 from understudy.pipeline.set_drawing import draw_sets
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
 from understudy.privacy.mechanisms.records.imputation_draws import imputed_records
 from understudy.privacy.mechanisms.records.perturbed_gibbs import sweep_records
@@ -159,7 +160,7 @@ def _released(table: patient_case.Case, line: Line, epsilon: float, streams: Str
     )
     seed = int(streams.generator("noise").integers(2**63))
     gate = pipeline.replica_gate(frame(table.name), table.schema, request.budget, seed)
-    gate.count_rows(spend=request.rows_spend)
+    gate.ask(RowCount(), spend=request.rows_spend)
     prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
     (drawn,) = draw_sets(request, prepared, gate, N_RECORDS, streams.generator("records"))
     return np.stack(drawn.states)

@@ -22,7 +22,7 @@ from understudy.arrays import Floats, Integers
 from understudy.families.histogram_bins import scott_bins
 from understudy.models.bayesian.general_location import Mixture, Statistics
 from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
-from understudy.privacy.mechanisms.sums.moments import PlannedMoment, planned_moments
+from understudy.privacy.mechanisms.sums.moment_noise import MomentNoise, moment_noises
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import Randomness
 from understudy_studies.snoke_slavkovic_2018.candidates import SPREADS, schema_of
@@ -82,9 +82,9 @@ def noisy_bayes(
 
 
 @cache
-def planned(reach: float, share: Fraction) -> tuple[PlannedMoment, ...]:
+def planned(reach: float, share: Fraction) -> tuple[MomentNoise, ...]:
     """The five statistics of a set with their noise: sums, then scatters, in this order."""
-    found = planned_moments(schema_of(reach, 1), ("x1", "x2"), (), spend=share, mode="paper")
+    found = moment_noises(schema_of(reach, 1), ("x1", "x2"), (), spend=share, mode="paper")
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,11 +19,13 @@ from understudy.engine import Table
 from understudy.errors import MethodError
 from understudy.functions.parameter_prior import Prior
 from understudy.methods.censored_posterior import CensoredPosterior
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
 from understudy.privacy.mechanisms.choices.censored_likelihood import STEPS, Censoring
+from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.selection import choice_charge
 from understudy.privacy.selection.exponential_mechanism import lattice_gaps, selection_rate
 from understudy.privacy.selection.metropolis import CONVERGENCE, Walk
 from understudy.schema import Schema
@@ -44,14 +47,11 @@ CELLS = list(itertools.product([0, 1, 2], [0, 1]))
 OUTSIDE = (7, 0)
 
 
-def choose_listed(gate, *args, **named):
-    """The verb, behind its check of types: what is listed here is for tests alone."""
-    return Gate.choose_parameters.__wrapped__(gate, *args, **named)
-
-
-def walk_listed(gate, *args, **named):
-    """The verb, behind its check of types: what stands here is for tests alone."""
-    return Gate.walk_parameters.__wrapped__(gate, *args, **named)
+def asked(gate, kind, score, *more, spend):
+    """A mechanism, behind the gate's check of types: what is listed here is for tests alone."""
+    gate._admitted = lambda mechanism: mechanism
+    own = gate._rows.view.schema if score.schema is gate.schema else score.schema
+    return gate.ask(kind(replace(score, schema=own), *more), spend=spend)
 
 
 def schema(n_rows=None, more=""):
@@ -150,23 +150,18 @@ def test_no_rows_give_no_candidate_an_advantage():
 # --- ε through the gate, by enumeration ---------------------------------------------------------
 
 
-class ForcedGate(Gate):
-    """Takes prescribed candidates, then the first ones; notes the exact law of every choice."""
+class Forced:
+    """Stands in place of `select`: takes prescribed candidates, then the first ones; notes the
+    exact law of every choice."""
 
-    def follow(self, path, factor):
+    def __init__(self, path, factor):
         self.path, self.laws, self.factor = iter(path), [], factor
 
-    def _pay_choice(self, query, *, sensitivity, monotone, spend, **rest):
-        asked = {"sensitivity": sensitivity, "monotone": monotone, "spend": spend}
-        _, entry = super()._pay_choice(query, **asked, **rest)
-
-        def pick(scores, feasible=None):
-            rate = self.factor * selection_rate(spend, monotone=monotone)
-            weights = -float(rate) * lattice_gaps(scores, sensitivity)
-            self.laws.append(weights - np.logaddexp.reduce(weights))
-            return next(self.path, 0)
-
-        return pick, entry
+    def __call__(self, scores, *, epsilon, sensitivity, monotone, feasible, source):
+        rate = self.factor * selection_rate(epsilon, monotone=monotone)
+        weights = -float(rate) * lattice_gaps(scores, sensitivity)
+        self.laws.append(weights - np.logaddexp.reduce(weights))
+        return next(self.path, 0)
 
 
 TABLES = {}
@@ -182,13 +177,14 @@ def engine(records, known):
 
 def law_of(records, known, act, epsilon, factor=Fraction(1), path=()):
     """Log-probability of every sequence of choices that begins with some, in a fixed order."""
-    rows = engine(records, known)
-    gate = ForcedGate(rows, Budget.of(epsilon), SecureRandomness())
-    gate.follow(path, factor)
-    act(gate, Fraction(epsilon))
+    gate = open_gate(engine(records, known), Budget.of(epsilon), SecureRandomness())
+    forced = Forced(path, factor)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choice_charge, "select", forced)
+        act(gate, Fraction(epsilon))
     assert gate.remaining == 0
-    own = gate.laws[len(path)]
-    if len(gate.laws) == len(path) + 1:
+    own = forced.laws[len(path)]
+    if len(forced.laws) == len(path) + 1:
         return own
     ahead = [law_of(records, known, act, epsilon, factor, (*path, k)) for k in range(len(own))]
     return np.concatenate([p + one for p, one in zip(own, ahead, strict=True)])
@@ -227,7 +223,7 @@ def choosing(form, width):
 
     def act_of(known):
         score = score_of(known, form=form, width=width)
-        return lambda gate, spend: choose_listed(gate, score, ["place"], spend=spend)
+        return lambda gate, spend: asked(gate, ListedParameters, score, ["place"], spend=spend)
 
     return act_of
 
@@ -248,7 +244,7 @@ def test_the_posterior_itself_costs_its_width_once_or_twice(n_rows, times):
     known, rows = schema(n_rows), [(0, 0), (2, 1)]
     width = Fraction(3, 2)
     score = score_of(known, width=float(width))
-    act = lambda gate, spend: choose_listed(gate, score, ["place"], spend=spend)  # noqa: E731
+    act = lambda gate, spend: asked(gate, ListedParameters, score, ["place"], spend=spend)  # noqa: E731
     found = law_of(rows, known, act, times * width)
     own = np.stack([OPPOSED.tables[:, a, b] for a, b in rows])
     own = np.maximum(own - own.max(axis=1, keepdims=True), -float(width)).sum(axis=0)
@@ -257,8 +253,8 @@ def test_the_posterior_itself_costs_its_width_once_or_twice(n_rows, times):
 
 def test_a_choice_says_what_it_rests_on():
     known = schema(2)
-    gate = Gate(Table(table([(0, 0)] * 2), known), Budget.of(1), SecureRandomness())
-    found = choose_listed(gate, score_of(known, width=2.5), ["place"], spend=Fraction(1))
+    gate = open_gate(Table(table([(0, 0)] * 2), known), Budget.of(1), SecureRandomness())
+    found = asked(gate, ListedParameters, score_of(known, width=2.5), ["place"], spend=Fraction(1))
     assert found.value.columns == ("a", "b")
     (entry,) = gate.ledger
     assert entry.query == (
@@ -277,7 +273,7 @@ CORNERS = [(0, 0), (2, 1), (0, 1)]
 def fitting(**options):
     """The method's own fit: P(a), then P(b | a), each among the prior's candidates."""
     method = CensoredPosterior(**{"candidates": 3} | options)
-    return lambda _known: method.fit
+    return lambda _known: lambda gate, spend: method.fit(gate, spend, n_rows=10)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +312,7 @@ def test_the_forced_law_is_that_of_the_gate():
     act, source, counts = choosing("own-peak", 2.0)(known), SeededRandomness(5), Counter()
     engine = Table(table(rows), known)
     for _ in range(draws):
-        gate = Gate(engine, Budget.of(2), source)
+        gate = open_gate(engine, Budget.of(2), source)
         act(gate, Fraction(2))
         counts[gate.measured[0].value.values[0]] += 1
     seen = np.array([counts[float(k)] for k in range(3)])
@@ -354,8 +350,8 @@ def test_a_walk_is_conditional_and_follows_the_censored_posterior():
     engine, source, ends, told = Table(table(rows), known), SeededRandomness(3), [], []
 
     def walked(source):
-        gate = Gate(engine, Budget.of(8), source, confide=told.append)
-        found = walk_listed(gate, score, prior.names, how, spend=Fraction(8))
+        gate = open_gate(engine, Budget.of(8), source, confide=told.append)
+        found = asked(gate, WalkedParameters, score, prior.names, how, spend=Fraction(8))
         ends.append(found.value.values[0])
         return gate
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from oracles.record_models import NormalRegression, Tabulated
 from understudy.errors import MethodError
 from understudy.privacy.mechanisms.choices import censored_likelihood
 from understudy.privacy.mechanisms.choices.censored_likelihood import (
@@ -19,7 +20,6 @@ from understudy.privacy.mechanisms.choices.censored_likelihood import (
 )
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.not_dp.record_weights import lipschitz_bounds, vector_weights
-from understudy.privacy.samplers.record_models import NormalRegression, Tabulated
 from understudy.privacy.selection.exponential_mechanism import lattice_gaps, select, selection_rate
 
 FORMS = ("interval", "own-peak", "own-weight", "own-range")

@@ -13,22 +13,23 @@ from scipy import stats
 
 from understudy.engine import ExactTable
 from understudy.errors import MethodError
-from understudy.privacy.mechanisms.choices import empirical_distribution
+from understudy.privacy.mechanisms.choices import distribution_bands
 from understudy.privacy.mechanisms.choices.distribution_bands import (
     any_path,
+    block_ends,
+    highest_level,
     log_all_paths,
     log_paths,
+    needed_level,
     path_within,
+    steps_up_to,
 )
 from understudy.privacy.mechanisms.choices.empirical_distribution import (
-    block_ends,
+    Distance,
     draw_counts,
     drawn_distribution,
-    highest_level,
-    needed_level,
     noise_of_distance,
     require_drawable,
-    steps_up_to,
 )
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.schema import Domain
@@ -187,7 +188,7 @@ def test_wide_blocks_of_levels_leave_the_law_as_it_is():
 
 
 def test_a_cap_below_the_needed_level_gives_the_capped_law(monkeypatch):
-    monkeypatch.setattr(empirical_distribution, "MOST_STEPS", 50)
+    monkeypatch.setattr(distribution_bands, "MOST_STEPS", 50)
     counts, total, epsilon = (3, 0), 12, Fraction(1, 2)
     cap = highest_level(2, total, epsilon)
     assert 0 < cap < needed_level(2, total, epsilon) == total
@@ -285,8 +286,7 @@ def test_a_line_too_long_for_the_budget_is_refused():
     with pytest.raises(MethodError, match="independent"):
         require_drawable(("a", "b"), Domain((200, 200)), 100, ONE)
     assert (
-        steps_up_to(highest_level(5000, 10**6, ONE), 5000, 10**6)
-        <= empirical_distribution.MOST_STEPS
+        steps_up_to(highest_level(5000, 10**6, ONE), 5000, 10**6) <= distribution_bands.MOST_STEPS
     )
 
 
@@ -295,14 +295,12 @@ def test_structural_zeros_stand_outside_the_line():
     exact = ExactTable(np.array([[5, 0, 0], [1, 2, 3]]), outside=2)
     source = SeededRandomness(1)
     for _ in range(50):
-        drawn = drawn_distribution(
-            exact, ("a", "b"), domain, n_rows=13, margin=4, epsilon=ONE, randomness=source
-        )
+        distance = Distance(epsilon=ONE, n_rows=13, margin=4)
+        drawn = drawn_distribution(exact, ("a", "b"), domain, distance, source)
         assert drawn.counts[0, 1:].tolist() == [0, 0]
         assert drawn.outside == max(0, 13 - drawn.counts.sum())
-    sure = drawn_distribution(
-        exact, ("a", "b"), domain, n_rows=13, margin=4, epsilon=Fraction(10**4), randomness=source
-    )
+    distance = Distance(epsilon=Fraction(10**4), n_rows=13, margin=4)
+    sure = drawn_distribution(exact, ("a", "b"), domain, distance, source)
     assert sure.counts.tolist() == exact.inside.tolist()
     assert sure.outside == 2
 

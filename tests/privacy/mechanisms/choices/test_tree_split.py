@@ -10,8 +10,9 @@ from scipy.special import gammaln, xlogy
 
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import Choice
 from understudy.privacy.selection import aic_score
@@ -176,7 +177,7 @@ def table(rows, schema=SCHEMA):
 
 
 def door(rows, epsilon="1", seed=1, schema=SCHEMA):
-    return Gate(table(rows, schema), Budget.of(epsilon, 0), SeededRandomness(seed))
+    return open_gate(table(rows, schema), Budget.of(epsilon, 0), SeededRandomness(seed))
 
 
 def test_the_gate_draws_that_law():
@@ -189,8 +190,8 @@ def test_the_gate_draws_that_law():
     draws, engine = 4_000, table(rows)
     for k in range(draws):
         if k % 20 == 0:  # a ledger of thousands of entries is slow to add up
-            gate = Gate(engine, Budget.of(20, 0), SeededRandomness(k))
-        splits = gate.divide(tree, spend=F(1)).value.splits[1]
+            gate = open_gate(engine, Budget.of(20, 0), SeededRandomness(k))
+        splits = gate.ask(ColumnSplits(tree), spend=F(1)).value
         found[splits[0][0] - 1, splits[1][0] - 1] += 1
     law = np.exp(layer_law(rows, 0.5))
     assert stats.chisquare(found.ravel(), draws * law.ravel()).pvalue > 1e-3
@@ -202,21 +203,22 @@ def test_the_gate_draws_that_law():
 def test_a_large_budget_takes_the_smallest_aic_and_empty_nodes_are_divided_too():
     rows = [(0, 0, 0)] * 9 + [(0, 1, 1)] * 9 + [(0, 2, 0)] * 9
     gate = door(rows, epsilon=2000)
-    tree = gate.divide(Partition(SCHEMA.domain), spend=F(1000)).value
+    tree = Partition(SCHEMA.domain)
+    tree = tree.divided(gate.ask(ColumnSplits(tree), spend=F(1000)).value)
     # All are x: that column explains nothing, and its AIC is the smallest.
     best = min(
         (slow_aic([sum(r[j] == k for r in rows) for k in range(s)]), j)
         for j, s in enumerate((2, 3, 2))
     )
     assert tree.splits[0] == ((best[1],),)
-    deeper = gate.divide(tree, spend=F(1000)).value
+    deeper = tree.divided(gate.ask(ColumnSplits(tree), spend=F(1000)).value)
     assert len(deeper.splits[1]) == 2
     assert all(len(split) == 1 for split in deeper.splits[1])
 
 
 def test_the_release_of_a_choice_names_columns_alone():
     gate = door([(0, 0, 0)])
-    gate.divide(Partition(SCHEMA.domain), spend=F(1, 2))
+    gate.ask(ColumnSplits(Partition(SCHEMA.domain)), spend=F(1, 2))
     (entry,) = gate.ledger
     assert entry.query == "a column that divides each node of layer 0, by AIC"
     assert entry.sensitivity == "score: 2, monotone"
@@ -228,32 +230,32 @@ def test_the_release_of_a_choice_names_columns_alone():
 def test_groups_are_chosen_by_the_larger_difference():
     rows = [(0, k % 3, k % 2) for k in range(60)]
     gate = door(rows, epsilon=2000)
-    tree = gate.divide_in_groups(Partition(SCHEMA.domain), spend=F(2000)).value
+    found = gate.ask(GroupSplit(Partition(SCHEMA.domain)), spend=F(2000)).value
     scores = [
         slow_aic([sum(r[j] == k for r in rows) for k in range(s)]) for j, s in enumerate((2, 3, 2))
     ]
     groups = aic_score.ordered_groups(range(3))
     best = groups[int(np.argmax(aic_score.group_scores(np.array(scores), groups)))]
-    assert tree.splits == ((best,),)
+    assert found == (best,)
 
 
 def test_under_replace_the_rate_is_halved():
     schema = Schema.loads(f'rows = "public"\nn_rows = 2\n{COLUMNS}')
     gate = door([(0, 0, 0), (1, 1, 1)], schema=schema)
-    gate.divide(Partition(schema.domain), spend=F(1, 2))
+    gate.ask(ColumnSplits(Partition(schema.domain)), spend=F(1, 2))
     assert gate.ledger[0].sensitivity == "score: 2"
-    gate.divide_in_groups(Partition(schema.domain), spend=F(1, 2))
+    gate.ask(GroupSplit(Partition(schema.domain)), spend=F(1, 2))
     assert gate.ledger[1].sensitivity == "score: 4"
 
 
 def test_no_rows_and_an_overdraft():
     gate = door([], epsilon="0.00001")
-    assert gate.divide(Partition(SCHEMA.domain), spend=F(1, 10**5)).value.depth == 1
+    assert len(gate.ask(ColumnSplits(Partition(SCHEMA.domain)), spend=F(1, 10**5)).value) == 1
     with pytest.raises(InsufficientBudgetError):
-        gate.divide(Partition(SCHEMA.domain), spend=F(1))
+        gate.ask(ColumnSplits(Partition(SCHEMA.domain)), spend=F(1))
 
 
 def test_a_tree_of_other_columns_is_refused():
     other = Schema.loads('rows = "private"\n' + COLUMNS.replace('"r", ', ""))
     with pytest.raises(MethodError, match="another schema"):
-        door([]).divide(Partition(other.domain), spend=F(1, 2))
+        door([]).ask(ColumnSplits(Partition(other.domain)), spend=F(1, 2))

@@ -10,17 +10,18 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.engine import ExactTable, Table
+from understudy.engine import Table
 from understudy.errors import MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.binomial_count import (
     SENSITIVITY,
-    noisy_successes,
-    planned_successes,
+    BinomialCount,
 )
 from understudy.privacy.noise.distributions import DiscreteLaplace
+from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.terms import terms_of
 
 pytestmark = pytest.mark.statistical
 
@@ -40,12 +41,12 @@ def engine(values):
 
 def gate(values, seed=1, epsilon="1"):
     source = SecureRandomness() if seed is None else SeededRandomness(seed)
-    return Gate(engine(tuple(values)), Budget.of(epsilon), source)
+    return open_gate(engine(tuple(values)), Budget.of(epsilon), source)
 
 
 def ask(values, seed=1, epsilon="1", **options):
     one = gate(values, seed, epsilon)
-    return one.count_successes("x", spend=one.budget.amount, **options), one
+    return one.ask(BinomialCount("x", **options), spend=one.budget.amount), one
 
 
 def exact(values):
@@ -70,10 +71,14 @@ def test_it_counts_the_second_level_and_nothing_else():
 
 def noise(n, source=None, **options):
     """Noise in n numbers of successes of 4 rows, two of which are successes."""
-    plan = planned_successes(schema(4), "x", spend=Fraction(1), **options)
-    source = source or SeededRandomness(1)
-    table = ExactTable(np.array([2, 2]), 0)
-    return np.array([noisy_successes(table, plan, source) for _ in range(n)]) - 2
+    law, source = priced(schema(4), **options).parameter, source or SeededRandomness(1)
+    return np.array([perturb(np.array([2]), law, source)[0] for _ in range(n)]) - 2
+
+
+def priced(of, spend=Fraction(1), **options):
+    """What it costs, and its noise."""
+    (charge,) = BinomialCount("x", **options).price(terms_of(of, Budget.of(9)), spend)
+    return charge
 
 
 @pytest.mark.parametrize(("scale", "fits"), [(1, True), ("1.3", False), ("0.7", False)])
@@ -104,7 +109,7 @@ def test_truncated_noise_stays_within_the_number_of_rows(mode):
 
 def test_the_truncated_law_keeps_its_budget_for_every_pair_of_neighbours():
     """n = 12: largest log ratio over all pairs of neighbouring counts and all outcomes."""
-    law = planned_successes(schema(12), "x", spend=Fraction(1), bounds="truncate").law
+    law = priced(schema(12), bounds="truncate").parameter
     outcomes = np.arange(13)
     log = np.array([law.log_pmf(outcomes, s) for s in range(13)])
     realised = np.abs(np.diff(log, axis=0)).max()
@@ -134,14 +139,14 @@ def test_other_columns_and_private_rows_are_refused_before_anything_is_spent(col
     head = "" if rows == "private" else 'rows = "public"\nn_rows = 0'
     frame = pl.DataFrame({"x": []}, schema={"x": pl.Boolean})
     table = Table(frame, us.Schema.loads(f"{head}\n{column}"))
-    one = Gate(table, Budget.of(1), SeededRandomness(1))
+    one = open_gate(table, Budget.of(1), SeededRandomness(1))
     with pytest.raises(MethodError):
-        one.count_successes("x", spend=Fraction(1))
+        one.ask(BinomialCount("x"), spend=Fraction(1))
     assert one.ledger == ()
 
 
 def test_gaussian_accounting_is_refused():
     frame = pl.DataFrame({"x": [True]})
-    one = Gate(Table(frame, schema(1)), Budget.of(1, "0.000001"), SeededRandomness(1))
+    one = open_gate(Table(frame, schema(1)), Budget.of(1, "0.000001"), SeededRandomness(1))
     with pytest.raises(MethodError, match="pure"):
-        one.count_successes("x", spend=one.budget.amount)
+        one.ask(BinomialCount("x"), spend=one.budget.amount)

@@ -10,8 +10,9 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
@@ -36,12 +37,12 @@ def engine(rows):
 
 
 def door(rows, epsilon="1", seed=1, delta=0):
-    return Gate(engine(tuple(rows)), Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(engine(tuple(rows)), Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 def exact(rows):
     """All counts and those out of domain, one array per layer: no noise at a huge ε."""
-    found = door(rows, HUGE).count_ranges("x", LAYERS, spend=F(HUGE), law="geometric")
+    found = door(rows, HUGE).ask(RangeCounts("x", LAYERS, law="geometric"), spend=F(HUGE))
     return [np.append(one.value.counts, one.value.outside) for one in found]
 
 
@@ -77,7 +78,7 @@ def test_every_range_has_the_noise_that_is_stated(law):
     squares = []
     for seed in range(200):
         gate = door([], "3", seed, 0 if law != "gaussian" else "0.000001")
-        for one in gate.count_ranges("x", LAYERS, spend=gate.budget.amount, law=law):
+        for one in gate.ask(RangeCounts("x", LAYERS, law=law), spend=gate.budget.amount):
             noise = np.append(one.value.counts, one.value.outside) / one.noise.stddev
             squares.extend(noise**2)
             assert one.noise.stddev > 1
@@ -88,9 +89,9 @@ def test_every_range_has_the_noise_that_is_stated(law):
 def test_the_ledger_says_what_was_asked_before_it_is_answered():
     gate = door([0])
     with pytest.raises(InsufficientBudgetError):
-        gate.count_ranges("x", LAYERS, spend=F(2), law="geometric")
+        gate.ask(RangeCounts("x", LAYERS, law="geometric"), spend=F(2))
     assert gate.ledger == ()
-    gate.count_ranges("x", LAYERS, spend=F(1), law="geometric")
+    gate.ask(RangeCounts("x", LAYERS, law="geometric"), spend=F(1))
     assert [(e.query, e.cells, e.spent) for e in gate.ledger] == [
         ("counts of 3 ranges of x", 4, F(1, 3)),
         ("counts of 5 ranges of x", 6, F(1, 3)),
@@ -104,13 +105,13 @@ def test_the_ledger_says_what_was_asked_before_it_is_answered():
 def test_ranges_must_hold_every_state_once(edges):
     gate = door([0])
     with pytest.raises(MethodError, match="ascend from state 0"):
-        gate.count_ranges("x", [np.array(edges)], spend=F(1), law="geometric")
+        gate.ask(RangeCounts("x", [np.array(edges)], law="geometric"), spend=F(1))
     assert gate.remaining == 1
 
 
 def test_measurements_name_first_and_last_states(tmp_path):
     gate = door([0, 3], HUGE)
-    gate.count_ranges("x", LAYERS, spend=F(HUGE), law="geometric")
+    gate.ask(RangeCounts("x", LAYERS, law="geometric"), spend=F(HUGE))
     found = [Measurement.from_released(one, "t", SCHEMA) for one in gate.measured]
     assert [one.kind for one in found] == ["ranges", "table", "ranges"]
     assert found[0].frame(SCHEMA).rows() == [("a", "b", 1), ("c", "d", 1), ("e", "e", 0)]

@@ -11,8 +11,8 @@ from scipy import stats
 
 from understudy.engine import Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.elastic_net import (
     Observations,
     Regression,
@@ -22,13 +22,14 @@ from understudy.privacy.mechanisms.records.elastic_net import (
 )
 from understudy.privacy.mechanisms.records.imputation_draws import (
     Imputation,
+    ImputedRecords,
     fit_imputers,
     imputed_records,
     perturbed_states,
     require_imputable,
+    step_prior,
     step_weights,
 )
-from understudy.privacy.mechanisms.records.imputing import step_prior
 from understudy.privacy.mechanisms.records.urn import prior_weight
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Domain, Schema
@@ -339,7 +340,7 @@ def test_the_penalty_of_a_fit_is_the_best_one_over_the_rows(monkeypatch):
         seen.append((len(sample.states), float(penalties[0])))
         return fit_path(sample, penalties, *rest)
 
-    monkeypatch.setattr("understudy.privacy.mechanisms.records.imputation_draws.fit_path", spy)
+    monkeypatch.setattr("understudy.privacy.mechanisms.records.imputers.fit_path", spy)
     monkeypatch.setattr(
         "understudy.privacy.mechanisms.records.imputation_draws.best_penalty", lambda *_: 10.0
     )
@@ -438,14 +439,16 @@ ROWS = pl.DataFrame({"a": ["x"] * 6 + ["y"] * 4, "b": ["u"] * 5 + ["?"] + ["w"] 
 def gate(rows=ROWS, delta=0, neighbours="replace", epsilon=5):
     head = f'rows = "public"\nn_rows = {rows.height}\n' if neighbours == "replace" else ""
     schema = Schema.loads(head + COLUMNS)
-    return Gate(Table(rows, schema), Budget.of(epsilon, delta), SeededRandomness(1))
+    return open_gate(Table(rows, schema), Budget.of(epsilon, delta), SeededRandomness(1))
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add_remove"])
 @pytest.mark.parametrize("sweeps", [1, 2])
 def test_every_step_has_its_share_of_the_cost(neighbours, sweeps):
     one = gate(neighbours=neighbours)
-    records = one.impute(Imputation(sweeps=sweeps), n_rows=20, spend=Fraction(4))
+    records = one.ask(
+        ImputedRecords(imputation=Imputation(sweeps=sweeps), n_rows=20), spend=Fraction(4)
+    )
     epsilon = 4 / (20 * 2 * sweeps)
     assert float(one.measured[0].value.prior) == pytest.approx(1 / math.expm1(epsilon), rel=1e-6)
     assert one.remaining == 1
@@ -458,7 +461,7 @@ def test_every_step_has_its_share_of_the_cost(neighbours, sweeps):
 def test_with_delta_a_step_costs_half_its_epsilon_squared():
     one = gate(delta="1e-6")
     spend = one.budget.amount / 2
-    one.impute(Imputation(), n_rows=50, spend=spend)
+    one.ask(ImputedRecords(imputation=Imputation(), n_rows=50), spend=spend)
     epsilon = math.sqrt(2 * float(spend) / 100)
     assert float(one.measured[0].value.prior) == pytest.approx(1 / math.expm1(epsilon), rel=1e-6)
     assert one.remaining == one.budget.amount - spend
@@ -468,8 +471,9 @@ def test_with_delta_a_step_costs_half_its_epsilon_squared():
 def test_records_follow_the_rows_where_the_budget_is_huge():
     """Column b says what a is; the row with an unknown value is left out."""
     one = gate(epsilon=10**6)
-    a, b = one.impute(
-        Imputation(sweeps=8, penalty=1e-4), n_rows=200, spend=Fraction(10**6)
+    a, b = one.ask(
+        ImputedRecords(imputation=Imputation(sweeps=8, penalty=1e-4), n_rows=200),
+        spend=Fraction(10**6),
     ).value.columns
     assert np.mean(np.where(b == 2, 1, 0) == a) > 0.95
     assert not (b == 1).any()
@@ -479,17 +483,19 @@ def test_records_follow_the_rows_where_the_budget_is_huge():
 @pytest.mark.parametrize("n_rows", [0, 3])
 def test_hardly_any_rows_and_hardly_any_budget_give_records(height, n_rows):
     one = gate(ROWS[:height], epsilon="1e-5", neighbours="add_remove")
-    records = one.impute(Imputation(), n_rows=n_rows, spend=one.budget.amount)
+    records = one.ask(
+        ImputedRecords(imputation=Imputation(), n_rows=n_rows), spend=one.budget.amount
+    )
     assert {len(column) for column in records.value.columns} == {n_rows}
 
 
 def test_what_cannot_be_is_refused_before_anything_is_paid_or_asked():
     one = gate()
     with pytest.raises(InsufficientBudgetError):
-        one.impute(Imputation(), n_rows=5, spend=Fraction(6))
+        one.ask(ImputedRecords(imputation=Imputation(), n_rows=5), spend=Fraction(6))
     zcdp = gate(epsilon="1e-9", delta="1e-9")
     with pytest.raises(BudgetError, match="next to nothing"):
-        zcdp.impute(Imputation(), n_rows=10**9, spend=zcdp.budget.amount)
+        zcdp.ask(ImputedRecords(imputation=Imputation(), n_rows=10**9), spend=zcdp.budget.amount)
     with pytest.raises(MethodError, match="too many"):
         require_imputable((4000, 4001))
     assert not one.ledger + zcdp.ledger

@@ -13,10 +13,11 @@ from scipy.stats import chisquare
 
 from understudy.engine import ExactCells, Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.key_counts import HashedRows
-from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows, NoisyRows, lazy_sweeps
+from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows, lazy_sweeps
+from understudy.privacy.mechanisms.records.noisy_rows import NoisyRows
 from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -205,13 +206,13 @@ OWN = Sweep.of(SCHEMA.names, SCHEMA.domain, {"b": ("a",)})
 def gate_of(rows=(), delta=0, epsilon=10**6, schema=SCHEMA):
     frame = pl.DataFrame(list(rows), schema={"a": pl.String, "b": pl.String}, orient="row")
     budget = Budget.of(epsilon, delta)
-    return Gate(Table(frame, schema), budget, SeededRandomness(1))
+    return open_gate(Table(frame, schema), budget, SeededRandomness(1))
 
 
 def test_a_large_budget_gives_what_the_rows_hold():
     rows = [("x", "u")] * 30 + [("y", "w")] * 60 + [("x", "?")] * 9 + [("?", "v")]
     gate = gate_of(rows)
-    drawn = gate.sweep_noisy(LazyRows(sweep=OWN, sweeps=1), n_rows=3000, spend=F(10**6))
+    drawn = gate.ask(LazyRows(sweep=OWN, sweeps=1, n_rows=3000), spend=F(10**6))
     cells = Counter(zip(*(column.tolist() for column in drawn.value.columns), strict=True))
     assert set(cells) == {(0, 0), (1, 2)}  # a is alone, b given a; 39 and 60 have a
     assert abs(cells[0, 0] - 3000 * 39 / 99) < 150
@@ -220,7 +221,7 @@ def test_a_large_budget_gives_what_the_rows_hold():
 def test_the_verb_pays_once_and_publishes_no_number():
     gate = gate_of([("x", "u")])
     for n_rows in (0, 7):
-        drawn = gate.sweep_noisy(LazyRows(sweep=OWN, sweeps=3), n_rows=n_rows, spend=F(3))
+        drawn = gate.ask(LazyRows(sweep=OWN, sweeps=3, n_rows=n_rows), spend=F(3))
         assert {len(column) for column in drawn.value.columns} == {n_rows}
     assert [entry.spent for entry in gate.ledger] == [3, 3]
     assert [entry.cells for entry in gate.ledger] == [8, 8]
@@ -233,7 +234,7 @@ def test_the_verb_pays_once_and_publishes_no_number():
 @pytest.mark.parametrize("law", ["geometric", "gaussian"])
 def test_a_budget_with_delta_is_kept(law):
     gate = gate_of([("x", "u")] * 9, delta=F(1, 10**6), epsilon=1)
-    gate.sweep_noisy(LazyRows(sweep=OWN, sweeps=1, noise=law), n_rows=5, spend=gate.remaining)
+    gate.ask(LazyRows(sweep=OWN, sweeps=1, noise=law, n_rows=5), spend=gate.remaining)
     noise = calibrate(
         law,
         spend=gate.budget.amount / 2,
@@ -257,5 +258,5 @@ def test_a_budget_with_delta_is_kept(law):
 def test_what_does_not_fit_costs_nothing(more, spend, error):
     gate = gate_of([("x", "u")], epsilon=10)
     with pytest.raises(error):
-        gate.sweep_noisy(LazyRows(**{"sweep": OWN, "sweeps": 1} | more), n_rows=2, spend=spend)
+        gate.ask(LazyRows(**{"sweep": OWN, "sweeps": 1} | more, n_rows=2), spend=spend)
     assert not gate.ledger

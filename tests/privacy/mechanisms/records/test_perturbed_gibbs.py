@@ -1,6 +1,7 @@
 """Perturbed Gibbs sampling keeps its promise: exact laws over all neighbours of small tables."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction as F
 from functools import cache
 from itertools import combinations_with_replacement, product
@@ -11,8 +12,8 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.perturbed_gibbs import (
     PerturbedSweeps,
     step_epsilon,
@@ -160,12 +161,12 @@ reviewed = true
 SCHEMA = Schema.loads(COLUMNS)
 SWEEP = Sweep.of(SCHEMA.names, SCHEMA.domain, {"a": ["b"], "b": ["a"]})
 ROWS = (*[("x", True)] * 9, *[("x", None)] * 4, ("?", True), ("y", True), ("y", False))
-SPEC = PerturbedSweeps(sweep=SWEEP, sweeps=2)
+SPEC = PerturbedSweeps(sweep=SWEEP, sweeps=2, n_rows=1)
 
 
 def gate(rows=ROWS, epsilon="1", delta=0, seed=1, schema=SCHEMA):
     frame = pl.DataFrame(list(rows), schema={"a": pl.String, "b": pl.Boolean}, orient="row")
-    return Gate(Table(frame, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(Table(frame, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 300])
@@ -182,14 +183,14 @@ def test_the_gate_gives_the_very_records_of_the_kernel(oracle, n_rows):
         sweeps=2,
         randomness=SeededRandomness(5),
     )
-    released = gate(seed=5).sweep(SPEC, n_rows=n_rows, spend=F(1, 2))
+    released = gate(seed=5).ask(replace(SPEC, n_rows=n_rows), spend=F(1, 2))
     for one, other in zip(released.value.columns, expected.columns, strict=True):
         assert np.array_equal(one, other)
 
 
 def test_what_is_public_about_the_draws_is_recorded():
     door = gate()
-    released = door.sweep(SPEC, n_rows=40, spend=F(1, 2))
+    released = door.ask(replace(SPEC, n_rows=40), spend=F(1, 2))
     prior = prior_weight(1, F(1, 320), reinforced=False)
     (entry,), (measured,) = door.ledger, door.measured
     keys = {"a": ("b",), "b": ("a",)}
@@ -205,19 +206,19 @@ def test_what_is_public_about_the_draws_is_recorded():
 
 def test_what_cannot_be_paid_or_is_of_another_schema_is_refused_before_it_is_paid():
     door = gate()
-    other = PerturbedSweeps(sweep=PLAIN)
+    other = PerturbedSweeps(sweep=PLAIN, n_rows=1)
     with pytest.raises(MethodError, match="another schema"):
-        door.sweep(other, n_rows=4, spend=F(1, 2))
+        door.ask(replace(other, n_rows=4), spend=F(1, 2))
     with pytest.raises(InsufficientBudgetError):
-        door.sweep(SPEC, n_rows=4, spend=F(2))
+        door.ask(replace(SPEC, n_rows=4), spend=F(2))
     with pytest.raises(BudgetError, match="next to nothing"):
-        door.sweep(SPEC, n_rows=10**6, spend=F(1, 10**15))
+        door.ask(replace(SPEC, n_rows=10**6), spend=F(1, 10**15))
     assert (door.remaining, door.ledger) == (1, ())
 
 
 def test_a_huge_budget_draws_what_the_rows_say():
     """With next to no weight, a key that was seen gives one of its own states."""
-    drawn = gate(epsilon="1e9").sweep(SPEC, n_rows=500, spend=F(10**9)).value
+    drawn = gate(epsilon="1e9").ask(replace(SPEC, n_rows=500), spend=F(10**9)).value
     a, b = (column.tolist() for column in drawn.columns)
     labels = SCHEMA.columns["b"].labels
     seen = {("x", "true"), ("x", "(empty)"), ("y", "false")}

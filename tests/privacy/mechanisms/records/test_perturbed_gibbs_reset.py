@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction as F
 from functools import cache
 from itertools import combinations_with_replacement, product
@@ -13,8 +14,8 @@ from scipy import stats
 
 from understudy.engine import Table
 from understudy.errors import BudgetError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import (
     ResetBlocks,
     block_records,
@@ -113,14 +114,10 @@ def test_tables_share_the_budget():
 
 
 def test_blocks_are_counted():
-    spec = ResetBlocks(sweep=PLAIN, block=3)
-    assert [spec.n_tables(n) for n in (0, 1, 3, 4, 300)] == [0, 2, 2, 4, 200]
-    whole = ResetBlocks(sweep=PLAIN)
-    assert [(whole.block_of(n), whole.n_tables(n)) for n in (0, 1, 300)] == [
-        (1, 0),
-        (1, 2),
-        (300, 2),
-    ]
+    blocks = [ResetBlocks(sweep=PLAIN, block=3, n_rows=n) for n in (0, 1, 3, 4, 300)]
+    assert [one.n_tables for one in blocks] == [0, 2, 2, 4, 200]
+    whole = [ResetBlocks(sweep=PLAIN, n_rows=n) for n in (0, 1, 300)]
+    assert [(one.length, one.n_tables) for one in whole] == [(1, 0), (1, 2), (300, 2)]
     wide = Sweep(tuple("abc"), Domain((2, 50, 3)), ((), (0, 2), (0, 1)))
     assert usual_block(wide) == 6
 
@@ -182,9 +179,9 @@ def test_the_gate_gives_the_very_records_of_the_kernel_and_says_what_is_public(o
     true, false = order.index("true"), order.index("false")
     rows = [(0, true), (0, true), (1, false)]
     for block, size, tables in ((0, 30, 2), (4, 4, 16)):
-        door = Gate(Table(frame, SCHEMA), Budget.of(1), SeededRandomness(5))
-        spec = ResetBlocks(sweep=SWEEP, block=block)
-        released = door.sweep(spec, n_rows=30, spend=F(1, 2))
+        door = open_gate(Table(frame, SCHEMA), Budget.of(1), SeededRandomness(5))
+        spec = ResetBlocks(sweep=SWEEP, block=block, n_rows=1)
+        released = door.ask(replace(spec, n_rows=30), spend=F(1, 2))
         prior = prior_weight(1, F(1, 2) / tables / 2, reinforced=False)
         expected = block_records(
             oracle.tables(rows, SWEEP),
@@ -205,7 +202,7 @@ def test_the_gate_gives_the_very_records_of_the_kernel_and_says_what_is_public(o
 
 def test_next_to_no_budget_is_refused():
     frame = pl.DataFrame({"a": ["x"], "b": [True]}).select(pl.all().repeat_by(4).explode())
-    door = Gate(Table(frame, SCHEMA), Budget.of(1), SeededRandomness(5))
+    door = open_gate(Table(frame, SCHEMA), Budget.of(1), SeededRandomness(5))
     with pytest.raises(BudgetError, match="next to nothing"):
-        door.sweep(ResetBlocks(sweep=SWEEP, block=1), n_rows=10**6, spend=F(1, 10**15))
+        door.ask(ResetBlocks(sweep=SWEEP, block=1, n_rows=10**6), spend=F(1, 10**15))
     assert door.ledger == ()

@@ -1,6 +1,7 @@
 """Urns keep their promise: exact laws over all neighbours of small tables, and the gate's verb."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
 from functools import cache
@@ -12,8 +13,8 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.urn import Urn, draw_urn, prior_weight
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.released import UrnDraws
@@ -165,19 +166,19 @@ def test_the_weight_of_the_prior_does_not_vanish(reinforced, n_rows, share):
 # --- the gate's verb ------------------------------------------------------------------------------
 
 ROWS = (*[("x", True)] * 9, *[("x", None)] * 4, ("?", True), ("y", True))
-PAIR = Urn(columns=("a", "b"), reinforced=True)
+PAIR = Urn(columns=("a", "b"), reinforced=True, n_rows=1)
 
 
 def gate(rows=ROWS, epsilon="1", delta=0, seed=1, schema=SCHEMA):
-    return Gate(engine(rows, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(engine(rows, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 @pytest.mark.parametrize("reinforced", KINDS)
 @pytest.mark.parametrize("n_rows", [0, 1, 300])
 def test_the_gate_gives_the_very_records_of_the_kernel(n_rows, reinforced):
     """One repetition on the same words: cells in mixed-radix order, the forbidden one left out."""
-    urn = Urn(columns=("a", "b"), reinforced=reinforced)
-    released = gate(seed=5).posterior(urn, n_rows=n_rows, spend=F(1, 2))
+    urn = Urn(columns=("a", "b"), reinforced=reinforced, n_rows=1)
+    released = gate(seed=5).ask(replace(urn, n_rows=n_rows), spend=F(1, 2))
     drawn = draw_urn(
         np.array([[9, 4]]),  # cells 0 and 2 of (x, false), (x, true), (x, empty), (y, false), …
         5,
@@ -195,7 +196,7 @@ def test_the_gate_gives_the_very_records_of_the_kernel(n_rows, reinforced):
 
 def test_what_is_public_about_the_draws_is_recorded():
     door = gate()
-    released = door.posterior(PAIR, n_rows=40, spend=F(1, 2))
+    released = door.ask(replace(PAIR, n_rows=40), spend=F(1, 2))
     prior = prior_weight(40, F(1, 2), reinforced=True)
     (entry,), (measured,) = door.ledger, door.measured
     assert measured.value == UrnDraws(("a", "b"), prior, 5, reinforced=True)
@@ -210,10 +211,10 @@ def test_what_is_public_about_the_draws_is_recorded():
 def test_sets_pay_one_by_one_and_never_beyond_the_budget():
     door = gate()
     for _ in range(2):
-        door.posterior(PAIR, n_rows=10, spend=F(1, 2))
+        door.ask(replace(PAIR, n_rows=10), spend=F(1, 2))
     assert door.remaining == 0
     with pytest.raises(InsufficientBudgetError):
-        door.posterior(PAIR, n_rows=10, spend=F(1, 10**9))
+        door.ask(replace(PAIR, n_rows=10), spend=F(1, 10**9))
     assert len(door.measured) == 2
 
 
@@ -221,7 +222,7 @@ def test_under_zcdp_the_prior_follows_from_the_epsilon_that_implies_the_rho():
     """ε²/2 ≤ ρ, and so nearly that no budget is wasted."""
     door = gate(epsilon="1", delta="1e-6")
     spend = door.budget.amount
-    measured = door.posterior(PAIR, n_rows=40, spend=spend).noise
+    measured = door.ask(replace(PAIR, n_rows=40), spend=spend).noise
     factor = 1 + 40 / F(measured.scale)
     assert 0.999 * float(spend) < math.log(factor) ** 2 / 2 <= float(spend)
 
@@ -229,7 +230,7 @@ def test_under_zcdp_the_prior_follows_from_the_epsilon_that_implies_the_rho():
 def test_a_rho_of_next_to_nothing_is_refused():
     door = gate(epsilon="1", delta="1e-6")
     with pytest.raises(BudgetError, match="next to nothing"):
-        door.posterior(PAIR, n_rows=40, spend=F(1, 10**30))
+        door.ask(replace(PAIR, n_rows=40), spend=F(1, 10**30))
     assert door.ledger == ()
 
 
@@ -237,8 +238,8 @@ def test_a_rho_of_next_to_nothing_is_refused():
 @pytest.mark.parametrize("rows", [(), ROWS])
 @pytest.mark.parametrize("epsilon", ["0.00001", "1000000"])
 def test_any_budget_and_no_rows_give_records(rows, epsilon, reinforced):
-    urn = Urn(columns=("a", "b"), reinforced=reinforced)
-    drawn = gate(rows, epsilon).posterior(urn, n_rows=200, spend=Budget.of(epsilon).epsilon)
+    urn = Urn(columns=("a", "b"), reinforced=reinforced, n_rows=1)
+    drawn = gate(rows, epsilon).ask(replace(urn, n_rows=200), spend=Budget.of(epsilon).epsilon)
     a, b = drawn.value.columns
     assert len(a) == len(b) == 200
     assert not SCHEMA.domain.forbidden([a, b]).any()
@@ -261,9 +262,9 @@ def test_without_rows_records_are_uniform_in_a_huge_domain():
     )
     assert 2**55 < schema.domain.n_allowed < 2**62
     frame = pl.DataFrame({f"c{j}": [7] for j in range(9)})
-    door = Gate(Table(frame, schema), Budget.of(1), SecureRandomness())
-    urn = Urn(columns=schema.names, reinforced=False)
-    columns = door.posterior(urn, n_rows=900, spend=F(1)).value.columns
+    door = open_gate(Table(frame, schema), Budget.of(1), SecureRandomness())
+    urn = Urn(columns=schema.names, reinforced=False, n_rows=1)
+    columns = door.ask(replace(urn, n_rows=900), spend=F(1)).value.columns
     low, high = columns[0] < 50, columns[8] >= 50
     assert not (low & high).any()
     assert 200 < low.sum() < 400  # a third: 7 deviations of 14 on each side
@@ -272,11 +273,11 @@ def test_without_rows_records_are_uniform_in_a_huge_domain():
 
 def test_tables_that_codes_cannot_number_are_refused_before_anything_is_paid():
     schema = Schema.loads(wide(10))
-    door = Gate(
+    door = open_gate(
         Table(pl.DataFrame({f"c{j}": [7] for j in range(10)}), schema),
         Budget.of(1),
         SecureRandomness(),
     )
     with pytest.raises(MethodError, match="2\\^62"):
-        door.posterior(Urn(columns=schema.names, reinforced=True), n_rows=5, spend=F(1))
+        door.ask(Urn(columns=schema.names, reinforced=True, n_rows=5), spend=F(1))
     assert door.ledger == ()

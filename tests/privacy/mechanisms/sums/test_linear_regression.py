@@ -14,19 +14,19 @@ from scipy import stats
 
 from understudy.engine import Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace
 from understudy.privacy.mechanisms.sums.linear_regression import (
     Regression,
     plan,
-    planned_regression,
     sanitise,
 )
 from understudy.privacy.mechanisms.sums.normal_equations import ONE, NormalEquations, on_lattice
 from understudy.privacy.noise import rejection_sampling
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 
 LEVEL = 1e-6
@@ -77,6 +77,12 @@ def public(n_rows=4):
 
 def asked(mechanism="k-norm", response="y", predictors=("x",)):
     return Regression(response=response, predictors=predictors, mechanism=mechanism)
+
+
+def priced(schema, question, spend):
+    """The line of the ledger, as it is announced."""
+    (charge,) = question.price(terms_of(schema, Budget.of(2)), spend)
+    return charge
 
 
 # --- the cube's law -----------------------------------------------------------------------------
@@ -181,7 +187,7 @@ def test_a_plan_tells_sensitivity_noise_and_error():
     assert one.recorded.law == "lattice_laplace"
     cube = plan(equations, "replace", "k-norm", F(1, 2))
     assert cube.sensitivity == "L∞ = 2"
-    assert cube.noise.startswith("density ∝ exp(−‖v‖∞/s), s = 4, in 4 dimensions")
+    assert cube.words.startswith("density ∝ exp(−‖v‖∞/s), s = 4, in 4 dimensions")
     assert cube.stddev == pytest.approx(4 * math.sqrt(10), rel=1e-5)
     assert F(cube.recorded.scale) == 4
     assert plan(NormalEquations(1, True), "add_remove", "k-norm", F(1)).sensitivity == "L∞ = 1"
@@ -190,7 +196,7 @@ def test_a_plan_tells_sensitivity_noise_and_error():
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_budgets_too_small_for_exact_noise_are_refused(mechanism):
     with pytest.raises(BudgetError, match="too wide"):
-        planned_regression(SCHEMA, asked(mechanism), spend=F(1, 10**11))
+        priced(SCHEMA, asked(mechanism), F(1, 10**11))
 
 
 @pytest.mark.parametrize(
@@ -208,7 +214,7 @@ def test_budgets_too_small_for_exact_noise_are_refused(mechanism):
 def test_questions_that_do_not_fit_are_refused_unpaid(question, complaint):
     gate = door()
     with pytest.raises(MethodError, match=complaint):
-        gate.regress(question, spend=F(1))
+        gate.ask(question, spend=F(1))
     assert gate.ledger == ()
 
 
@@ -223,11 +229,11 @@ def test_too_many_columns_are_refused():
     def question(d):
         return asked(response="x0", predictors=tuple(f"x{j}" for j in range(1, d + 1)))
 
-    assert planned_regression(wide(100), question(100), spend=F(1)).equations.size == 5252
+    assert priced(wide(100), question(100), F(1)).cells == 5252
     with pytest.raises(MethodError, match="at most 100 predictors"):
-        planned_regression(wide(101), question(101), spend=F(1))
+        priced(wide(101), question(101), F(1))
     with pytest.raises(MethodError, match="too many to hold"):
-        planned_regression(wide(30, "missing = [-1]\n"), question(30), spend=F(1))
+        priced(wide(30, "missing = [-1]\n"), question(30), F(1))
 
 
 # --- noise in place -----------------------------------------------------------------------------
@@ -258,13 +264,13 @@ def test_sanitised_statistics_carry_the_stated_noise(mechanism):
 
 def door(schema=SCHEMA, epsilon=2, delta=0, seed=1, rows=ROWS):
     frame = pl.DataFrame(rows, schema_overrides={"y": pl.Int64})
-    return Gate(Table(frame, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(Table(frame, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_one_repetition_of_the_kernel_is_what_the_gate_releases(mechanism):
     gate = door()
-    found = gate.regress(asked(mechanism), spend=F(2)).value
+    found = gate.ask(asked(mechanism), spend=F(2)).value
     bounds = [(0.0, 4.0), (-1.0, 1.0)]
     z = on_lattice([(0.5, 1.0), (4.0, 0.0), (1.0, -1.0)], bounds)  # the fourth row lacks y
     planned = plan(NormalEquations(1, counted=True), "add_remove", mechanism, F(2))
@@ -276,13 +282,13 @@ def test_one_repetition_of_the_kernel_is_what_the_gate_releases(mechanism):
 
 
 def test_under_replace_a_record_that_fits_no_state_stands_in_the_middle():
-    found = door(public(), epsilon=10**15).regress(asked("functional"), spend=F(10**15)).value
+    found = door(public(), epsilon=10**15).ask(asked("functional"), spend=F(10**15)).value
     assert found.n_rows == 4
     assert not found.equations.counted
     # x: −¾, 1, −½; y: 1, 0, −1.
     assert found.statistics == pytest.approx([-0.25, 0, 1.8125, -0.25], abs=1e-5)
     coded = asked("functional", predictors=("x", "missing"))
-    found = door(public(), epsilon=10**15).regress(coded, spend=F(10**15)).value
+    found = door(public(), epsilon=10**15).ask(coded, spend=F(10**15)).value
     assert found.n_rows is None
     assert found.statistics[0] == pytest.approx(2)  # one row lacks y, one is missing
 
@@ -296,17 +302,17 @@ def test_one_step_of_the_ledger_is_paid_before_the_rows_are_asked(mechanism, sch
     monkeypatch.setattr(Table, "sums", spy(sums))
     monkeypatch.setattr(Table, "recoded", spy(recoded))
     question = asked(mechanism, predictors=("x", "w"))
-    released = gate.regress(question, spend=F(3, 2))
+    released = gate.ask(question, spend=F(3, 2))
     assert paid == [1, 1]
-    planned = planned_regression(schema, question, spend=F(3, 2))
+    planned = priced(schema, question, F(3, 2))
     (entry,) = gate.ledger
     assert (entry.spent, entry.query) == (F(3, 2), "normal equations of y on x, w")
     assert (entry.noise, entry.sensitivity) == (planned.noise, planned.sensitivity)
-    assert entry.cells == planned.equations.size == 8 + (schema is SCHEMA)
+    assert entry.cells == planned.cells == 8 + (schema is SCHEMA)
     assert (released.noise, released.entry) == (planned.recorded, 1)
     assert entry.mechanism == released.mechanism
     with pytest.raises(InsufficientBudgetError):
-        gate.regress(question, spend=F(1))
+        gate.ask(question, spend=F(1))
     assert len(paid) == 2
     assert gate.measured == ()
 
@@ -314,7 +320,7 @@ def test_one_step_of_the_ledger_is_paid_before_the_rows_are_asked(mechanism, sch
 def test_another_accounting_than_pure_is_refused():
     gate = door(delta=F(1, 10**6))
     with pytest.raises(MethodError, match="pure"):
-        gate.regress(asked(), spend=F(1, 100))
+        gate.ask(asked(), spend=F(1, 100))
     assert gate.ledger == ()
 
 
@@ -323,6 +329,6 @@ def test_another_accounting_than_pure_is_refused():
 def test_no_rows_and_extreme_budgets_work(mechanism, epsilon):
     none = {name: values[:0] for name, values in ROWS.items()}
     gate = door(epsilon=epsilon, rows=none)
-    found = gate.regress(asked(mechanism, predictors=("x", "missing")), spend=epsilon)
+    found = gate.ask(asked(mechanism, predictors=("x", "missing")), spend=epsilon)
     assert np.isfinite(found.value.statistics).all()
     assert (np.abs(found.value.statistics).max() < 1e-3) == (epsilon > 1)

@@ -16,19 +16,22 @@ from scipy import stats
 
 from understudy.engine import ExactSums, Table
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError, NotPrivateError
+from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.mechanisms.sums.moment_noise import moment_noises
 from understudy.privacy.mechanisms.sums.moment_sensitivity import (
     admissible,
     rounded_sensitivity,
     whole_sensitivity,
 )
-from understudy.privacy.mechanisms.sums.moments import planned_moments, sanitise
+from understudy.privacy.mechanisms.sums.moments import Moments, sanitise
 from understudy.privacy.mechanisms.sums.scatter import exact_statistic, moments_of, pooled_scatter
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED, count_law
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace
+from understudy.privacy.not_dp.exact_statistics import ExactMoments
 from understudy.schema import Schema
 
 pytestmark = pytest.mark.statistical
@@ -151,7 +154,7 @@ def test_the_planned_noise_realises_its_share_and_no_more(cells, relation, epsil
     worst = 0.0
     for n in (2, 3) if relation == "replace" else (None,):
         schema = PRIVATE if n is None else public(PRIVATE, n)
-        plan = planned_moments(schema, ("x", "y"), BY[cells], spend=epsilon)
+        plan = moment_noises(schema, ("x", "y"), BY[cells], spend=epsilon)
         for left, right in neighbours(tables, relation):
             if right not in tables or n not in (None, len(left)):
                 continue
@@ -208,8 +211,8 @@ def test_revealed_moments_are_sums_about_the_middle_and_scatters_within_cells():
             "y": rng.uniform(-1, 1, 200),
         }
     )
-    door = Gate(Table(frame, PRIVATE), Budget.of(1), SecureRandomness(), allow_nonprivate=True)
-    released = [one.value for one in door.reveal_moments(["x", "y"], ["cell"])]
+    door = open_gate(Table(frame, PRIVATE), Budget.of(1), SecureRandomness(), allow_nonprivate=True)
+    released = [one.value for one in door.ask(ExactMoments(["x", "y"], ["cell"]))]
     assert [(one.statistic, one.of) for one in released] == [
         ("sum", ("x",)),
         ("sum", ("y",)),
@@ -228,7 +231,7 @@ def test_revealed_moments_are_sums_about_the_middle_and_scatters_within_cells():
     assert door.guarantee().kind == "none"
     assert [entry.spent for entry in door.ledger] == [None] * 5
     with pytest.raises(NotPrivateError):
-        Gate(Table(frame, PRIVATE), Budget.of(1), SecureRandomness()).reveal_moments(["x"])
+        open_gate(Table(frame, PRIVATE), Budget.of(1), SecureRandomness()).ask(ExactMoments(["x"]))
 
 
 def test_admissible_intervals_hold_every_statistic_and_their_ends_are_reached():
@@ -257,30 +260,28 @@ def test_the_worked_example_of_split_and_nonsplit_scales():
     """)
     for mode in ("strict", "paper"):
         for calibration, scales in [("split", (2.5, 12.5)), ("nonsplit", (7.5, 7.5))]:
-            plan = planned_moments(
-                schema, ["x"], [], spend=F(1), calibration=calibration, mode=mode
-            )
+            plan = moment_noises(schema, ["x"], [], spend=F(1), calibration=calibration, mode=mode)
             found = [float(F(one.recorded.scale)) / n for one, n in zip(plan, (4, 3), strict=True)]
             assert found == pytest.approx(scales, rel=1e-5)
             assert sum(one.share for one in plan) == 1
 
 
 def test_nonsplit_of_private_rows_gives_sums_and_scatters_one_scale():
-    plan = planned_moments(PRIVATE, ["x", "y"], ["cell"], spend=F(1, 3), calibration="nonsplit")
+    plan = moment_noises(PRIVATE, ["x", "y"], ["cell"], spend=F(1, 3), calibration="nonsplit")
     # Add/remove: R/2 = 2 and 1; R₁² = 16, R₁R₂ = 8, R₂² = 4; ε = 1/3.
     assert [float(F(one.recorded.scale)) for one in plan] == pytest.approx([93] * 5, rel=1e-5)
 
 
 def test_a_plan_tells_query_sensitivity_noise_and_error():
-    one, *_, last = planned_moments(PRIVATE, ["x", "y"], ["cell"], spend=F(5))
+    one, *_, last = moment_noises(PRIVATE, ["x", "y"], ["cell"], spend=F(5))
     assert (one.query, last.query) == ("sum of x by cell", "scatter of y within cell")
     assert (one.n_cells, last.n_cells) == (2, 1)
     assert (one.sensitivity, last.sensitivity) == (2, 4)
     assert one.noise == "Laplace, scale 2, on the lattice of step 1/16384"
     assert one.stddev == pytest.approx(2 * 2**0.5)
-    mixed = planned_moments(PRIVATE, ["x", "y"], ["cell"], spend=F(5))[3]
+    mixed = moment_noises(PRIVATE, ["x", "y"], ["cell"], spend=F(5))[3]
     assert mixed.query == "scatter of x and y within cell"
-    weighted = planned_moments(PRIVATE, ["x"], [], spend=F(3), weights=[1, 2])
+    weighted = moment_noises(PRIVATE, ["x"], [], spend=F(3), weights=[1, 2])
     assert [one.share for one in weighted] == [1, 2]
     assert weighted[0].query == "sum of x"
 
@@ -300,17 +301,17 @@ def test_a_plan_tells_query_sensitivity_noise_and_error():
 )
 def test_requests_that_do_not_fit_are_refused(of, by, options, complaint):
     with pytest.raises(MethodError, match=complaint):
-        planned_moments(PRIVATE, of, by, spend=F(1), **options)
+        moment_noises(PRIVATE, of, by, spend=F(1), **options)
 
 
 def test_bins_limits_and_budgets_that_do_not_fit_are_refused():
     with pytest.raises(MethodError, match="rebinned"):
-        planned_moments(PRIVATE.with_bins({"x": 2}), ["x"], [], spend=F(1))
+        moment_noises(PRIVATE.with_bins({"x": 2}), ["x"], [], spend=F(1))
     without = PRIVATE.model_copy(update={"row_limit": None})
     with pytest.raises(MethodError, match="row_limit"):
-        planned_moments(without, ["x"], [], spend=F(1), bounds="truncate")
+        moment_noises(without, ["x"], [], spend=F(1), bounds="truncate")
     with pytest.raises(BudgetError, match="too wide"):
-        planned_moments(PRIVATE, ["x"], [], spend=F(1, 10**11))
+        moment_noises(PRIVATE, ["x"], [], spend=F(1, 10**11))
 
 
 # --- the noise ----------------------------------------------------------------------------------
@@ -326,7 +327,7 @@ def fits(steps, law):
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_noise_has_the_stated_scale_and_a_wrong_one_is_noticed(which):
-    one = planned_moments(PRIVATE, ["x"], [], spend=F(2))[which]
+    one = moment_noises(PRIVATE, ["x"], [], spend=F(2))[which]
     statistic = np.full((50, 1000), 12 * one.coarseness)
     noisy = sanitise(statistic, one, SeededRandomness(4))
     assert noisy.shape == (50, 1000)
@@ -342,10 +343,10 @@ def test_noise_has_the_stated_scale_and_a_wrong_one_is_noticed(which):
 @pytest.mark.parametrize("mode", ["strict", "paper"])
 def test_one_repetition_of_the_kernel_is_what_the_gate_releases(bounds, mode):
     rows = [("a", 0.5, 1.0), ("b", 4.0, 0.2), ("b", 1.0, 0.0)]
-    options = {"bounds": bounds, "mode": mode, "spend": F(2)}
-    released = door(rows).moments(["x", "y"], ["cell"], **options)
+    options = {"bounds": bounds, "mode": mode}
+    released = door(rows).ask(Moments(["x", "y"], ["cell"], **options), spend=F(2))
     sums, source = sums_of(rows, (0, 1, 2)), SeededRandomness(1)
-    plan = planned_moments(PRIVATE, ["x", "y"], ["cell"], **options)
+    plan = moment_noises(PRIVATE, ["x", "y"], ["cell"], spend=F(2), **options)
     for one, found in zip(plan, released, strict=True):
         again = sanitise(exact_statistic(one.moment, sums)[np.newaxis], one, source)
         assert again.shape == (1, *found.value.values.shape)
@@ -353,7 +354,7 @@ def test_one_repetition_of_the_kernel_is_what_the_gate_releases(bounds, mode):
 
 
 def test_truncated_moments_lie_in_their_intervals_and_are_calibrated_for_it():
-    plan = planned_moments(PRIVATE, ["x"], ["cell"], spend=F(1, 10), bounds="truncate")
+    plan = moment_noises(PRIVATE, ["x"], ["cell"], spend=F(1, 10), bounds="truncate")
     for one in plan:
         assert isinstance(one.law, TruncatedDiscreteLaplace)
         low, high = (end * float(one.moment.unit) for end in admissible(one.moment, 5))
@@ -361,7 +362,7 @@ def test_truncated_moments_lie_in_their_intervals_and_are_calibrated_for_it():
         slack = float(one.step)
         assert low - slack <= noisy.min() < 0.9 * low + 0.1 * high
         assert 0.1 * low + 0.9 * high < noisy.max() <= high + slack
-        plain = planned_moments(PRIVATE, ["x"], ["cell"], spend=F(1, 10))
+        plain = moment_noises(PRIVATE, ["x"], ["cell"], spend=F(1, 10))
         assert one.law.scale > plain[one.moment.statistic == "scatter"].law.scale
     assert "redrawn until inside [-10, 10] and calibrated for that" in plan[0].noise
 
@@ -388,14 +389,14 @@ class Spy:
 
 
 def door(rows, epsilon=10, schema=PRIVATE, delta=0, seed=1):
-    return Gate(Spy(rows, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
+    return open_gate(Spy(rows, schema), Budget.of(epsilon, delta), SeededRandomness(seed))
 
 
 def test_each_statistic_is_a_step_of_the_ledger_and_a_measurement_as_planned():
     gate = door(ALL_RECORDS)
-    released = gate.moments(["x", "y"], ["cell"], spend=F(2), weights=[1, 2, 3, 4, 5])
-    plan = planned_moments(PRIVATE, ["x", "y"], ["cell"], spend=F(2), weights=[1, 2, 3, 4, 5])
-    assert list(gate.measured) == released
+    released = gate.ask(Moments(["x", "y"], ["cell"], weights=[1, 2, 3, 4, 5]), spend=F(2))
+    plan = moment_noises(PRIVATE, ["x", "y"], ["cell"], spend=F(2), weights=[1, 2, 3, 4, 5])
+    assert gate.measured == released
     for one, entry, found in zip(plan, gate.ledger, released, strict=True):
         assert (entry.query, entry.noise, entry.cells) == (one.query, one.noise, one.n_cells)
         assert (entry.spent, entry.sensitivity) == (one.share, f"L1 = {one.sensitivity}")
@@ -403,23 +404,23 @@ def test_each_statistic_is_a_step_of_the_ledger_and_a_measurement_as_planned():
         assert found.value.columns == ("cell", "x", "y")
         assert len(found.value.values) == one.n_cells
     assert gate.remaining == 8
-    assert gate._leaks == []
+    assert gate._promise._leaks == []
 
 
 def test_the_ledger_is_charged_before_the_engine_is_asked_and_nothing_is_asked_in_vain():
     gate = door(ALL_RECORDS)
-    engine = gate._secret_engine
+    engine = gate._rows.engine
     ask, paid = engine.sums, []
     engine.sums = lambda *places: (paid.append(len(gate.ledger)), ask(*places))[1]
-    gate.moments(["x"], ["cell"], spend=F(1))
+    gate.ask(Moments(["x"], ["cell"]), spend=F(1))
     assert paid == [2]
     for spend, of, error in [(F(10), ["x"], InsufficientBudgetError), (F(1), ["z"], MethodError)]:
         with pytest.raises(error):
-            gate.moments(of, ["cell"], spend=spend)
+            gate.ask(Moments(of, ["cell"]), spend=spend)
     assert len(paid) == 1
     assert len(gate.ledger) == 2
     with pytest.raises(MethodError, match="pure"):
-        door(ALL_RECORDS, delta=F(1, 10**6)).moments(["x"], spend=F(1, 100))
+        door(ALL_RECORDS, delta=F(1, 10**6)).ask(Moments(["x"]), spend=F(1, 100))
 
 
 @pytest.mark.parametrize("bounds", ["threshold", "truncate"])
@@ -428,20 +429,22 @@ def test_the_ledger_is_charged_before_the_engine_is_asked_and_nothing_is_asked_i
 @pytest.mark.parametrize("epsilon", [F(1, 10**5), F(10**12)])
 def test_no_rows_and_extreme_budgets_work(bounds, mode, schema, epsilon):
     gate = door([], epsilon=10**12, schema=schema)
-    found = gate.moments(["x", "y"], ["cell"], spend=epsilon, bounds=bounds, mode=mode)
+    found = gate.ask(Moments(["x", "y"], ["cell"], bounds=bounds, mode=mode), spend=epsilon)
     assert all(np.isfinite(one.value.values).all() for one in found)
     if epsilon > 1:
         assert all(np.abs(one.value.values).max() < 1e-3 for one in found)
     counting = door([], epsilon=10**12, schema=schema)
-    (table,) = counting.count([("cell",)], spend=epsilon, law="geometric", bounds=bounds, mode=mode)
+    (table,) = counting.ask(
+        NoisyTables([("cell",)], law="geometric", bounds=bounds, mode=mode), spend=epsilon
+    )
     assert np.isfinite(table.value.counts).all()
 
 
 def test_without_noise_the_moments_are_the_exact_ones():
     rows = [record for record in ALL_RECORDS if record[0] != "?"]
-    exact = Gate(Spy(rows), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
-    wanted = exact.reveal_moments(["x", "y"], ["cell"])
-    found = door(rows, 10**12).moments(["x", "y"], ["cell"], spend=F(10**12))
+    exact = open_gate(Spy(rows), Budget.of(1), SeededRandomness(1), allow_nonprivate=True)
+    wanted = exact.ask(ExactMoments(["x", "y"], ["cell"]))
+    found = door(rows, 10**12).ask(Moments(["x", "y"], ["cell"]), spend=F(10**12))
     for a, b in zip(wanted, found, strict=True):
         assert b.value.values == pytest.approx(a.value.values, abs=1e-5)
 
@@ -461,8 +464,8 @@ def test_cells_that_cannot_hold_a_number_are_zero_and_get_no_noise():
     where = {cell = "c", x = {lower = 0.0, upper = 4.0}}
     """)
     frame = pl.DataFrame({"cell": ["a", "b", "c"], "x": [1.0, None, 3.0]})
-    gate = Gate(Table(frame, schema), Budget.of(2), SeededRandomness(1)).rebinned({"x": 1})
-    total, _ = gate.moments(["x"], ["cell", "x"], spend=F(1))
+    gate = open_gate(Table(frame, schema), Budget.of(2), SeededRandomness(1)).rebinned({"x": 1})
+    total, _ = gate.ask(Moments(["x"], ["cell", "x"]), spend=F(1))
     values = total.value.values.reshape(3, 3)  # states of x: the spike, the bin, missing
     assert not values[:, [0, 2]].any()
     assert values[2, 1] == 0
@@ -474,31 +477,35 @@ def test_cells_that_cannot_hold_a_number_are_zero_and_get_no_noise():
 def test_paper_mode_says_what_it_leaves_in():
     schema = public(PRIVATE, len(ALL_RECORDS))
     gate = door(ALL_RECORDS, schema=schema)
-    gate.moments(["x", "y"], ["cell"], spend=F(5), mode="paper")
-    assert gate._leaks[0] == FLOATING
-    assert "instead of 2R₁R₂" in gate._leaks[1]
+    gate.ask(Moments(["x", "y"], ["cell"], mode="paper"), spend=F(5))
+    assert gate._promise._leaks[0] == FLOATING
+    assert "instead of 2R₁R₂" in gate._promise._leaks[1]
     assert "Laplace in floating point, scale" in gate.ledger[0].noise
-    (table,) = gate.count([("cell",)], spend=F(2), law="laplace", mode="paper", bounds="truncate")
-    assert gate._leaks[2:] == [HALVED, UNCALIBRATED]
+    (table,) = gate.ask(
+        NoisyTables([("cell",)], law="laplace", mode="paper", bounds="truncate"), spend=F(2)
+    )
+    assert gate._promise._leaks[2:] == [HALVED, UNCALIBRATED]
     assert (gate.ledger[-1].sensitivity, table.noise.scale) == ("L1 = 1", "0.5")
     assert ((table.value.counts >= 0) & (table.value.counts <= 9)).all()
     assert table.value.counts.dtype == np.float64
-    secure = Gate(Spy(ALL_RECORDS, schema), Budget.of(1), SecureRandomness())
-    secure.count([("cell",)], spend=F(1), law="laplace", mode="paper")
+    secure = open_gate(Spy(ALL_RECORDS, schema), Budget.of(1), SecureRandomness())
+    secure.ask(NoisyTables([("cell",)], law="laplace", mode="paper"), spend=F(1))
     assert secure.guarantee().kind == "conditional"
     assert secure.guarantee().leaks == (FLOATING, HALVED)
 
 
 def test_counts_can_be_truncated_to_what_is_possible():
     gate = door(ALL_RECORDS[:4], epsilon=1)
-    (table,) = gate.count([("cell",)], spend=F(1, 10), law="geometric", bounds="truncate")
+    (table,) = gate.ask(
+        NoisyTables([("cell",)], law="geometric", bounds="truncate"), spend=F(1, 10)
+    )
     assert ((table.value.counts >= 0) & (table.value.counts <= 5)).all()
     assert table.value.counts.dtype == np.int64
     assert table.noise.law == "truncated_discrete_laplace"
     assert "redrawn until inside [0, 5] and calibrated for that" in gate.ledger[0].noise
-    assert gate._leaks == []
+    assert gate._promise._leaks == []
     with pytest.raises(MethodError, match="geometric"):
-        gate.count([("cell",)], spend=F(1, 10), law="laplace", bounds="truncate")
+        gate.ask(NoisyTables([("cell",)], law="laplace", bounds="truncate"), spend=F(1, 10))
     for schema, sensitivity in [(PRIVATE, 1), (public(PRIVATE, 5), 2)]:
         options = {"spend": F(1), "accounting": "pure", "schema": schema}
         law = count_law("geometric", bounds="truncate", **options)

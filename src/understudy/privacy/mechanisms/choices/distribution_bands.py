@@ -1,5 +1,8 @@
 """Counting and drawing cumulative distributions that keep within a band around a given one.
 
+Which bands are counted, from public facts alone (`empirical_distribution.py`: the cap, blocks of
+levels), stands here too.
+
 A *path* is a vector of cumulative counts 0 ≤ Y₁ ≤ … ≤ Y_d ≤ n of whole numbers. It keeps within
 band t of a path N if |Y_k - N_k| ≤ t for all k. The number of paths in a band, and a path that is
 uniform among them, come from one recursion. With lₖ = max(0, N_k - t) and hₖ = min(n, N_k + t), let
@@ -18,6 +21,7 @@ counts are flat, so each is held as m·2^(512·e), 2⁻²⁵⁶ ≤ m < 2²⁵�
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +29,46 @@ from numpy.typing import NDArray
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.noise.rejection_sampling import compiled
 
+MOST_STEPS = 2**32
+"""Most additions of one draw."""
+_RARE = 14  # e^-14 < 10⁻⁶
 _SHIFT = 512
 _UP = 2.0**_SHIFT
 _DOWN = 2.0**-_SHIFT
 _TOP = 2.0 ** (_SHIFT // 2)
 _BOTTOM = 2.0 ** -(_SHIFT // 2)
 _DENSE = 8  # draw places one by one when at most one in so many is wanted
+
+
+def highest_level(n_cells: int, total: int, epsilon: Fraction) -> int:
+    """The cap T, from public facts alone; 0 only where there is no record."""
+    level = needed_level(n_cells, total, epsilon)
+    while level > 1 and steps_up_to(level, n_cells, total) > MOST_STEPS:
+        level = level * 3 // 4
+    return level
+
+
+def needed_level(n_cells: int, total: int, epsilon: Fraction) -> int:
+    """The least cap that is exceeded with a probability below 10⁻⁶, whatever the rows."""
+    enough = math.ceil(2 / epsilon * Fraction(log_all_paths(n_cells, total) + _RARE))
+    return min(total, enough)
+
+
+def steps_up_to(cap: int, n_cells: int, total: int) -> int:
+    """Additions that counting all bands below the cap takes."""
+    widths = np.minimum(2 * block_ends(n_cells, cap), total) + 1
+    return n_cells * int(widths.sum())
+
+
+def block_ends(n_cells: int, cap: int) -> NDArray[np.int64]:
+    """Last level of each block of levels below the cap."""
+    ends = []
+    level = 0
+    while level < cap:
+        end = min(cap - 1, level + 2 * level // n_cells)
+        ends.append(end)
+        level = end + 1
+    return np.array(ends, dtype=np.int64)
 
 
 def log_paths(cumulative: NDArray[np.int64], total: int, band: int) -> float:

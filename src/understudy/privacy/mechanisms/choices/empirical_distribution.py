@@ -21,8 +21,8 @@ is ε-bounded-range, hence ε²/8-zCDP (Cesar & Rogers 2021, lemma 3.2).
 
 **Exact draw, nothing subtracted.** Let w(t) = exp(-εt/2) for t ≤ T, and w(T + 1) = 0. Summed by
 parts, w(min(D, T)) = Σ over t ≥ min(D, T) of (w(t) - w(t + 1)). So the law is a mixture: draw t
-with weight N(t)·(w(t) - w(t + 1)), where N(t) counts the paths within band t (`bands.py`) and N(T)
-all of them, then a uniform path within band t.
+with weight N(t)·(w(t) - w(t + 1)), where N(t) counts the paths within band t
+(`distribution_bands.py`) and N(T) all of them, then a uniform path within band t.
 
 **Blocks of levels.** N(t) grows like tᴳ, so neighbouring levels are put into blocks t₀ ≤ t ≤ t₁ of
 relative width 2/G: draw a block with weight N(t₁)·(w(t₀) - w(t₁ + 1)), a level t within it with
@@ -33,8 +33,8 @@ counted instead of T.
 
 **The cap.** The path min(N, n) itself has distance 0, and there are C = C(n + G, G) candidates, so
 P(D ≥ T) ≤ C·w(T) < 10⁻⁶ for T ≥ (2/ε)·(log C + 14), whatever the rows. No distance exceeds n. T is
-also lowered until a draw takes at most `MOST_STEPS` additions; that costs accuracy, not privacy.
-`require_drawable` refuses beforehand where it would cost much.
+also lowered until a draw takes at most `distribution_bands.MOST_STEPS` additions; that costs
+accuracy, not privacy. `require_drawable` refuses beforehand where it would cost much.
 
 **How far off.** In well filled cells N(t) ≈ (2t + 1)ᴳ: D is about Gamma(G + 1) with scale 2/ε, and
 each cumulative count uniform within ± D. Its error has a standard deviation of about
@@ -45,27 +45,35 @@ sums of independent noise in G cells grow like √G.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.engine import ExactTable
+from understudy.domain.domain import Domain
+from understudy.engine.confidential import ExactTable
 from understudy.errors import MethodError
+from understudy.privacy.accounting.budget import divided
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answers
 from understudy.privacy.mechanisms.choices.distribution_bands import (
     any_path,
+    block_ends,
+    highest_level,
     log_all_paths,
     log_paths,
+    needed_level,
     path_within,
 )
-from understudy.privacy.mechanisms.counts.tables import MAX_CELLS
+from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import DrawnDistribution, Noise
-from understudy.schema import Domain
-
-MOST_STEPS = 2**32
-"""Most additions of one draw."""
+from understudy.privacy.released import DrawnDistribution, Noise, Released
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.selection.choice_charge import CHOICE
+from understudy.privacy.selection.exponential_mechanism import selection_epsilon
+from understudy.privacy.terms import Terms
 
 MOST_CELLS = 2**14
 """Longest line."""
@@ -74,24 +82,106 @@ ROUNDING = (
     "The distance of a cumulative distribution is drawn in double precision, so its probabilities "
     "hold up to rounding errors."
 )
-_RARE = 14  # e^-14 < 10⁻⁶
 
 
 @dataclass(frozen=True, kw_only=True)
-class CumulativeDistribution:
-    """Specification: the distribution of one line of cells.
+class Distance:
+    """The exponential mechanism of one line, with its public parameters.
 
     Attributes:
-        columns: names; the allowed cells of their table stand in its C order, the last column
-            running fastest.
+        epsilon: cost.
+        n_rows: number of records, public or released.
+        margin: by how many records a candidate may exceed it.
     """
 
-    columns: tuple[str, ...]
+    epsilon: Fraction
+    n_rows: int
+    margin: int
 
 
-def line_query(columns: tuple[str, ...]) -> str:
-    """What is asked, in the words of the ledger."""
-    return f"distribution of {' × '.join(columns)}"
+@dataclass(frozen=True)
+class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...], Distance]):
+    """Distributions, each chosen among all by its Kolmogorov–Smirnov distance from the rows.
+
+    Attributes:
+        lines: names of the columns of each; the allowed cells of their table stand in its C order,
+            the last column running fastest.
+        weights: how the cost is divided among them; evenly if None.
+    """
+
+    name: ClassVar[str] = CHOICE
+
+    lines: Sequence[tuple[str, ...]]
+    weights: Sequence[int | Fraction] | None = None
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Distance], ...]:
+        """One step for each line.
+
+        Raises:
+            MethodError: too many cells, or a number of rows that is neither known nor limited.
+            BudgetError: more than is left, or next to nothing.
+        """
+        return self.announced(terms, spend, *_at_most(terms))
+
+    def announced(
+        self, terms: Terms, spend: Fraction, n_rows: int = 0, margin: int = 0
+    ) -> tuple[Charge[Distance], ...]:
+        """The same for a plan: the words do not depend on the number of rows.
+
+        Args:
+            terms: public.
+            spend: what all of it may cost.
+            n_rows: number of records, public or released.
+            margin: by how many records a candidate may exceed it.
+
+        Raises:
+            MethodError: too many cells.
+            BudgetError: more than is left, or next to nothing.
+        """
+        domains = [terms.view.domain(columns) for columns in self.lines]
+        terms.require(spend)
+        shares = divided(spend, self.weights, len(self.lines))
+        charges = []
+        for columns, domain, share in zip(self.lines, domains, shares, strict=True):
+            epsilon = selection_epsilon(share, terms.accounting)
+            require_drawable(columns, domain, None, epsilon)
+            one = Charge(
+                spent=share,
+                mechanism=self.name,
+                query=f"distribution of {' × '.join(columns)}",
+                sensitivity="distance: 1",
+                noise=f"exp(−distance / {2 / epsilon}), the largest error of a cumulative count",
+                cells=domain.n_allowed,
+                parameter=Distance(epsilon=epsilon, n_rows=n_rows, margin=margin),
+                recorded=noise_of_distance(epsilon, domain.n_allowed),
+            )
+            charges.append(one)
+        return tuple(charges)
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[Distance], ...], source: Randomness
+    ) -> Outcome[tuple[Released[DrawnDistribution], ...]]:
+        """Count all lines in one pass, and draw the counts of each."""
+        view, exact = rows.view, rows.tables(self.lines)
+        found = [
+            replace(
+                drawn_distribution(table, names, view.domain(names), one.parameter, source),
+                bins=view.bins_of(names),
+            )
+            for names, table, one in zip(self.lines, exact, charges, strict=True)
+        ]
+        return answers(found, conditions=(ROUNDING,))
+
+
+def _at_most(terms: Terms) -> tuple[int, int]:
+    """A public or released number of rows, and by how many it may be too small."""
+    limit, rows = terms.schema.row_limit, terms.n_rows
+    if rows is None:
+        if limit is None:
+            raise MethodError("The number of rows is private and was not bought yet.")
+        return limit, 0
+    margin = math.ceil(4 * rows.noise.stddev)
+    return rows.value, margin if limit is None else min(margin, limit - rows.value)
 
 
 def require_drawable(
@@ -127,11 +217,6 @@ def require_drawable(
         )
 
 
-def describe_distance(epsilon: Fraction) -> str:
-    """The law of the distance, for the ledger."""
-    return f"exp(−distance / {2 / epsilon}), the largest error of a cumulative count"
-
-
 def noise_of_distance(epsilon: Fraction, n_cells: int) -> Noise:
     """What a drawn distribution says about its error: √(mean square) of one cumulative count."""
     scale = 2 / epsilon
@@ -146,10 +231,7 @@ def drawn_distribution(
     exact: ExactTable,
     columns: tuple[str, ...],
     domain: Domain,
-    *,
-    n_rows: int,
-    margin: int,
-    epsilon: Fraction,
+    distance: Distance,
     randomness: Randomness,
 ) -> DrawnDistribution:
     """Draw the counts of all allowed cells.
@@ -158,13 +240,12 @@ def drawn_distribution(
         exact: the exact table over `columns`.
         columns: names, one per axis.
         domain: the domain of these columns.
-        n_rows: number of records, public or released.
-        margin: by how many records a candidate may exceed it.
-        epsilon: cost.
+        distance: cost and number of records.
         randomness: source of every draw.
     """
-    allowed = domain.allowed_mask()
-    drawn = draw_counts(exact.inside[allowed], n_rows + margin, epsilon, randomness)
+    allowed, n_rows = domain.allowed_mask(), distance.n_rows
+    total = n_rows + distance.margin
+    drawn = draw_counts(exact.inside[allowed], total, distance.epsilon, randomness)
     counts = np.zeros(domain.sizes, dtype=np.int64)
     counts[allowed] = drawn
     return DrawnDistribution(columns, counts, outside=max(0, n_rows - int(drawn.sum())))
@@ -200,37 +281,6 @@ def draw_counts(
         path = path_within(cumulative, total, int(ends[block]), randomness)
         if np.abs(path - cumulative).max() <= level:
             return np.diff(path, prepend=0)
-
-
-def highest_level(n_cells: int, total: int, epsilon: Fraction) -> int:
-    """The cap T, from public facts alone; 0 only where there is no record."""
-    level = needed_level(n_cells, total, epsilon)
-    while level > 1 and steps_up_to(level, n_cells, total) > MOST_STEPS:
-        level = level * 3 // 4
-    return level
-
-
-def needed_level(n_cells: int, total: int, epsilon: Fraction) -> int:
-    """The least cap that is exceeded with a probability below 10⁻⁶, whatever the rows."""
-    enough = math.ceil(2 / epsilon * Fraction(log_all_paths(n_cells, total) + _RARE))
-    return min(total, enough)
-
-
-def steps_up_to(cap: int, n_cells: int, total: int) -> int:
-    """Additions that counting all bands below the cap takes."""
-    widths = np.minimum(2 * block_ends(n_cells, cap), total) + 1
-    return n_cells * int(widths.sum())
-
-
-def block_ends(n_cells: int, cap: int) -> NDArray[np.int64]:
-    """Last level of each block of levels below the cap."""
-    ends = []
-    level = 0
-    while level < cap:
-        end = min(cap - 1, level + 2 * level // n_cells)
-        ends.append(end)
-        level = end + 1
-    return np.array(ends, dtype=np.int64)
 
 
 def _block_weights(

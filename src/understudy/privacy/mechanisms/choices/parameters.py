@@ -1,118 +1,112 @@
-"""Verbs that choose the parameters of a public generator, by how well they suit the rows.
+"""Parameters of a public generator, chosen by how well they suit the rows.
 
-Only the chosen parameters leave. How often a walk moved depends on the rows; it is kept for the
-steward and no release holds it.
+Either one of a public list, by the exponential mechanism, or where a Metropolis walk stands in the
+end (`understudy.privacy.selection.metropolis`, which says what the promise then rests on). Scores
+and their sensitivity: `parameter_score.py`. Only the chosen parameters leave; how often a walk
+moved depends on the rows, and is for the steward alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
-from understudy.privacy.admission import verb
-from understudy.privacy.door import CHOICE, Door
-from understudy.privacy.internal import Internal
-from understudy.privacy.released import NO_NOISE, ChosenParameters, Released
-from understudy.privacy.selection.exponential_mechanism import rate_of
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.privacy.mechanisms.choices.parameter_score import CandidateScore
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.released import ChosenParameters, Released
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.selection.choice_charge import CHOICE, Choosing, choice_charge
 from understudy.privacy.selection.metropolis import CONVERGENCE, Walk, walk
-from understudy.privacy.selection.parameter_score import CandidateScore
+from understudy.privacy.terms import Terms, View
 
 Floats = NDArray[np.float64]
 
 
-class Comparing(Door):
-    """Parameters, chosen by the exponential mechanism."""
+@dataclass(frozen=True)
+class ListedParameters(Mechanism[Released[ChosenParameters], Choosing]):
+    """One of the score's candidates.
 
-    @verb
-    def choose_parameters(
-        self, score: CandidateScore, names: Sequence[str], *, spend: Fraction
-    ) -> Released[ChosenParameters]:
-        """One of the score's candidates, by the exponential mechanism.
+    Attributes:
+        score: the candidates, and how well each suits the rows.
+        names: of the parameters.
+    """
 
-        Args:
-            score: the candidates, and how well each suits the rows.
-            names: of the parameters.
-            spend: cost.
+    name: ClassVar[str] = CHOICE
+
+    score: CandidateScore
+    names: Sequence[str]
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Choosing], ...]:
+        """One step.
 
         Raises:
             MethodError: a score for another schema, or one without a bound for these neighbours.
-            InsufficientBudgetError: more than is left.
+            BudgetError: more than is left, or next to nothing.
         """
-        leaks = self._admit(score, names)
-        if not len(score.points):
+        _require(self.score, self.names, terms)
+        n = len(self.score.points)
+        if not n:
             raise MethodError("There is no candidate to choose from.")
-        pick, entry = self._pay_choice(
-            candidates_query(len(score.points), score.columns, score.title),
-            sensitivity=score.sensitivity(self.neighbours),
-            monotone=score.monotone and self.neighbours == "add_remove",
-            cells=1,
-            spend=spend,
-            stated=score.bound,
-        )
-        self._leave_in(leaks)
-        winner = pick(score.evaluate(self._secret_rows()))
-        return self._publish(score, names, score.points[winner], entry)
+        query = candidates_query(n, self.score.columns, self.score.title)
+        return (_charge(self.score, terms, query, spend),)
 
-    @verb
-    def walk_parameters(
-        self, score: CandidateScore, names: Sequence[str], how: Walk, *, spend: Fraction
-    ) -> Released[ChosenParameters]:
-        """Parameters where a Metropolis walk stands in the end; the promise is conditional.
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[Choosing], ...], source: Randomness
+    ) -> Outcome[Released[ChosenParameters]]:
+        """Judge all of them, and pick one."""
+        winner = charges[0].parameter.pick(self.score.evaluate(rows.states()), source)
+        theta = self.score.points[winner]
+        leaks = self.score.leaks(rows.view.neighbours)
+        return answer(_chosen(self.score, self.names, theta, rows.view), None, leaks=leaks)
 
-        Args:
-            score: how well parameters suit the rows; its candidates play no part.
-            names: of the parameters.
-            how: prior, start, steps.
-            spend: cost, of the law that the walk approaches.
+
+@dataclass(frozen=True)
+class WalkedParameters(Mechanism[Released[ChosenParameters], Choosing]):
+    """Where a Metropolis walk stands in the end; the promise is conditional.
+
+    Attributes:
+        score: how well parameters suit the rows; its candidates play no part.
+        names: of the parameters.
+        how: prior, start, steps.
+    """
+
+    name: ClassVar[str] = CHOICE
+
+    score: CandidateScore
+    names: Sequence[str]
+    how: Walk
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Choosing], ...]:
+        """One step; the cost is that of the law that the walk approaches.
 
         Raises:
-            MethodError: as in `choose_parameters`.
-            InsufficientBudgetError: more than is left.
+            MethodError: as in `ListedParameters`.
+            BudgetError: more than is left, or next to nothing.
         """
-        leaks = self._admit(score, names)
-        monotone = score.monotone and self.neighbours == "add_remove"
-        sensitivity = score.sensitivity(self.neighbours)
-        epsilon = self._selection_epsilon(spend)
-        entry = self._ledger.charge(
-            spend,
-            CHOICE,
-            walk_query(how.steps, score.columns, score.title),
-            sensitivity=f"score: {score.bound}{', monotone' * monotone}",
-            noise="",
-            cells=1,
+        _require(self.score, self.names, terms)
+        query = walk_query(self.how.steps, self.score.columns, self.score.title)
+        return (_charge(self.score, terms, query, spend, rest=Fraction(0)),)
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[Choosing], ...], source: Randomness
+    ) -> Outcome[Released[ChosenParameters]]:
+        """Walk, and tell the steward how it went."""
+        against, rate = self.score.against(rows.states()), float(charges[0].parameter.rate)
+        found = walk(self.how, lambda theta: rate * against.score(theta), source)
+        rows.tell(found)
+        return answer(
+            _chosen(self.score, self.names, found.end, rows.view),
+            None,
+            leaks=self.score.leaks(rows.view.neighbours),
+            unproved=(CONVERGENCE,),
         )
-        self._leave_in(leaks)
-        self._suppose(CONVERGENCE)
-        against = score.against(self._secret_rows())
-        rate = float(rate_of(epsilon, sensitivity, monotone=monotone))
-        found = walk(how, lambda theta: rate * against.score(theta), self._secret_randomness)
-        self._secret_confide(Internal(found))
-        return self._publish(score, names, found.end, entry)
-
-    def _admit(self, score: CandidateScore, names: Sequence[str]) -> tuple[str, ...]:
-        """Check what is public; what the score leaves in."""
-        if score.schema is not self.schema:
-            raise MethodError("The score relies on what another schema makes public.")
-        if score.points.ndim != 2 or score.points.shape[1] != len(names):
-            raise MethodError("Each parameter of a candidate needs a name.")
-        return score.leaks(self.neighbours)
-
-    def _leave_in(self, leaks: Sequence[str]) -> None:
-        for leak in leaks:
-            self._concede(leak)
-
-    def _publish(
-        self, score: CandidateScore, names: Sequence[str], theta: Floats, entry: int
-    ) -> Released[ChosenParameters]:
-        values = tuple(float(one) for one in np.asarray(theta))
-        chosen = ChosenParameters(score.columns, tuple(names), values, self._bins_of(score.columns))
-        released = Released(chosen, NO_NOISE, CHOICE, entry)
-        self._measured.append(released)
-        return released
 
 
 def candidates_query(n: int, columns: Sequence[str], title: str) -> str:
@@ -123,3 +117,38 @@ def candidates_query(n: int, columns: Sequence[str], title: str) -> str:
 def walk_query(steps: int, columns: Sequence[str], title: str) -> str:
     """What is asked of a walk, in the words of the ledger."""
     return f"parameters over {' × '.join(columns)}: a walk of {steps:,} steps by {title}"
+
+
+def _require(score: CandidateScore, names: Sequence[str], terms: Terms) -> None:
+    if score.schema is not terms.schema:
+        raise MethodError("The score relies on what another schema makes public.")
+    if score.points.ndim != 2 or score.points.shape[1] != len(names):
+        raise MethodError("Each parameter of a candidate needs a name.")
+    score.leaks(terms.neighbours)  # refuses neighbours for which it has no bound
+
+
+def _charge(
+    score: CandidateScore,
+    terms: Terms,
+    query: str,
+    spend: Fraction,
+    *,
+    rest: Fraction | None = None,
+) -> Charge[Choosing]:
+    return choice_charge(
+        terms,
+        query,
+        sensitivity=score.sensitivity(terms.neighbours),
+        monotone=score.monotone,
+        cells=1,
+        spend=spend,
+        stated=score.bound,
+        rest=rest,
+    )
+
+
+def _chosen(
+    score: CandidateScore, names: Sequence[str], theta: Floats, view: View
+) -> ChosenParameters:
+    values = tuple(float(one) for one in np.asarray(theta))
+    return ChosenParameters(score.columns, tuple(names), values, view.bins_of(score.columns))

@@ -1,4 +1,4 @@
-"""Verbs that count the layers of a tree of cells.
+"""Counts of the disjoint nodes of one layer of a tree of cells.
 
 The nodes of one layer are disjoint and every record that fits the schema is in exactly one of them.
 So the counts of a layer, with the number of records that do not fit as one more count, change like
@@ -9,158 +9,114 @@ nodes get noise, empty ones included; nodes without an allowed cell do not exist
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from understudy.domain.cell_tree import Partition
 from understudy.engine import ExactCells
 from understudy.errors import MethodError
 from understudy.privacy.accounting.budget import divided
-from understudy.privacy.admission import HowMany, verb
-from understudy.privacy.door import Door, query_of
-from understudy.privacy.mechanisms.counts.empty_cells import ROUNDING, columns_of
-from understudy.privacy.mechanisms.counts.lazy_leaves import noisy_leaves, records_below
-from understudy.privacy.mechanisms.counts.lazy_table import require_tokens_fit
-from understudy.privacy.noise.calibration import LawName, noise_of
-from understudy.privacy.noise.distributions import DiscreteGaussian, NoiseLaw
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answers
+from understudy.privacy.mechanisms.counts.empty_cells import columns_of
+from understudy.privacy.mechanisms.counts.noisy_table import count_charge, query_of
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.distributions import NoiseLaw
 from understudy.privacy.noise.perturbation import perturb
-from understudy.privacy.released import NoisyNodes, NoisyTable, Records, Released
-from understudy.schema import Partition
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.released import NoisyNodes, NoisyTable, Released
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms, View
 
-_LAYER = "noisy layer"
 
+@dataclass(frozen=True)
+class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], NoiseLaw]):
+    """Noisy counts of all nodes of some layers, of records that fit the schema.
 
-class Layering(Door):
-    """Layers of trees of cells."""
+    A layer is answered as a full table, if all nodes above it were divided alike; else by its
+    nodes.
 
-    @verb
-    def count_nodes(
-        self,
-        partition: Partition,
-        depths: Sequence[int],
-        *,
-        spend: Fraction,
-        law: LawName,
-        weights: Sequence[int | Fraction] | None = None,
-    ) -> list[Released[NoisyTable | NoisyNodes]]:
-        """Noisy counts of all nodes of some layers, of records that fit the schema.
+    Attributes:
+        partition: a tree of this schema's cells.
+        depths: which layers, from 1.
+        law: "geometric", "laplace" or "gaussian".
+        weights: how the cost is divided among the layers; evenly if None.
+    """
 
-        Args:
-            partition: a tree of this schema's cells.
-            depths: which layers, from 1.
-            spend: cost of all of them together.
-            law: "geometric", "laplace" or "gaussian".
-            weights: how the cost is divided among the layers; evenly if None.
+    name: ClassVar[str] = "noisy layer"
 
-        Returns:
-            For each layer a full table, if all nodes above it were divided alike; else its nodes.
+    partition: Partition
+    depths: Sequence[int]
+    law: LawName
+    weights: Sequence[int | Fraction] | None = None
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseLaw], ...]:
+        """One step for each layer.
 
         Raises:
             MethodError: noise that does not fit the accounting, a tree of another schema, splits
                 of no tree, or layers that it does not have.
-            InsufficientBudgetError: more than is left.
+            BudgetError: more than is left, or next to nothing.
         """
-        self._tree_domain(partition)
-        if not all(1 <= depth <= partition.depth for depth in depths):
-            raise MethodError(f"The layers below the root are 1 to {partition.depth}.")
-        shares = divided(spend, weights, len(depths))
-        self._ledger.require(spend)
-        laws = [self._calibrate(law, share) for share in shares]
-        trees = [partition.until(depth) for depth in depths]
-        entries = [
-            self._charge(
-                share, "noisy layer", self._layer_query(tree), noise, len(tree.layers[-1]) + 1
+        terms.view.tree_domain(self.partition)
+        if not all(1 <= depth <= self.partition.depth for depth in self.depths):
+            raise MethodError(f"The layers below the root are 1 to {self.partition.depth}.")
+        shares = divided(spend, self.weights, len(self.depths))
+        terms.require(spend)
+        return tuple(
+            count_charge(
+                terms,
+                self.name,
+                _query(tree, terms.schema.names),
+                law=terms.calibrated(self.law, share),
+                cells=len(tree.layers[-1]) + 1,
+                spend=share,
             )
-            for share, noise, tree in zip(shares, laws, trees, strict=True)
-        ]
-        exact = self._secret_cells()
-        released: list[Released[NoisyTable | NoisyNodes]] = [
-            Released(self._noisy_layer(tree, exact, noise), noise_of(noise), _LAYER, entry)
-            for tree, noise, entry in zip(trees, laws, entries, strict=True)
-        ]
-        self._measured.extend(released)
-        return released
-
-    @verb
-    def count_leaves(
-        self, partition: Partition, *, spend: Fraction, law: LawName
-    ) -> Released[NoisyNodes]:
-        """Noise in every cell of the full table, never written out: its sums below each last node.
-
-        The noisy leaves stay behind the gate for `records_below`. Proof:
-        `understudy.privacy.mechanisms.counts.lazy_leaves`.
-
-        Args:
-            partition: a tree of this schema's cells.
-            spend: cost of the leaves and of the records together.
-            law: "geometric" or "laplace".
-
-        Raises:
-            MethodError: a table too large for it, or Gaussian noise.
-            InsufficientBudgetError: more than is left.
-        """
-        domain = self._tree_domain(partition)
-        noise = self._calibrate(law, spend)
-        if isinstance(noise, DiscreteGaussian):
-            raise MethodError("Leaves that are not written out need geometric or laplace noise.")
-        require_tokens_fit(domain, noise)
-        names = self.schema.names
-        entry = self._charge(spend, "lazy leaf layer", query_of(names), noise, domain.n_allowed + 1)
-        self._under(ROUNDING)
-        leaves, sums = noisy_leaves(
-            self._secret_cells(), names, partition, noise, self._secret_randomness
+            for share, tree in zip(shares, self._trees, strict=True)
         )
-        self._secret_leaves[entry] = leaves
-        sums = replace(sums, bins=self._bins_of(names))
-        released = Released(sums, noise_of(noise), "lazy leaf layer", entry)
-        self._measured.append(released)
-        return released
 
-    @verb
-    def records_below(
-        self, leaves: Released[NoisyNodes], weights: NDArray[np.float64], *, n_rows: HowMany
-    ) -> Released[Records]:
-        """Records on the leaves that `count_leaves` paid for; once, at no further cost.
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[NoiseLaw], ...], source: Randomness
+    ) -> Outcome[tuple[Released[NoisyTable | NoisyNodes], ...]]:
+        """Count the nodes, layer by layer."""
+        exact = rows.cells(rows.view.schema.names)
+        return answers(
+            [
+                _noisy_layer(tree, rows.view, exact, one.parameter, source)
+                for tree, one in zip(self._trees, charges, strict=True)
+            ]
+        )
 
-        Args:
-            leaves: what `count_leaves` gave.
-            weights: of each last node, non-negative, shape (nodes,); from released values.
-            n_rows: how many records.
+    @property
+    def _trees(self) -> list[Partition]:
+        return [self.partition.until(depth) for depth in self.depths]
 
-        Raises:
-            MethodError: leaves whose records were drawn already.
-            BudgetError: in a forked child, which would draw them a second time.
-        """
-        self._ledger.require_home()
-        kept = self._secret_leaves.pop(leaves.entry, None)
-        if kept is None:
-            raise MethodError("Records can be drawn once from leaves that were counted here.")
-        drawn = records_below(kept, weights, n_rows, self._secret_randomness)
-        return Released(drawn, leaves.noise, leaves.mechanism, leaves.entry)
 
-    def _noisy_layer(
-        self, tree: Partition, exact: ExactCells, noise: NoiseLaw
-    ) -> NoisyTable | NoisyNodes:
-        nodes = tree.layers[-1]
-        place = tree.locate(columns_of(exact.codes, tree.domain))
-        counts = np.bincount(place, weights=exact.counts, minlength=len(nodes)).astype(np.int64)
-        noisy = perturb(np.append(counts, exact.outside), noise, self._secret_randomness)
-        counts, outside = noisy[:-1], float(noisy[-1])
-        order, alike = tree.order
-        names = tuple(self.schema.names[j] for j in order)
-        if alike:
-            table = np.zeros([tree.domain.sizes[j] for j in order], dtype=noisy.dtype)
-            table[tuple(nodes.states[:, order].T)] = counts
-            return NoisyTable(names, table, outside, bins=self._bins_of(names))
-        ones = np.ones(len(nodes), dtype=np.int64)
-        states = nodes.states[:, order]
-        return NoisyNodes(names, states, counts, outside, ones, bins=self._bins_of(names))
+def _noisy_layer(
+    tree: Partition, view: View, exact: ExactCells, law: NoiseLaw, source: Randomness
+) -> NoisyTable | NoisyNodes:
+    nodes = tree.layers[-1]
+    place = tree.locate(columns_of(exact.codes, tree.domain))
+    counts = np.bincount(place, weights=exact.counts, minlength=len(nodes)).astype(np.int64)
+    noisy = perturb(np.append(counts, exact.outside), law, source)
+    counts, outside = noisy[:-1], float(noisy[-1])
+    order, alike = tree.order
+    names = tuple(view.schema.names[j] for j in order)
+    if alike:
+        table = np.zeros([tree.domain.sizes[j] for j in order], dtype=noisy.dtype)
+        table[tuple(nodes.states[:, order].T)] = counts
+        return NoisyTable(names, table, outside, bins=view.bins_of(names))
+    ones = np.ones(len(nodes), dtype=np.int64)
+    return NoisyNodes(
+        names, nodes.states[:, order], counts, outside, ones, bins=view.bins_of(names)
+    )
 
-    def _layer_query(self, tree: Partition) -> str:
-        order, alike = tree.order
-        return layer_query(tuple(self.schema.names[j] for j in order), tree.depth, alike=alike)
+
+def _query(tree: Partition, names: tuple[str, ...]) -> str:
+    order, alike = tree.order
+    return layer_query(tuple(names[j] for j in order), tree.depth, alike=alike)
 
 
 def layer_query(columns: tuple[str, ...], depth: int, *, alike: bool) -> str:

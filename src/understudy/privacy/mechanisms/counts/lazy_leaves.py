@@ -22,7 +22,9 @@ Sources: Bowen, Liu & Su (2021), METRON 79, §2.2; for the empty leaves Bowen & 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +32,25 @@ from numpy.typing import NDArray
 from understudy.domain.cell_tree import Partition
 from understudy.engine import ExactCells
 from understudy.engine.occupied_cells import encode
-from understudy.privacy.mechanisms.counts.empty_cells import columns_of, fresh_cells
-from understudy.privacy.mechanisms.counts.lazy_table import Tokens, odds
+from understudy.errors import MethodError
+from understudy.privacy.admission import HowMany
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.privacy.mechanisms.counts.empty_cells import ROUNDING, columns_of, fresh_cells
+from understudy.privacy.mechanisms.counts.lazy_table import Tokens, odds, require_tokens_fit
+from understudy.privacy.mechanisms.counts.noisy_table import count_charge, query_of
 from understudy.privacy.mechanisms.counts.threshold_table import in_units
-from understudy.privacy.noise.distributions import DiscreteLaplace, LatticeLaplace
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.distributions import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    LatticeLaplace,
+    PureLaw,
+)
 from understudy.privacy.noise.large_counts import Uniforms, negative_binomial
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import NoisyNodes, Records
+from understudy.privacy.released import NoisyNodes, Records, Released
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms
 
 Integers = NDArray[np.int64]
 
@@ -52,6 +66,89 @@ class Leaves:
 
     partition: Partition
     tokens: tuple[Tokens, ...]
+
+
+@dataclass(frozen=True)
+class LazyLeaves(Mechanism[Released[NoisyNodes], PureLaw]):
+    """Noise in every cell of the full table, never written out: its sums below each last node.
+
+    The noisy leaves stay behind the gate for `LeafRecords`.
+
+    Attributes:
+        partition: a tree of this schema's cells.
+        law: "geometric" or "laplace".
+    """
+
+    name: ClassVar[str] = "lazy leaf layer"
+    unfinished: ClassVar[bool] = True
+
+    partition: Partition
+    law: LawName
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureLaw], ...]:
+        """One step, for the leaves and the records together.
+
+        Raises:
+            MethodError: a table too large for it, or Gaussian noise.
+            BudgetError: more than is left, or next to nothing.
+        """
+        domain = terms.view.tree_domain(self.partition)
+        noise = terms.calibrated(self.law, spend)
+        if isinstance(noise, DiscreteGaussian):
+            raise MethodError("Leaves that are not written out need geometric or laplace noise.")
+        require_tokens_fit(domain, noise)
+        query = query_of(terms.schema.names)
+        return (
+            count_charge(
+                terms, self.name, query, law=noise, cells=domain.n_allowed + 1, spend=spend
+            ),
+        )
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[PureLaw], ...], source: Randomness
+    ) -> Outcome[Released[NoisyNodes]]:
+        """Keep the leaves, and release their sums."""
+        names = rows.view.schema.names
+        leaves, sums = noisy_leaves(
+            rows.cells(names), names, self.partition, charges[0].parameter, source
+        )
+        rows.memory(LazyLeaves)[charges[0].entry] = leaves
+        sums = replace(sums, bins=rows.view.bins_of(names))
+        return answer(sums, None, conditions=(ROUNDING,))
+
+
+@dataclass(frozen=True)
+class LeafRecords(Mechanism[Released[Records], None]):
+    """Records on the leaves that `LazyLeaves` paid for; once, at no further cost.
+
+    Attributes:
+        leaves: what `LazyLeaves` gave.
+        weights: of each last node, non-negative, shape (nodes,); from released values.
+        n_rows: how many records.
+    """
+
+    name: ClassVar[str] = LazyLeaves.name
+
+    leaves: Released[NoisyNodes]
+    weights: NDArray[np.float64]
+    n_rows: HowMany
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+        """Nothing: what is drawn was paid for."""
+        return ()
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
+    ) -> Outcome[Released[Records]]:
+        """Draw them.
+
+        Raises:
+            MethodError: leaves whose records were drawn already.
+        """
+        kept = rows.memory(LazyLeaves).pop(self.leaves.entry, None)
+        if kept is None:
+            raise MethodError("Records can be drawn once from leaves that were counted here.")
+        return answer(records_below(kept, self.weights, self.n_rows, source))
 
 
 def noisy_leaves(

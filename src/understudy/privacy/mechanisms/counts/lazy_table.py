@@ -27,35 +27,83 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.engine import ExactCells
 from understudy.errors import MethodError
-from understudy.privacy.mechanisms.counts.empty_cells import columns_of, fresh_cells
+from understudy.privacy.admission import HowMany
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.privacy.mechanisms.counts.empty_cells import ROUNDING, columns_of, fresh_cells
+from understudy.privacy.mechanisms.counts.noisy_table import count_charge, query_of
 from understudy.privacy.mechanisms.counts.threshold_table import in_units
 from understudy.privacy.noise.calibration import LawName
-from understudy.privacy.noise.distributions import DiscreteLaplace, LatticeLaplace
+from understudy.privacy.noise.distributions import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    LatticeLaplace,
+    PureLaw,
+)
 from understudy.privacy.noise.large_counts import Uniforms, binomial, negative_binomial
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import NoisyTotals, Records
+from understudy.privacy.released import NoisyTotals, Records, Released
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms
 from understudy.schema import Domain
 
 _MOST_TOKENS = 2**60
 
 
 @dataclass(frozen=True, kw_only=True)
-class LazyTable:
-    """Specification: the Laplace sanitizer of one table, never written out.
+class LazyTable(Mechanism[Released[Records], PureLaw]):
+    """Synthetic records from the Laplace sanitizer of one table, which is never written out.
 
     Attributes:
         columns: names of the table's columns.
+        n_rows: how many records; public or released.
         law: "geometric" or "laplace".
     """
 
+    name: ClassVar[str] = "lazy noisy table"
+
     columns: tuple[str, ...]
+    n_rows: HowMany
     law: LawName = "geometric"
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureLaw], ...]:
+        """One step, whatever the number of records.
+
+        Raises:
+            MethodError: a table too large for it, or Gaussian noise.
+            BudgetError: more than is left, or next to nothing.
+        """
+        domain = terms.view.sparse_domain(self.columns)
+        noise = terms.calibrated(self.law, spend)
+        if isinstance(noise, DiscreteGaussian):
+            raise MethodError("A lazy table needs geometric or laplace noise.")
+        require_tokens_fit(domain, noise)
+        query = query_of(self.columns)
+        return (
+            count_charge(
+                terms, self.name, query, law=noise, cells=domain.n_allowed + 1, spend=spend
+            ),
+        )
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[PureLaw], ...], source: Randomness
+    ) -> Outcome[Released[Records]]:
+        """Draw the records, and the totals of the table behind them."""
+        drawn, totals = lazy_records(
+            rows.cells(self.columns),
+            self.columns,
+            rows.view.domain(self.columns),
+            charges[0].parameter,
+            n_rows=self.n_rows,
+            randomness=source,
+        )
+        return answer(drawn, [totals], conditions=(ROUNDING,))
 
 
 def require_tokens_fit(domain: Domain, law: DiscreteLaplace | LatticeLaplace) -> None:

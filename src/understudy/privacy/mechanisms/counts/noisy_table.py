@@ -1,206 +1,224 @@
-"""Verbs that count records with noise."""
+"""Noise in every cell of a contingency table that can be written out, and the number of rows.
+
+Sensitivity and proof: `understudy.privacy.noise.calibration`. The noise vector is independent of
+the rows, covers all allowed cells including empty ones, and structural zeros are public; so the
+noisy table satisfies the guarantee of its noise law, and everything computed from it is
+post-processing. Several tables are as many steps of the ledger.
+
+Adding or removing a record changes the number of rows by 1, as it does one cell of a table.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar, TypeVar
 
+import numpy as np
+
+from understudy.domain.domain import Domain
+from understudy.engine.confidential import ExactTable
 from understudy.errors import MethodError
 from understudy.privacy.accounting.budget import divided
-from understudy.privacy.admission import verb
-from understudy.privacy.door import Door, query_of, require_dense
-from understudy.privacy.mechanisms.counts.binomial_count import (
-    SENSITIVITY,
-    noisy_successes,
-    planned_successes,
-)
-from understudy.privacy.mechanisms.counts.binomial_count import conceded as conceded_successes
-from understudy.privacy.mechanisms.counts.tables import noisy_table
-from understudy.privacy.mechanisms.counts.threshold_table import in_units, noisy_cells
-from understudy.privacy.noise.calibration import LawName, noise_of
-from understudy.privacy.noise.distributions import DiscreteGaussian
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer, answers
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.distributions import NoiseLaw
 from understudy.privacy.noise.perturbation import (
     Bounds,
     Law,
     Mode,
     conceded,
     count_law,
+    count_sensitivity,
+    perturb,
     recorded,
-    require_pure,
+    words,
 )
-from understudy.privacy.released import NoisyCells, NoisySuccesses, NoisyTable, Released
+from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.released import NoisyTable, Released
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms
+
+L = TypeVar("L", bound=Law)
+MAX_CELLS = 2**26
+"""Cells of a table that is written out."""
 
 
-class Counting(Door):
-    """Counts of records."""
+@dataclass(frozen=True)
+class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], Law]):
+    """Noisy contingency tables, with noise in every allowed cell.
 
-    @verb
-    def count_rows(self, *, spend: Fraction) -> Released[int]:
-        """Number of rows: declared if the schema makes it public, else bought.
+    Attributes:
+        marginals: column names of each table.
+        law: "geometric", "laplace" or "gaussian".
+        weights: how the cost is divided among the tables; evenly if None.
+        bounds: "truncate" draws numbers inside [0, limit] (`perturbation.count_law`); under
+            "threshold" clipping is left to post-processing.
+        mode: "paper" for continuous Laplace noise of scale 1/ε, whatever the law; the guarantee
+            then says what that leaves in.
+    """
 
-        Adding or removing a record changes it by 1. Clipping to [0, row_limit] is post-processing.
+    name: ClassVar[str] = "noisy table"
 
-        Args:
-            spend: cost; not charged where the number is public.
-        """
-        if self.schema.rows == "public":
-            return self._declared_rows()
-        pure = self.budget.accounting == "pure"
-        law = self._calibrate("geometric" if pure else "gaussian", spend)
-        entry = self._charge(spend, "noisy count", "number of rows", law, 1)
-        (noise,) = law.sample(1, self._secret_randomness).tolist()
-        noisy = self._secret_engine.total().expose() + int(noise)
-        limit = noisy if self.schema.row_limit is None else self.schema.row_limit
-        self._rows.append(Released(max(0, min(noisy, limit)), noise_of(law), "noisy count", entry))
-        return self._rows[-1]
+    marginals: Sequence[tuple[str, ...]]
+    law: LawName
+    weights: Sequence[int | Fraction] | None = None
+    bounds: Bounds = "threshold"
+    mode: Mode = "strict"
 
-    @verb
-    def count(
-        self,
-        marginals: Sequence[tuple[str, ...]],
-        *,
-        spend: Fraction,
-        law: LawName,
-        weights: Sequence[int | Fraction] | None = None,
-        bounds: Bounds = "threshold",
-        mode: Mode = "strict",
-    ) -> list[Released[NoisyTable]]:
-        """Noisy contingency tables, with noise in every allowed cell.
-
-        Args:
-            marginals: column names of each table.
-            spend: cost of all of them together.
-            law: "geometric", "laplace" or "gaussian".
-            weights: how the cost is divided among the tables; evenly if None.
-            bounds: "truncate" draws numbers inside [0, limit] (`noise.count_law`); under
-                "threshold" clipping is left to post-processing.
-            mode: "paper" for continuous Laplace noise of scale 1/ε, whatever the law; the guarantee
-                then says what that leaves in.
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Law], ...]:
+        """One step for each table.
 
         Raises:
             MethodError: a table too large to write out, or noise that does not fit the accounting.
-            InsufficientBudgetError: more than is left.
+            BudgetError: more than is left, or next to nothing.
         """
-        places = [self._places(names) for names in marginals]
-        domains = [self.schema.domain.project(place) for place in places]
-        for names, domain in zip(marginals, domains, strict=True):
-            require_dense(names, domain)
-        shares = divided(spend, weights, len(marginals))
-        self._ledger.require(spend)
-        laws = [self._count_law(law, share, bounds, mode) for share in shares]
-        entries = [
-            self._charge(
-                share, "noisy table", query_of(names), noise, domain.n_allowed + 1, mode=mode
+        domains = [dense_domain(terms, names) for names in self.marginals]
+        shares = divided(spend, self.weights, len(self.marginals))
+        terms.require(spend)
+        laws = [
+            count_law(
+                self.law,
+                spend=share,
+                accounting=terms.accounting,
+                schema=terms.schema,
+                bounds=self.bounds,
+                mode=self.mode,
             )
-            for names, domain, noise, share in zip(marginals, domains, laws, shares, strict=True)
+            for share in shares
         ]
-        for leak in conceded(self.neighbours, bounds, mode):
-            self._concede(leak)
-        exact = self._secret_engine.count(places).expose()
-        released = [
-            Released(
-                replace(
-                    noisy_table(table, names, domain, noise, self._secret_randomness),
-                    bins=self._bins_of(names),
-                    groups=self._groups_of(names),
-                ),
-                recorded(noise),
-                "noisy table",
-                entry,
+        return tuple(
+            count_charge(
+                terms,
+                self.name,
+                query_of(names),
+                law=law,
+                cells=domain.n_allowed + 1,
+                spend=share,
+                mode=self.mode,
             )
-            for table, names, domain, noise, entry in zip(
-                exact, marginals, domains, laws, entries, strict=True
+            for names, domain, law, share in zip(self.marginals, domains, laws, shares, strict=True)
+        )
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[Law], ...], source: Randomness
+    ) -> Outcome[tuple[Released[NoisyTable], ...]]:
+        """Count all of them in one pass, and add noise to each."""
+        view, exact = rows.view, rows.tables(self.marginals)
+        found = [
+            replace(
+                noisy_table(table, names, view.domain(names), one.parameter, source),
+                bins=view.bins_of(names),
+                groups=view.groups_of(names),
             )
+            for names, table, one in zip(self.marginals, exact, charges, strict=True)
         ]
-        self._measured.extend(released)
-        return released
+        return answers(found, leaks=conceded(view.neighbours, self.bounds, self.mode))
 
-    @verb
-    def count_successes(
-        self,
-        column: str,
-        *,
-        spend: Fraction,
-        bounds: Bounds = "threshold",
-        mode: Mode = "strict",
-    ) -> Released[NoisySuccesses]:
-        """Noisy number of records with the second level of a column of two levels.
 
-        Proof: `understudy.privacy.mechanisms.counts.binomial_count`. Needs a public number of rows.
+@dataclass(frozen=True)
+class RowCount(Mechanism[Released[int], NoiseLaw]):
+    """Number of rows: declared if the schema makes it public, else bought.
 
-        Args:
-            column: its name.
-            spend: cost.
-            bounds: "truncate" draws a number inside [0, n], calibrated for that.
-            mode: "paper" for continuous Laplace noise; the guarantee then says what that leaves in.
+    Clipping to [0, row_limit] is post-processing.
+    """
 
-        Raises:
-            MethodError: another kind of column, a private number of rows, or a budget with δ.
-            InsufficientBudgetError: more than is left.
-        """
-        require_pure(self.budget.accounting)
-        self._ledger.require(spend)
-        plan = planned_successes(self.schema, column, spend=spend, bounds=bounds, mode=mode)
-        entry = self._ledger.charge(
-            spend,
-            "noisy successes",
-            plan.query,
-            sensitivity=f"L1 = {SENSITIVITY}",
-            noise=plan.noise,
-            cells=plan.n_cells,
+    name: ClassVar[str] = "noisy count"
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseLaw], ...]:
+        """One step; none where the number is public."""
+        if terms.schema.rows == "public":
+            return ()
+        law = terms.calibrated("geometric" if terms.accounting == "pure" else "gaussian", spend)
+        return (count_charge(terms, self.name, "number of rows", law=law, cells=1, spend=spend),)
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[NoiseLaw], ...], source: Randomness
+    ) -> Outcome[Released[int]]:
+        """Count, and add noise."""
+        schema = rows.view.schema
+        if not charges:
+            assert schema.n_rows is not None
+            return answer(schema.n_rows)
+        (noise,) = charges[0].parameter.sample(1, source).tolist()
+        noisy = rows.total() + int(noise)
+        limit = noisy if schema.row_limit is None else schema.row_limit
+        return answer(max(0, min(noisy, limit)), counts_rows=True)
+
+
+def noisy_table(
+    exact: ExactTable,
+    columns: tuple[str, ...],
+    domain: Domain,
+    law: Law,
+    randomness: Randomness,
+) -> NoisyTable:
+    """Add independent noise to each allowed cell and to the out-of-domain count.
+
+    Args:
+        exact: the exact table over `columns`.
+        columns: names, one per axis.
+        domain: the domain of these columns.
+        law: calibrated noise.
+        randomness: source of the noise.
+    """
+    allowed = domain.allowed_mask()
+    noisy = perturb(np.append(exact.inside[allowed], exact.outside), law, randomness)
+    counts = np.zeros(domain.sizes, dtype=noisy.dtype)
+    # A record in a structurally impossible cell was coded out of domain, so these cells hold 0.
+    counts[allowed] = noisy[:-1]
+    return NoisyTable(columns, counts, outside=float(noisy[-1]))
+
+
+def count_charge(
+    terms: Terms,
+    mechanism: str,
+    query: str,
+    *,
+    law: L,
+    cells: int,
+    spend: Fraction,
+    mode: Mode = "strict",
+) -> Charge[L]:
+    """The line of the ledger for noise on a contingency table.
+
+    Args:
+        terms: say which tables are neighbours.
+        mechanism: its name.
+        query: what is asked, in words.
+        law: calibrated noise.
+        cells: numbers that get it.
+        spend: cost.
+        mode: "paper" for the noise as published.
+    """
+    return Charge(
+        spent=spend,
+        mechanism=mechanism,
+        query=query,
+        sensitivity=count_sensitivity(law, terms.neighbours, mode),
+        noise=words(law),
+        cells=cells,
+        parameter=law,
+        recorded=recorded(law),
+    )
+
+
+def query_of(columns: tuple[str, ...]) -> str:
+    """A table in the words of the ledger."""
+    return "counts by " + " × ".join(columns) if columns else "count"
+
+
+def dense_domain(terms: Terms, names: tuple[str, ...]) -> Domain:
+    """The cells of a table that is written out.
+
+    Raises:
+        MethodError: an unknown column, or more cells than `MAX_CELLS`.
+    """
+    domain = terms.view.domain(names)
+    if domain.n_cells > MAX_CELLS:
+        raise MethodError(
+            f"The table of {', '.join(names)} has {domain.n_cells:,} cells, too many to write out "
+            f"(at most {MAX_CELLS:,}); take a filtered or lazy form, or coarser bins."
         )
-        for leak in conceded_successes(bounds, mode):
-            self._concede(leak)
-        (table,) = self._secret_engine.count([self._places((column,))]).expose()
-        noisy = noisy_successes(table, plan, self._secret_randomness)
-        value = NoisySuccesses((column,), noisy, self._declared_rows().value)
-        released = Released(value, plan.recorded, "noisy successes", entry)
-        self._measured.append(released)
-        return released
-
-    @verb
-    def count_above(
-        self, columns: tuple[str, ...], threshold: int, *, spend: Fraction, law: LawName
-    ) -> Released[NoisyCells]:
-        """The cells of a noisy table of any size that reach a public threshold.
-
-        Args:
-            columns: column names of the table.
-            threshold: at least 1, chosen without looking at the rows.
-            spend: cost.
-            law: "geometric" or "laplace".
-
-        Raises:
-            MethodError: more than 2⁶² cells, or a law or threshold that does not fit.
-            InsufficientBudgetError: more than is left.
-        """
-        domain = self._sparse_domain(columns)
-        if threshold < 1:
-            raise MethodError("The threshold must be at least 1; take the dense form below that.")
-        noise = self._calibrate(law, spend)
-        if isinstance(noise, DiscreteGaussian):
-            raise MethodError("A filtered table needs geometric or laplace noise.")
-        if threshold / in_units(noise)[1] >= 2**62:
-            raise MethodError("The threshold is so high that 64-bit counts cannot reach it.")
-        entry = self._charge(
-            spend, "filtered noisy table", query_of(columns), noise, domain.n_allowed + 1
-        )
-        exact = self._secret_engine.occupied(self._places(columns)).expose()
-        cells = noisy_cells(
-            exact, columns, domain, noise, threshold=threshold, randomness=self._secret_randomness
-        )
-        cells = replace(cells, bins=self._bins_of(columns))
-        released = Released(cells, noise_of(noise), "filtered noisy table", entry)
-        self._measured.append(released)
-        return released
-
-    def _count_law(self, law: LawName, spend: Fraction, bounds: Bounds, mode: Mode) -> Law:
-        return count_law(
-            law,
-            spend=spend,
-            accounting=self.budget.accounting,
-            schema=self.schema,
-            bounds=bounds,
-            mode=mode,
-        )
+    return domain

@@ -13,18 +13,85 @@ table to the last bit: a cell that can survive when it is occupied can survive w
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.engine import ExactCells
+from understudy.errors import MethodError
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.mechanisms.counts.empty_cells import fresh_cells
+from understudy.privacy.mechanisms.counts.noisy_table import count_charge, query_of
 from understudy.privacy.noise.binomial_sampling import successes, survival
-from understudy.privacy.noise.distributions import DiscreteLaplace, LatticeLaplace
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.distributions import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    LatticeLaplace,
+    PureLaw,
+)
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import NoisyCells
+from understudy.privacy.released import NoisyCells, Released
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms
 from understudy.schema import Domain
+
+
+@dataclass(frozen=True)
+class ThresholdTable(Mechanism[Released[NoisyCells], PureLaw]):
+    """The cells of a noisy table of any size that reach a public threshold.
+
+    Attributes:
+        columns: column names of the table.
+        threshold: at least 1, chosen without looking at the rows.
+        law: "geometric" or "laplace".
+    """
+
+    name: ClassVar[str] = "filtered noisy table"
+
+    columns: tuple[str, ...]
+    threshold: int
+    law: LawName
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureLaw], ...]:
+        """One step.
+
+        Raises:
+            MethodError: more than 2⁶² cells, or a law or threshold that does not fit.
+            BudgetError: more than is left, or next to nothing.
+        """
+        domain = terms.view.sparse_domain(self.columns)
+        if self.threshold < 1:
+            raise MethodError("The threshold must be at least 1; take the dense form below that.")
+        noise = terms.calibrated(self.law, spend)
+        if isinstance(noise, DiscreteGaussian):
+            raise MethodError("A filtered table needs geometric or laplace noise.")
+        if self.threshold / in_units(noise)[1] >= 2**62:
+            raise MethodError("The threshold is so high that 64-bit counts cannot reach it.")
+        query = query_of(self.columns)
+        return (
+            count_charge(
+                terms, self.name, query, law=noise, cells=domain.n_allowed + 1, spend=spend
+            ),
+        )
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[PureLaw], ...], source: Randomness
+    ) -> Outcome[Released[NoisyCells]]:
+        """Occupied cells with noise, and the empty ones that reach the threshold by noise alone."""
+        (charge,) = charges
+        cells = noisy_cells(
+            rows.cells(self.columns),
+            self.columns,
+            rows.view.domain(self.columns),
+            charge.parameter,
+            threshold=self.threshold,
+            randomness=source,
+        )
+        return answer(replace(cells, bins=rows.view.bins_of(self.columns)), None)
 
 
 def threshold_for(n_cells: int, scale: Fraction, spurious: float) -> int:

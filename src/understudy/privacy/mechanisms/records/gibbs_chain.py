@@ -33,12 +33,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import BudgetError
+from understudy.errors import BudgetError, MethodError
+from understudy.privacy.accounting.budget import Accounting, Neighbours
+from understudy.privacy.mechanism import Charge
 from understudy.privacy.mechanisms.records.gibbs_chain_kernels import run
-from understudy.privacy.mechanisms.records.key_counts import HashedRows, joined
+from understudy.privacy.mechanisms.records.key_counts import HashedRows, joined, n_cells
 from understudy.privacy.mechanisms.records.urn import prior_weight
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import Records
+from understudy.privacy.released import Noise, Records, SweepDraws
+from understudy.privacy.terms import Terms, View
 from understudy.schema import Domain, Sweep
 
 __all__ = [
@@ -46,9 +49,13 @@ __all__ = [
     "UNIFORM",
     "Chains",
     "chain_records",
+    "cost_words",
     "even_weights",
+    "require_own",
     "require_small",
     "state_weight",
+    "sweep_charge",
+    "sweep_draws",
 ]
 
 UNIFORM: Final = -1
@@ -100,6 +107,71 @@ def require_small(prior: Fraction, sizes: Sequence[int]) -> None:
             "This budget leaves next to nothing for a step; raise epsilon, or ask for fewer "
             "records, sweeps or sets."
         )
+
+
+def require_own(sweep: Sweep, terms: Terms) -> None:
+    """Refuse a sweep over other columns than those of the rows.
+
+    Raises:
+        MethodError: it is over another schema.
+    """
+    if (sweep.names, sweep.domain) != (terms.schema.names, terms.schema.domain):
+        raise MethodError("The sweep is over the columns of another schema.")
+
+
+def cost_words(accounting: Accounting, neighbours: Neighbours) -> str:
+    """The cost of a step of parameter e, in words."""
+    if accounting == "pure":
+        return "e"
+    if accounting == "gdp":
+        return "cost of e"
+    return "e^2/8" if neighbours == "add_remove" else "e^2/2"
+
+
+def sweep_charge(
+    sweep: Sweep,
+    epsilon: Fraction,
+    spend: Fraction,
+    *,
+    mechanism: str,
+    query: str,
+    sensitivity: str,
+    noise: str,
+) -> Charge[Fraction]:
+    """The line of the ledger for records that pay for what they draw; α is its parameter.
+
+    Args:
+        sweep: what each column is drawn given.
+        epsilon: ε₀ of a step.
+        spend: cost of all steps.
+        mechanism: its name.
+        query: what is asked, in words.
+        sensitivity: what one record changes, in words.
+        noise: the law of the draws, in words.
+
+    Raises:
+        BudgetError: next to nothing is left for a step.
+    """
+    prior = state_weight(epsilon)
+    require_small(prior, sweep.domain.sizes)
+    return Charge(
+        spent=spend,
+        mechanism=mechanism,
+        query=query,
+        sensitivity=sensitivity,
+        noise=noise,
+        cells=n_cells(sweep),
+        parameter=prior,
+        recorded=Noise(mechanism, str(prior), 0.0),
+    )
+
+
+def sweep_draws(
+    view: View, sweep: Sweep, law: str, prior: Fraction | None = None, block: int | None = None
+) -> SweepDraws:
+    """What is public about records of a sweep."""
+    keys = dict(zip(sweep.names, sweep.keys, strict=True))
+    return SweepDraws(sweep.names, keys, law, prior, block, view.bins_of(sweep.names))
 
 
 def even_weights(rows: Sequence[HashedRows], prior: Fraction) -> list[_Integers]:

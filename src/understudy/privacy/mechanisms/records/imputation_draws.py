@@ -50,41 +50,32 @@ cost, exact draws and the cost in zCDP: ours.
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import MethodError
+from understudy.privacy.accounting.budget import Accounting
+from understudy.privacy.admission import HowMany
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.mechanisms.counts.lazy_table import below_each
-from understudy.privacy.mechanisms.records.elastic_net import (
-    Floats,
-    Integers,
-    Observations,
-    Regression,
-    best_penalty,
-    fit_path,
-    indicators_of,
+from understudy.privacy.mechanisms.records.elastic_net import Floats, Integers
+from understudy.privacy.mechanisms.records.imputers import (
+    Imputation,
+    Imputers,
+    fit_imputers,
+    require_imputable,
 )
+from understudy.privacy.mechanisms.records.urn import prior_weight, urn_epsilon
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import Records
+from understudy.privacy.released import Noise, Records, Released, SweepDraws
+from understudy.privacy.rows_in_domain import known_rows
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms
 from understudy.schema import Domain
 
-MOST_STATES: Final = 8_000
-"""States of all columns together: coefficients number about the square of it."""
-
-_FOLDS: Final = 3
-_PENALTIES: Final = np.array([30.0, 10.0, 3.0, 1.0])
-"""Grid of n·λ: a penalty is a prior, which loses weight as rows are added."""
-_USUAL: Final = 3.0
-_TUNED_ROWS: Final = range(100, 2_001)
-"""Rows that penalties are compared on; fewer cannot tell them apart, and have the usual one."""
 _FINEST: Final = 32
 _BITS: Final = 62
 _CHUNK: Final = 2**21
@@ -92,125 +83,78 @@ _CHUNK: Final = 2**21
 
 
 @dataclass(frozen=True, kw_only=True)
-class Imputation:
-    """Specification: elastic-net regressions of each column on all others, and sweeps over them.
+class ImputedRecords(Mechanism[Released[Records], Fraction]):
+    """Synthetic records of all columns, each state drawn from a perturbed regression.
+
+    Every step of every record has an equal share of the cost.
 
     Attributes:
-        sweeps: how often each column of a record is drawn.
-        penalty: λ of the elastic net; None: the best of a public grid, by cross-validation on
-            2,000 rows, or the usual one where there are fewer than 100.
-        mixing: share of the absolute penalty in it, from 0 (ridge) to 1 (lasso).
-        most_rows: fitted to a random choice of so many rows, if there are more.
+        imputation: how regressions are fitted, and how often columns are drawn.
+        n_rows: how many records; public or released.
     """
 
-    sweeps: int = 1
-    penalty: float | None = None
-    mixing: float = 0.5
-    most_rows: int = 10_000
+    name: ClassVar[str] = "perturbed imputation"
 
+    imputation: Imputation
+    n_rows: HowMany
 
-@dataclass(frozen=True)
-class Imputers:
-    """A regression for each column. CONFIDENTIAL.
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Fraction], ...]:
+        """One step for all records; n stands for their number in its words.
 
-    Attributes:
-        regressions: one for each column; they share one numbering of all columns' states.
-        offsets: number of the first state of each column in it.
-    """
-
-    regressions: tuple[Regression, ...]
-    offsets: tuple[int, ...]
-
-    def probabilities(self, column: int, states: Sequence[Integers]) -> Floats:
-        """Fitted probabilities of a column's states, given the other columns.
-
-        Args:
-            column: its place.
-            states: one array per column, each of shape (n,); that of the column is not looked at.
-
-        Returns:
-            Shape (n, size).
+        Raises:
+            MethodError: columns with too many states.
+            BudgetError: more than is left, or next to nothing for a step.
         """
-        regression = self.regressions[column]
-        indicators = _indicators(states, self.offsets, column, len(regression.weights))
-        return regression.probabilities(indicators)
-
-
-def require_imputable(sizes: Sequence[int]) -> None:
-    """Refuse columns with too many states; a public check.
-
-    Raises:
-        MethodError: more than `MOST_STATES`.
-    """
-    if sum(sizes) > MOST_STATES:
-        raise MethodError(
-            f"The columns have {sum(sizes):,} states together, too many to regress each column on "
-            f"all others (at most {MOST_STATES:,}); take coarser bins or fewer columns."
+        names = terms.schema.names
+        require_imputable(terms.schema.domain.sizes)
+        terms.require(spend)
+        steps = self.imputation.sweeps * len(names)
+        prior = step_prior(spend / max(1, self.n_rows * steps), terms.accounting)
+        one = Charge(
+            spent=spend,
+            mechanism=self.name,
+            query="records imputed over " + " × ".join(names),
+            sensitivity="any probabilities in place of any others",
+            noise="draws by fitted probabilities, prior weight 1/(exp(e) - 1), e-DP at a cost of "
+            f"{spend}/(n·{steps})",
+            cells=steps,
+            parameter=prior,
+            recorded=Noise(self.name, str(prior), 0.0),
         )
+        return (one,)
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[Fraction], ...], source: Randomness
+    ) -> Outcome[Released[Records]]:
+        """Fit and draw; the records leave, and what is public about them is published."""
+        schema, prior = rows.view.schema, charges[0].parameter
+        names = schema.names
+        known = [one.astype(np.int64) for one in known_rows(rows.states(), schema, names)]
+        imputers = fit_imputers(known, schema.domain.sizes, self.imputation, source)
+        drawn = imputed_records(
+            imputers,
+            schema.domain,
+            prior,
+            self.n_rows,
+            sweeps=self.imputation.sweeps,
+            randomness=source,
+        )
+        keys = {name: tuple(other for other in names if other != name) for name in names}
+        bins = rows.view.bins_of(names)
+        return answer(drawn, [SweepDraws(names, keys, self.name, prior, bins=bins)])
 
 
-def fit_imputers(
-    states: Sequence[NDArray[np.integer]],
-    sizes: Sequence[int],
-    imputation: Imputation,
-    randomness: Randomness,
-    *,
-    weights: Floats | None = None,
-) -> Imputers:
-    """Regress each column on all others; columns side by side, on all processors.
+def step_prior(spend: Fraction, accounting: Accounting) -> Fraction:
+    """α of a step, rounded up, in units of probability.
 
     Args:
-        states: rows, one array per column, each of shape (n,), in domain; none will do.
-        sizes: number of states of each column.
-        imputation: how.
-        randomness: chooses rows, if there are too many, the folds of the cross-validation, and the
-            order in which the solver visits rows.
-        weights: of the rows, non-negative, shape (n,); equal if None.
+        spend: cost of a step.
+        accounting: unit of it.
+
+    Raises:
+        BudgetError: next to nothing.
     """
-    offsets = tuple(int(sum(sizes[:j])) for j in range(len(sizes)))
-    order = randomness.permutation(len(states[0]))[: imputation.most_rows]
-    seeds = randomness.below(2**31, len(sizes)).tolist()
-    rows = [np.asarray(column[order], dtype=np.int64) for column in states]
-    used = np.ones(len(order)) if weights is None else weights[order]
-
-    def regression(j: int) -> Regression:
-        indicators = _indicators(rows, offsets, j, sum(sizes))
-        sample = Observations(indicators, rows[j], used, sizes[j])
-        return _regression(sample, imputation, seeds[j])
-
-    longest_first = sorted(range(len(sizes)), key=lambda j: -sizes[j])
-    # Filters of warnings belong to the process, so they are set here, before threads begin.
-    with warnings.catch_warnings(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        warnings.simplefilter("ignore")
-        found = dict(zip(longest_first, pool.map(regression, longest_first), strict=True))
-    return Imputers(tuple(found[j] for j in range(len(sizes))), offsets)
-
-
-def _regression(sample: Observations, imputation: Imputation, seed: int) -> Regression:
-    """Fit at the given penalty, or at the best one; the order of the rows is random."""
-    if imputation.penalty is not None:
-        penalty = imputation.penalty
-    else:
-        penalty = _best(sample, imputation.mixing, seed) / max(1, len(sample.states))
-    return fit_path(sample, np.array([penalty]), imputation.mixing, seed)[0]
-
-
-def _best(sample: Observations, mixing: float, seed: int) -> float:
-    """The best n·λ of the grid."""
-    if len(sample.states) < _TUNED_ROWS.start:
-        return _USUAL
-    few = sample.take(np.arange(len(sample.states)) < _TUNED_ROWS[-1])
-    return best_penalty(few, _PENALTIES, mixing, np.arange(len(few.states)) % _FOLDS, seed)
-
-
-def _indicators(
-    states: Sequence[Integers], offsets: Sequence[int], column: int, n_indicators: int
-) -> Any:
-    """Design of the indicators of all columns but one."""
-    others = [one + offset for one, offset in zip(states, offsets, strict=True)]
-    del others[column]
-    shape = (len(states[0]), len(others))
-    return indicators_of(np.array(others, dtype=np.int64).reshape(shape[::-1]).T, n_indicators)
+    return prior_weight(1, urn_epsilon(spend, accounting), reinforced=False)
 
 
 def imputed_records(

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.engine import ExactCells
+from understudy.privacy.secret_rows import SecretRows
+from understudy.schema import Sweep
 
-__all__ = ["HashedRows", "joined"]
+__all__ = ["HashedRows", "hashed_tables", "joined", "n_cells", "table_names"]
 
 
 @dataclass(frozen=True)
@@ -105,3 +107,21 @@ def _behind(parts: Sequence[NDArray[np.int64]], shifts: NDArray[np.int64]) -> ND
     """Running numbers of parts made those of the whole; each part's last is the next one's 0."""
     moved = [part[:-1] + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
     return np.concatenate([*moved, shifts[-1:]]).astype(np.int64)
+
+
+def table_names(sweep: Sweep) -> list[tuple[str, ...]]:
+    """Names of the columns of each hashed table: its keys, and the column that is drawn."""
+    return [tuple(sweep.names[j] for j in table) for table in sweep.tables]
+
+
+def n_cells(sweep: Sweep) -> int:
+    """Cells of all hashed tables together."""
+    return sum(n * size for n, size in zip(sweep.n_keys, sweep.domain.sizes, strict=True))
+
+
+def hashed_tables(rows: SecretRows, sweep: Sweep) -> list[HashedRows]:
+    """The hashed table of each column; paid for before. CONFIDENTIAL."""
+    return [
+        HashedRows.of(rows.cells(names), size)
+        for names, size in zip(table_names(sweep), sweep.domain.sizes, strict=True)
+    ]

@@ -43,126 +43,101 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.errors import MethodError
+from understudy.privacy.admission import HowMany
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.mechanisms.counts.lazy_table import below_each
-from understudy.privacy.mechanisms.records.key_counts import HashedRows
-from understudy.privacy.noise.calibration import LawName
-from understudy.privacy.noise.distributions import DiscreteGaussian, DiscreteLaplace
+from understudy.privacy.mechanisms.records.gibbs_chain import require_own, sweep_draws
+from understudy.privacy.mechanisms.records.key_counts import hashed_tables, n_cells
+from understudy.privacy.mechanisms.records.noisy_rows import NoisyRows
+from understudy.privacy.noise.calibration import LawName, describe, noise_of, sensitivity_text
+from understudy.privacy.noise.distributions import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    LatticeLaplace,
+)
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.noise.rejection_sampling import compiled
-from understudy.privacy.released import Records
+from understudy.privacy.released import Records, Released
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms
 from understudy.schema import Sweep
 
-__all__ = ["LazyRows", "NoisyRows", "lazy_sweeps"]
+__all__ = ["LazyRows", "lazy_sweeps"]
 
 _CHUNK: Final = 2**14
 """Records that are swept at once."""
-_LARGEST_TOTAL: Final = 2**62
-_FREE: Final = -1
 
 _Integers = NDArray[np.int64]
-_Real = tuple[_Integers, _Integers, NDArray[np.int32], _Integers]
-"""Keys, first cells, states, and records before each cell, of `HashedRows`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LazyRows:
-    """Specification: records swept through noisy tables that are never written out.
+class LazyRows(Mechanism[Released[Records], DiscreteLaplace | DiscreteGaussian]):
+    """Synthetic records swept through noisy tables that are never written out.
+
+    Each column's table costs an equal part; any number of records costs the same.
 
     Attributes:
         sweep: what each column is drawn given; public.
         sweeps: how often each column is drawn for one record.
+        n_rows: how many records; public or released.
         noise: "geometric" or "gaussian".
     """
 
-    law: ClassVar[str] = "noisy rows"
+    name: ClassVar[str] = "noisy rows"
 
     sweep: Sweep
     sweeps: int
+    n_rows: HowMany
     noise: LawName = "geometric"
 
-    @property
-    def query(self) -> str:
-        """What is asked, in the words of the ledger."""
-        names = " × ".join(self.sweep.names)
-        return f"records of {names} from a noisy table for each column"
+    def price(
+        self, terms: Terms, spend: Fraction
+    ) -> tuple[Charge[DiscreteLaplace | DiscreteGaussian], ...]:
+        """One step for all tables together.
 
-
-class NoisyRows:
-    """The visited rows of one noisy table. CONFIDENTIAL.
-
-    Args:
-        exact: what real records hold.
-        size: number of states of the column.
-        law: noise of every cell.
-    """
-
-    def __init__(
-        self, exact: HashedRows, size: int, law: DiscreteLaplace | DiscreteGaussian
-    ) -> None:
-        self._exact, self._size, self._law = exact, size, law
-        self._slots = np.full(64, _FREE, dtype=np.int64)  # number of the row, by hashed key
-        self._keys = np.empty(16, dtype=np.int64)
-        self._ends = np.empty((16, size), dtype=np.int64)
-        self._visited = 0
-
-    @property
-    def visited(self) -> int:
-        """How many rows have noise by now."""
-        return self._visited
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the visited rows."""
-        return self._slots.nbytes + self._keys.nbytes + self._ends.nbytes
-
-    def rows(self, keys: _Integers, randomness: Randomness) -> _Integers:
-        """Numbers of the rows of some keys; new ones get their noise.
-
-        Args:
-            keys: shape (n,).
-            randomness: source of the noise.
-
-        Returns:
-            Shape (n,): places in `ends`.
+        Raises:
+            MethodError: a sweep over another schema, or noise that does not fit the accounting.
+            BudgetError: more than is left, or next to nothing for a table.
         """
-        self._make_room(self._visited + len(keys))
-        found = np.empty(len(keys), dtype=np.int64)
-        before = self._visited
-        self._visited = _look_up(keys, self._slots, self._keys, before, found)
-        new = self._keys[before : self._visited]
-        if new.size:
-            self._ends[before : self._visited] = self._drawn(new, randomness)
-        return found
+        require_own(self.sweep, terms)
+        terms.require(spend)
+        law = terms.calibrated(self.noise, spend / len(self.sweep.names))
+        if isinstance(law, LatticeLaplace):
+            raise MethodError("Noisy rows need geometric or gaussian noise.")
+        names = " × ".join(self.sweep.names)
+        one = Charge(
+            spent=spend,
+            mechanism=self.name,
+            query=f"records of {names} from a noisy table for each column",
+            sensitivity=f"{sensitivity_text(law, terms.neighbours)} in each table",
+            noise=describe(law),
+            cells=n_cells(self.sweep),
+            parameter=law,
+            recorded=noise_of(law),
+        )
+        return (one,)
 
-    @property
-    def ends(self) -> _Integers:
-        """Running totals of the visited rows, in order of their first visit, shape (rows, size)."""
-        return self._ends[: self._visited]
-
-    def _drawn(self, keys: _Integers, randomness: Randomness) -> _Integers:
-        """Rows of new keys: real records and noise, negative numbers as 0, summed up."""
-        noise = self._law.sample(len(keys) * self._size, randomness)
-        cells = noise.reshape(len(keys), self._size)
-        real = self._exact
-        _add_records(keys, (real.keys, real.first, real.states, real.before), cells)
-        np.clip(cells, 0, _LARGEST_TOTAL // self._size, out=cells)
-        return np.cumsum(cells, axis=1)
-
-    def _make_room(self, most: int) -> None:
-        """Room for so many rows; slots stay at most half full, so that look-ups end soon."""
-        if most > len(self._keys):
-            wanted = max(most, 2 * len(self._keys))
-            self._keys = _grown(self._keys, wanted)
-            self._ends = _grown(self._ends, wanted)
-        if 2 * most > len(self._slots):
-            slots = 1 << (4 * most - 1).bit_length()
-            self._slots = np.full(slots, _FREE, dtype=np.int64)
-            _fill_slots(self._keys[: self._visited], self._slots)
+    def run(
+        self,
+        rows: SecretRows,
+        charges: tuple[Charge[DiscreteLaplace | DiscreteGaussian], ...],
+        source: Randomness,
+    ) -> Outcome[Released[Records]]:
+        """Draw; the records leave, and what is public about them is published."""
+        sizes, law = self.sweep.domain.sizes, charges[0].parameter
+        tables = [
+            NoisyRows(exact, size, law)
+            for exact, size in zip(hashed_tables(rows, self.sweep), sizes, strict=True)
+        ]
+        drawn = lazy_sweeps(tables, self.sweep, self.n_rows, sweeps=self.sweeps, randomness=source)
+        return answer(drawn, [sweep_draws(rows.view, self.sweep, self.name)])
 
 
 def lazy_sweeps(
@@ -211,59 +186,6 @@ def _step(
     totals = _open_totals(ends, rows, still_open)
     bounds = np.where(totals > 0, totals, still_open.sum(axis=1))
     return _pick_open(ends, rows, still_open, totals, below_each(bounds, randomness))
-
-
-def _grown(array: _Integers, n: int) -> _Integers:
-    larger = np.empty((n, *array.shape[1:]), dtype=np.int64)
-    larger[: len(array)] = array
-    return larger
-
-
-@compiled
-def _slot(key: np.int64, mask: int) -> np.int64:
-    """Where to look for a key first (Fibonacci hashing; kernel)."""
-    return np.int64((np.uint64(key) * np.uint64(11400714819323198485)) >> np.uint64(20)) & mask
-
-
-@compiled
-def _look_up(
-    keys: _Integers, slots: _Integers, known: _Integers, n_known: int, found: _Integers
-) -> int:
-    """Number the keys, new ones in order; how many are known afterwards (kernel)."""
-    mask = len(slots) - 1
-    for k in range(len(keys)):
-        place = _slot(keys[k], mask)
-        while slots[place] >= 0 and known[slots[place]] != keys[k]:
-            place = (place + 1) & mask
-        if slots[place] < 0:
-            slots[place] = n_known
-            known[n_known] = keys[k]
-            n_known += 1
-        found[k] = slots[place]
-    return n_known
-
-
-@compiled
-def _fill_slots(known: _Integers, slots: _Integers) -> None:
-    """Number distinct keys in an empty table (kernel)."""
-    mask = len(slots) - 1
-    for k in range(len(known)):
-        place = _slot(known[k], mask)
-        while slots[place] >= 0:
-            place = (place + 1) & mask
-        slots[place] = k
-
-
-@compiled
-def _add_records(keys: _Integers, real: _Real, cells: _Integers) -> None:
-    """Add the real records of each key to its row, in place (kernel)."""
-    occupied, first, states, before = real
-    places = np.searchsorted(occupied, keys)
-    for k in range(len(keys)):
-        row = places[k]
-        if row < len(occupied) and occupied[row] == keys[k]:
-            for cell in range(first[row], first[row + 1]):
-                cells[k, states[cell]] += before[cell + 1] - before[cell]
 
 
 @compiled

@@ -57,28 +57,44 @@ from typing import ClassVar
 
 from understudy.errors import BudgetError, MethodError
 from understudy.privacy.accounting.budget import Accounting, Neighbours, pure_within
-from understudy.privacy.mechanisms.records.gibbs_chain import Chains, chain_records, even_weights
-from understudy.privacy.mechanisms.records.key_counts import HashedRows
+from understudy.privacy.admission import HowMany
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.privacy.mechanisms.records.gibbs_chain import (
+    Chains,
+    chain_records,
+    cost_words,
+    even_weights,
+    require_own,
+    sweep_charge,
+    sweep_draws,
+)
+from understudy.privacy.mechanisms.records.key_counts import HashedRows, hashed_tables
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import Records
+from understudy.privacy.released import Records, Released
+from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.selection.exponential_mechanism import selection_epsilon
+from understudy.privacy.terms import Terms
 from understudy.schema import Sweep
 
 __all__ = ["PerturbedSweeps", "step_epsilon", "sweep_records"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PerturbedSweeps:
-    """Specification: records that pay for each of their steps.
+class PerturbedSweeps(Mechanism[Released[Records], Fraction]):
+    """Synthetic records that pay for each of their steps; drawing them is the mechanism.
+
+    The weight of each state follows from the number of records and from what they may cost.
 
     Attributes:
         sweep: what each column is drawn given; public.
+        n_rows: how many records; public or released.
         sweeps: how often each column is drawn for one record.
     """
 
-    law: ClassVar[str] = "perturbed sweeps"
+    name: ClassVar[str] = "perturbed sweeps"
 
     sweep: Sweep
+    n_rows: HowMany
     sweeps: int = 1
 
     def __post_init__(self) -> None:
@@ -90,44 +106,43 @@ class PerturbedSweeps:
         if self.sweeps < 1:
             raise MethodError("Each column of a record is drawn in one sweep at least.")
 
-    def n_steps(self, n_rows: int) -> int:
-        """Steps that so many records take."""
-        return n_rows * self.sweeps * len(self.sweep.names)
+    def epsilon(self, spend: Fraction, accounting: Accounting, neighbours: Neighbours) -> Fraction:
+        """ε₀ of a step, if all of them cost `spend`."""
+        n_steps = self.n_rows * self.sweeps * len(self.sweep.names)
+        return step_epsilon(spend, n_steps, accounting, neighbours)
 
-    def step_epsilon(
-        self, n_rows: int, spend: Fraction, accounting: Accounting, neighbours: Neighbours
-    ) -> Fraction:
-        """ε₀ of a step, if so many records cost `spend`."""
-        return step_epsilon(spend, self.n_steps(n_rows), accounting, neighbours)
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Fraction], ...]:
+        """One step for all records; n stands for their number in its words.
 
-    def block_of(self, n_rows: int) -> int | None:
-        """No row is reset."""
-        return None
-
-    @property
-    def query(self) -> str:
-        """What is asked, in the words of the ledger."""
-        return _sweeps_of(self.sweeps, self.sweep)
-
-    def sensitivity(self, neighbours: Neighbours) -> str:
-        """What one record changes, in the words of the ledger."""
-        return _SEEN[neighbours]
-
-    def noise(self, spend: Fraction, accounting: Accounting, neighbours: Neighbours) -> str:
-        """The mechanism with its parameter, for the ledger; n stands for the records it draws."""
-        steps = self.n_steps(1)
-        return (
-            "perturbed draws of n records, weight of each state 1/(exp(e) - 1), where "
-            f"{cost_words(accounting, neighbours)} = {spend}/({steps} n)"
+        Raises:
+            MethodError: a sweep over another schema.
+            BudgetError: more than is left, or next to nothing for a step.
+        """
+        require_own(self.sweep, terms)
+        terms.require(spend)
+        of_record = self.sweeps * len(self.sweep.names)
+        relation = terms.accounting, terms.neighbours
+        one = sweep_charge(
+            self.sweep,
+            self.epsilon(spend, *relation),
+            spend,
+            mechanism=self.name,
+            query=_sweeps_of(self.sweeps, self.sweep),
+            sensitivity=_SEEN[terms.neighbours],
+            noise="perturbed draws of n records, weight of each state 1/(exp(e) - 1), where "
+            f"{cost_words(*relation)} = {spend}/({of_record} n)",
         )
+        return (one,)
 
-    def records(
-        self, rows: Sequence[HashedRows], prior: Fraction, n_rows: int, randomness: Randomness
-    ) -> Records:
-        """Draw them."""
-        return sweep_records(
-            rows, self.sweep, prior, n_rows, sweeps=self.sweeps, randomness=randomness
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[Fraction], ...], source: Randomness
+    ) -> Outcome[Released[Records]]:
+        """Draw; the records leave, and what is public about them is published."""
+        prior, tables = charges[0].parameter, hashed_tables(rows, self.sweep)
+        drawn = sweep_records(
+            tables, self.sweep, prior, self.n_rows, sweeps=self.sweeps, randomness=source
         )
+        return answer(drawn, [sweep_draws(rows.view, self.sweep, self.name, prior)])
 
 
 _SEEN = {
@@ -139,15 +154,6 @@ _SEEN = {
 def _sweeps_of(sweeps: int, sweep: Sweep) -> str:
     rounds = "1 sweep" if sweeps == 1 else f"{sweeps} sweeps"
     return f"records after {rounds} of {' × '.join(sweep.names)}"
-
-
-def cost_words(accounting: Accounting, neighbours: Neighbours) -> str:
-    """The cost of a step of parameter e, in words."""
-    if accounting == "pure":
-        return "e"
-    if accounting == "gdp":
-        return "cost of e"
-    return "e^2/8" if neighbours == "add_remove" else "e^2/2"
 
 
 def step_epsilon(

@@ -68,29 +68,44 @@ from typing import ClassVar
 
 from understudy.errors import MethodError
 from understudy.privacy.accounting.budget import Accounting, Neighbours, pure_within
-from understudy.privacy.mechanisms.records.gibbs_chain import Chains, chain_records, even_weights
-from understudy.privacy.mechanisms.records.key_counts import HashedRows
-from understudy.privacy.mechanisms.records.perturbed_gibbs import cost_words
+from understudy.privacy.admission import HowMany
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.privacy.mechanisms.records.gibbs_chain import (
+    Chains,
+    chain_records,
+    cost_words,
+    even_weights,
+    require_own,
+    sweep_charge,
+    sweep_draws,
+)
+from understudy.privacy.mechanisms.records.key_counts import HashedRows, hashed_tables
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import Records
+from understudy.privacy.released import Records, Released
+from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.selection.exponential_mechanism import selection_epsilon
+from understudy.privacy.terms import Terms
 from understudy.schema import Sweep
 
 __all__ = ["ResetBlocks", "block_records", "row_epsilon", "usual_block"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResetBlocks:
-    """Specification: records in blocks, each of which draws every row at most once.
+class ResetBlocks(Mechanism[Released[Records], Fraction]):
+    """Synthetic records in blocks, each of which draws every row at most once.
+
+    The weight of each state follows from the number of blocks and from what they may cost.
 
     Attributes:
         sweep: what each column is drawn given; public.
+        n_rows: how many records; public or released.
         block: records of a block; 0 for all records in one.
     """
 
-    law: ClassVar[str] = "blocks with reset"
+    name: ClassVar[str] = "blocks with reset"
 
     sweep: Sweep
+    n_rows: HowMany
     block: int = 0
 
     def __post_init__(self) -> None:
@@ -102,47 +117,60 @@ class ResetBlocks:
         if self.block < 0:
             raise MethodError("A block has a record at least; 0 puts all records in one block.")
 
-    def block_of(self, n_rows: int) -> int:
-        """Records of a block, of so many in all."""
-        return min(self.block or n_rows, n_rows) or 1
-
-    def n_tables(self, n_rows: int) -> int:
-        """Tables that are paid for: M of each block."""
-        return len(self.sweep.names) * -(-n_rows // self.block_of(n_rows))
-
-    def step_epsilon(
-        self, n_rows: int, spend: Fraction, accounting: Accounting, neighbours: Neighbours
-    ) -> Fraction:
-        """ε₀ of a row, if so many records cost `spend`."""
-        return row_epsilon(spend, self.n_tables(n_rows), accounting, neighbours)
+    @property
+    def length(self) -> int:
+        """Records of a block, at most."""
+        return min(self.block or self.n_rows, self.n_rows) or 1
 
     @property
-    def query(self) -> str:
-        """What is asked, in the words of the ledger."""
+    def n_tables(self) -> int:
+        """Tables that are paid for: M of each block."""
+        return len(self.sweep.names) * -(-self.n_rows // self.length)
+
+    def epsilon(self, spend: Fraction, accounting: Accounting, neighbours: Neighbours) -> Fraction:
+        """ε₀ of a row, if all records cost `spend`."""
+        return row_epsilon(spend, self.n_tables, accounting, neighbours)
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Fraction], ...]:
+        """One step for all records; n stands for their number in its words.
+
+        Raises:
+            MethodError: a sweep over another schema.
+            BudgetError: more than is left, or next to nothing for a row.
+        """
+        require_own(self.sweep, terms)
+        terms.require(spend)
         length = f"blocks of {self.block}" if self.block else "one block"
-        return f"records in {length} with reset of {' × '.join(self.sweep.names)}"
+        one = sweep_charge(
+            self.sweep,
+            self.epsilon(spend, terms.accounting, terms.neighbours),
+            spend,
+            mechanism=self.name,
+            query=f"records in {length} with reset of {' × '.join(self.sweep.names)}",
+            sensitivity=_CHANGED[terms.neighbours],
+            noise=self._described(spend, terms),
+        )
+        return (one,)
 
-    def sensitivity(self, neighbours: Neighbours) -> str:
-        """What one record changes, in the words of the ledger."""
-        return _CHANGED[neighbours]
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[Fraction], ...], source: Randomness
+    ) -> Outcome[Released[Records]]:
+        """Draw; the records leave, and what is public about them is published."""
+        prior, tables = charges[0].parameter, hashed_tables(rows, self.sweep)
+        drawn = block_records(
+            tables, self.sweep, prior, self.n_rows, block=self.length, randomness=source
+        )
+        return answer(drawn, [sweep_draws(rows.view, self.sweep, self.name, prior, self.length)])
 
-    def noise(self, spend: Fraction, accounting: Accounting, neighbours: Neighbours) -> str:
-        """The mechanism with its parameter, for the ledger; n stands for the records it draws."""
+    def _described(self, spend: Fraction, terms: Terms) -> str:
         d = len(self.sweep.names)
         tables = f"{d} ceil(n/{self.block})" if self.block else f"{d}"
-        cost = cost_words(accounting, neighbours)
-        cost = "2 e" if (accounting, neighbours) == ("pure", "replace") else cost
+        twice = (terms.accounting, terms.neighbours) == ("pure", "replace")
+        cost = "2 e" if twice else cost_words(terms.accounting, terms.neighbours)
         return (
             "perturbed draws of n records, weight of each state 1/(exp(e) - 1), where "
             f"{cost} = {spend}/({tables}); rows uniform once drawn from"
         )
-
-    def records(
-        self, rows: Sequence[HashedRows], prior: Fraction, n_rows: int, randomness: Randomness
-    ) -> Records:
-        """Draw them."""
-        block = self.block_of(n_rows)
-        return block_records(rows, self.sweep, prior, n_rows, block=block, randomness=randomness)
 
 
 _CHANGED = {

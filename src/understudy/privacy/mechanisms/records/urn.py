@@ -62,29 +62,24 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from math import ceil
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
 from understudy.engine import ExactCells
 from understudy.errors import BudgetError
 from understudy.privacy.accounting.budget import Accounting, pure_within
+from understudy.privacy.admission import HowMany
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.mechanisms.counts.empty_cells import columns_of
 from understudy.privacy.mechanisms.records.urn_sampling import draw_urn
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import Noise, Records
+from understudy.privacy.released import Noise, Records, Released, UrnDraws
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms
 from understudy.schema import Domain
 
-__all__ = [
-    "Urn",
-    "describe_urn",
-    "draw_urn",
-    "prior_weight",
-    "urn_epsilon",
-    "urn_noise",
-    "urn_query",
-    "urn_records",
-]
+__all__ = ["Urn", "draw_urn", "prior_weight", "urn_epsilon"]
 
 _FINEST: Final = 32
 """A prior weight is a multiple of 2⁻³² at the finest."""
@@ -97,34 +92,73 @@ _LARGEST_POWER: Final = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Urn:
-    """Specification: records drawn from real ones and a uniform prior.
+class Urn(Mechanism[Released[Records], Fraction]):
+    """Synthetic records from real ones and a uniform prior; drawing them is the mechanism.
+
+    The prior weight follows from the number of records and from what they may cost.
 
     Attributes:
         columns: names of the table's columns.
         reinforced: whether draws add to the weight of their cell (Dirichlet–multinomial), or the
             probabilities stay as they are (fixed prior).
+        n_rows: how many records; public or released.
     """
+
+    name: ClassVar[str] = "urn draws"
 
     columns: tuple[str, ...]
     reinforced: bool
+    n_rows: HowMany
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Fraction], ...]:
+        """One step for all records; n stands for their number in its words.
+
+        Raises:
+            MethodError: no column, or more than 2⁶² cells.
+            BudgetError: more than is left, or next to nothing.
+        """
+        domain = terms.view.sparse_domain(self.columns)
+        terms.require(spend)
+        epsilon = urn_epsilon(spend, terms.accounting)
+        prior = prior_weight(self.n_rows, epsilon, reinforced=self.reinforced)
+        one = Charge(
+            spent=spend,
+            mechanism=self.name,
+            query="records of " + " × ".join(self.columns),
+            sensitivity="one record of weight 1",
+            noise=_described(epsilon, reinforced=self.reinforced),
+            cells=domain.n_allowed,
+            parameter=prior,
+            recorded=Noise(_LAWS[self.reinforced], str(prior), 0.0),
+        )
+        return (one,)
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[Fraction], ...], source: Randomness
+    ) -> Outcome[Released[Records]]:
+        """Draw; the records leave, and what is public about them is published."""
+        view, prior, domain = rows.view, charges[0].parameter, rows.view.domain(self.columns)
+        drawn = urn_records(
+            rows.cells(self.columns),
+            domain,
+            prior,
+            self.n_rows,
+            reinforced=self.reinforced,
+            randomness=source,
+        )
+        bins = view.bins_of(self.columns)
+        public = UrnDraws(self.columns, prior, domain.n_allowed, self.reinforced, bins)
+        return answer(drawn, [public])
 
 
-def urn_query(columns: tuple[str, ...]) -> str:
-    """What is asked, in the words of the ledger."""
-    return "records of " + " × ".join(columns)
+_LAWS: Final = {True: "Dirichlet–multinomial", False: "fixed prior"}
 
 
-def describe_urn(epsilon: Fraction, *, reinforced: bool) -> str:
-    """The mechanism with its parameter, for the ledger; n stands for the records it draws."""
+def _described(epsilon: Fraction, *, reinforced: bool) -> str:
+    """The mechanism with its parameter, for the ledger."""
     if reinforced:
         return f"Dirichlet–multinomial draws of n records, prior weight n/(exp({epsilon}) - 1)"
     return f"independent draws of n records, prior weight 1/(exp({epsilon}/n) - 1)"
-
-
-def urn_noise(prior: Fraction, *, reinforced: bool) -> Noise:
-    """What a released value says: the law, the prior weight of a cell; nothing is added to it."""
-    return Noise("Dirichlet–multinomial" if reinforced else "fixed prior", str(prior), 0.0)
 
 
 def urn_epsilon(spend: Fraction, accounting: Accounting) -> Fraction:

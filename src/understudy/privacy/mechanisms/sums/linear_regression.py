@@ -1,12 +1,13 @@
 """A linear regression as a question to the gate: what is asked, with which noise, and the answer.
 
 The statistics and their sensitivity are in `normal_equations.py`, the two mechanisms in
-`functional_regression.py` and `knorm_regression.py`. Coefficients follow from the noisy statistics
-alone (`understudy.inference.private_regression`).
+`functional_mechanism.py` and `k_norm.py`. Only records count that have a number in each of the
+columns. Coefficients follow from the noisy statistics alone
+(`understudy.inference.private_regression`).
 
 Example:
-    >>> planned = plan(NormalEquations(1, counted=False), "replace", "functional", Fraction(1))
-    >>> planned.noise, round(planned.stddev, 3)
+    >>> noise = plan(NormalEquations(1, counted=False), "replace", "functional", Fraction(1))
+    >>> noise.words, round(noise.stddev, 3)
     ('Laplace, scale 5242883/1048576, on the lattice of step 1/1048576', 7.071)
 """
 
@@ -16,57 +17,40 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError, suggestion
 from understudy.privacy.accounting.budget import Neighbours
+from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.mechanisms.sums.functional_mechanism import functional_law
 from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace, knorm_law
-from understudy.privacy.mechanisms.sums.normal_equations import ONE, NormalEquations, asks_count
+from understudy.privacy.mechanisms.sums.normal_equations import (
+    ONE,
+    NormalEquations,
+    asks_count,
+    exact_statistics,
+)
 from understudy.privacy.mechanisms.sums.scatter import MOST_NUMBERS
 from understudy.privacy.noise import perturbation
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import Noise
+from understudy.privacy.released import Noise, Released
+from understudy.privacy.secret_rows import SecretRows
+from understudy.privacy.terms import Terms
 from understudy.schema import NUMERIC, Schema
 
-Mechanism = Literal["functional", "k-norm"]
+RegressionMechanism = Literal["functional", "k-norm"]
 MECHANISMS: dict[str, str] = {"functional": "functional mechanism", "k-norm": "K-norm mechanism"}
 """How the ledger calls them."""
 MOST_COLUMNS = 101
 
 
-@dataclass(frozen=True, kw_only=True)
-class Regression:
-    """Specification: a linear regression with an intercept.
-
-    Attributes:
-        response: name of a numeric column.
-        predictors: names of other numeric columns, at least one.
-        mechanism: "k-norm", or "functional".
-    """
-
-    response: str
-    predictors: tuple[str, ...]
-    mechanism: Mechanism = "k-norm"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Predictors, then the response."""
-        return (*self.predictors, self.response)
-
-    @property
-    def query(self) -> str:
-        """What is asked, in words."""
-        return f"normal equations of {self.response} on {', '.join(self.predictors)}"
-
-
 @dataclass(frozen=True)
-class PlannedRegression:
-    """The statistics of a regression with the noise they will get: all public.
+class RegressionNoise:
+    """The statistics of a regression, and their noise: all public.
 
     Attributes:
         equations: which statistics.
@@ -94,8 +78,8 @@ class PlannedRegression:
         return f"{norm} = {self.rounded_sensitivity * self.step}"
 
     @property
-    def noise(self) -> str:
-        """The law of the noise, in words."""
+    def words(self) -> str:
+        """The law of the noise."""
         if isinstance(self.law, DiscreteLaplace):
             return perturbation.words(self.law, self.step)
         return (
@@ -136,27 +120,86 @@ class NoisyRegression:
     n_rows: int | None
 
 
-def planned_regression(schema: Schema, asked: Regression, *, spend: Fraction) -> PlannedRegression:
-    """The statistics of a regression with their noise, from public facts alone.
+@dataclass(frozen=True, kw_only=True)
+class Regression(Mechanism[Released[NoisyRegression], RegressionNoise]):
+    """Noisy normal equations of a linear regression with an intercept.
 
-    Args:
-        schema: the public schema.
-        asked: which regression.
-        spend: cost, in ε.
+    The answer is none of the measurements that a release publishes, since no synthesis rests on it.
 
-    Raises:
-        MethodError: columns or a mechanism that do not fit.
-        BudgetError: so small a cost that the noise could not be drawn exactly.
+    Attributes:
+        response: name of a numeric column.
+        predictors: names of other numeric columns, at least one.
+        mechanism: "k-norm", or "functional".
     """
-    _require(schema, asked)
-    equations = NormalEquations(len(asked.predictors), asks_count(schema, asked.columns))
-    return plan(equations, schema.neighbours, asked.mechanism, spend)
+
+    name: ClassVar[str] = "linear regression"
+
+    response: str
+    predictors: tuple[str, ...]
+    mechanism: RegressionMechanism = "k-norm"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Predictors, then the response."""
+        return (*self.predictors, self.response)
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[RegressionNoise], ...]:
+        """One step, in ε, under the name of the mechanism.
+
+        Raises:
+            MethodError: columns or a mechanism that do not fit, or another accounting than pure ε.
+            BudgetError: more than is left, or too little to draw the noise exactly.
+        """
+        perturbation.require_pure(terms.accounting)
+        terms.require(spend)
+        _require(terms.schema, self)
+        counted = asks_count(terms.schema, self.columns)
+        equations = NormalEquations(len(self.predictors), counted)
+        noise = plan(equations, terms.neighbours, self.mechanism, spend)
+        charge = Charge(
+            spent=spend,
+            mechanism=MECHANISMS[self.mechanism],
+            query=f"normal equations of {self.response} on {', '.join(self.predictors)}",
+            sensitivity=noise.sensitivity,
+            noise=noise.words,
+            cells=equations.size,
+            parameter=noise,
+            recorded=noise.recorded,
+        )
+        return (charge,)
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[RegressionNoise], ...], source: Randomness
+    ) -> Outcome[Released[NoisyRegression]]:
+        """Sum by the codes of the columns, each in a single bin, and add noise."""
+        noise, schema = charges[0].parameter, rows.view.schema
+        bins = {name: 1 for name in self.columns if _n_bins(schema, name) != 1}
+        seen = rows.rebinned(bins) if bins else rows
+        columns = [seen.view.schema.columns[name] for name in self.columns]
+        exact = exact_statistics(noise.equations, seen.sums(self.columns, self.columns), columns)
+        value = NoisyRegression(
+            columns=self.columns,
+            bounds=tuple(column.bounds for column in columns),  # type: ignore[union-attr]
+            equations=noise.equations,
+            statistics=sanitise(exact, noise, source),
+            n_rows=None if noise.equations.counted else schema.n_rows,
+        )
+        return answer(value)
 
 
 def plan(
-    equations: NormalEquations, neighbours: Neighbours, mechanism: Mechanism, epsilon: Fraction
-) -> PlannedRegression:
-    """The same where no schema is at hand, as in a simulation.
+    equations: NormalEquations,
+    neighbours: Neighbours,
+    mechanism: RegressionMechanism,
+    epsilon: Fraction,
+) -> RegressionNoise:
+    """The noise of all statistics together.
+
+    Args:
+        equations: which statistics.
+        neighbours: which tables count as neighbours.
+        mechanism: "k-norm", or "functional".
+        epsilon: cost.
 
     Raises:
         BudgetError: so small a cost that the noise could not be drawn exactly.
@@ -166,35 +209,30 @@ def plan(
         law, step, rounded = functional_law(equations, epsilon)
     else:
         law, step, rounded = knorm_law(equations, neighbours, epsilon)
-    return PlannedRegression(equations, epsilon, law, step, rounded)
+    return RegressionNoise(equations, epsilon, law, step, rounded)
 
 
 def sanitise(
-    statistics: NDArray[np.int64], planned: PlannedRegression, source: Randomness
+    statistics: NDArray[np.int64], noise: RegressionNoise, source: Randomness
 ) -> NDArray[np.float64]:
     """Round exact statistics to the lattice and add the noise.
 
     Args:
         statistics: whole numbers of `NormalEquations`, shape (..., size); leading axes are
             repetitions with independent noise.
-        planned: what noise.
+        noise: which one.
         source: where it comes from.
 
     Returns:
         Shape (..., size), in records.
     """
-    rounded = (statistics + planned.coarseness // 2) // planned.coarseness
-    if isinstance(planned.law, CubeLaplace):
-        drawn = planned.law.sample(math.prod(rounded.shape[:-1]), source)
+    rounded = (statistics + noise.coarseness // 2) // noise.coarseness
+    if isinstance(noise.law, CubeLaplace):
+        drawn = noise.law.sample(math.prod(rounded.shape[:-1]), source)
     else:
-        drawn = planned.law.sample(rounded.size, source)
+        drawn = noise.law.sample(rounded.size, source)
     noisy = rounded + drawn.reshape(rounded.shape)
-    return np.asarray(noisy.astype(np.float64) * float(planned.step))
-
-
-def one_bin(schema: Schema, columns: Sequence[str]) -> dict[str, int]:
-    """Which of the columns have several bins, for `Gate.rebinned`."""
-    return {name: 1 for name in columns if _n_bins(schema, name) != 1}
+    return np.asarray(noisy.astype(np.float64) * float(noise.step))
 
 
 def _n_bins(schema: Schema, name: str) -> int:

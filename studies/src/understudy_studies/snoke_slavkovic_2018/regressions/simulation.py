@@ -17,7 +17,11 @@ import numpy as np
 from understudy.arrays import Floats
 from understudy.families.method import CostClass
 from understudy.inference.private_regression import coefficients
-from understudy.privacy.mechanisms.sums.linear_regression import Mechanism, plan, sanitise
+from understudy.privacy.mechanisms.sums.linear_regression import (
+    RegressionMechanism,
+    plan,
+    sanitise,
+)
 from understudy.privacy.mechanisms.sums.normal_equations import NormalEquations, on_lattice
 from understudy.privacy.noise.randomness import Randomness
 from understudy_studies.framework.random_streams import Streams
@@ -33,7 +37,10 @@ REACHES = (2.0, 4.0, 5.0, 10.0)
 """Bounds, in standard deviations."""
 DEPTHS: tuple[int | None, ...] = (1, 2, 5, None)
 """Of greedy trees, as in the paper."""
-MECHANISMS: dict[str, Mechanism] = {methods.FUNCTIONAL: "functional", methods.KNORM: "k-norm"}
+MECHANISMS: dict[str, RegressionMechanism] = {
+    methods.FUNCTIONAL: "functional",
+    methods.KNORM: "k-norm",
+}
 
 Part = Literal["counted", "bounded", "rounds", "limits"]
 
@@ -186,7 +193,7 @@ def _histogram(*, per_record: bool) -> Within:
     return draw
 
 
-def _coefficients(mechanism: Mechanism) -> Within:
+def _coefficients(mechanism: RegressionMechanism) -> Within:
     def draw(
         tables: Floats, reach: float, epsilon: float, _rng: np.random.Generator, noise: Randomness
     ) -> Floats:

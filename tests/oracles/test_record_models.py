@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from oracles.record_models import NormalRegression, Tabulated, normal_ceiling
 from understudy.errors import MethodError
-from understudy.privacy.samplers.record_models import NormalRegression, Tabulated, normal_ceiling
 
 
 def test_the_ceiling_is_the_supremum_of_the_density_and_of_mixtures():

@@ -1,0 +1,105 @@
+"""The rows, as a mechanism sees them that is paid for. CONFIDENTIAL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from understudy.engine import Engine, ExactCells
+from understudy.engine.bounded_sums import ExactSums
+from understudy.engine.coding import Codes
+from understudy.engine.confidential import ExactTable
+from understudy.privacy.diagnostics import Confide, Diagnostic
+from understudy.privacy.internal import Internal
+from understudy.privacy.released import Bins, Groups
+from understudy.privacy.rows_with_numbers import NumberedRows
+from understudy.privacy.terms import View
+
+
+class SecretRows:
+    """Exact answers, and what mechanisms remember of these rows from one step to the next.
+
+    Args:
+        engine: the rows.
+        view: how they are coded.
+        tell: takes what a mechanism tells the steward, and nobody else.
+
+    Attributes:
+        view: how they are coded; public.
+    """
+
+    def __init__(self, engine: Engine, view: View, tell: Confide) -> None:
+        self.view = view
+        self._secret_engine, self._secret_tell = engine, tell
+        self._secret_memory: dict[type, dict[Any, Any]] = {}
+        self._secret_coded: list[Codes] | None = None
+        self._secret_numbers: NumberedRows | None = None
+
+    def __repr__(self) -> str:
+        return "SecretRows(withheld)"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("Confidential rows cannot be pickled or copied.")
+
+    def total(self) -> int:
+        """Number of rows, those with out-of-domain values included."""
+        return self._secret_engine.total().expose()
+
+    def tables(self, marginals: Sequence[tuple[str, ...]]) -> list[ExactTable]:
+        """Contingency tables, in one pass over the rows.
+
+        Args:
+            marginals: names of the columns of each.
+        """
+        places = [self.view.places(names) for names in marginals]
+        return self._secret_engine.count(places).expose()
+
+    def cells(self, columns: tuple[str, ...]) -> ExactCells:
+        """Occupied cells of one table of up to 2⁶² cells."""
+        return self._secret_engine.occupied(self.view.places(columns)).expose()
+
+    def sums(self, columns: tuple[str, ...], of: tuple[str, ...]) -> ExactSums:
+        """Sums of bounded numbers, and of their products, by cell of a table.
+
+        Args:
+            columns: names of the table's columns.
+            of: names of the numbers' columns, each also one of `columns`.
+        """
+        places = self.view.places(columns), self.view.places(of)
+        return self._secret_engine.sums(*places).expose()
+
+    def states(self) -> list[Codes]:
+        """States of all rows, one array of shape (n,) per column; read once."""
+        if self._secret_coded is None:
+            self._secret_coded = self._secret_engine.coded().expose()
+        return self._secret_coded
+
+    def numbers(self) -> NumberedRows:
+        """All rows with their numbers; read once."""
+        if self._secret_numbers is None:
+            self._secret_numbers = NumberedRows.read(self._secret_engine, self.view.schema)
+        return self._secret_numbers
+
+    @property
+    def engine(self) -> Engine:
+        """For scores, which ask for tables of their own."""
+        return self._secret_engine
+
+    def memory(self, of: type) -> dict[Any, Any]:
+        """What one kind of mechanism remembers of these rows; empty at first."""
+        return self._secret_memory.setdefault(of, {})
+
+    def tell(self, diagnostic: Diagnostic) -> None:
+        """Tell the steward, and nobody else."""
+        self._secret_tell(Internal(diagnostic))
+
+    def rebinned(self, bins: Bins) -> SecretRows:
+        """The same rows, seen through other bins."""
+        view = self.view.rebinned(bins)
+        return SecretRows(self._secret_engine.recoded(view.schema), view, self._secret_tell)
+
+    def grouped(self, groups: Groups) -> SecretRows:
+        """The same rows, seen through coarser columns; for counts and choices."""
+        view = self.view.grouped(groups)
+        engine = self._secret_engine.grouped(view.schema, groups)
+        return SecretRows(engine, view, self._secret_tell)
