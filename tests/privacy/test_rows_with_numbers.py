@@ -48,7 +48,7 @@ ROWS = [
 def read(rows=ROWS):
     frame = pl.DataFrame(rows, schema=["job", "pay", "since", "sex"], orient="row")
     engine = Table(frame, SCHEMA)
-    return NumberedRows.read(engine), engine.coded().expose()
+    return NumberedRows.read(engine, engine.schema), engine.coded().expose()
 
 
 def day(text):
