@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from understudy.domain.completion import completions
+from understudy.domain.domain import completions
 from understudy.schema import Domain
 
 DOMAINS = {

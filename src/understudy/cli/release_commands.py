@@ -34,6 +34,31 @@ if TYPE_CHECKING:
 
 DEMO_MARK = ".made-by-understudy-demo"
 
+_Seed = Annotated[
+    int | None, typer.Option(help="Seed of the sampling after the last paid step.", min=0)
+]
+_NoiseSeed = Annotated[
+    int | None,
+    typer.Option(help="For tests only: seed the privacy noise. The release is NOT private.", min=0),
+]
+_AllowNonprivate = Annotated[
+    bool,
+    typer.Option(
+        "--allow-nonprivate",
+        help="Permit methods without a guarantee; their release is stamped not private.",
+    ),
+]
+_Csv = Annotated[
+    bool,
+    typer.Option(
+        "--csv",
+        help="Write CSV beside Parquet; an apostrophe stands before texts that a spreadsheet would "
+        "run as a formula.",
+    ),
+]
+_CsvRaw = Annotated[bool, typer.Option("--csv-raw", help="Write CSV with all texts as they are.")]
+_Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")]
+
 
 @app.command()
 def demo(
@@ -107,36 +132,12 @@ def synthesize(
     sets: Sets = 1,
     option: Options = None,
     rows_share: RowsShare = "0.05",
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the sampling after the last paid step.", min=0)
-    ] = None,
-    insecure_noise_seed: Annotated[
-        int | None,
-        typer.Option(
-            help="For tests only: seed the privacy noise. The release is NOT private.", min=0
-        ),
-    ] = None,
-    allow_nonprivate: Annotated[
-        bool,
-        typer.Option(
-            "--allow-nonprivate",
-            help="Permit methods without a guarantee; their release is stamped not private.",
-        ),
-    ] = False,
-    csv: Annotated[
-        bool,
-        typer.Option(
-            "--csv",
-            help="Write CSV beside Parquet; an apostrophe stands before texts that a spreadsheet "
-            "would run as a formula.",
-        ),
-    ] = False,
-    csv_raw: Annotated[
-        bool, typer.Option("--csv-raw", help="Write CSV with all texts as they are.")
-    ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run that was interrupted.")
-    ] = False,
+    seed: _Seed = None,
+    insecure_noise_seed: _NoiseSeed = None,
+    allow_nonprivate: _AllowNonprivate = False,
+    csv: _Csv = False,
+    csv_raw: _CsvRaw = False,
+    resume: _Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -152,14 +153,8 @@ def synthesize(
 
     require_new(out)
     loaded = Schema.load(schema)
-    request: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "method": method,
-        "sets": sets,
-        "options": method_options(option),
-        "rows_share": rows_share,
-    }
+    request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
+    request |= {"options": method_options(option), "rows_share": rows_share}
     place = _checkpoint(out, planning.request_of(loaded, **request), resume=resume)
     confided: list[Any] = []  # told when no bar is drawn any more
     with _keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,56 +12,69 @@ from understudy.cli.json_output import internal_place, print_json, require_new_f
 from understudy.cli.terminal import progress_bar
 from understudy.errors import MethodError
 
+if TYPE_CHECKING:
+    from understudy.pipeline.progress import Progress
+    from understudy.risk_utility import Tradeoff
+    from understudy.schema import Schema
+
+
+_Data = Annotated[
+    Path | None,
+    typer.Argument(help="CSV or Parquet (file or folder); the public demo survey if none."),
+]
+_SchemaFile = Annotated[Path | None, typer.Option("--schema", help="Reviewed schema (TOML).")]
+_Methods = Annotated[str, typer.Option(help="Methods, as laplace,marginals.")]
+_Epsilons = Annotated[str, typer.Option(help="Budgets, as 0.1,1,10.")]
+_Repetitions = Annotated[int, typer.Option(help="Releases at each point.", min=1)]
+_Risk = Annotated[str, typer.Option(help="Axis of risk: epsilon, attribute or membership.")]
+_Utility = Annotated[
+    str, typer.Option(help="Losses: one-way, two-way, conditional, specks, intervals.")
+]
+_Keys = Annotated[
+    list[str] | None,
+    typer.Option(help="For attribute: what an intruder knows; all but the secrets if none."),
+]
+_Secrets = Annotated[list[str] | None, typer.Option(help="For attribute: what he wants to know.")]
+_Holdout = Annotated[
+    float, typer.Option(help="Share of the rows that is held out for a measured risk.")
+]
+_Option = Annotated[
+    list[str] | None, typer.Option("--option", help="Option of a method, method.name=value.")
+]
+_Public = Annotated[bool, typer.Option("--public", help="The rows are public or simulated.")]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        help="Where the page (HTML) goes; an internal one gets .internal before its ending if its "
+        "name does not say so.",
+    ),
+]
+_Seed = Annotated[int, typer.Option(help="Everything random follows from it.", min=0)]
+_Jobs = Annotated[
+    int | None, typer.Option(help="Number of processes; by default one per processor.", min=1)
+]
+
 
 @app.command()
 def tradeoff(
-    data: Annotated[
-        Path | None,
-        typer.Argument(help="CSV or Parquet (file or folder); the public demo survey if none."),
-    ] = None,
-    schema: Annotated[Path | None, typer.Option("--schema", help="Reviewed schema (TOML).")] = None,
-    methods: Annotated[
-        str, typer.Option(help="Methods, as laplace,marginals.")
-    ] = "marginals,mst,privbayes,independent",
-    epsilons: Annotated[str, typer.Option(help="Budgets, as 0.1,1,10.")] = "0.1,0.3,1,3,10",
+    data: _Data = None,
+    schema: _SchemaFile = None,
+    methods: _Methods = "marginals,mst,privbayes,independent",
+    epsilons: _Epsilons = "0.1,0.3,1,3,10",
     delta: Delta = "0",
-    repetitions: Annotated[int, typer.Option(help="Releases at each point.", min=1)] = 5,
-    risk: Annotated[
-        str, typer.Option(help="Axis of risk: epsilon, attribute or membership.")
-    ] = "epsilon",
-    utility: Annotated[
-        str, typer.Option(help="Losses: one-way, two-way, conditional, specks, intervals.")
-    ] = "one-way,two-way,specks",
-    keys: Annotated[
-        list[str] | None,
-        typer.Option(help="For attribute: what an intruder knows; all but the secrets if none."),
-    ] = None,
-    secrets: Annotated[
-        list[str] | None, typer.Option(help="For attribute: what he wants to know.")
-    ] = None,
-    holdout: Annotated[
-        float, typer.Option(help="Share of the rows that is held out for a measured risk.")
-    ] = 0.2,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", help="Option of a method, method.name=value.")
-    ] = None,
-    public: Annotated[
-        bool, typer.Option("--public", help="The rows are public or simulated.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="Where the page (HTML) goes; an internal one gets .internal before its ending if "
-            "its name does not say so.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Everything random follows from it.", min=0)] = 0,
-    jobs: Annotated[
-        int | None,
-        typer.Option(help="Number of processes; by default one per processor.", min=1),
-    ] = None,
+    repetitions: _Repetitions = 5,
+    risk: _Risk = "epsilon",
+    utility: _Utility = "one-way,two-way,specks",
+    keys: _Keys = None,
+    secrets: _Secrets = None,
+    holdout: _Holdout = 0.2,
+    option: _Option = None,
+    public: _Public = False,
+    out: _Out = None,
+    seed: _Seed = 0,
+    jobs: _Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -70,22 +83,13 @@ def tradeoff(
     Choosing ε or a method by a map of confidential rows is a leak outside ε: draw it on public or
     simulated rows of the same schema, such as a release of last year.
     """
-    from understudy import risk_utility
-    from understudy.cli.terminal.risk_utility_text import drawn
-    from understudy.demo import demo_data, demo_schema
-    from understudy.parallel import processors
-    from understudy.privacy.internal import Internal
-    from understudy.risk_utility.map_page import page
+    from understudy.demo import demo_schema
     from understudy.schema import Schema
 
     if (data is None) != (schema is None):
         raise MethodError("A map of your own rows needs both DATA and --schema.")
     public = public or data is None
-    place = out
-    if out is not None and public:
-        require_new_file(out)
-    elif out is not None:
-        place = internal_place(out)
+    place = _place(out, public=public)
     declared = demo_schema() if schema is None else Schema.load(schema)
     asked: dict[str, Any] = {
         "methods": _parts(methods),
@@ -100,17 +104,50 @@ def tradeoff(
         "options": _by_method(option),
         "seed": seed,
     }
-    risk_utility.Design.of(declared, **asked)  # before the demo is loaded
     with progress_bar.progress(quiet=quiet or as_json) as tell:
-        made = risk_utility.tradeoff(
-            demo_data() if data is None else data,
-            declared,
-            public=public,  # type: ignore[call-overload]  # known when it is run
-            workers=jobs or processors(),
-            progress=tell,
-            **asked,
-        )
-    found = made.value if isinstance(made, Internal) else made
+        found = _map(data, declared, asked, public=public, workers=jobs, progress=tell)
+    _show(found, place, as_json=as_json, quiet=quiet)
+
+
+def _place(out: Path | None, *, public: bool) -> Path | None:
+    """Where the page goes; a file that is there already is refused."""
+    if out is None or not public:
+        return None if out is None else internal_place(out)
+    require_new_file(out)
+    return out
+
+
+def _map(
+    data: Path | None,
+    schema: Schema,
+    asked: dict[str, Any],
+    *,
+    public: bool,
+    workers: int | None,
+    progress: Progress,
+) -> Tradeoff:
+    from understudy import risk_utility
+    from understudy.demo import demo_data
+    from understudy.parallel import processors
+    from understudy.privacy.internal import Internal
+
+    risk_utility.Design.of(schema, **asked)  # before the demo is loaded
+    made = risk_utility.tradeoff(
+        demo_data() if data is None else data,
+        schema,
+        public=public,  # type: ignore[call-overload]  # known when it is run
+        workers=workers or processors(),
+        progress=progress,
+        **asked,
+    )
+    found: Tradeoff = made.value if isinstance(made, Internal) else made
+    return found
+
+
+def _show(found: Tradeoff, place: Path | None, *, as_json: bool, quiet: bool) -> None:
+    from understudy.cli.terminal.risk_utility_text import drawn
+    from understudy.risk_utility.map_page import page
+
     if place is not None:
         write_text(place, page(found))
     if as_json:

@@ -3,25 +3,21 @@
 A cell is one state for each column. Rules declare boxes of cells that cannot occur. Everything
 here is public: it follows from the schema alone.
 
-Counting the allowed cells and drawing them walk the columns with a *live set*: the rules that every
-state so far has matched. A cell is forbidden as soon as a rule is live after its last column. The
-number of distinct live sets, not the number of cells, bounds the work, so 10¹² cells and more cost
-no more than a few.
+Counting the allowed cells and drawing them walk the columns with a *live set* of rules
+(`understudy.domain.live_sets`), whatever the number of cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import SchemaError
-
-# Counting cells under rules that interlock freely is #P-hard; give up before memory does.
-MAX_LIVE_SETS = 100_000
+from understudy.domain.live_sets import LiveSets
 
 Uniforms = Callable[[int], NDArray[np.float64]]
 
@@ -56,7 +52,7 @@ class Domain:
         if not self.boxes:
             return self.n_cells
         ones = [np.ones(size, dtype=object) for size in self.sizes]
-        return int(self._futures(ones)[0].get(self._all, 0))
+        return int(self._live.futures(ones)[0].get(self._live.all_live, 0))
 
     def project(self, columns: Sequence[int]) -> Domain:
         """The domain of some columns, with the rules that mention no other column."""
@@ -152,15 +148,15 @@ class Domain:
         Returns:
             One array of states per column, each of shape (n,).
         """
-        futures = self._futures([np.ones(size, dtype=object) for size in self.sizes])
+        futures = self._live.futures([np.ones(size, dtype=object) for size in self.sizes])
         ahead, live = numbers.copy(), np.zeros_like(numbers)
         result: list[NDArray[np.int64]] = []
         for j in range(len(self.sizes)):
-            distinct, by_state = self._signatures[j]
+            distinct, by_state = self._live.signatures[j]
             groups, later = sorted(futures[j]), sorted(futures[j + 1])
             states, following = np.zeros_like(ahead), np.zeros_like(ahead)
             for g in np.unique(live):
-                steps = [self._step(j, groups[g], signature) for signature in distinct]
+                steps = [self._live.step(j, groups[g], signature) for signature in distinct]
                 known = [0 if s is None else int(futures[j + 1][s]) for s in steps]
                 cells = np.array(known, dtype=np.int64)[by_state]  # behind each state
                 ends, rows = np.cumsum(cells), np.flatnonzero(live == g)
@@ -195,10 +191,10 @@ class Domain:
         """
         plain = [np.full(size, 1 / size) for size in self.sizes]
         used = plain if weights is None else [_share(w) for w in weights]
-        futures = self._futures(used)
-        if not futures[0].get(self._all, 0) > 0:
-            used, futures = plain, self._futures(plain)
-        if not futures[0].get(self._all, 0) > 0:
+        futures = self._live.futures(used)
+        if not futures[0].get(self._live.all_live, 0) > 0:
+            used, futures = plain, self._live.futures(plain)
+        if not futures[0].get(self._live.all_live, 0) > 0:
             raise ValueError("the rules forbid every cell, so none can be drawn")
         live = np.zeros(n, dtype=np.int64)  # place of each draw's live set in `sorted(futures[j])`
         result: list[NDArray[np.int64]] = []
@@ -207,77 +203,9 @@ class Domain:
             result.append(states)
         return result
 
-    @property
-    def _all(self) -> int:
-        return (1 << len(self.boxes)) - 1
-
     @cached_property
-    def _signatures(self) -> list[tuple[list[int], NDArray[np.int64]]]:
-        """For each column: the sets of rules (as bits) that a state can leave live, and by state.
-
-        The second item holds, for each state, the place of its set in the first.
-        """
-        return [self._column_signatures(j) for j in range(len(self.sizes))]
-
-    def _column_signatures(self, j: int) -> tuple[list[int], NDArray[np.int64]]:
-        by_state = [self._all] * self.sizes[j]
-        for r, box in enumerate(self.boxes):
-            for state in set(range(self.sizes[j])) - box.get(j, frozenset(range(self.sizes[j]))):
-                by_state[state] &= ~(1 << r)
-        distinct = sorted(set(by_state))
-        place = {signature: k for k, signature in enumerate(distinct)}
-        return distinct, np.array([place[signature] for signature in by_state], dtype=np.int64)
-
-    @cached_property
-    def _ending(self) -> list[int]:
-        """For each column, the rules (as bits) of which it is the last."""
-        ending = [0] * len(self.sizes)
-        for r, box in enumerate(self.boxes):
-            ending[max(box)] |= 1 << r
-        return ending
-
-    def _step(self, j: int, live: int, signature: int) -> int | None:
-        """The live set after column j; None if a rule is complete, so the cell is forbidden."""
-        after = live & signature
-        return None if after & self._ending[j] else after
-
-    @cached_property
-    def _reachable(self) -> list[set[int]]:
-        """Live sets of allowed cells that can stand before each column, and after the last one."""
-        levels = [{self._all}]
-        for j, (distinct, _) in enumerate(self._signatures):
-            found: set[int] = set()
-            for signature in distinct:
-                steps = (self._step(j, live, signature) for live in levels[-1])
-                found.update(step for step in steps if step is not None)
-                if len(found) > MAX_LIVE_SETS:
-                    raise SchemaError(
-                        "The forbidden combinations interlock in too many ways; use fewer rules, "
-                        "or put columns that stand in one rule next to each other."
-                    )
-            levels.append(found)
-        return levels
-
-    def _futures(self, weights: Sequence[NDArray[np.generic]]) -> list[dict[int, float]]:
-        """Total weight of allowed completions, by column and live set."""
-        levels: list[dict[int, float]] = [dict.fromkeys(self._reachable[-1], 1)]
-        for j in range(len(self.sizes) - 1, -1, -1):
-            distinct, by_state = self._signatures[j]
-            mass = dict.fromkeys(distinct, 0)
-            for place, weight in zip(by_state.tolist(), weights[j].tolist(), strict=True):
-                mass[distinct[place]] += weight
-            after = levels[-1]
-            levels.append(
-                {
-                    live: sum(
-                        w * after.get(step, 0)
-                        for signature, w in mass.items()
-                        if (step := self._step(j, live, signature)) is not None
-                    )
-                    for live in self._reachable[j]
-                }
-            )
-        return levels[::-1]
+    def _live(self) -> LiveSets:
+        return LiveSets(self.sizes, self.boxes)
 
     def _draw_column(
         self,
@@ -288,13 +216,13 @@ class Domain:
         uniforms: Uniforms,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """States of column j for every draw, and the live sets afterwards."""
-        distinct, by_state = self._signatures[j]
+        distinct, by_state = self._live.signatures[j]
         groups = sorted(futures[j])
         place = {step: k for k, step in enumerate(sorted(futures[j + 1]))}
         states, next_live = np.zeros_like(live), np.zeros_like(live)
         u = uniforms(len(live))
         for g in np.unique(live):
-            steps = [self._step(j, groups[g], signature) for signature in distinct]
+            steps = [self._live.step(j, groups[g], signature) for signature in distinct]
             future = [0.0 if s is None else float(futures[j + 1][s]) for s in steps]
             mass = weights * np.array(future)[by_state]
             rows = np.flatnonzero(live == g)
@@ -331,3 +259,46 @@ def box_contains(
         table[list(states)] = True
         inside &= table[columns[j]]
     return inside
+
+
+Codes = Sequence[NDArray[np.integer[Any]]]
+
+
+def completions(
+    domain: Domain, given: Sequence[int], states: Codes
+) -> Iterator[tuple[NDArray[np.int64], Domain]]:
+    """Records in groups, each with the domain of the columns that are open.
+
+    What is left depends only on which rules a record has matched so far, so that there are as many
+    groups as records differ in that, however many there are.
+
+    Args:
+        domain: of all columns.
+        given: places of the columns that records have.
+        states: of these columns, within their sizes, each of shape (n,).
+
+    Yields:
+        Numbers of the records of a group, ascending, and the domain of the other columns in their
+        order; it has no allowed cell where the rules leave nothing.
+
+    Example:
+        >>> domain = Domain((2, 3), ({0: frozenset({1}), 1: frozenset({0, 2})},))
+        >>> for rows, left in completions(domain, [0], [np.array([1, 0, 1])]):
+        ...     print(rows.tolist(), left.n_allowed)
+        [1] 3
+        [0, 2] 1
+    """
+    n = len(states[0]) if states else 0
+    columns = [np.full(n, size) for size in domain.sizes]
+    for place, own in zip(given, states, strict=True):
+        columns[place] = np.asarray(own, dtype=np.int64)
+    groups = np.zeros(n, dtype=np.int64)
+    for box in domain.boxes:
+        known = {place: box[place] for place in box if place in given}
+        inside = box_contains(known, domain.sizes, columns)
+        _, groups = np.unique(2 * groups + inside, return_inverse=True)
+    for group in range(int(groups.max(initial=-1)) + 1):
+        rows = np.flatnonzero(groups == group)
+        first = rows[0]
+        fixed = [int(own[first]) if j in given else -1 for j, own in enumerate(columns)]
+        yield rows, domain.fixed(fixed)

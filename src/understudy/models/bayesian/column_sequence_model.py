@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain.completion import completions
+from understudy.domain.domain import completions
 from understudy.features.column_draws import Drawn
 from understudy.functions.parameter_prior import Floats
 from understudy.functions.sequential_generator import SequentialGenerator

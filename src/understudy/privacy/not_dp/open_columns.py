@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain.completion import completions
+from understudy.domain.domain import completions
 from understudy.errors import MethodError
 from understudy.features.column_draws import Drawn
 from understudy.privacy.accounting.promise import Unpaid
