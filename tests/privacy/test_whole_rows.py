@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from understudy.engine import Table
-from understudy.privacy.rows_with_numbers import NumberedRows
+from understudy.privacy.whole_rows import NumberedRows
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""
