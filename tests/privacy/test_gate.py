@@ -1,5 +1,6 @@
 """The gate: it pays first, refuses overdrafts, and gives out released values only."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,10 @@ from scipy import stats
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
 from understudy.functions.triangulation import TreeLimit
-from understudy.pipeline.gates import open_gate
+from understudy.pipeline.gates import NAMED, open_gate
 from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanism import answer
 from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
@@ -334,3 +337,30 @@ def test_huge_tables_are_refused_with_alternatives():
     with pytest.raises(MethodError, match="too many to write out"):
         door.ask(NoisyTables([schema.names[:2]], law="geometric"), spend=Fraction(1))
     assert door.ledger == ()
+
+
+# --- a list of other mechanisms ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Leaking(RowCount):
+    """A mechanism that nobody proved: the exact number of rows, at the price of a noisy one."""
+
+    def run(self, rows, charges, source):
+        return answer(rows.total().expose())
+
+
+def test_a_gate_with_another_mechanism_stamps_its_release_as_not_private():
+    """Claim: a list with a class that is not of this package buys no guarantee, asked or not."""
+    source = SecureRandomness()
+    ours, theirs = (
+        Gate(TABLES["private"], Budget.of(1), source, mechanisms=mechanisms)
+        for mechanisms in (NAMED, (*NAMED, Leaking))
+    )
+    assert ours.guarantee().kind == "pure"
+    assert theirs.guarantee().kind == "none"
+    theirs.ask(NoisyTables([("a",)]), spend=Fraction(1, 2))
+    assert theirs.guarantee().kind == "none"
+    with pytest.raises(MethodError, match="Leaking"):
+        ours.ask(Leaking(), spend=Fraction(1, 2))
+    assert ours.ledger == ()
