@@ -16,7 +16,7 @@ SOURCE = Path(understudy.__file__).parent
 STUDIES = Path(__file__).parents[2] / "studies" / "src" / "understudy_studies"
 """The other distribution of this repository: one more room, which no other knows of."""
 ROOMS = [
-    ["errors", "printable"],
+    ["arrays", "errors", "printable"],
     ["arguments", "parallel"],
     ["domain"],
     ["schema"],

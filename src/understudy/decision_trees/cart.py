@@ -29,7 +29,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from understudy.decision_trees.leaf_impurity import Codes, Floats, compiled, leaf
+from understudy.arrays import Floats
+from understudy.decision_trees.leaf_impurity import Codes, compiled, leaf
 from understudy.decision_trees.tree_class import PreparedRows, Ranked, TreeClass, in_order, ranked
 
 NO_LIMIT = 2**31 - 1

@@ -22,7 +22,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from understudy.decision_trees.leaf_impurity import Counts, Floats, compiled, leaf, least
+from understudy.arrays import Floats
+from understudy.decision_trees.leaf_impurity import Counts, compiled, leaf, least
 from understudy.decision_trees.root_pruning import all_cuts, next_cut, split
 from understudy.decision_trees.tree_class import (
     PreparedRows,

@@ -15,8 +15,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from understudy.arrays import Floats
 from understudy.decision_trees.grid_splits import coded
-from understudy.decision_trees.leaf_impurity import Counts, Floats, compiled, leaf
+from understudy.decision_trees.leaf_impurity import Counts, compiled, leaf
 from understudy.decision_trees.tree_class import CountedTreeClass, in_order, require_penalty
 
 

@@ -18,9 +18,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from understudy.arrays import Floats
 from understudy.decision_trees.grid_depth_two import smallest
 from understudy.decision_trees.grid_splits import Grid, Layout, add_answers
-from understudy.decision_trees.leaf_impurity import Codes, Counts, Floats, compiled
+from understudy.decision_trees.leaf_impurity import Codes, Counts, compiled
 from understudy.decision_trees.root_pruning import all_cuts, bound_above, next_cut, split
 from understudy.decision_trees.tree_class import TreeClass, require_penalty
 

@@ -22,11 +22,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from understudy.arrays import Flags
 from understudy.decision_trees.leaf_impurity import Codes, Counts, compiled
-
-_Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class Layout(NamedTuple):
     """
 
     sizes: Codes
-    alone: _Flags
+    alone: Flags
     questions: Codes
     one_at: Codes
     pair_at: Codes

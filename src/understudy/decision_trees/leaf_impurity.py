@@ -16,31 +16,24 @@ The smallest sum over the leaves (SSE) gives pMSE; `tree_class` proves the sensi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from understudy import arrays
+from understudy.arrays import Floats
+
 Counts = NDArray[np.int32]
 Codes = NDArray[np.int32]
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+compiled = arrays.compiled(error_model="numpy", fastmath={"nnan", "nsz"})
+"""Compile a kernel of this room.
 
-
-def compiled(function: _Function) -> _Function:
-    """Compile a kernel (cached on disk, releases the interpreter lock).
-
-    Division by zero cannot happen and is not looked for, and no number is NaN: both let loops run
-    in vector registers without changing a value.
-    """
-    rules = {"nnan", "nsz"}
-    return cast(
-        "_Function", njit(cache=True, nogil=True, error_model="numpy", fastmath=rules)(function)
-    )
+Division by zero cannot happen and is not looked for, and no number is NaN: both let loops run in
+vector registers without changing a value.
+"""
 
 
 @compiled

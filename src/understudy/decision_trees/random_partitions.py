@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from understudy.decision_trees.leaf_impurity import Codes, Counts, Floats, compiled, leaf
+from understudy.arrays import Flags, Floats
+from understudy.decision_trees.leaf_impurity import Codes, Counts, compiled, leaf
 from understudy.decision_trees.tree_class import CountedTreeClass, in_order, require_penalty
-
-_Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class Partitions(CountedTreeClass):
 
     columns: Codes
     thresholds: Floats
-    nominal: _Flags
+    nominal: Flags
     penalty: float = 0.0
     data_independent: ClassVar[bool] = True
 
@@ -155,7 +154,7 @@ def random_partitions(
 
 
 def _random_trees(
-    low: Floats, high: Floats, nominal: _Flags, columns: Codes, uniform: Floats
+    low: Floats, high: Floats, nominal: Flags, columns: Codes, uniform: Floats
 ) -> tuple[Codes, Floats]:
     """Thresholds from uniform numbers, each within the box of its node."""
     trees, nodes = columns.shape
@@ -177,9 +176,7 @@ def _random_trees(
 
 
 @compiled
-def _count(
-    rows: Floats, columns: Codes, thresholds: Floats, nominal: _Flags, found: Counts
-) -> None:
+def _count(rows: Floats, columns: Codes, thresholds: Floats, nominal: Flags, found: Counts) -> None:
     """Count rows in leaves, shapes (G, n, p) and (G, B, 2^d) (kernel)."""
     nodes = columns.shape[1]
     for k in range(len(rows)):

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.decision_trees.leaf_impurity import Floats, compiled
+from understudy.arrays import Floats
+from understudy.decision_trees.leaf_impurity import compiled
 
 
 @compiled

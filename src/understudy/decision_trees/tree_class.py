@@ -51,7 +51,8 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.decision_trees.leaf_impurity import Codes, Counts, Floats, compiled
+from understudy.arrays import Floats
+from understudy.decision_trees.leaf_impurity import Codes, Counts, compiled
 
 
 class Prepared(Protocol):

@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Integers
 from understudy.domain.domain import Domain
 
-Integers = NDArray[np.int64]
 Split = tuple[int, ...]
 """Columns that divide a node, by all combinations of their states."""
 

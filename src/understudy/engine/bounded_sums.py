@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.arrays import compiled
 from understudy.engine.coding import Coder, Codes, ColumnCoder, Reading
 from understudy.engine.occupied_cells import encode
 from understudy.engine.reading.readers import Rows
@@ -141,7 +141,7 @@ class _Totals:
         _accumulate(cells, z, self.counts, self.sums, self.products)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _accumulate(
     cells: NDArray[np.int64],
     z: NDArray[np.int64],

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.arrays import compiled
 from understudy.engine.query_cover import CELL_CAP, MAX_CELLS, cover
 
 _STAGE_BYTES = 2**21
@@ -240,7 +240,7 @@ def _layout(
     return layout, tuple(used)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _count_rows(
     stage: NDArray[np.unsignedinteger],
     rows: int,

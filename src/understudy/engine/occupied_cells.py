@@ -8,9 +8,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.arrays import compiled
 from understudy.engine.marginal_counter import check_batch
 
 MAX_CODES = 2**62
@@ -150,7 +150,7 @@ def _checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
     return checked
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _append_digit(codes: NDArray[np.int64], column: NDArray[np.unsignedinteger], size: int) -> None:
     """Shift the codes by one digit and put the column's value there, in place."""
     for i in range(len(codes)):
@@ -158,7 +158,7 @@ def _append_digit(codes: NDArray[np.int64], column: NDArray[np.unsignedinteger],
         codes[i] = codes[i] * size + np.int64(column[i])
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _merge(
     codes_a: NDArray[np.int64],
     counts_a: NDArray[np.int64],

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from understudy.arrays import compiled
 
 CELL_CAP = 2**16
 """Default bound on the cells of a covering table: 256 KiB of 32-bit counts stay in a core's cache,
@@ -133,7 +134,7 @@ def _incidence(sets: Sequence[tuple[int, ...]], n_columns: int) -> _Incidence:
     )
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _assign(
     sets: _Incidence, cells: NDArray[np.int64], sizes: NDArray[np.int64], cap: int
 ) -> NDArray[np.int64]:
@@ -179,7 +180,7 @@ class _Growth(NamedTuple):
     score: NDArray[np.float64]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _grow(
     seed: int, sets: _Incidence, table_of: NDArray[np.int64], sizes: NDArray[np.int64], room: int
 ) -> NDArray[np.int64]:
@@ -213,7 +214,7 @@ def _grow(
         _include(best, sets, table_of, growth)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _include(column: int, sets: _Incidence, table_of: NDArray[np.int64], growth: _Growth) -> None:
     """Add a column to the growing table."""
     growth.chosen[column] = True

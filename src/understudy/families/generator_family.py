@@ -19,9 +19,9 @@ from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from understudy.arrays import Floats
 from understudy.families.measurement_plan import PlannedTable, planned_choice
 from understudy.families.method import Method, Names
 from understudy.families.network_options import declared
@@ -44,7 +44,6 @@ from understudy.privacy.mechanisms.choices.parameters import (
 from understudy.privacy.selection.metropolis import Walk
 from understudy.schema import NUMERIC, Schema
 
-Floats = NDArray[np.float64]
 ScoreOf = Callable[[Floats], CandidateScore]
 """Candidates, shape (G, p) → how well each suits the rows."""
 TitleOf = Callable[[tuple[str, ...]], str]

@@ -15,6 +15,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from understudy.arrays import Floats
 from understudy.families.measurement_plan import PlannedTable, announced, natural_law
 from understudy.families.method import Method
 from understudy.families.network_options import require_columns
@@ -23,7 +24,6 @@ from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy, fitted
 from understudy.models.graphical.merged_state_model import Expansion, MarginalModel
 from understudy.models.model import Redrawn
-from understudy.models.node_least_squares import Floats
 from understudy.models.share_tree import denoised
 from understudy.models.state_merging import shapes
 from understudy.models.within_bins import WithinBins, state_widths

@@ -10,10 +10,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy.domain.cell_tree import Layer, Split
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model, TableModel
-from understudy.models.node_least_squares import Floats, Hierarchy, downward
+from understudy.models.node_least_squares import Hierarchy, downward
 from understudy.models.table_models import projected, unravel
 from understudy.models.tree_consistency import Consistency, NoisyLayer, consistent
 from understudy.privacy.accounting.budget import split

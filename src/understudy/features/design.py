@@ -24,16 +24,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from understudy.arrays import Floats, Integers, compiled
 from understudy.features.column_draws import Drawn
 from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
 from understudy.schema.column import NUMERIC, Column
 from understudy.schema.schema import Schema
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Parents(NamedTuple):
@@ -230,7 +226,7 @@ def predicted(linear: Linear, parents: Parents) -> Floats:
     return np.asarray(predictors(linear, parents)[:, 0])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]  # no types
+@compiled(error_model="numpy")
 def predictors(linear: Linear, parents: Parents) -> Floats:
     """The linear predictors of all outcomes, shape (n, m)."""
     n, m = parents.states.shape[1], len(linear.intercepts)
@@ -266,7 +262,7 @@ def outcomes_of(linear: Linear, parents: Parents, uniforms: Floats) -> Integers:
     return np.asarray(_pick(np.exp(weights, out=weights), uniforms))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]  # no types
+@compiled(error_model="numpy")
 def _below_top(predictors: Floats) -> Floats:
     """Predictors of all outcomes less the largest, the reference's 0 first; shape (n, 1 + m)."""
     n, m = predictors.shape
@@ -281,7 +277,7 @@ def _below_top(predictors: Floats) -> Floats:
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(error_model="numpy")
 def _pick(weights: Floats, uniforms: Floats) -> Integers:
     """The first outcome up to which the share of the weights exceeds the uniform number."""
     found = np.empty(len(uniforms), dtype=np.int64)

@@ -12,15 +12,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from understudy.arrays import Floats, Integers, compiled
 from understudy.schema.cell_values import CLOSE
 from understudy.schema.numeric_columns import Continuous, Date, Integer
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _FINE = 2.0**-20  # step off a spike where no decimals are declared, in ranges
 _PARTS = 8  # of the guide, per bin
@@ -102,7 +98,7 @@ def step_off(column: Integer | Continuous | Date) -> float:
     return least * max(1.0, float(np.ceil(far / least)))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(error_model="numpy")
 def settled(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
     """Numbers rounded, within the bounds and off the spikes; and their states.
 
@@ -128,14 +124,14 @@ def settled(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
     return states, found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(error_model="numpy")
 def _rounded(number: float, low: float, high: float, grid: float) -> float:
     rounded = np.rint(number * grid) / grid if grid > 0 else number
     rounded = low if rounded < low else rounded
     return high if rounded > high else rounded
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(error_model="numpy")
 def _on_spikes(line: Line, numbers: Floats) -> Integers:
     """Which numbers lie on a spike."""
     on = np.zeros(len(numbers), dtype=np.bool_)
@@ -146,7 +142,7 @@ def _on_spikes(line: Line, numbers: Floats) -> Integers:
     return np.flatnonzero(on)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(error_model="numpy")
 def _off_spikes(line: Line, number: float) -> float:
     """A number moved off the spikes towards the middle, as often as there are spikes."""
     low, high, spikes, step = line.low, line.high, line.spikes, line.step
@@ -162,7 +158,7 @@ def _off_spikes(line: Line, number: float) -> float:
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(error_model="numpy")
 def _bins_of(line: Line, numbers: Floats) -> Integers:
     """State of the last bin that begins at or before each number, from a guess near it."""
     low, lows, per_part, guide, bins = line.low, line.lows, line.per_part, line.guide, line.states

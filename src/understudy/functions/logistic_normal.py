@@ -25,22 +25,15 @@ from functools import cached_property
 from math import log
 
 import numpy as np
-from numba import njit
 from scipy.special import expit, logit
 
+from understudy.arrays import Floats, Integers, compiled
 from understudy.features.column_draws import Drawn
-from understudy.features.design import (
-    Features,
-    Integers,
-    Parents,
-    indicated,
-    outcomes_of,
-    predicted,
-)
+from understudy.features.design import Features, Parents, indicated, outcomes_of, predicted
 from understudy.features.number_line import Line, line_of, normal_quantiles, settled
 from understudy.functions.multinomial_logit import LogitWidths
 from understudy.functions.normal_regression import NormalWidths, linear_and_stddev, shares_between
-from understudy.functions.parameter_prior import Floats, Prior
+from understudy.functions.parameter_prior import Prior
 from understudy.functions.state_probabilities import (
     cuts,
     feature_row,
@@ -177,7 +170,7 @@ class LogisticNormal:
         return line_of(self.declared)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _levels(places: Floats, n_levels: int) -> Integers:
     """Level of each place in [0, 1], shape (n,)."""
     found = np.empty(len(places), dtype=np.int64)

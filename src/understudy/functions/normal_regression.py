@@ -27,12 +27,13 @@ from math import log
 
 import numpy as np
 
+from understudy.arrays import Floats, Integers
 from understudy.errors import MethodError
 from understudy.features.column_draws import Drawn
-from understudy.features.design import Features, Integers, Linear, predicted
+from understudy.features.design import Features, Linear, predicted
 from understudy.features.number_line import Line, line_of, normal_quantiles, settled
 from understudy.functions.multinomial_logit import shared
-from understudy.functions.parameter_prior import Floats, Prior
+from understudy.functions.parameter_prior import Prior
 from understudy.functions.state_probabilities import (
     cuts,
     feature_row,

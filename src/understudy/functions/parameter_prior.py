@@ -15,12 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from understudy.arrays import Floats
 from understudy.errors import MethodError
-
-Floats = NDArray[np.float64]
 
 SCRAMBLING = 20180211
 """Public seed of the scrambling."""

@@ -17,6 +17,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Literal
 
+from understudy.arrays import Floats
 from understudy.errors import MethodError
 from understudy.features.column_draws import Drawn
 from understudy.features.design import Features
@@ -29,7 +30,7 @@ from understudy.functions.logistic_normal import (
 )
 from understudy.functions.multinomial_logit import LOGIT, LogitWidths, MultinomialLogit
 from understudy.functions.normal_regression import NORMAL, NormalRegression, NormalWidths
-from understudy.functions.parameter_prior import Floats, Prior
+from understudy.functions.parameter_prior import Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
 
 

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy.features.column_draws import Drawn
-from understudy.functions.parameter_prior import Floats, Prior, even_points
+from understudy.functions.parameter_prior import Prior, even_points
 from understudy.functions.sequential_generator import SequentialGenerator
 
 Codes = tuple[NDArray[np.int64], ...]

@@ -14,12 +14,11 @@ from __future__ import annotations
 from math import erfc, sqrt
 
 import numpy as np
-from numba import njit
 
+from understudy.arrays import Floats, Integers, compiled
 from understudy.features.column_draws import Drawn
-from understudy.features.design import Features, Integers
+from understudy.features.design import Features
 from understudy.features.number_line import Line, settled
-from understudy.functions.parameter_prior import Floats
 from understudy.schema import NUMERIC, Column
 
 _HALVINGS = 1100
@@ -53,7 +52,7 @@ def _middle(column: Column, state: int) -> Floats | None:
     return np.array([one.low / 2 + one.high / 2])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]  # no types
+@compiled(error_model="numpy")
 def logit_shares(coefficients: Floats, row: Floats, outcomes: Integers) -> Floats:
     """Log probabilities of outcomes of a multinomial logit; outcome 0 is the reference.
 
@@ -83,7 +82,7 @@ def logit_shares(coefficients: Floats, row: Floats, outcomes: Integers) -> Float
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(error_model="numpy")
 def normal_shares(
     coefficients: Floats, stddevs: Floats, row: Floats, cuts: Floats, bins: Integers
 ) -> Floats:
@@ -112,7 +111,7 @@ def normal_shares(
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(error_model="numpy")
 def _between(low: float, high: float) -> float:
     """Φ(high) - Φ(low), from the nearer tail."""
     if low > 0:

@@ -17,11 +17,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats, compiled
+
 Columns = tuple[int, ...]
-Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 
 
@@ -152,7 +152,7 @@ def _eliminated(linked: Booleans, sizes: Floats, by_fill: bool) -> tuple[float, 
     return cells, work.bags[work.bags.any(axis=1)]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _eliminate(linked: Booleans, sizes: Floats, by_fill: bool, work: _Work) -> float:
     """Cells of the cliques that are left; `linked` is used up."""
     bags, alive, stale, ranks, near = work
@@ -183,7 +183,7 @@ def _eliminate(linked: Booleans, sizes: Floats, by_fill: bool, work: _Work) -> f
     return cells
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _neighbours(linked: Booleans, v: int, near: NDArray[np.int64]) -> int:
     n = 0
     for w in range(len(linked)):
@@ -193,7 +193,7 @@ def _neighbours(linked: Booleans, v: int, near: NDArray[np.int64]) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _rank(
     linked: Booleans, sizes: Floats, by_fill: bool, v: int, near: NDArray[np.int64]
 ) -> tuple[float, float]:
@@ -207,7 +207,7 @@ def _rank(
     return float(fill if by_fill else min(fill, 1)), weight + 1e-3 * fill
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _remove(linked: Booleans, v: int, near: NDArray[np.int64], stale: Booleans) -> None:
     """Link the neighbours with each other and take the column out; say whose rank may change."""
     n = _neighbours(linked, v, near)
@@ -224,7 +224,7 @@ def _remove(linked: Booleans, v: int, near: NDArray[np.int64], stale: Booleans) 
                 stale[w] = True
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _covered(bags: Booleans, k: int) -> bool:
     """Whether an earlier bag holds all columns of bag k; no later one can."""
     for earlier in range(k):

@@ -28,6 +28,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from understudy.arrays import Floats
 from understudy.errors import InferenceError, suggestion
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.accounting.ledger import Entry
@@ -45,8 +46,6 @@ _SMALLEST: Final = 1e-12  # of the largest eigenvalue: below it is what rounding
 _NAME = r"(?:`[^`]+`|[^\W\d][\w.]*)"
 _FORMULA = re.compile(rf"\s*({_NAME})\s*~\s*({_NAME}(?:\s*\+\s*{_NAME})*)\s*")
 
-_Floats = NDArray[np.float64]
-
 
 class Solved(NamedTuple):
     """Coefficients, and how they came about.
@@ -56,7 +55,7 @@ class Solved(NamedTuple):
         repaired: where the matrix was not positive definite, shape (...).
     """
 
-    coefficients: _Floats
+    coefficients: Floats
     repaired: NDArray[np.bool_]
 
 
@@ -128,7 +127,7 @@ def require_repair(repair: str) -> None:
 
 def matrices(
     statistics: ArrayLike, equations: NormalEquations, n_rows: ArrayLike | None = None
-) -> tuple[_Floats, _Floats]:
+) -> tuple[Floats, Floats]:
     """The symmetric matrix A and the vector b of the normal equations.
 
     Args:
@@ -175,7 +174,7 @@ def solve(gram: ArrayLike, cross: ArrayLike, *, stddev: float, repair: Repair = 
     return Solved(np.einsum("...ij,...j->...i", vectors, along * inverse), deficient[..., 0])
 
 
-def in_units(coefficients: ArrayLike, bounds: Sequence[tuple[float, float]]) -> _Floats:
+def in_units(coefficients: ArrayLike, bounds: Sequence[tuple[float, float]]) -> Floats:
     """Coefficients of columns in [−1, 1] as those of the columns in their own units.
 
     Args:

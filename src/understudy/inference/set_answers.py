@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats, Integers
 from understudy.inference.choice.advice import Advice, RefusedError, advise
 from understudy.inference.choice.refusals import errorless_reason
 from understudy.inference.choice.release_facts import Facts
@@ -25,8 +26,8 @@ from understudy.inference.combining.combining_rules import (
     pool,
     single_variance,
 )
-from understudy.inference.combining.pooled import Pooled, Vector
-from understudy.inference.estimates.analysis_records import ABSENT, Ints, Records
+from understudy.inference.combining.pooled import Pooled
+from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.estimates.estimators import SetEstimates
 from understudy.inference.estimates.quantiles import Curve, Quantiles, Steps, quantiles
@@ -51,7 +52,7 @@ class SetAnswer:
     """
 
     pooled: Pooled
-    stderr: Vector
+    stderr: Floats
     notes: tuple[str, ...]
     dropped: tuple[int, ...]
 
@@ -154,7 +155,7 @@ def set_quantiles(
 
 def _values(
     estimand: Estimand, table: pl.DataFrame, release: Release
-) -> tuple[Ints, Vector, Vector, Vector]:
+) -> tuple[Integers, Floats, Floats, Floats]:
     """Quantity, least, largest and released value of each record; each of shape (n,)."""
     schema, drawn = release.schema, release.manifest.inference.modelled
     records = Records.of(table, schema, estimand.columns)
@@ -164,7 +165,7 @@ def _values(
     return scores.quantity, low, high, scores.value
 
 
-def set_steps(sets: Sequence[Vector], p: float, rule: str) -> Steps:
+def set_steps(sets: Sequence[Floats], p: float, rule: str) -> Steps:
     """The mean distribution function of some sets, with its error by a combining rule.
 
     Args:
@@ -189,7 +190,7 @@ def set_steps(sets: Sequence[Vector], p: float, rule: str) -> Steps:
     )
 
 
-def _totals(q: Vector, u: Vector, rule: str) -> Totals:
+def _totals(q: Floats, u: Floats, rule: str) -> Totals:
     if rule == "single":
         return single_variance(q, u, 0.0)
     return _POOLED[rule](q, u)

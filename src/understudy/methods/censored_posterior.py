@@ -58,10 +58,9 @@ from functools import partial
 from math import log, prod
 from typing import Annotated, ClassVar, Literal, final
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from understudy.arrays import Floats
 from understudy.errors import MethodError
 from understudy.families.effort import Effort, expected_rows
 from understudy.families.generator_family import GeneratingMethod, ScoreOf, Search
@@ -79,8 +78,6 @@ from understudy.privacy.mechanisms.choices.censored_likelihood import (
     censored_title,
 )
 from understudy.schema import Schema
-
-Floats = NDArray[np.float64]
 
 _ROOM = 2.0
 """Width beyond the logarithm of the number of states; see the head of this file."""

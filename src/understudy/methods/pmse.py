@@ -54,10 +54,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, final
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from understudy.arrays import Floats
 from understudy.decision_trees import (
     Greedy,
     Grid,
@@ -210,7 +209,6 @@ class Pmse(GeneratingMethod):
             )
 
 
-Floats = NDArray[np.float64]
 Simulated = tuple[SimulatedColumn, ...] | tuple[SimulatedRecords, ...]
 TreesOf = Callable[[tuple[str, ...]], Trees]
 """Columns → the class of trees that compares them."""

@@ -42,13 +42,14 @@ from typing import Annotated, ClassVar, Literal, final
 import numpy as np
 from pydantic import Field
 
+from understudy.arrays import Floats
 from understudy.errors import MethodError
 from understudy.families.cell_tree_family import TreeMethod
 from understudy.families.measured_tree import Allocation, along
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, Prepared
 from understudy.models import Model, ProductModel
-from understudy.models.node_least_squares import Floats, downward
+from understudy.models.node_least_squares import downward
 from understudy.models.table_models import projected
 from understudy.models.tree_consistency import Consistency, NoisyLayer, RangeTree, consistent
 from understudy.privacy.accounting.budget import Budget, split

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats, compiled
 from understudy.functions.declared_network import Edge, require_network
 from understudy.models.model import REDRAWS, Sample, conditioned
 from understudy.privacy.released import NoisyTable
@@ -29,8 +29,6 @@ from understudy.schema import Domain, Schema
 
 _CHUNK = 2**14
 """Records drawn at once, so that their states stay in the cache."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,7 @@ def kept(edges: Sequence[Edge]) -> tuple[frozenset[str], ...]:
     return tuple(found)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _draw_column(
     states: NDArray[np.int32],
     start: int,

@@ -32,9 +32,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats, Integers, compiled
 from understudy.models.bayesian_network import BayesianNetwork, conditionals, row_shares
 from understudy.models.model import Sample
 from understudy.models.table_models import projected
@@ -196,11 +196,7 @@ def _chain(sweep: Sweep, tables: Sequence[NoisyTable]) -> BayesianNetwork:
     return BayesianNetwork(sweep.domain, conditionals(tables, edges, sweep.domain, sweep.names))
 
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def drawn_states(keys: Integers, ends: Floats, uniforms: Floats) -> Integers:
     """A state for each record.
 
@@ -225,7 +221,7 @@ def drawn_states(keys: Integers, ends: Floats, uniforms: Floats) -> Integers:
     return drawn
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def drawn_open_states(
     keys: Integers, shares: Floats, still_open: NDArray[np.bool_], uniforms: Floats
 ) -> Integers:

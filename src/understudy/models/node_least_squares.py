@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from understudy.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
-from understudy.models.node_least_squares import Floats
+from understudy.arrays import Floats
 
 ARRANGEMENTS = 16
 _SIZES = (0.03, 0.1, 0.3, 2.0)  # of the deviates from even halves, in parts of M

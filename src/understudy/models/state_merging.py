@@ -17,14 +17,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.models.node_least_squares import Floats
+from understudy.arrays import Floats, Integers
 from understudy.models.table_models import projected
 
 RARE = 3.0
 """Deviations of the noise below which a state counts as rare."""
 
 Mask = NDArray[np.bool_]
-Integers = NDArray[np.int64]
 
 
 def merged_levels(

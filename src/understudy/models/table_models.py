@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from understudy.arrays import Floats
 from understudy.models.model import Sample, States
-from understudy.models.node_least_squares import Floats
 from understudy.privacy.released import NoisyCells, NoisyTable
 from understudy.schema import Domain
 

@@ -27,7 +27,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.models.node_least_squares import Floats, Hierarchy, Integers, gls
+from understudy.arrays import Floats, Integers
+from understudy.models.node_least_squares import Hierarchy, gls
 
 Consistency = Literal["gls", "hay", "paper_phantom"]
 

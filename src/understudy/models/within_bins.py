@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.node_least_squares import Floats, Integers
+from understudy.arrays import Floats, Integers
 from understudy.schema import Continuous, Date, Integer
 from understudy.schema.cell_values import EXACT_INTEGER
 

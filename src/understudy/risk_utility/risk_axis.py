@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from understudy.arrays import Floats
 from understudy.errors import MethodError
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.risk.attack_setup import Scene, places_of
 from understudy.evaluation.risk.attribute import infer_level
 from understudy.evaluation.risk.membership import nearest
 from understudy.evaluation.risk.proportion_intervals import area_under_curve
-from understudy.evaluation.risk.record_matching import States, Vector, over_sets
+from understudy.evaluation.risk.record_matching import States, over_sets
 
 Names = tuple[str, ...]
 
@@ -126,7 +127,7 @@ def _membership(scene: Scene) -> float:
     """Probability that a member is nearer to the release than somebody held out."""
     places = [places_of(column) for column in scene.columns]
 
-    def closeness(targets: States) -> Vector:
+    def closeness(targets: States) -> Floats:
         found = np.mean([nearest(targets, one, places) for one in scene.sets], axis=0)
         return np.asarray(-found)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from understudy.arrays import Flags, compiled
 
 __all__ = ["NULL", "gather_cells", "split_records"]
 
@@ -15,7 +16,6 @@ _MALFORMED, _CUT_OFF = -1, -2
 _NUL, _LF, _CR = 0, 10, 13
 
 Bytes = NDArray[np.uint8]
-Flags = NDArray[np.bool_]
 Marks = tuple[int, int, int, bool]
 """Separator; quote, −1 for none; most lines of a record; whether nothing follows the text."""
 Cells = tuple[NDArray[np.int32], NDArray[np.int32], Flags]
@@ -24,7 +24,7 @@ Records = tuple[NDArray[np.int64], Flags, Cells]
 """Where each record begins, which ones do not fit, shape (n,); and cells, shape (columns, n)."""
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def split_records(
     text: Bytes,
     at: int,
@@ -63,7 +63,7 @@ def split_records(
     return n, at
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _record(text: Bytes, at: int, marks: Marks, slots: NDArray[np.int64], cells: Cells) -> int:
     """Where the next record begins; or that this one does not fit, or is not all there."""
     separator, quote, most_lines, _ = marks
@@ -80,7 +80,7 @@ def _record(text: Bytes, at: int, marks: Marks, slots: NDArray[np.int64], cells:
             end = _plain_end(text, start, marks)
             at = end
         if end < 0:
-            return end  # type: ignore[no-any-return]
+            return end
         last = at >= len(text) or text[at] != separator
         if last and not quoted and end > start and text[end - 1] == _CR:
             end -= 1
@@ -96,10 +96,10 @@ def _record(text: Bytes, at: int, marks: Marks, slots: NDArray[np.int64], cells:
         return _MALFORMED  # a separator behind the last cell
     if cell < len(slots):
         return _MALFORMED
-    return _after_line(text, at)  # type: ignore[no-any-return]
+    return _after_line(text, at)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _quoted_end(text: Bytes, at: int, marks: Marks, lines: int) -> tuple[int, int, bool]:
     """The closing quote of a cell, how many lines the record may still have, and doubled quotes."""
     _, quote, _, final = marks
@@ -118,7 +118,7 @@ def _quoted_end(text: Bytes, at: int, marks: Marks, lines: int) -> tuple[int, in
     return (_MALFORMED if final else _CUT_OFF), lines, twice
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _plain_end(text: Bytes, at: int, marks: Marks) -> int:
     """What follows a cell without quotes: a separator, or the end of the line."""
     separator, quote, _, _ = marks
@@ -129,7 +129,7 @@ def _plain_end(text: Bytes, at: int, marks: Marks) -> int:
     return at
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _after_line(text: Bytes, at: int) -> int:
     """What follows the line break that must stand here, or the end of the text."""
     if at < len(text) and text[at] == _CR:
@@ -137,7 +137,7 @@ def _after_line(text: Bytes, at: int) -> int:
     return at + 1 if at >= len(text) or text[at] == _LF else _MALFORMED
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def gather_cells(
     text: Bytes,
     starts: NDArray[np.int32],

@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy.schema import NUMERIC, Column, Date, Integer
 from understudy.schema.cell_values import CLOSE, EXACT_INTEGER, Code, text_of
 
@@ -73,7 +74,6 @@ def as_floats(values: pl.Series) -> NDArray[np.float64]:
 
 Family = Literal["numbers", "truth values", "days"]
 States = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 _PLAIN_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _PLAIN_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
@@ -90,7 +90,7 @@ class Keys:
         close: how far a value may be from the number, relative to it.
     """
 
-    numbers: Numbers
+    numbers: Floats
     states: States
     close: float = 0.0
 
@@ -101,7 +101,7 @@ class Keys:
         numbers = np.array([number for number, _ in ordered], dtype=np.float64)
         return cls(numbers, np.array([state for _, state in ordered], dtype=np.int64), close)
 
-    def find(self, wanted: Numbers) -> States:
+    def find(self, wanted: Floats) -> States:
         """State of each number, −1 where there is none; shape (n,).
 
         Only the neighbours on both sides need to be asked: one further off is beyond its own reach
@@ -117,7 +117,7 @@ class Keys:
         place = np.where(gaps[0] <= gaps[1], left, right)
         return np.where(np.isfinite(np.minimum(*gaps)), self.states[place], -1)
 
-    def _gap(self, place: States, wanted: Numbers) -> Numbers:
+    def _gap(self, place: States, wanted: Floats) -> Floats:
         """Distance to a key, infinite if it is not within reach."""
         key = self.numbers[place]
         with np.errstate(over="ignore", invalid="ignore"):  # infinite less infinite
@@ -153,7 +153,7 @@ class Named:
             if any(low <= truth <= high for truth in self.truths):
                 self.unclear.add("truth values")  # true is the code "true" and the number 1
 
-    def by_number(self, numbers: Numbers) -> States:
+    def by_number(self, numbers: Floats) -> States:
         """State of each number, −1 where it names none; shape (n,)."""
         exact = self._exact.find(numbers)
         if not len(self._close.numbers):
@@ -217,7 +217,7 @@ def _named_states(column: Column) -> list[tuple[Code, int]]:
     return [*((level, k) for k, level in enumerate(column.levels)), *codes]
 
 
-def _numbers(states: list[tuple[Code, int]]) -> Numbers:
+def _numbers(states: list[tuple[Code, int]]) -> Floats:
     """The number that each state stands for, as the reader of the rows sees it; NaN for none."""
     written = [value if isinstance(value, str) else None for value, _ in states]
     found = numbers_of(pl.Series(written, dtype=pl.String))
@@ -227,7 +227,7 @@ def _numbers(states: list[tuple[Code, int]]) -> Numbers:
     return found
 
 
-def _days(states: list[tuple[Code, int]]) -> Numbers:
+def _days(states: list[tuple[Code, int]]) -> Floats:
     """The day that each state stands for, since 1970-01-01; NaN for none."""
     written = [value if isinstance(value, str) else None for value, _ in states]
     found = days_of(pl.Series(written, dtype=pl.String))

@@ -127,7 +127,7 @@ class Splitter:
         malformed = malformed[:n]
         columns = {}
         for k, name in enumerate(self._names):
-            starts, lengths, doubled = (part[k, :n] for part in places)
+            starts, lengths, doubled = places[0][k, :n], places[1][k, :n], places[2][k, :n]
             bounds, copied = gather_cells(data, starts, lengths, doubled, self._quote)
             cells = _texts(bounds, copied, lengths != NULL)
             columns[name] = cells.set(pl.Series(malformed), MALFORMED) if malformed.any() else cells

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy.evaluation.risk.attack_setup import Scene, numbers_of, places_of
 from understudy.evaluation.risk.attribute import (
     infer_level,
@@ -23,7 +24,7 @@ from understudy.evaluation.risk.proportion_intervals import (
     mean_error,
     share,
 )
-from understudy.evaluation.risk.record_matching import Outcome, States, Vector, over_sets
+from understudy.evaluation.risk.record_matching import Outcome, States, over_sets
 from understudy.evaluation.risk.reidentification import (
     Uniqueness,
     identified,
@@ -115,7 +116,7 @@ def _level_risk(scene: Scene, secret: int) -> Risk:
     )
 
 
-def _number_risk(scene: Scene, secret: int, numbers: Vector) -> Risk:
+def _number_risk(scene: Scene, secret: int, numbers: Floats) -> Risk:
     keys = list(scene.keys)
     sets = [one for one in scene.sets if not np.isnan(numbers[one[:, secret]]).all()]
 
@@ -208,7 +209,7 @@ def _ranked_risks(scene: Scene) -> tuple[Risk, ...]:
         return ()
     places = [places_of(column) for column in scene.columns]
 
-    def distances(targets: States) -> Vector:
+    def distances(targets: States) -> Floats:
         return np.asarray(np.mean([nearest(targets, one, places) for one in scene.sets], axis=0))
 
     near, far = distances(scene.members), distances(scene.control)
@@ -285,5 +286,5 @@ def _both(scene: Scene, attack: Callable[[States], T]) -> tuple[T, T | None]:
     return attack(scene.members), None if scene.control is None else attack(scene.control)
 
 
-def _mean(values: Vector) -> float | None:
+def _mean(values: Floats) -> float | None:
     return float(values.mean()) if len(values) else None

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy.evaluation.comparison import Comparison, Rows
-from understudy.evaluation.risk.record_matching import States, Vector
+from understudy.evaluation.risk.record_matching import States
 from understudy.evaluation.utility.associations import is_ordered
 from understudy.schema import NUMERIC, Column
 
@@ -99,7 +100,7 @@ def _drawn(rows: States, n: int, rng: np.random.Generator) -> States:
     return rows if len(rows) <= n else rows[np.sort(rng.choice(len(rows), n, replace=False))]
 
 
-def numbers_of(column: Column) -> Vector | None:
+def numbers_of(column: Column) -> Floats | None:
     """Number that stands for each state of a numeric column, NaN for codes of absence.
 
     The middle of a bin; for dates in days. None for a column with levels. The state outside the
@@ -115,7 +116,7 @@ def numbers_of(column: Column) -> Vector | None:
     return found
 
 
-def places_of(column: Column) -> Vector:
+def places_of(column: Column) -> Floats:
     """Place of each state on the scale of the column in [0, 1]; -1 for states without an order.
 
     Args:

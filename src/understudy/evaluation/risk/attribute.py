@@ -31,15 +31,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from understudy.arrays import Floats, Integers
 from understudy.evaluation.risk.proportion_intervals import Figure
-from understudy.evaluation.risk.record_matching import (
-    Integers,
-    Outcome,
-    States,
-    Vector,
-    numbered,
-    occurrences,
-)
+from understudy.evaluation.risk.record_matching import Outcome, States, numbered, occurrences
 
 
 def infer_level(
@@ -69,7 +63,7 @@ def infer_level(
 
 
 def infer_number(
-    keys: States, secret: Vector, synthetic_keys: States, synthetic_secret: Vector
+    keys: States, secret: Floats, synthetic_keys: States, synthetic_secret: Floats
 ) -> Outcome:
     """Absolute error of the mean secret among the matches.
 
@@ -132,7 +126,7 @@ def probability_of_truth(
     )
 
 
-def largest(found: Vector, population: int) -> Figure | None:
+def largest(found: Floats, population: int) -> Figure | None:
     """The largest probability; None if there are no targets.
 
     Nothing but 1 bounds what the records have that were not drawn, so its interval reaches from the

@@ -28,13 +28,11 @@ import os
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
+from understudy.arrays import Floats, Integers, compiled
 from understudy.evaluation.risk.record_matching import (
-    Integers,
     Outcome,
     States,
-    Vector,
     chances,
     numbered,
     occurrences,
@@ -44,7 +42,7 @@ from understudy.parallel import each
 FALSE_POSITIVES = 0.01
 
 
-def nearest(targets: States, rows: States, places: Sequence[Vector]) -> Vector:
+def nearest(targets: States, rows: States, places: Sequence[Floats]) -> Floats:
     """Distance of each target to the nearest row, in [0, 1].
 
     Args:
@@ -64,8 +62,8 @@ def nearest(targets: States, rows: States, places: Sequence[Vector]) -> Vector:
     return np.concatenate(each(lambda part: _nearest(part, distinct, scale, starts), parts))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
-def _nearest(targets: States, rows: States, scale: Vector, starts: Integers) -> Vector:
+@compiled
+def _nearest(targets: States, rows: States, scale: Floats, starts: Integers) -> Floats:
     n, d = targets.shape
     found = np.empty(n)
     apart = np.empty(len(scale))  # of each state of each column from the target's
@@ -90,7 +88,7 @@ def _nearest(targets: States, rows: States, scale: Vector, starts: Integers) -> 
     return found
 
 
-def called_members(distances: Vector, control: Vector) -> Vector:
+def called_members(distances: Floats, control: Floats) -> Floats:
     """Probability that the intruder takes each target for a member.
 
     The threshold is set so that he takes `FALSE_POSITIVES` of the control for members; targets at

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats, Integers
+
 States = NDArray[np.integer[Any]]
-Vector = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Outcome:
         matched: share of the sets that have a row with the target's keys.
     """
 
-    found: Vector
-    guessed: Vector
-    matched: Vector
+    found: Floats
+    guessed: Floats
+    matched: Floats
 
     @classmethod
     def over_sets(cls, outcomes: Iterable[Outcome]) -> Outcome:
@@ -72,7 +72,7 @@ def occurrences(targets: Integers, rows: Integers) -> Integers:
     return np.bincount(rows, minlength=size)[targets]
 
 
-def chances(targets: States, rows: States) -> Vector:
+def chances(targets: States, rows: States) -> Floats:
     """Probability of each target's states if the columns of the rows were independent.
 
     Args:

@@ -41,13 +41,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.risk.record_matching import (
-    Integers,
-    States,
-    Vector,
-    numbered,
-    occurrences,
-)
+from understudy.arrays import Floats, Integers
+from understudy.evaluation.risk.record_matching import States, numbered, occurrences
 
 
 @dataclass(frozen=True)
@@ -67,17 +62,17 @@ class Matches:
     n_rows: int
 
     @property
-    def expected(self) -> Vector:
+    def expected(self) -> Floats:
         """T_i/c_i."""
         return np.asarray((self.true > 0) / np.maximum(self.count, 1), dtype=np.float64)
 
     @property
-    def unique(self) -> Vector:
+    def unique(self) -> Floats:
         """1 where there is one match, else 0."""
         return np.asarray(self.count == 1, dtype=np.float64)
 
     @property
-    def unique_and_true(self) -> Vector:
+    def unique_and_true(self) -> Floats:
         """1 where there is one match and it is the true record, else 0."""
         return np.asarray((self.count == 1) & (self.true == 1), dtype=np.float64)
 
@@ -112,11 +107,11 @@ class Identified:
             shape of `false`.
     """
 
-    expected: Vector
-    true: Vector
-    false: Vector
-    guessed: Vector
-    guessed_false: Vector
+    expected: Floats
+    true: Floats
+    false: Floats
+    guessed: Floats
+    guessed_false: Floats
 
 
 def identified(matches: Sequence[Matches]) -> Identified:

@@ -41,21 +41,21 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
+from understudy.arrays import Floats
 from understudy.evaluation.comparison import Comparison, Rows
 from understudy.evaluation.utility.indicator_designs import main_design, pair_design
 from understudy.evaluation.utility.sparse_logistic import Logistic
 from understudy.parallel import each
 
-Vector = NDArray[np.float64]
 Labels = NDArray[np.bool_]
 
 
-def pmse(propensity: Vector, share: float) -> float:
+def pmse(propensity: Floats, share: float) -> float:
     """Mean squared distance of the propensities, shape (N,), from the share of synthetic rows."""
     return float(np.mean((propensity - share) ** 2))
 
 
-def specks(propensity: Vector, synthetic: Labels) -> float:
+def specks(propensity: Floats, synthetic: Labels) -> float:
     """Kolmogorov-Smirnov distance of the propensities in the two groups, both of shape (N,).
 
     Tied propensities are taken jointly: the laws are compared behind the last of them.
@@ -155,9 +155,9 @@ class Fitted:
 
     name: str
     note: str
-    propensities: list[Vector]
+    propensities: list[Floats]
     null_pmse: Null | None
-    permuted: Vector
+    permuted: Floats
 
 
 def stack_sets(comparison: Comparison) -> tuple[list[Stack], str]:
@@ -196,7 +196,7 @@ def fit_models(comparison: Comparison, stacks: list[Stack]) -> Iterator[Fitted]:
     yield _tree(comparison, stacks)
 
 
-def pair_propensities(comparison: Comparison, stack: Stack) -> Vector:
+def pair_propensities(comparison: Comparison, stack: Stack) -> Floats:
     """Propensities by logistic regression with pairs, shape (N,), without a null."""
     return Logistic(_pairs(comparison, stack)[0]).fit(stack.synthetic)
 
@@ -213,7 +213,7 @@ def _logistic(
 ) -> Fitted:
     times = math.ceil(_LOGISTIC_PERMUTATIONS / len(stacks))
 
-    def fit(k: int) -> tuple[Vector, Null, list[tuple[float, float]], str]:
+    def fit(k: int) -> tuple[Floats, Null, list[tuple[float, float]], str]:
         stack = stacks[k]
         design, note = designs(stack)
         model = Logistic(design)
@@ -240,7 +240,7 @@ def _tree(comparison: Comparison, stacks: list[Stack]) -> Fitted:
     times = int(np.clip(_TREE_WORK / (rows * columns), 20, 100))
     features = [np.stack(stack.rows, axis=1).astype(np.float32) for stack in stacks]
 
-    def fit(k: int, labels: Labels) -> Vector:
+    def fit(k: int, labels: Labels) -> Floats:
         tree = DecisionTreeClassifier(
             max_depth=TREE_DEPTH, min_samples_leaf=TREE_LEAF, random_state=comparison.seed % 2**32
         )
@@ -257,5 +257,5 @@ def _tree(comparison: Comparison, stacks: list[Stack]) -> Fitted:
     return Fitted("CART", note, propensities, None, permuted)
 
 
-def _both(propensity: Vector, labels: Labels) -> tuple[float, float]:
+def _both(propensity: Floats, labels: Labels) -> tuple[float, float]:
     return pmse(propensity, float(labels.mean())), specks(propensity, labels)

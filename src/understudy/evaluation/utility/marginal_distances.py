@@ -16,14 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from understudy.arrays import Floats
 from understudy.evaluation.comparison import MOST_CELLS, Comparison, Counts
 from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Marginal, Score
-
-Vector = NDArray[np.float64]
 
 MOST_TRIPLES = 500
 _STREAM = 1
@@ -42,12 +40,12 @@ class Distances:
     """
 
     marginals: tuple[tuple[int, ...], ...]
-    values: Vector
-    nulls: Vector
+    values: Floats
+    nulls: Floats
     population: int
 
     @property
-    def means(self) -> Vector:
+    def means(self) -> Floats:
         """Mean over the sets, shape (n_marginals,)."""
         return np.asarray(self.values.mean(axis=1))
 
@@ -79,7 +77,7 @@ def expected_variation(one: Counts, other: Counts) -> float:
     return float((1 / n + 1 / m) / 2 * (times * _mean_deviation(pooled, n, n + m)).sum())
 
 
-def _mean_deviation(t: Counts, n: int, total: int) -> Vector:
+def _mean_deviation(t: Counts, n: int, total: int) -> Floats:
     """E|a - nt/total| for a hypergeometric: n drawn of total, t of which are marked; shape of t.
 
     De Moivre's way of summing: Σ_{j ≥ x} (j - μ) P(j) = x (total - n - t + x)/total · P(x).

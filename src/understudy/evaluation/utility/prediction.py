@@ -18,22 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from understudy.arrays import Codes, Floats
 from understudy.evaluation.comparison import Comparison, Rows
 from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Score
 from understudy.evaluation.utility.associations import is_ordered
 from understudy.parallel import each
 from understudy.schema import NUMERIC, Column
-
-Vector = NDArray[np.float64]
-Codes = NDArray[np.integer[Any]]
 
 MOST_TRAINING_ROWS = 40_000
 MOST_CLASSES = 10
@@ -53,7 +50,7 @@ class Measured:
     """
 
     value: float
-    influence: Vector
+    influence: Floats
 
 
 def accuracy(correct: NDArray[np.bool_]) -> Measured:
@@ -62,7 +59,7 @@ def accuracy(correct: NDArray[np.bool_]) -> Measured:
     return Measured(value, correct.astype(np.float64) - value)
 
 
-def area_under_curve(positive: NDArray[np.bool_], score: Vector) -> Measured:
+def area_under_curve(positive: NDArray[np.bool_], score: Floats) -> Measured:
     """Probability that a positive row scores above a negative one, ties counting half.
 
     Args:
@@ -80,7 +77,7 @@ def area_under_curve(positive: NDArray[np.bool_], score: Vector) -> Measured:
     return Measured(value, weight * (placed - value))
 
 
-def r_squared(truth: Vector, predicted: Vector) -> Measured:
+def r_squared(truth: Floats, predicted: Floats) -> Measured:
     """Share of variance explained on the test rows; both of shape (n_test,), truth not constant."""
     error, deviation = (truth - predicted) ** 2, (truth - truth.mean()) ** 2
     total = deviation.mean()
@@ -184,7 +181,7 @@ class _Task:
         found = {"accuracy": accuracy(model.classes_[shares.argmax(axis=1)] == truth)}
         return found | self._area(truth, shares[:, -1])
 
-    def _area(self, truth: Codes, score: Vector) -> dict[str, Measured]:
+    def _area(self, truth: Codes, score: Floats) -> dict[str, Measured]:
         if self.columns[self.target].n_ordinary != 2:
             return {}
         return {"area under the curve": area_under_curve(truth == 1, score)}
@@ -204,7 +201,7 @@ class _Task:
         known = [(codes < c.n_ordinary).any() for codes, c in zip(train, self.columns, strict=True)]
         return [j for j, any_known in enumerate(known) if any_known and j != self.target]
 
-    def _features(self, rows: Rows, used: list[int]) -> Vector:
+    def _features(self, rows: Rows, used: list[int]) -> Floats:
         """State numbers; absent values of ordered columns are NaN, which the trees understand."""
         features = np.empty((len(rows[self.target]), len(used)))
         for k, j in enumerate(used):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.definitions import DEFINITIONS, Definition
 from understudy.evaluation.evaluation_results import Score
@@ -16,7 +17,6 @@ from understudy.evaluation.utility.discriminators import (
     Fitted,
     Null,
     Stack,
-    Vector,
     fit_models,
     pair_propensities,
     pmse,
@@ -100,7 +100,7 @@ def _score(
     return Score.over_sets(definition, values, null=null.mean, null_sd=sd, note=note)
 
 
-def _permutation_null(values: Vector) -> Null:
+def _permutation_null(values: Floats) -> Null:
     return Null(float(values.mean()), float(values.std(ddof=1)))
 
 
@@ -109,7 +109,7 @@ def _source(fitted: Fitted) -> str:
 
 
 def _curves(
-    propensities: list[Vector], stacks: list[Stack]
+    propensities: list[Floats], stacks: list[Stack]
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
     """A grid, and the distribution functions of original and synthetic rows, mean over the sets."""
     low = min(float(p.min()) for p in propensities)

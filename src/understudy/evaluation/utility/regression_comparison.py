@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy.engine.coding import Reading
 from understudy.errors import InferenceError, MethodError
 from understudy.evaluation.utility.regression_choice import MOST_LEVELS, Model
@@ -23,7 +23,6 @@ from understudy.inference.estimates import formulas as reading
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.schema import NUMERIC, Schema
 
-Vector = NDArray[np.float64]
 Tell = Callable[[int, int], None]
 
 OTHER = "(other)"
@@ -131,7 +130,7 @@ def _pool_levels(frames: list[pd.DataFrame]) -> None:
             frame[name] = pd.Categorical(texts.where(texts.isin(kept), OTHER), [*kept, OTHER])
 
 
-def _matrices(model: Model, frames: list[pd.DataFrame]) -> tuple[Vector, Vector, tuple[str, ...]]:
+def _matrices(model: Model, frames: list[pd.DataFrame]) -> tuple[Floats, Floats, tuple[str, ...]]:
     stacked = pd.concat(frames, ignore_index=True)
     for name in stacked.columns[stacked.dtypes == "category"]:
         stacked[name] = stacked[name].cat.remove_unused_categories()

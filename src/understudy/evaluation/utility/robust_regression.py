@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 from scipy import linalg, stats
 from scipy.special import expit
 
+from understudy.arrays import Floats
 from understudy.inference.estimates.regression_models import separating
-
-Vector = NDArray[np.float64]
 
 _DEPENDENT = 1e-9
 _STEPS = 40
@@ -56,11 +55,11 @@ class Fit:
             asked (`understudy.evaluation.utility.robust_regression`).
     """
 
-    estimate: Vector
-    stderr: Vector
+    estimate: Floats
+    stderr: Floats
     reach: float
     shrunk: bool = False
-    covariance: Vector | None = field(default=None, repr=False)
+    covariance: Floats | None = field(default=None, repr=False)
     reasons: tuple[str, ...] = ()
 
     @property
@@ -69,17 +68,17 @@ class Fit:
         return np.array([not reason for reason in self.reasons], dtype=np.bool_)
 
     @property
-    def lower(self) -> Vector:
+    def lower(self) -> Floats:
         """Lower ends of the 95 % intervals, shape (p,)."""
         return self.estimate - self.reach * self.stderr
 
     @property
-    def upper(self) -> Vector:
+    def upper(self) -> Floats:
         """Upper ends of the 95 % intervals, shape (p,)."""
         return self.estimate + self.reach * self.stderr
 
 
-def fit(y: Vector, x: Vector, *, binary: bool) -> Fit:
+def fit(y: Floats, x: Floats, *, binary: bool) -> Fit:
     """Fit a regression to the columns of a design that can be told apart.
 
     Args:
@@ -99,7 +98,7 @@ def fit(y: Vector, x: Vector, *, binary: bool) -> Fit:
     return Fit(estimate, stderr, float(stats.t.ppf(0.975, n - p)))
 
 
-def independent(x: Vector) -> NDArray[np.bool_]:
+def independent(x: Floats) -> NDArray[np.bool_]:
     """Which columns are no linear combination of those before them, shape (p,)."""
     length = np.linalg.norm(x, axis=0)
     scaled = x / np.where(length > 0, length, 1.0)
@@ -114,7 +113,7 @@ def independent(x: Vector) -> NDArray[np.bool_]:
     return np.isin(np.arange(len(gram)), kept)
 
 
-def fit_counts(y: Vector, x: Vector, counts: Vector) -> Fit:
+def fit_counts(y: Floats, x: Floats, counts: Floats) -> Fit:
     """Logistic regression on rows that occur several times each; as `fit` to all of them.
 
     Where one value of an indicator goes with one outcome only, the likelihood has no maximum, which
@@ -137,7 +136,7 @@ def fit_counts(y: Vector, x: Vector, counts: Vector) -> Fit:
     return Fit(estimate, stderr, float(stats.norm.ppf(0.975)), shrunk, covariance)
 
 
-def _least_squares(y: Vector, x: Vector) -> tuple[Vector, Vector]:
+def _least_squares(y: Floats, x: Floats) -> tuple[Floats, Floats]:
     n, p = x.shape
     q, r = np.linalg.qr(x)
     estimate = linalg.solve_triangular(r, q.T @ y)
@@ -147,12 +146,12 @@ def _least_squares(y: Vector, x: Vector) -> tuple[Vector, Vector]:
     return estimate, np.sqrt((half**2).sum(axis=1))
 
 
-def _floor(matrix: Vector) -> Vector:
+def _floor(matrix: Floats) -> Floats:
     """A trace of the identity, so that a perfect fit has a Cholesky factor too."""
     return np.asarray(np.eye(len(matrix)) * (1e-14 * np.trace(matrix) + 1e-300))
 
 
-def _logistic(y: Vector, x: Vector, counts: Vector) -> tuple[Vector, Vector, bool]:
+def _logistic(y: Floats, x: Floats, counts: Floats) -> tuple[Floats, Floats, bool]:
     """Maximum of the likelihood; with a normal prior if it has none.
 
     The prior has standard deviation 5 on coefficients of columns scaled to standard deviation 1.
@@ -172,7 +171,7 @@ def _logistic(y: Vector, x: Vector, counts: Vector) -> tuple[Vector, Vector, boo
     return estimate / scale, covariance / np.outer(scale, scale), not sound
 
 
-def _one_sided(y: Vector, x: Vector, counts: Vector) -> bool:
+def _one_sided(y: Floats, x: Floats, counts: Floats) -> bool:
     """Whether one value of an indicator goes with one outcome only, so that there is no maximum."""
     indicators = x[:, ((x == 0) | (x == 1)).all(axis=0)]
     ones, all_ones = (counts * y) @ indicators, counts @ indicators
@@ -184,7 +183,7 @@ def _one_sided(y: Vector, x: Vector, counts: Vector) -> bool:
     return bool(np.any(pure))
 
 
-def _newton(y: Vector, x: Vector, counts: Vector, penalty: Vector) -> tuple[Vector, Vector, bool]:
+def _newton(y: Floats, x: Floats, counts: Floats, penalty: Floats) -> tuple[Floats, Floats, bool]:
     """Newton's method with halved steps; also whether it ended at an inner maximum."""
     estimate = np.zeros(x.shape[1])
     value, converged = _objective(y, x, counts, estimate, penalty), False
@@ -206,7 +205,7 @@ def _newton(y: Vector, x: Vector, counts: Vector, penalty: Vector) -> tuple[Vect
     return estimate, covariance, converged and within
 
 
-def _objective(y: Vector, x: Vector, counts: Vector, estimate: Vector, penalty: Vector) -> float:
+def _objective(y: Floats, x: Floats, counts: Floats, estimate: Floats, penalty: Floats) -> float:
     score = x @ estimate
     each = y * score - np.logaddexp(0, score)
     return float(counts @ each - penalty @ estimate**2 / 2)
@@ -229,7 +228,7 @@ _LARGE_PREDICTOR = 10.0  # beyond e^±10 look whether the likelihood has a maxim
 _ROUNDING = 1e-5
 
 
-def diagnosed(found: Fit, y: Vector, x: Vector, *, binary: bool) -> Fit:
+def diagnosed(found: Fit, y: Floats, x: Floats, *, binary: bool) -> Fit:
     """A fit that says of each coefficient why it is not determined, or "".
 
     Args:
@@ -249,7 +248,7 @@ def diagnosed(found: Fit, y: Vector, x: Vector, *, binary: bool) -> Fit:
     return replace(found, reasons=tuple(reasons.tolist()))
 
 
-def undetermined(x: Vector) -> Mask:
+def undetermined(x: Floats) -> Mask:
     """Columns with a part in a combination of columns that is 0 in every row, shape (p,).
 
     Args:
@@ -265,7 +264,7 @@ def undetermined(x: Vector) -> Mask:
     return np.asarray(np.abs(directions[:, sizes < _NULL]).max(axis=1, initial=0.0) > _PART)
 
 
-def separated(y: Vector, x: Vector, found: Fit) -> Mask:
+def separated(y: Floats, x: Floats, found: Fit) -> Mask:
     """Coefficients of a logistic regression that separation leaves without an estimate, shape (p,).
 
     Args:
@@ -291,7 +290,7 @@ def separated(y: Vector, x: Vector, found: Fit) -> Mask:
     return undetermined(left) & ~undetermined(x)
 
 
-def _without_error(found: Fit, y: Vector, x: Vector) -> Mask:
+def _without_error(found: Fit, y: Floats, x: Floats) -> Mask:
     """Coefficients whose standard error is rounding, beside that of an outcome without relation."""
     spread = x.std(axis=0)
     unit = y.std() / (np.where(spread > 0, spread, 1.0) * np.sqrt(len(y)))

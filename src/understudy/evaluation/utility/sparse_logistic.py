@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 from scipy.optimize import minimize
 from scipy.special import expit
 
-Vector = NDArray[np.float64]
+from understudy.arrays import Floats
 
 _SINGULAR = 1e-9
 _STEPS = 200
@@ -37,7 +37,7 @@ class Logistic:
     """
 
     design: sp.csr_matrix
-    _whitening: Vector = field(init=False, repr=False)
+    _whitening: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         gram = _gram(self.design)
@@ -53,7 +53,7 @@ class Logistic:
         """Number of parameters that can be estimated, the intercept included."""
         return int(self._whitening.shape[1])
 
-    def fit(self, label: NDArray[np.bool_]) -> Vector:
+    def fit(self, label: NDArray[np.bool_]) -> Floats:
         """Fitted probability that each row is labelled, shape (n,).
 
         Where a group holds one label only, the estimate is infinite; its probability is then within
@@ -61,7 +61,7 @@ class Logistic:
         """
         target = label.astype(np.float64)
 
-        def loss(u: Vector) -> tuple[float, Vector]:
+        def loss(u: Floats) -> tuple[float, Floats]:
             score = self._score(u)
             value = float(np.logaddexp(0, score).sum() - score @ target)
             return value, self._whitening.T @ (self.design.T @ (expit(score) - target))
@@ -71,7 +71,7 @@ class Logistic:
         found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
         return np.asarray(expit(self._score(found.x)))
 
-    def fit_many(self, labels: NDArray[np.bool_]) -> Vector:
+    def fit_many(self, labels: NDArray[np.bool_]) -> Floats:
         """The same for many labellings that tell little about the rows, such as permuted ones.
 
         Newton's steps with the curvature of no effect, c(1 - c) for a share c of labelled rows;
@@ -96,11 +96,11 @@ class Logistic:
                 break
         return np.asarray(fitted)
 
-    def _score(self, u: Vector) -> Vector:
+    def _score(self, u: Floats) -> Floats:
         return np.asarray(self.design @ (self._whitening @ u))
 
 
-def _gram(design: sp.csr_matrix) -> Vector:
+def _gram(design: sp.csr_matrix) -> Floats:
     """Numbers of rows that two columns share, by dense blocks: faster than a sparse product.
 
     Single precision is exact here, as a block has fewer than 2²⁴ rows and the design holds ones.

@@ -35,8 +35,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.combining.pooled import Pooled, Vector
+from understudy.inference.combining.pooled import Pooled
 from understudy.inference.combining.set_estimates import check_rule
 
 INTERVALS: Final = ("basic", "percentile", "studentised")
@@ -53,22 +54,22 @@ class Replicates:
         stderr: the error s of the released sets, shape (..., k).
     """
 
-    estimates: Vector
-    stderrs: Vector
-    truth: Vector
-    stderr: Vector
+    estimates: Floats
+    stderrs: Floats
+    truth: Floats
+    stderr: Floats
 
     @property
-    def spread(self) -> Vector:
+    def spread(self) -> Floats:
         """Standard errors, shape (..., k)."""
         return np.asarray(self.estimates.std(axis=-2, ddof=1))
 
     @property
-    def bias(self) -> Vector:
+    def bias(self) -> Floats:
         """How far estimates lie from the truth on average, shape (..., k)."""
         return np.asarray(self.estimates.mean(axis=-2) - self.truth)
 
-    def moved(self, interval: str) -> Vector:
+    def moved(self, interval: str) -> Floats:
         """θ* - θ_M, for "studentised" in units of s*; shape (..., B, k)."""
         moved = self.estimates - self.truth[..., None, :]
         if interval != "studentised":
@@ -78,8 +79,8 @@ class Replicates:
 
 
 def ends(
-    estimate: Vector, replicates: Replicates, interval: str, level: float
-) -> tuple[Vector, Vector]:
+    estimate: Floats, replicates: Replicates, interval: str, level: float
+) -> tuple[Floats, Floats]:
     """Lower and upper ends of the intervals, each of shape (..., k).
 
     Args:
@@ -97,7 +98,7 @@ def ends(
     return np.asarray(estimate - high * unit), np.asarray(estimate - low * unit)
 
 
-def pvalues(estimate: Vector, replicates: Replicates, interval: str) -> Vector:
+def pvalues(estimate: Floats, replicates: Replicates, interval: str) -> Floats:
     """Two-sided p-values of the value 0: least α whose interval leaves 0 out, shape (..., k).
 
     Twice the smaller share of replicates beyond 0, at least 2/(B + 1), at most 1; NaN where no
@@ -134,11 +135,11 @@ class Bootstrapped(Pooled):
         return int(self.replicates.estimates.shape[-2])
 
     @property
-    def bias(self) -> Vector:
+    def bias(self) -> Floats:
         """Estimated bias, shape (k,); `estimate` still has it."""
         return self.replicates.bias
 
-    def interval(self, level: float = 0.95) -> tuple[Vector, Vector]:
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends of the confidence intervals, each of shape (k,).
 
         Raises:
@@ -148,7 +149,7 @@ class Bootstrapped(Pooled):
         return ends(self.estimate, self.replicates, self.kind_of_interval, level)
 
     @property
-    def pvalue(self) -> Vector:
+    def pvalue(self) -> Floats:
         """Two-sided p-values of the hypotheses that each quantity is 0, shape (k,)."""
         return pvalues(self.estimate, self.replicates, self.kind_of_interval)
 
@@ -166,7 +167,7 @@ class Bootstrapped(Pooled):
 
 def bootstrapped(
     names: tuple[str, ...],
-    estimate: Vector,
+    estimate: Floats,
     replicates: Replicates,
     *,
     interval: str,

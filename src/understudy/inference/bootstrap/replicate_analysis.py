@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.analysis import STAMP, Analysis
 from understudy.inference.bootstrap.intervals import (
@@ -26,7 +27,6 @@ from understudy.inference.choice import caveats
 from understudy.inference.choice.advice import RefusedError, advise
 from understudy.inference.choice.refusals import apart_reason, merged_reason
 from understudy.inference.choice.release_facts import facts_of
-from understudy.inference.combining.pooled import Vector
 from understudy.inference.estimates.estimators import SetEstimates
 from understudy.inference.estimates.question import Question
 from understudy.release import Release
@@ -50,8 +50,8 @@ class Outcome:
     """
 
     names: tuple[str, ...]
-    estimate: Vector
-    stderr: Vector
+    estimate: Floats
+    stderr: Floats
 
 
 @dataclass(frozen=True)

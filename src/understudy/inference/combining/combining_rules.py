@@ -57,7 +57,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.inference.combining.pooled import Pooled, Vector
+from understudy.arrays import Floats
+from understudy.inference.combining.pooled import Pooled
 from understudy.inference.combining.set_estimates import (
     check_rule,
     read_names,
@@ -80,10 +81,10 @@ class Totals(NamedTuple):
         adjusted: where T is a replacement for a variance estimate that was not positive, (..., k).
     """
 
-    estimate: Vector
-    variance: Vector
-    df: Vector
-    share: Vector
+    estimate: Floats
+    variance: Floats
+    df: Floats
+    share: Floats
     adjusted: NDArray[np.bool_]
 
 
@@ -143,8 +144,8 @@ def pool(
 
 
 def _combined(
-    rule: str, q: Vector, covariances: Vector, noise: Vector, ratio: float | None
-) -> tuple[Totals, Vector]:
+    rule: str, q: Floats, covariances: Floats, noise: Floats, ratio: float | None
+) -> tuple[Totals, Floats]:
     """What a rule makes of checked arrays, and the covariance beside the diagonal."""
     m = len(q)
     u = np.diagonal(covariances, axis1=1, axis2=2)
@@ -176,7 +177,7 @@ def partial_variance(q: ArrayLike, u: ArrayLike, *, size_ratio: float | None = N
 
 
 def single_variance(
-    q: ArrayLike, u: ArrayLike, noise: Vector | float, *, size_ratio: float | None = None
+    q: ArrayLike, u: ArrayLike, noise: Floats | float, *, size_ratio: float | None = None
 ) -> Totals:
     """Pool sets that share one noise of known variance: T = ū + noise + b/m, b = 0 for one set.
 
@@ -255,7 +256,7 @@ def mi_variance(q: ArrayLike, u: ArrayLike, *, size_ratio: float | None = None) 
     return Totals(estimate, variance, df, share, np.zeros(variance.shape, dtype=np.bool_))
 
 
-def between(q: Vector) -> Vector:
+def between(q: Floats) -> Floats:
     """Covariance of the estimates between sets, divisor m - 1, shape (..., m, k) → (..., k, k).
 
     Zero for one set: nothing is seen of how sets differ.
@@ -268,7 +269,7 @@ def between(q: Vector) -> Vector:
     return np.asarray(np.swapaxes(centred, -1, -2) @ centred / (m - 1))
 
 
-def _moments(q: ArrayLike, u: ArrayLike) -> tuple[Vector, Vector, Vector]:
+def _moments(q: ArrayLike, u: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """q̄, ū and b, each of shape (..., k)."""
     estimates, variances = np.asarray(q, dtype=np.float64), np.asarray(u, dtype=np.float64)
     m = estimates.shape[-2]
@@ -279,7 +280,7 @@ def _moments(q: ArrayLike, u: ArrayLike) -> tuple[Vector, Vector, Vector]:
     return first + shifted.mean(axis=-2), variances.mean(axis=-2), b
 
 
-def _full_covariance(totals: Totals, within: Vector, between_sets: Vector, m: int) -> Vector:
+def _full_covariance(totals: Totals, within: Floats, between_sets: Floats, m: int) -> Floats:
     """(1 + 1/m)·B - Ū where it is a covariance; else the correlations of Ū with the variances T.
 
     For m ≤ k the matrix B is singular and the difference never is a covariance. To borrow the

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
+from understudy.arrays import Floats
 from understudy.errors import InferenceError
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -33,20 +31,20 @@ class Pooled:
     """
 
     names: tuple[str, ...]
-    estimate: Vector
-    covariance: Vector
-    df: Vector
-    synthesis_share: Vector
+    estimate: Floats
+    covariance: Floats
+    df: Floats
+    synthesis_share: Floats
     rule: str
     sets: int
     notes: tuple[str, ...] = ()
 
     @property
-    def stderr(self) -> Vector:
+    def stderr(self) -> Floats:
         """Standard errors, shape (k,)."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
-    def interval(self, level: float = 0.95) -> tuple[Vector, Vector]:
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends of the confidence intervals, each of shape (k,).
 
         Args:
@@ -61,7 +59,7 @@ class Pooled:
         return self.estimate - reach, self.estimate + reach
 
     @property
-    def pvalue(self) -> Vector:
+    def pvalue(self) -> Floats:
         """Two-sided p-values of the hypotheses that each quantity is 0, shape (k,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(self.estimate) / self.stderr
@@ -69,7 +67,7 @@ class Pooled:
         finite = np.where(normal, 1.0, self.df)
         return np.asarray(np.where(normal, 2 * stats.norm.sf(t), 2 * stats.t.sf(t, finite)))
 
-    def _quantile(self, probability: float) -> Vector:
+    def _quantile(self, probability: float) -> Floats:
         normal = np.isinf(self.df)
         finite = np.where(normal, 1.0, self.df)
         quantile = np.where(normal, stats.norm.ppf(probability), stats.t.ppf(probability, finite))

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from understudy.arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.combining.combining_rules import between
-from understudy.inference.combining.pooled import Vector
 from understudy.inference.combining.set_estimates import check_rule, read_sets
 
 WALD_RULES: Final = ("partial", "mi")
@@ -98,7 +98,7 @@ def wald(
     return HypothesisTest(float(statistic), k, float(df2), pvalue, rule)
 
 
-def wald_statistic(q: Vector, u: Vector, null: Vector, rule: str) -> tuple[Vector, Vector]:
+def wald_statistic(q: Floats, u: Floats, null: Floats, rule: str) -> tuple[Floats, Floats]:
     """D = (q̄ - q₀)'Ū⁻¹(q̄ - q₀)/(k(1 + r)) and its denominator degrees of freedom.
 
     r = c·tr(BŪ⁻¹)/k with c = 1/m for "partial" and 1 + 1/m for "mi".
@@ -123,7 +123,7 @@ def wald_statistic(q: Vector, u: Vector, null: Vector, rule: str) -> tuple[Vecto
     return np.asarray(quadratic / (k * (1 + r))), denominator_df(r, m, k)
 
 
-def denominator_df(r: ArrayLike, m: int, k: int) -> Vector:
+def denominator_df(r: ArrayLike, m: int, k: int) -> Floats:
     """Denominator degrees of freedom of the F reference, elementwise; infinite where r = 0.
 
     With t = k(m - 1): 4 + (t - 4)(1 + (1 - 2/t)/r)² for t > 4, and for t ≤ 4, where the moments
@@ -183,7 +183,7 @@ def pool_pvalues(pvalues: ArrayLike, k: int, rule: str = "li1991") -> Hypothesis
     return HypothesisTest(float(statistic), k, float(df2), float(f_tail(statistic, k, df2)), rule)
 
 
-def pooled_chi_square(d: Vector, k: int, rule: str) -> tuple[Vector, Vector]:
+def pooled_chi_square(d: Floats, k: int, rule: str) -> tuple[Floats, Floats]:
     """Statistic and denominator degrees of freedom of `pool_pvalues` from χ²_k values.
 
     Args:
@@ -206,7 +206,7 @@ def pooled_chi_square(d: Vector, k: int, rule: str) -> tuple[Vector, Vector]:
     return (d.mean(axis=-1) / k - bias * r) / (1 + r), np.asarray(df2)
 
 
-def f_tail(statistic: ArrayLike, df1: int, df2: ArrayLike) -> Vector:
+def f_tail(statistic: ArrayLike, df1: int, df2: ArrayLike) -> Floats:
     """P(F ≥ statistic), elementwise; χ²_k/k where df2 is infinite, 1 for a negative statistic."""
     value = np.maximum(np.asarray(statistic, dtype=np.float64), 0.0)
     below = np.asarray(df2, dtype=np.float64)
@@ -215,14 +215,14 @@ def f_tail(statistic: ArrayLike, df1: int, df2: ArrayLike) -> Vector:
     return np.asarray(np.where(np.isinf(below), limit, exact))
 
 
-def _read_null(null: ArrayLike | None, k: int) -> Vector:
+def _read_null(null: ArrayLike | None, k: int) -> Floats:
     values = np.zeros(k) if null is None else np.atleast_1d(np.asarray(null, dtype=np.float64))
     if values.shape != (k,) or not np.isfinite(values).all():
         raise InferenceError(f"Expected the null hypothesis to be {k} finite numbers.")
     return values
 
 
-def _refuse_singular(within: Vector) -> None:
+def _refuse_singular(within: Floats) -> None:
     """Refuse quantities that are linear combinations of others, whatever their units."""
     scale = np.sqrt(np.diagonal(within))
     if (scale == 0).any() or np.linalg.cond(within / np.outer(scale, scale)) > 1e12:
@@ -232,7 +232,7 @@ def _refuse_singular(within: Vector) -> None:
         )
 
 
-def _read_pvalues(pvalues: ArrayLike, k: int) -> Vector:
+def _read_pvalues(pvalues: ArrayLike, k: int) -> Floats:
     if k < 1:
         raise InferenceError(f"Expected at least 1 degree of freedom, got {k}.")
     p = np.asarray(pvalues, dtype=np.float64)

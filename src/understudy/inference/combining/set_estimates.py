@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from understudy.arguments import require_list, require_number
+from understudy.arrays import Floats
 from understudy.errors import InferenceError, nearest
-from understudy.inference.combining.pooled import Vector
 
 # Relative to the largest entry: what rounding leaves in a covariance matrix from other software.
 _ROUNDING = 1e-8
@@ -31,7 +31,7 @@ def check_rule(rule: str, known: Sequence[str], what: str = "a rule") -> None:
     raise InferenceError(f"Expected {what} among {', '.join(known)}, got {rule!r}.{meant}")
 
 
-def read_sets(estimates: ArrayLike, variances: ArrayLike) -> tuple[Vector, Vector]:
+def read_sets(estimates: ArrayLike, variances: ArrayLike) -> tuple[Floats, Floats]:
     """Check estimates and variances of m sets.
 
     Args:
@@ -63,7 +63,7 @@ def read_sets(estimates: ArrayLike, variances: ArrayLike) -> tuple[Vector, Vecto
     return q, diagonal(u) if u.ndim == 2 else checked_covariance(u)
 
 
-def read_rule_noise(rule: str, m: int, k: int, noise_variance: ArrayLike | None) -> Vector:
+def read_rule_noise(rule: str, m: int, k: int, noise_variance: ArrayLike | None) -> Floats:
     """The noise that a rule is told of; others count it by how the sets differ.
 
     Args:
@@ -98,7 +98,7 @@ def read_rule_noise(rule: str, m: int, k: int, noise_variance: ArrayLike | None)
     return np.zeros((k, k))
 
 
-def _read_noise(noise_variance: ArrayLike, k: int) -> Vector:
+def _read_noise(noise_variance: ArrayLike, k: int) -> Floats:
     """Covariance of the noise in k quantities, shape () or (k,) or (k, k) → (k, k).
 
     Raises:
@@ -146,7 +146,7 @@ def read_size_ratio(n_synthetic: float | None, n_original: float | None) -> floa
     return n_synthetic / n_original
 
 
-def diagonal(variances: Vector) -> Vector:
+def diagonal(variances: Floats) -> Floats:
     """Covariances of which only the variances are known, shape (..., k) → (..., k, k).
 
     Beside the diagonal stands NaN, not 0: it is not known. Only where one of the two variances is 0
@@ -162,7 +162,7 @@ def diagonal(variances: Vector) -> Vector:
     return np.where(own, variances[..., None, :], np.where(products == 0, 0.0, np.nan))
 
 
-def checked_covariance(matrices: Vector) -> Vector:
+def checked_covariance(matrices: Floats) -> Floats:
     """Covariance matrices made exactly symmetric, shape (..., k, k).
 
     Raises:
@@ -183,7 +183,7 @@ def checked_covariance(matrices: Vector) -> Vector:
     return symmetric
 
 
-def _numbers(values: ArrayLike, what: str) -> Vector:
+def _numbers(values: ArrayLike, what: str) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

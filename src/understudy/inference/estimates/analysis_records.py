@@ -18,15 +18,13 @@ import pandas as pd
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats, Integers
 from understudy.schema import NUMERIC, Boolean, Column, Continuous, Ordinal, Schema
 from understudy.schema.cell_values import Code, is_number, number_of, text_of
 
 ABSENT = -1
 MOST_POINTS = 2**20
 _POINTS_PER_BIN = 64
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Records:
     """
 
     schema: Schema
-    states: dict[str, Ints]
+    states: dict[str, Integers]
     numbers: dict[str, Floats]
 
     @classmethod
@@ -62,7 +60,7 @@ class Records:
         present = [states != ABSENT for states in self.states.values()]
         return np.asarray(np.logical_and.reduce(present))
 
-    def take(self, rows: NDArray[np.bool_] | Ints) -> Records:
+    def take(self, rows: NDArray[np.bool_] | Integers) -> Records:
         """Some of the records."""
         return Records(
             self.schema,
@@ -112,7 +110,7 @@ def level_values(column: Column) -> tuple[Code, ...]:
 
 def cell_points(
     schema: Schema, columns: Sequence[str], spread: Sequence[str]
-) -> tuple[Records, Ints]:
+) -> tuple[Records, Integers]:
     """Numbers that stand for the cells of a table.
 
     In each bin of the columns in `spread` stand up to 64 numbers: all that a record could have, if
@@ -137,7 +135,7 @@ def cell_points(
 
 def cell_corners(
     schema: Schema, columns: Sequence[str], spread: Sequence[str]
-) -> tuple[Records, Ints]:
+) -> tuple[Records, Integers]:
     """The ends of the bins of some columns, crossed: a record of a cell lies between its corners.
 
     Args:
@@ -173,8 +171,8 @@ def state_ends(column: Column, state: int) -> Floats:
 
 
 def _crossed_points(
-    schema: Schema, columns: Sequence[str], axes: Sequence[tuple[Ints, Floats]]
-) -> tuple[Records, Ints]:
+    schema: Schema, columns: Sequence[str], axes: Sequence[tuple[Integers, Floats]]
+) -> tuple[Records, Integers]:
     place = np.indices([len(axis[0]) for axis in axes]).reshape(len(axes), -1)
     cells = np.zeros(place.shape[1], dtype=np.int64)
     states, numbers = {}, {}
@@ -215,7 +213,7 @@ def grid_numbers(column: Column, state: int, most: int) -> Floats:
     return free if len(free) else np.array([(interval.low + interval.high) / 2])
 
 
-def _axis(column: Column, per_bin: int) -> tuple[Ints, Floats]:
+def _axis(column: Column, per_bin: int) -> tuple[Integers, Floats]:
     """State and number of each point along one column of a table."""
     if not isinstance(column, NUMERIC):
         return np.arange(column.size), np.full(column.size, np.nan)
@@ -224,7 +222,7 @@ def _axis(column: Column, per_bin: int) -> tuple[Ints, Floats]:
     return states, np.concatenate(points)
 
 
-def _product(axes: Sequence[tuple[Ints, Floats]]) -> int:
+def _product(axes: Sequence[tuple[Integers, Floats]]) -> int:
     total = 1
     for states, _ in axes:
         total *= len(states)
@@ -244,7 +242,7 @@ def _numbers(series: pl.Series, column: Column) -> Floats:
         return np.where((values >= low) & (values <= high), values, np.nan)
 
 
-def _bins(numbers: Floats, column: Column) -> Ints:
+def _bins(numbers: Floats, column: Column) -> Integers:
     """Interval of each number: a spike if it is exactly one, else the bin around it."""
     assert isinstance(column, NUMERIC)
     bins = np.array([k for k, one in enumerate(column.intervals) if not one.spike])
@@ -258,7 +256,7 @@ def _bins(numbers: Floats, column: Column) -> Ints:
     return states
 
 
-def _levels(series: pl.Series, column: Column) -> Ints:
+def _levels(series: pl.Series, column: Column) -> Integers:
     """Level of each value; codes of absence, and nulls that are no level, have none."""
     assert not isinstance(column, NUMERIC)
     empty = next((k for k, level in enumerate(column.levels) if level == ""), ABSENT)

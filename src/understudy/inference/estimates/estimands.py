@@ -13,12 +13,11 @@ from typing import Final
 
 import numpy as np
 
+from understudy.arrays import Floats, Integers
 from understudy.errors import InferenceError, nearest
 from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import (
     ABSENT,
-    Floats,
-    Ints,
     Records,
     is_grouping,
     level_values,
@@ -45,8 +44,8 @@ class Scores:
     """
 
     names: tuple[str, ...]
-    group_of: Ints
-    quantity: Ints
+    group_of: Integers
+    quantity: Integers
     value: Floats
 
 
@@ -248,7 +247,7 @@ def _labels(schema: Schema, columns: tuple[str, ...]) -> list[str]:
     return labels
 
 
-def _crossed(records: Records, columns: tuple[str, ...], n: int) -> Ints:
+def _crossed(records: Records, columns: tuple[str, ...], n: int) -> Integers:
     """Cell of each record in the crossing of some columns; meaningless if a state is absent."""
     cells = np.zeros(n, dtype=np.int64)
     for name in columns:

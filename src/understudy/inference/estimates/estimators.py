@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
+from understudy.arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.estimates import regression_models
-from understudy.inference.estimates.analysis_records import Floats, Records
+from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.estimates.estimands import MODELS, SHARES, Estimand
 from understudy.inference.noise_aware.cell_scores import edge_variance, ratio, sampling_covariance
 from understudy.schema import Schema

@@ -20,8 +20,8 @@ from formulaic import Formula, model_matrix
 from formulaic.errors import FormulaicError
 from formulaic.transforms import TRANSFORMS
 
+from understudy.arrays import Floats
 from understudy.errors import InferenceError, nearest
-from understudy.inference.combining.pooled import Vector
 
 _EXPRESSION = "0 + {"  # an expression, as a formula with one column
 _BACK_TICKS = re.compile(r"`([^`]*)`")
@@ -170,7 +170,7 @@ def not_an_outcome(kind: str) -> str:
     )
 
 
-def evaluate(expression: str, frame: pd.DataFrame) -> Vector:
+def evaluate(expression: str, frame: pd.DataFrame) -> Floats:
     """Value of an expression for each record.
 
     Args:

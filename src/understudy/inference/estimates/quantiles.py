@@ -40,9 +40,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, stats
 
+from understudy.arrays import Floats, Integers
 from understudy.errors import InferenceError
-from understudy.inference.combining.pooled import Pooled, Vector
-from understudy.inference.estimates.analysis_records import Ints
+from understudy.inference.combining.pooled import Pooled
 from understudy.inference.estimates.value_ranges import Ranges
 from understudy.inference.noise_aware.unbiased_tables import Table
 
@@ -63,15 +63,15 @@ class Steps:
         share: share of the variance that is synthesis and noise, shape (..., K) or less.
     """
 
-    values: Vector
-    excess: Vector
-    stderr: Vector
-    df: Vector
-    kurtosis: Vector
-    half: Vector
-    share: Vector
+    values: Floats
+    excess: Floats
+    stderr: Floats
+    df: Floats
+    kurtosis: Floats
+    half: Floats
+    share: Floats
 
-    def critical(self, level: float) -> Vector:
+    def critical(self, level: float) -> Floats:
         """How far F̂ may be from p, one-sided, at (1 − level)/2; shape (..., K)."""
         normal = np.isinf(self.df)
         tail = (1 + level) / 2
@@ -92,7 +92,7 @@ class Curve:
     least: Steps
     largest: Steps
 
-    def interval(self, level: float) -> tuple[Vector, Vector]:
+    def interval(self, level: float) -> tuple[Floats, Floats]:
         """Ends of the confidence intervals of the quantile, each of shape (...)."""
         kept = self.least.excess >= -self.least.critical(level)
         kept[..., -1] = True  # no value lies beyond the last one
@@ -124,7 +124,7 @@ class Quantiles(Pooled):
 
     curves: tuple[Curve | None, ...] = ()
 
-    def interval(self, level: float = 0.95) -> tuple[Vector, Vector]:
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends of the confidence intervals, each of shape (k,).
 
         Raises:
@@ -137,12 +137,12 @@ class Quantiles(Pooled):
         return lower, upper
 
     @property
-    def pvalue(self) -> Vector:
+    def pvalue(self) -> Floats:
         """NaN: that a quantile is 0 is no hypothesis of interest, and none is tested."""
         return np.full(len(self.names), np.nan)
 
     @property
-    def share_stderr(self) -> Vector:
+    def share_stderr(self) -> Floats:
         """Standard errors of the distribution functions at the quantiles, shape (k,)."""
         return np.array([np.nan if c is None else c.stderr for c in self.curves])
 
@@ -186,7 +186,7 @@ def quantiles(
 
 
 def counted_curve(
-    table: Table, cells: Ints, ranges: Ranges, probability: float, *, heavy: bool
+    table: Table, cells: Integers, ranges: Ranges, probability: float, *, heavy: bool
 ) -> Curve:
     """The distribution of a value over some cells of a noisy table.
 
@@ -199,14 +199,14 @@ def counted_curve(
     """
     counts, variances = table.counts[..., cells], table.variances[cells]
 
-    def steps(values: Vector) -> Steps:
+    def steps(values: Floats) -> Steps:
         return _counted_steps(counts, variances, values[cells], probability, heavy=heavy)
 
     return Curve(steps(ranges.low), steps(ranges.high))
 
 
 def _counted_steps(
-    counts: Vector, variances: Vector, values: Vector, p: float, *, heavy: bool
+    counts: Floats, variances: Floats, values: Floats, p: float, *, heavy: bool
 ) -> Steps:
     order = np.argsort(values, kind="stable")
     distinct, starts = np.unique(values[order], return_index=True)
@@ -228,7 +228,7 @@ def _counted_steps(
     )
 
 
-def counted_estimate(counts: Vector, cells: Ints, ranges: Ranges, probability: float) -> float:
+def counted_estimate(counts: Floats, cells: Integers, ranges: Ranges, probability: float) -> float:
     """The p-quantile of noisy counts made monotone, with numbers even within bins.
 
     Args:

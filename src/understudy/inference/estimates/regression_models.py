@@ -30,9 +30,9 @@ import pandas as pd
 from scipy import linalg
 from scipy.optimize import linprog
 
+from understudy.arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.estimates import formulas
-from understudy.inference.estimates.analysis_records import Floats
 
 COVARIANCE = {
     "ols": "standard errors within each set are heteroscedasticity-consistent (HC1)",

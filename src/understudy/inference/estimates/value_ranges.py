@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from understudy.arrays import Floats, Integers
 from understudy.errors import InferenceError
 from understudy.inference.estimates.analysis_records import (
     ABSENT,
-    Floats,
-    Ints,
     Records,
     cell_corners,
     cell_points,
@@ -44,11 +43,11 @@ class Ranges:
     """
 
     names: tuple[str, ...]
-    quantity: Ints
+    quantity: Integers
     low: Floats
     high: Floats
     points: Floats
-    cell_of: Ints
+    cell_of: Integers
 
     @property
     def exact(self) -> bool:

@@ -19,14 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from understudy.arrays import Floats, Integers
 from understudy.errors import InferenceError
-from understudy.inference.estimates.analysis_records import (
-    ABSENT,
-    Floats,
-    Ints,
-    Records,
-    cell_points,
-)
+from understudy.inference.estimates.analysis_records import ABSENT, Records, cell_points
 from understudy.inference.estimates.estimands import Estimand, Scores
 from understudy.inference.noise_aware.unbiased_tables import Table
 from understudy.schema import Schema
@@ -47,8 +42,8 @@ class CellScores:
     """
 
     names: tuple[str, ...]
-    group_of: Ints
-    quantity: Ints
+    group_of: Integers
+    quantity: Integers
     value: Floats
     square: Floats
 
@@ -91,7 +86,7 @@ def require_recordwise(estimand: Estimand, scores: Scores, some: Records) -> Non
         )
 
 
-def sum_by(counts: Floats, index: Ints, weights: Floats, n: int) -> Floats:
+def sum_by(counts: Floats, index: Integers, weights: Floats, n: int) -> Floats:
     """Weighted sums over cells by index, shape (..., cells) → (..., n)."""
     picked = sparse.csr_array((weights, (np.arange(len(index)), index)), shape=(len(index), n))
     flat = counts.reshape(-1, counts.shape[-1]) @ picked
@@ -173,7 +168,9 @@ def edge_variance(sizes: Floats) -> Floats:
     return np.asarray(share * (1 - share) / np.maximum(sizes - 1, 1.0))
 
 
-def sampling_covariance(values: Floats, squares: Floats, sizes: Floats, group_of: Ints) -> Floats:
+def sampling_covariance(
+    values: Floats, squares: Floats, sizes: Floats, group_of: Integers
+) -> Floats:
     """Sampling covariance of ratios, from sums over records or unbiased estimates of these.
 
     Args:

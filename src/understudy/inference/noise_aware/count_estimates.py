@@ -38,8 +38,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats, Integers
 from understudy.inference.combining.pooled import Pooled
-from understudy.inference.estimates.analysis_records import ABSENT, Floats, Ints
+from understudy.inference.estimates.analysis_records import ABSENT
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.estimates.quantiles import (
     Curve,
@@ -160,7 +161,7 @@ def _noise_covariance(
     total_noise: Floats,
     mixed: Floats,
     size_noise: Floats,
-    group_of: Ints,
+    group_of: Integers,
 ) -> Floats:
     """Σ v·(w_a - R_a)(w_b - R_b)/D² over the cells of a group, multiplied out, shape (..., k, k).
 

@@ -41,8 +41,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.combining.pooled import Vector
 from understudy.inference.noise_aware.proportion_posterior import (
     ProportionPosterior,
     joint_mixture,
@@ -63,10 +63,10 @@ class Law(Protocol):
     def stddev(self) -> float:
         """Standard deviation."""
 
-    def log_pmf(self, x: ArrayLike) -> Vector:
+    def log_pmf(self, x: ArrayLike) -> Floats:
         """Return log P(X = x), elementwise."""
 
-    def cdf(self, x: ArrayLike) -> Vector:
+    def cdf(self, x: ArrayLike) -> Floats:
         """Return P(X ≤ x), elementwise."""
 
 
@@ -198,13 +198,13 @@ def from_noisy_counts(
     return joint_mixture(n1, log_n1, n, log_n)
 
 
-def _all_counts(n_rows: int) -> Vector:
+def _all_counts(n_rows: int) -> Floats:
     if n_rows < 0 or n_rows != int(n_rows):
         raise InferenceError(f"Expected n_rows to be a whole number of at least 0, got {n_rows}.")
     return np.arange(n_rows + 1, dtype=np.float64)
 
 
-def _log_noise(values: Vector, counts: Vector, law: Law) -> Vector:
+def _log_noise(values: Floats, counts: Floats, law: Law) -> Floats:
     """Log p(values | count) for each count, shape (m, 1) and (c,) → (c,).
 
     On a lattice coarser than the integers it is the rounded count that got the noise.
@@ -214,7 +214,7 @@ def _log_noise(values: Vector, counts: Vector, law: Law) -> Vector:
     return np.asarray(law.log_pmf(values - counts).sum(axis=0))
 
 
-def _log_rows(total: float, n: Vector, law: Law, row_limit: int | None) -> Vector:
+def _log_rows(total: float, n: Floats, law: Law, row_limit: int | None) -> Floats:
     """Log p(N* = total | n) where N* is clipped to [0, row_limit]."""
     if row_limit is not None and total == row_limit:
         # P(noise ≥ limit - n), by symmetry P(noise ≤ n - limit).
@@ -224,15 +224,15 @@ def _log_rows(total: float, n: Vector, law: Law, row_limit: int | None) -> Vecto
     return law.log_pmf(total - n)
 
 
-def _log_cdf(law: Law, x: Vector) -> Vector:
+def _log_cdf(law: Law, x: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         # Where it underflows, a distribution function that is summed may be a little below 0.
         return np.asarray(np.log(np.maximum(law.cdf(x), 0.0)))
 
 
 def _plausible(
-    values: Vector, law: Law, total: float, rows_law: Law, row_limit: int | None
-) -> tuple[Vector, Vector]:
+    values: Floats, law: Law, total: float, rows_law: Law, row_limit: int | None
+) -> tuple[Floats, Floats]:
     """Whole numbers n₁ and n that can matter, each without gaps.
 
     `_REACH` standard deviations beyond the noisy numbers lies less than 1e-24 of the probability
@@ -249,7 +249,7 @@ def _plausible(
     return np.arange(min(max(lowest1, 0), top1), top1 + 1, dtype=np.float64), n
 
 
-def _read_synthetic(synthetic: ArrayLike, n_synthetic: int) -> Vector:
+def _read_synthetic(synthetic: ArrayLike, n_synthetic: int) -> Floats:
     """Counts of synthetic records, shape () or (m,) → (m, 1)."""
     y = np.atleast_1d(np.asarray(synthetic, dtype=np.float64))
     if n_synthetic < 0 or y.ndim != 1 or not ((y >= 0) & (y <= n_synthetic) & (y == y // 1)).all():
@@ -260,7 +260,7 @@ def _read_synthetic(synthetic: ArrayLike, n_synthetic: int) -> Vector:
     return y[:, None]
 
 
-def _read_noisy(noisy: ArrayLike) -> Vector:
+def _read_noisy(noisy: ArrayLike) -> Floats:
     """Noisy counts, shape () or (m,) → (m, 1)."""
     values = np.atleast_1d(np.asarray(noisy, dtype=np.float64))
     if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
+from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.combining.pooled import Vector
 
 # Probability that may be dropped, in all, with the components of a mixture that hardly count.
 _DROPPED: Final = 1e-12
@@ -34,9 +34,9 @@ class ProportionPosterior:
         weights: probability of each component, shape (c,); they add up to 1.
     """
 
-    successes: Vector
-    rows: Vector
-    weights: Vector
+    successes: Floats
+    rows: Floats
+    weights: Floats
 
     @property
     def mean(self) -> float:
@@ -68,7 +68,7 @@ class ProportionPosterior:
         successes, failures = self.successes + 1, self.rows - self.successes + 1
         return float(self.weights @ special.betainc(successes, failures, proportion))
 
-    def density(self, proportions: ArrayLike) -> Vector:
+    def density(self, proportions: ArrayLike) -> Floats:
         """Posterior density, shape (g,) → (g,).
 
         Args:
@@ -81,14 +81,14 @@ class ProportionPosterior:
         return np.asarray(np.exp(logs) @ self.weights)
 
     @property
-    def _means(self) -> Vector:
+    def _means(self) -> Floats:
         return (self.successes + 1) / (self.rows + 2)
 
     def _quantile(self, probability: float) -> float:
         return float(optimize.brentq(lambda p: self.cdf(p) - probability, 0.0, 1.0, xtol=1e-12))
 
 
-def mixture(successes: Vector, rows: Vector, log_weights: Vector) -> ProportionPosterior:
+def mixture(successes: Floats, rows: Floats, log_weights: Floats) -> ProportionPosterior:
     """Normalise weights, and drop components that hardly count.
 
     Of c components, those with at most the share 1e-12/c of the total are dropped. They are at most
@@ -107,7 +107,7 @@ def mixture(successes: Vector, rows: Vector, log_weights: Vector) -> ProportionP
     return ProportionPosterior(successes[kept], rows[kept], weights[kept] / weights[kept].sum())
 
 
-def joint_mixture(n1: Vector, log_n1: Vector, n: Vector, log_n: Vector) -> ProportionPosterior:
+def joint_mixture(n1: Floats, log_n1: Floats, n: Floats, log_n: Floats) -> ProportionPosterior:
     """Mixture over n₁ and n, n₁ ≤ n, with weights exp(log_n1 + log_n).
 
     First n₁ and n are cut to where their marginal probabilities count, as in `mixture`. Up to 600
@@ -141,7 +141,7 @@ def joint_mixture(n1: Vector, log_n1: Vector, n: Vector, log_n: Vector) -> Propo
     return mixture(middles1[possible], rows[possible], logs[possible])
 
 
-def _counting(log_weights: Vector) -> tuple[NDArray[np.bool_], Vector]:
+def _counting(log_weights: Floats) -> tuple[NDArray[np.bool_], Floats]:
     """Which weights count, and all of them relative to the largest."""
     largest = log_weights.max() if log_weights.size else -np.inf
     if not np.isfinite(largest):
@@ -153,13 +153,13 @@ def _counting(log_weights: Vector) -> tuple[NDArray[np.bool_], Vector]:
     return weights > _DROPPED / weights.size * weights.sum(), weights
 
 
-def _hull(log_weights: Vector) -> slice:
+def _hull(log_weights: Floats) -> slice:
     """From the first to the last weight that counts."""
     kept = np.flatnonzero(_counting(log_weights)[0])
     return slice(int(kept[0]), int(kept[-1]) + 1)
 
 
-def _log_marginals(n1: Vector, log_n1: Vector, n: Vector, log_n: Vector) -> tuple[Vector, Vector]:
+def _log_marginals(n1: Floats, log_n1: Floats, n: Floats, log_n: Floats) -> tuple[Floats, Floats]:
     """Marginals of exp(log_n1 + log_n) over n₁ ≤ n: of n₁, shape (a,), and of n, shape (b,).
 
     Running sums, taken of logarithms so that numbers that contradict each other do not underflow.
@@ -170,7 +170,7 @@ def _log_marginals(n1: Vector, log_n1: Vector, n: Vector, log_n: Vector) -> tupl
     return of_n1, log_n + upto[np.searchsorted(n1, n, side="right")]
 
 
-def _runs(values: Vector, log_weights: Vector) -> tuple[Vector, Vector, Vector]:
+def _runs(values: Floats, log_weights: Floats) -> tuple[Floats, Floats, Floats]:
     """First and last number, and log weight, of each run."""
     starts = _starts(values)
     places = (starts - values[0]).astype(np.int64)
@@ -179,7 +179,7 @@ def _runs(values: Vector, log_weights: Vector) -> tuple[Vector, Vector, Vector]:
         return starts, np.append(starts[1:] - 1, values[-1]), np.log(weights)
 
 
-def _starts(values: Vector) -> Vector:
+def _starts(values: Floats) -> Floats:
     """First numbers of runs: single numbers if they are few enough, else runs of odd width.
 
     No run is much wider than a 300th of the range, nor than a 50th of its first number, since it is

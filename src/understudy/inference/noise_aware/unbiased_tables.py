@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.inference.estimates.analysis_records import Floats
+from understudy.arrays import Floats
 from understudy.release import Measurement
 from understudy.release.measurement_content import Kind
 from understudy.schema import Schema

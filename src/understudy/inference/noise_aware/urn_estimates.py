@@ -39,7 +39,8 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from understudy.inference.estimates.analysis_records import ABSENT, Floats, Records
+from understudy.arrays import Floats
+from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.noise_aware.cell_scores import CellScores, cell_scores, sum_by
 from understudy.inference.noise_aware.count_estimates import Counted, Ratios, pooled_ratios, ratios

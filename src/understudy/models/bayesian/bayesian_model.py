@@ -18,7 +18,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from understudy.arrays import Floats
+
 S_contra = TypeVar("S_contra", contravariant=True)
 P = TypeVar("P")
 

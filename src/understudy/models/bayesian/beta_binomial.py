@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.models.bayesian.bayesian_model import Drawn, Floats
+from understudy.arrays import Floats
+from understudy.models.bayesian.bayesian_model import Drawn
 from understudy.models.bayesian.dirichlet_multinomial import PRIOR
 
 

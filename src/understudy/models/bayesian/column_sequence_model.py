@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy.domain.domain import completions
 from understudy.features.column_draws import Drawn
-from understudy.functions.parameter_prior import Floats
 from understudy.functions.sequential_generator import SequentialGenerator
 from understudy.models.model import REDRAWS, Sample, conditioned, impossible, put
 from understudy.privacy.samplers.column_model import Theta

@@ -40,8 +40,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy.models.bayesian import dirichlet_multinomial
-from understudy.models.bayesian.bayesian_model import Drawn, Floats
+from understudy.models.bayesian.bayesian_model import Drawn
 from understudy.models.bayesian.normal import STDDEVS_WIDE
 
 _LEAST_SHARE = 1e-12  # of a Beta variate, which can be 0 in floating point

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy.features.number_line import Line, line_of, settled
-from understudy.models.bayesian.bayesian_model import BayesianModel, Drawn, Floats
+from understudy.models.bayesian.bayesian_model import BayesianModel, Drawn
 from understudy.models.model import REDRAWS, Sample, conditioned
 from understudy.models.table_models import unravel
 from understudy.schema import NUMERIC, Schema

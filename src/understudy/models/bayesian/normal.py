@@ -28,7 +28,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from understudy.models.bayesian.bayesian_model import Drawn, Floats
+from understudy.arrays import Floats
+from understudy.models.bayesian.bayesian_model import Drawn
 
 STDDEVS_WIDE = 6
 """Width of the bounds in standard deviations, where nothing is known."""

@@ -28,13 +28,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from understudy.arrays import Floats, Integers, compiled
 from understudy.functions.triangulation import Columns
 from understudy.models.graphical.clique_layout import Program, TreeLayout
 from understudy.models.graphical.factor_kernels import add, maximise, multiply, sum_up
 from understudy.models.graphical.junction_tree import JunctionTree
-from understudy.models.node_least_squares import Floats, Integers
 
 FORBIDDEN = -1e300
 """Stands for the logarithm of 0: sums of it stay finite."""
@@ -73,7 +72,7 @@ def calibrate(program: Program, forbidden: Integers, cliques: Floats, nodes: Flo
     return constant
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _collect(program: Program, cliques: Floats, nodes: Floats, masses: Floats) -> None:
     """Turn clique k into conditionals; leave the log of their masses in its separator."""
     for k in range(len(program.cliques) - 2, -1, -1):
@@ -102,7 +101,7 @@ def _collect(program: Program, cliques: Floats, nodes: Floats, masses: Floats) -
             separator[s] = separator[s] + np.log(mass[s]) if mass[s] > 0 else FORBIDDEN
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _distribute(program: Program, cliques: Floats, nodes: Floats, masses: Floats) -> None:
     """Turn clique k into probabilities, and read its nodes off."""
     for k in range(len(program.cliques) - 1):
@@ -124,7 +123,7 @@ def _distribute(program: Program, cliques: Floats, nodes: Floats, masses: Floats
             sum_up(large, small, program.extents[a:b], program.steps[a:b])
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def exponentiate(numbers: Floats) -> None:
     """Raise e to numbers up to 0, in place; 0 where it would be below e⁻³⁴⁵.
 
@@ -148,7 +147,7 @@ def exponentiate(numbers: Floats) -> None:
             x[i] *= scale[i]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})  # type: ignore[untyped-decorator]
+@compiled(fastmath={"contract"})
 def _polynomial(r: float) -> float:
     """Taylor's, degree 13."""
     p = 1.0 / 6227020800.0

@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from understudy.arrays import Floats, Integers
 from understudy.functions.triangulation import Columns, Growth
 from understudy.models.graphical.junction_tree import JunctionTree
-from understudy.models.node_least_squares import Floats, Integers
 
 _RUN = 32  # cells that a run should have, so that overhead and the ends of vectors hardly count
 _AID = 8  # how many times larger than an aid the clique is

@@ -18,11 +18,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats, Integers, compiled
 from understudy.models.graphical.clique_layout import TreeLayout
-from understudy.models.node_least_squares import Floats, Integers
 
 States = NDArray[np.int32]
 
@@ -98,7 +97,7 @@ def _step(layout: TreeLayout, probabilities: Floats, k: int) -> _Step:
     )
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _draw(states: States, step: _Step, chances: _Chances, systematic: bool) -> None:
     """Fill in the new columns, in place."""
     starts, order = _grouped(states, step.given, len(step.table))
@@ -120,7 +119,7 @@ def _draw(states: States, step: _Step, chances: _Chances, systematic: bool) -> N
             _place_freely(states, order[a:b], (ends, last), step.new, chances.places)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _grouped(states: States, given: Integers, n_groups: int) -> tuple[Integers, Integers]:
     """Where each group starts, and the records sorted by group (a counting sort)."""
     n = states.shape[1]
@@ -141,7 +140,7 @@ def _grouped(states: States, given: Integers, n_groups: int) -> tuple[Integers, 
     return starts, order
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _shuffle(order: Integers, a: int, b: int, uniforms: Floats) -> None:
     """Put the records from place a to b into random order (Fisher & Yates)."""
     for i in range(a, b - 1):
@@ -149,7 +148,7 @@ def _shuffle(order: Integers, a: int, b: int, uniforms: Floats) -> None:
         order[i], order[j] = order[j], order[i]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _place_evenly(
     states: States, records: Integers, cells: tuple[Floats, int], new: Integers, start: float
 ) -> None:
@@ -163,7 +162,7 @@ def _place_evenly(
         _write(states, records[i], cell, new)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _place_freely(
     states: States, records: Integers, cells: tuple[Floats, int], new: Integers, uniforms: Floats
 ) -> None:
@@ -181,7 +180,7 @@ def _place_freely(
         _write(states, i, low, new)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _write(states: States, record: int, cell: int, new: Integers) -> None:
     """The states of one cell, the last column runs fastest."""
     for c in range(len(new) - 1, -1, -1):

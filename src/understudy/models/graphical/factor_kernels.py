@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from understudy.models.node_least_squares import Floats, Integers
+from understudy.arrays import Floats, Integers, compiled
 
 _FAST = {"nnan", "ninf", "nsz", "arcp", "contract", "reassoc"}
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _advance(digits: Integers, extents: Integers, steps: Integers) -> int:
     """Count on over all groups of axes but the last two; how far the smaller table moves."""
     moved = 0
@@ -27,7 +26,7 @@ def _advance(digits: Integers, extents: Integers, steps: Integers) -> int:
     return int(moved)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def add(large: Floats, small: Floats, extents: Integers, steps: Integers) -> None:
     """Add the smaller table to the larger."""
     n = len(extents)
@@ -51,7 +50,7 @@ def add(large: Floats, small: Floats, extents: Integers, steps: Integers) -> Non
         base += _advance(digits, extents, steps)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def multiply(large: Floats, small: Floats, extents: Integers, steps: Integers) -> None:
     """Multiply the larger table by the smaller."""
     n = len(extents)
@@ -75,7 +74,7 @@ def multiply(large: Floats, small: Floats, extents: Integers, steps: Integers) -
         base += _advance(digits, extents, steps)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)  # type: ignore[untyped-decorator]
+@compiled(fastmath=_FAST)
 def sum_up(large: Floats, small: Floats, extents: Integers, steps: Integers) -> None:
     """Add the sums of the larger table to the smaller."""
     n = len(extents)
@@ -100,7 +99,7 @@ def sum_up(large: Floats, small: Floats, extents: Integers, steps: Integers) -> 
         base += _advance(digits, extents, steps)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)  # type: ignore[untyped-decorator]
+@compiled(fastmath=_FAST)
 def maximise(large: Floats, small: Floats, extents: Integers, steps: Integers) -> None:
     """Raise the smaller table to the largest cells of the larger."""
     n = len(extents)
@@ -166,7 +165,7 @@ def table_counts(
     return np.multiply(counts, np.float32(weight), dtype=np.float32)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _count(
     states: NDArray[np.integer],
     radices: NDArray[np.int64],

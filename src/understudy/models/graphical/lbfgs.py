@@ -17,10 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from understudy.models.node_least_squares import Floats
+from understudy.arrays import Floats, compiled
 
 _ARMIJO = 1e-4
 _ROUNDING = 1e-13
@@ -155,7 +154,7 @@ def _searched(
     return None, _TRIES
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+@compiled(fastmath={"reassoc", "contract"})
 def dot(a: Floats, b: Floats) -> float:
     """Σ a·b. Not the library's, which waits for all cores even where the vectors are short."""
     total = 0.0
@@ -164,7 +163,7 @@ def dot(a: Floats, b: Floats) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+@compiled(fastmath={"reassoc", "contract"})
 def _weighed(a: Singles, weights: Floats) -> float:
     total = 0.0
     for i in range(len(a)):
@@ -172,7 +171,7 @@ def _weighed(a: Singles, weights: Floats) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+@compiled(fastmath={"reassoc", "contract"})
 def _remember(step: Floats, change: Floats, s: Singles, y: Singles) -> float:
     """Copy both; their product, or 0 if it is not clearly positive."""
     curvature = squares = others = 0.0
@@ -185,7 +184,7 @@ def _remember(step: Floats, change: Floats, s: Singles, y: Singles) -> float:
     return curvature if curvature > 1e-12 * np.sqrt(squares) * np.sqrt(others) else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+@compiled(fastmath={"reassoc", "contract"})
 def _backward(
     q: Floats, places: NDArray[np.int64], changes: Singles, pairs: tuple[Singles, Floats]
 ) -> Floats:
@@ -202,7 +201,7 @@ def _backward(
     return shares
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+@compiled(fastmath={"reassoc", "contract"})
 def _forward(
     q: Floats, places: NDArray[np.int64], changes: Singles, pairs: tuple[Singles, Floats, Floats]
 ) -> None:

@@ -25,12 +25,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from understudy.arrays import Floats, Integers, compiled
 from understudy.functions.triangulation import Columns
 from understudy.models.graphical.clique_layout import TreeLayout
 from understudy.models.graphical.factor_kernels import add, sum_up
-from understudy.models.node_least_squares import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -208,7 +207,7 @@ def _slots(layout: TreeLayout, variances: Sequence[float]) -> Slots:
     )
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _part(slots: Slots, vector: Floats, given: Floats, taken: Floats) -> Floats:
     """Effects e_c of each set become e_c − given_c·Σ taken_c'·e_c'; their sum in each table."""
     effects = _effects(slots, vector)
@@ -237,7 +236,7 @@ def _part(slots: Slots, vector: Floats, given: Floats, taken: Floats) -> Floats:
     return result
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _effects(slots: Slots, vector: Floats) -> Floats:
     """The effect of each slot, one after the other."""
     effects = np.zeros(slots.starts[-1])

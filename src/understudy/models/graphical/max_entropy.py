@@ -35,6 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats, Integers
 from understudy.functions.triangulation import Columns
 from understudy.models.graphical.belief_propagation import FORBIDDEN, calibrate, marginal
 from understudy.models.graphical.clique_layout import Box, TreeLayout, enforceable, excluded
@@ -42,7 +43,6 @@ from understudy.models.graphical.clique_sampling import drawn
 from understudy.models.graphical.junction_tree import JunctionTree
 from understudy.models.graphical.lbfgs import Problem, dot, minimised
 from understudy.models.graphical.linear_measurement import Observation, Redundancy, merged
-from understudy.models.node_least_squares import Floats, Integers
 from understudy.models.table_models import projected
 
 MOST_CELLS = 2.0**20

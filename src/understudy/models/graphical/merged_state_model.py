@@ -11,16 +11,13 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.arrays import Codes, Floats, compiled
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.models.model import Sample, conditioned
-from understudy.models.node_least_squares import Floats
 from understudy.models.within_bins import WithinBins
 from understudy.schema import Domain
-
-Integers = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -32,10 +29,10 @@ class Expansion:
         shares: share of each state in its group, shape (states,); they add up to 1 in each.
     """
 
-    groups: Integers
+    groups: Codes
     shares: Floats
 
-    def draw(self, groups: Integers, rng: np.random.Generator) -> NDArray[np.int32]:
+    def draw(self, groups: Codes, rng: np.random.Generator) -> NDArray[np.int32]:
         """A state for each record, given its group.
 
         In each group as many records as its shares say, up to one, in random order: the expected
@@ -63,7 +60,7 @@ class Expansion:
         return starts, states, ends
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _expand(
     groups: NDArray[np.int64],
     order: NDArray[np.int64],

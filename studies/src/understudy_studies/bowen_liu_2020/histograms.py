@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from understudy.arrays import Integers
 from understudy.families.histogram_bins import scott_bins
 from understudy.privacy.mechanisms.records.urn import draw_urn
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
@@ -24,7 +24,6 @@ from understudy_studies.measures.grouped_histograms import bin_counts, bin_share
 
 PIECE = 2**16  # records that are in memory at once
 
-Integers = NDArray[np.int64]
 Place = tuple[Integers, Integers]
 """Repetition and set of each of some synthetic sets."""
 

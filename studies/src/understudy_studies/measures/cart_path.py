@@ -14,13 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from understudy.arrays import Flags, Floats
 from understudy.decision_trees.cart import NO_LIMIT, Greedy, best_split, part
-from understudy.decision_trees.leaf_impurity import Codes, Floats, compiled, leaf
+from understudy.decision_trees.leaf_impurity import Codes, compiled, leaf
 from understudy.decision_trees.tree_class import Ranked, in_order, ranked
-
-_Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class GreedyFamily:
 
 
 @compiled
-def _sses(points: Ranked, depths: Codes, complexities: Floats, prune: _Flags) -> Floats:
+def _sses(points: Ranked, depths: Codes, complexities: Floats, prune: Flags) -> Floats:
     """SSE of each member (kernel)."""
     nodes, gains = _grow(points, depths.max())
     known = len(nodes)

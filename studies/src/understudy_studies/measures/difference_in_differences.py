@@ -29,13 +29,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from understudy.arrays import Floats
 from understudy.evaluation.comparison import Comparison, Rows, distinct
 from understudy.evaluation.utility.coefficients import interval_overlap
 from understudy.evaluation.utility.robust_regression import Fit, fit_counts
 from understudy.inference.combining.combining_rules import partial_variance
 from understudy.schema import NUMERIC, Column, Schema
-
-Vector = NDArray[np.float64]
 
 LEVEL = 0.95
 
@@ -81,8 +80,8 @@ class Overlaps:
     """
 
     terms: tuple[str, ...]
-    overlap: Vector = field(repr=False)
-    width: Vector = field(repr=False)
+    overlap: Floats = field(repr=False)
+    width: Floats = field(repr=False)
     within: float
     shrunk: tuple[bool, int]
 
@@ -155,7 +154,7 @@ def terms(schema: Schema, model: Model) -> tuple[str, ...]:
     return (*found, model.product)
 
 
-def _design(states: dict[str, NDArray[np.unsignedinteger]], schema: Schema, model: Model) -> Vector:
+def _design(states: dict[str, NDArray[np.unsignedinteger]], schema: Schema, model: Model) -> Floats:
     n = len(states[model.outcome])
     parts = [np.ones((n, 1))]
     for name, column in _predictors(schema, model).items():
@@ -171,14 +170,14 @@ def _predictors(schema: Schema, model: Model) -> dict[str, Column]:
     return {name: one for name, one in schema.columns.items() if name != model.outcome}
 
 
-def _numbers(column: Column) -> Vector:
+def _numbers(column: Column) -> Floats:
     """The number of each state: the level, or the middle of the bin."""
     if isinstance(column, NUMERIC):
         return np.array([(one.low + one.high) / 2 for one in column.intervals])
     return np.array([float(str(level)) for level in column.levels])
 
 
-def _with_sum(fit: Fit, exposure: int) -> tuple[Vector, Vector]:
+def _with_sum(fit: Fit, exposure: int) -> tuple[Floats, Floats]:
     """Estimates and standard errors, and behind them those of exposure + product."""
     assert fit.covariance is not None
     total = fit.estimate[exposure] + fit.estimate[-1]
@@ -186,7 +185,7 @@ def _with_sum(fit: Fit, exposure: int) -> tuple[Vector, Vector]:
     return np.append(fit.estimate, total), np.append(fit.stderr, np.sqrt(np.maximum(both, 0.0)))
 
 
-def _pooled_interval(estimates: list[Vector], stderrs: list[Vector]) -> tuple[Vector, Vector]:
+def _pooled_interval(estimates: list[Floats], stderrs: list[Floats]) -> tuple[Floats, Floats]:
     """Ends of the combined 95 % intervals; NaN where a set has no estimate."""
     totals = partial_variance(np.stack(estimates), np.stack(stderrs) ** 2)
     quantile = (1 + LEVEL) / 2

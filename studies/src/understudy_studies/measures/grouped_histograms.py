@@ -14,8 +14,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from understudy.arrays import compiled
 
 _GUIDES = 4  # places of the guide table for each bin
 
@@ -81,7 +82,7 @@ def draw_values(
     return values
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _invert(
     shares: NDArray[np.float64], edges: NDArray[np.float64], numbers: NDArray[np.float64]
 ) -> None:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats, compiled
 from understudy.evaluation.comparison import Comparison, Rows, distinct
 
-Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 
@@ -30,7 +29,7 @@ class Grouped:
     """
 
     active: NDArray[np.int16]
-    count: Vector
+    count: Floats
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,8 @@ def _parameters(owner: Places) -> NDArray[np.int32]:
     return parameter
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
-def row_scores(active: NDArray[np.int16], weights: Vector) -> Vector:
+@compiled
+def row_scores(active: NDArray[np.int16], weights: Floats) -> Floats:
     """Sum of the weights of all pairs of active indicators, and of the intercept."""
     result = np.empty(active.shape[0])
     for i in range(active.shape[0]):
@@ -109,9 +108,9 @@ def row_scores(active: NDArray[np.int16], weights: Vector) -> Vector:
     return result
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def add_gradient(
-    active: NDArray[np.int16], residual: Vector, parameter: NDArray[np.int32], result: Vector
+    active: NDArray[np.int16], residual: Floats, parameter: NDArray[np.int32], result: Floats
 ) -> None:
     """Add Σ r x, with r one residual for each row."""
     for i in range(active.shape[0]):
@@ -127,9 +126,9 @@ def add_gradient(
                 result[parameter[a, b]] += residual[i]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def add_information(
-    active: NDArray[np.int16], weight: Vector, parameter: NDArray[np.int32], upper: Vector
+    active: NDArray[np.int16], weight: Floats, parameter: NDArray[np.int32], upper: Floats
 ) -> None:
     """Add Σ w x x', upper triangle: parameters of a row come in ascending order."""
     width = active.shape[1]

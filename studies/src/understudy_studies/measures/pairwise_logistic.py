@@ -29,11 +29,11 @@ import numpy as np
 from scipy import linalg
 from scipy.special import expit
 
+from understudy.arrays import Floats
 from understudy.evaluation.comparison import Comparison
 from understudy_studies.measures.indicator_layout import (
     Grouped,
     Layout,
-    Vector,
     add_gradient,
     add_information,
     row_scores,
@@ -56,7 +56,7 @@ class State:
         factor: Cholesky factor of the information matrix, for SciPy.
     """
 
-    estimate: Vector
+    estimate: Floats
     factor: tuple[Any, Any]
 
 
@@ -77,7 +77,7 @@ def pairwise_specks(comparison: Comparison, *, tolerance: float = TOLERANCE) -> 
 
 def fitted_scores(
     comparison: Comparison, *, tolerance: float = TOLERANCE
-) -> Iterator[tuple[tuple[Vector, Vector], tuple[Vector, Vector]]]:
+) -> Iterator[tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
     """Log odds of the distinct rows of the original and of each set, and how often they occur."""
     layout = Layout.of(comparison)
     original = layout.grouped(comparison.original)
@@ -89,7 +89,7 @@ def fitted_scores(
         yield search.scores(state.estimate), (original.count, synthetic.count)
 
 
-def distance(scores: tuple[Vector, Vector], counts: tuple[Vector, Vector]) -> float:
+def distance(scores: tuple[Floats, Floats], counts: tuple[Floats, Floats]) -> float:
     """Kolmogorov-Smirnov distance of two weighted samples; ties are taken jointly.
 
     Args:
@@ -150,7 +150,7 @@ class Search:
             before = decrement
         return State(estimate, factor)
 
-    def scores(self, estimate: Vector) -> tuple[Vector, Vector]:
+    def scores(self, estimate: Floats) -> tuple[Floats, Floats]:
         """Log odds of the distinct rows of both tables."""
         weights = np.zeros(self.layout.parameter.shape)
         weights[self.layout.parameter >= 0] = estimate
@@ -158,8 +158,8 @@ class Search:
         return first, second
 
     def _ahead(
-        self, estimate: Vector, scores: tuple[Vector, Vector], step: Vector, decrement: float
-    ) -> tuple[Vector, tuple[Vector, Vector]]:
+        self, estimate: Floats, scores: tuple[Floats, Floats], step: Floats, decrement: float
+    ) -> tuple[Floats, tuple[Floats, Floats]]:
         """A step, halved until the likelihood rises by a part of what it promises."""
         value, length = self._value(scores, estimate), 1.0
         for _ in range(_HALVINGS):
@@ -170,13 +170,13 @@ class Search:
             length /= 2
         return ahead, reached
 
-    def _value(self, scores: tuple[Vector, Vector], estimate: Vector) -> float:
+    def _value(self, scores: tuple[Floats, Floats], estimate: Floats) -> float:
         original, synthetic = self.tables
         lost = original.count @ np.logaddexp(0, scores[0])
         lost += synthetic.count @ np.logaddexp(0, -scores[1])
         return float(-lost - _penalty(len(estimate)) @ estimate**2 / 2)
 
-    def _gradient(self, scores: tuple[Vector, Vector], estimate: Vector) -> Vector:
+    def _gradient(self, scores: tuple[Floats, Floats], estimate: Floats) -> Floats:
         original, synthetic = self.tables
         found = -_penalty(len(estimate)) * estimate
         residuals = (-original.count * expit(scores[0]), synthetic.count * expit(-scores[1]))
@@ -184,7 +184,7 @@ class Search:
             add_gradient(table.active, residual, self.layout.parameter, found)
         return found
 
-    def _factor(self, scores: tuple[Vector, Vector]) -> tuple[Any, Any]:
+    def _factor(self, scores: tuple[Floats, Floats]) -> tuple[Any, Any]:
         n = self.layout.n_parameters
         upper = np.zeros((n, n))
         for table, one in zip(self.tables, scores, strict=True):
@@ -196,7 +196,7 @@ class Search:
         return linalg.cho_factor(upper, lower=False, overwrite_a=True, check_finite=False)  # type: ignore[no-any-return]
 
 
-def _penalty(n: int) -> Vector:
+def _penalty(n: int) -> Floats:
     """Precision of the prior; a trace of it for the intercept keeps the matrix regular."""
     precision = np.full(n, PRIOR_SD**-2)
     precision[0] = 1e-8

@@ -12,15 +12,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy_studies.framework.claim_verdicts import Verdict, comparison, judged
 from understudy_studies.framework.result_curves import span
 from understudy_studies.framework.study import RunRecord, TextTable
-from understudy_studies.savitsky_williams_hu_2020.mechanism_results import (
-    Floats,
-    Results,
-    View,
-    compared,
-)
+from understudy_studies.savitsky_williams_hu_2020.mechanism_results import Results, View, compared
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import (
     COUNT,
     MECHANISMS,

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy.errors import StudyError
 from understudy.features.column_draws import Drawn
 from understudy.privacy.samplers.column_model import Records
@@ -19,7 +20,6 @@ SIMULATED, DIARY, HORNBY = "simulated consumers", "diary sample", "packaged samp
 INCOME = "income"
 """The sensitive column of every table."""
 
-Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[np.int64]]
 
 

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from numpy.typing import NDArray
 
 from understudy_studies.framework.charts import INK, KINDS, MUTED, ORDERED, RULE, style
 from understudy_studies.framework.study import Chart
@@ -27,8 +26,6 @@ from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import 
 )
 from understudy_studies.savitsky_williams_hu_2020.risk_and_utility import MEAN, PERCENTILE, WAYS
 from understudy_studies.savitsky_williams_hu_2020.violins import Side, violin
-
-Floats = NDArray[np.float64]
 
 COLOURS = {
     DATA: MUTED,

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy_studies.framework.csv_numbers import parted
 from understudy_studies.framework.study import Row
 from understudy_studies.savitsky_williams_hu_2020.mechanisms import Model
@@ -19,7 +19,6 @@ from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import 
     VECTOR,
 )
 
-Floats = NDArray[np.float64]
 Setting = tuple[float, float]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.not_dp.record_weights import LipschitzBounds, lipschitz_bounds
 from understudy.privacy.not_dp.weighted_posterior import FittedPosterior, PseudoPosterior
@@ -28,8 +28,6 @@ from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import 
     UNWEIGHTED,
     VECTOR,
 )
-
-Floats = NDArray[np.float64]
 
 DRAWS, BURN_IN, THIN = 250, 250, 2
 """Draws of each chain, sweeps left out before them, and sweeps from one to the next."""

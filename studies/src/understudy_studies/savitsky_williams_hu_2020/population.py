@@ -27,9 +27,9 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from understudy.arrays import Floats
 from understudy.schema import Schema
 
-Floats = NDArray[np.float64]
 States = NDArray[np.int64]
 
 N_ROWS = 6_208

@@ -19,10 +19,9 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-Floats = NDArray[np.float64]
+from understudy.arrays import Floats
 
 POINTS = 99
 PROBABILITIES: Final[Floats] = (np.arange(POINTS) + 0.5) / POINTS

@@ -8,17 +8,15 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from understudy.arrays import Floats
 from understudy_studies.framework.csv_numbers import joined
 from understudy_studies.framework.study import Row
 from understudy_studies.savitsky_williams_hu_2020 import resampling
 from understudy_studies.savitsky_williams_hu_2020.consumer_case import Case
 from understudy_studies.savitsky_williams_hu_2020.mechanisms import Fit, printed_bounds
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import DATA
-
-Floats = NDArray[np.float64]
 
 MEAN, PERCENTILE = "mean", "percentile"
 STATISTICS: Final = (MEAN, PERCENTILE)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy_studies.framework.result_curves import span
-from understudy_studies.savitsky_williams_hu_2020.mechanism_results import Floats, Results, View
+from understudy_studies.savitsky_williams_hu_2020.mechanism_results import Results, View
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import (
     COUNT,
     SCALAR,

@@ -6,12 +6,11 @@ from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
+from understudy.arrays import Floats
 from understudy_studies.framework.charts import PAPER
 
-Floats = NDArray[np.float64]
 Side = Literal["both", "left", "right"]
 
 _HEIGHTS = 160

@@ -10,14 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy_studies.bowen_liu_2020.panels import DASHED, DOTTED, WHOLE, Dash
 from understudy_studies.framework.chart_marks import MOST_LINES, intervals, name_lines
 from understudy_studies.framework.charts import INK, KINDS, MUTED, ORDERED, RULE, style
 from understudy_studies.snoke_slavkovic_2018 import methods
-
-Floats = NDArray[np.float64]
 
 _NAMED = 0.18  # part of the width that names beside lines take
 _UNKNOWN = np.full(len(methods.EPSILONS), np.nan)

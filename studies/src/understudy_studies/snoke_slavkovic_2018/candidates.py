@@ -16,6 +16,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats
 from understudy.decision_trees import (
     CountedTreeClass,
     Grid,
@@ -26,14 +27,8 @@ from understudy.decision_trees import (
 from understudy.functions.parameter_prior import Prior
 from understudy.functions.sequential_generator import SequentialGenerator, normal_regressions
 from understudy.schema import Schema
-from understudy_studies.snoke_slavkovic_2018.population import (
-    N_ROWS,
-    Floats,
-    Parameters,
-    Regressions,
-)
+from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Parameters, Regressions
 
-Integers = NDArray[np.int64]
 Counts = NDArray[np.int32]
 
 TRUTH = Parameters()

@@ -18,14 +18,15 @@ from functools import cache
 
 import numpy as np
 
+from understudy.arrays import Floats, Integers
 from understudy.families.histogram_bins import scott_bins
 from understudy.models.bayesian.general_location import Mixture, Statistics
 from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
 from understudy.privacy.mechanisms.sums.moment_noise import MomentNoise, moment_noises
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import Randomness
-from understudy_studies.snoke_slavkovic_2018.candidates import SPREADS, Integers, schema_of
-from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Floats
+from understudy_studies.snoke_slavkovic_2018.candidates import SPREADS, schema_of
+from understudy_studies.snoke_slavkovic_2018.population import N_ROWS
 
 WIDE = 1e3
 """Bounds that no record comes near, in standard deviations: none at all, where none are needed."""

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from understudy.arrays import Floats
 from understudy.decision_trees import Greedy
 from understudy.functions.parameter_prior import Prior
 from understudy.privacy.selection.exponential_mechanism import rate_of
@@ -40,7 +41,7 @@ from understudy_studies.snoke_slavkovic_2018.candidates import (
     theta_of,
     trees_of,
 )
-from understudy_studies.snoke_slavkovic_2018.population import Floats, Regressions
+from understudy_studies.snoke_slavkovic_2018.population import Regressions
 
 CANDIDATES = 512
 SHRINKS = (0.4, 0.2, 0.1, 0.05)

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from understudy.arrays import Floats
 
 N_ROWS = 1_000
 """Records of a table, public."""

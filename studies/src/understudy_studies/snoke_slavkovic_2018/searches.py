@@ -18,6 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from understudy.arrays import Floats, Integers
 from understudy.decision_trees import sensitivity
 from understudy.privacy.selection.exponential_mechanism import rate_of
 from understudy_studies.framework.random_streams import Streams
@@ -29,14 +30,13 @@ from understudy_studies.snoke_slavkovic_2018.candidates import (
     GENERATOR,
     PARTITIONS,
     PRIOR,
-    Integers,
     cells,
     counted,
     counts_of,
     points,
     trees_of,
 )
-from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Floats
+from understudy_studies.snoke_slavkovic_2018.population import N_ROWS
 
 ROUNDS = 3
 SHRINK = 0.4

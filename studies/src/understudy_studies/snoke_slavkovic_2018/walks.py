@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy.functions.parameter_prior import Prior
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.selection.metropolis import Walk, walk
@@ -20,7 +21,7 @@ from understudy_studies.snoke_slavkovic_2018.limits import (
     greedy_trees,
     published_rate,
 )
-from understudy_studies.snoke_slavkovic_2018.population import Floats, fitted
+from understudy_studies.snoke_slavkovic_2018.population import fitted
 
 WIDTH = 0.1
 

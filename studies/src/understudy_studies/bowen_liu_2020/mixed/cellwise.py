@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from understudy.arrays import Integers
 from understudy.families.histogram_bins import scott_bins
 from understudy.models.bayesian import dirichlet_multinomial
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
@@ -24,8 +24,6 @@ from understudy_studies.measures.grouped_histograms import bin_shares
 
 BINS, SIDES = "bins of cell", "bins of number"
 """Bins of a cell, and of one number in it."""
-
-Integers = NDArray[np.int64]
 
 
 def bins_of(data: Data, exact: Described) -> Integers:

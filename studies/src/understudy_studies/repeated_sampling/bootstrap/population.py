@@ -14,10 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import stats
 
+from understudy.arrays import Floats
 from understudy.schema import Schema
 from understudy_studies.framework.interval_tally import Estimand
-
-Floats = NDArray[np.float64]
 
 N_X, N_Y = 4, 7
 LEVELS = {"a": ("p", "q", "r"), "c": ("k", "l", "m", "n")}

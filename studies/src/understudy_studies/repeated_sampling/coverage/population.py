@@ -16,10 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import stats
 
+from understudy.arrays import Floats
 from understudy.schema import Schema
 from understudy_studies.framework.interval_tally import Estimand
-
-Floats = NDArray[np.float64]
 
 A_LEVELS = ("p", "q", "r")
 P_A = np.array([0.5, 0.3, 0.2])

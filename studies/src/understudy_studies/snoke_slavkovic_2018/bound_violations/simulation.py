@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy.families.method import CostClass
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import Row
@@ -24,7 +25,6 @@ from understudy_studies.snoke_slavkovic_2018.bound_violations.trees import (
     ways,
 )
 from understudy_studies.snoke_slavkovic_2018.population import (
-    Floats,
     Parameters,
     Regressions,
     fitted,

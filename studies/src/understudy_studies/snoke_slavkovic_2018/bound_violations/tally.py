@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from understudy.arrays import Floats
 from understudy.decision_trees import sensitivity
 from understudy_studies.framework.study import Row
 from understudy_studies.snoke_slavkovic_2018.bound_violations.trees import Line
-from understudy_studies.snoke_slavkovic_2018.population import Floats
 
 KEY = ("move", "method", "depth", "complexity")
 WIDTH = 0.25

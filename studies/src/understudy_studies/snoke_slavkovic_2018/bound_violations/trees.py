@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy.decision_trees import (
     DepthTwo,
     Greedy,
@@ -23,7 +24,6 @@ from understudy.decision_trees import (
     random_partitions,
 )
 from understudy_studies.measures.cart_path import GreedyFamily
-from understudy_studies.snoke_slavkovic_2018.population import Floats
 
 STOP, PRUNE = "greedy, stopped", "greedy, pruned"
 EXACT, GRID, PARTITIONS = "exact", "exact, public grid", "public partitions"

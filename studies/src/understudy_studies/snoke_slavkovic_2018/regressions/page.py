@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.result_curves import Curves, span
@@ -17,7 +18,7 @@ from understudy_studies.snoke_slavkovic_2018 import (
     methods,
     searches,
 )
-from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Floats
+from understudy_studies.snoke_slavkovic_2018.population import N_ROWS
 from understudy_studies.snoke_slavkovic_2018.readings import told
 from understudy_studies.snoke_slavkovic_2018.regressions.claims import (
     BOUNDED,

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy.families.method import CostClass
 from understudy.inference.private_regression import coefficients
 from understudy.privacy.mechanisms.sums.linear_regression import (
@@ -27,13 +28,7 @@ from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import Row
 from understudy_studies.snoke_slavkovic_2018 import comparators, limits, methods, searches
 from understudy_studies.snoke_slavkovic_2018.candidates import DEPTH_2, TRUTH, generated
-from understudy_studies.snoke_slavkovic_2018.population import (
-    N_ROWS,
-    Floats,
-    Regressions,
-    fitted,
-    records,
-)
+from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Regressions, fitted, records
 from understudy_studies.snoke_slavkovic_2018.repetition_values import kept
 
 INTERCEPT, SLOPE = "intercept", "slope"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy_studies.framework.claim_verdicts import Verdict, judged
 from understudy_studies.framework.result_curves import Curves, Reading, span
 from understudy_studies.snoke_slavkovic_2018 import methods
-from understudy_studies.snoke_slavkovic_2018.population import Floats
 from understudy_studies.snoke_slavkovic_2018.readings import (
     OTHERS,
     PUBLISHED_ONE,

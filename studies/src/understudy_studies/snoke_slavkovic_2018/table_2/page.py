@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.result_curves import Curves, plain, span
@@ -18,7 +19,7 @@ from understudy_studies.snoke_slavkovic_2018 import (
     searches,
     walks,
 )
-from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Floats
+from understudy_studies.snoke_slavkovic_2018.population import N_ROWS
 from understudy_studies.snoke_slavkovic_2018.readings import told
 from understudy_studies.snoke_slavkovic_2018.table_2 import paper
 from understudy_studies.snoke_slavkovic_2018.table_2.claims import about_table

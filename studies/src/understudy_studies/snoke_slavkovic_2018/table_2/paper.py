@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy_studies.snoke_slavkovic_2018 import methods
-from understudy_studies.snoke_slavkovic_2018.population import Floats
 
 MEANS: dict[str, tuple[float, ...]] = {
     methods.NON_PRIVATE: (0.00660, 0.00663, 0.00661, 0.00660, 0.00660),

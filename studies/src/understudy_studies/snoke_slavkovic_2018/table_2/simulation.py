@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy.decision_trees import pmse
 from understudy.families.method import CostClass
 from understudy.privacy.noise.randomness import Randomness
@@ -29,7 +30,7 @@ from understudy_studies.snoke_slavkovic_2018 import (
     walks,
 )
 from understudy_studies.snoke_slavkovic_2018.candidates import DEPTH_2, TRUTH, generated
-from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Floats, Regressions, records
+from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Regressions, records
 from understudy_studies.snoke_slavkovic_2018.repetition_values import kept
 
 GREEDY, EXACT = "greedy tree", "exact tree, depth 2"
