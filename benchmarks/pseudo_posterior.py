@@ -18,8 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import understudy as us
-from understudy.privacy.diagnostics import Diagnostic
-from understudy.privacy.internal import Internal
+from understudy.privacy.internal import Diagnostic, Internal
 from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
 from understudy_studies.savitsky_williams_hu_2020 import consumer_case
 

@@ -290,10 +290,10 @@ def unguarded_verbs(modules: Sources) -> list[str]:
 PRIVACY = [
     ["process"],
     ["accounting"],
-    ["internal", "released"],
+    ["internal", "released_draws"],
+    ["released"],
     ["noise"],
-    ["admission", "diagnostics", "rows_in_domain"],
-    ["rows_with_numbers"],
+    ["admission", "whole_rows"],
     ["misfits", "terms"],
     ["secret_rows"],
     ["mechanism"],

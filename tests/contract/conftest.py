@@ -411,7 +411,10 @@ BUYING = [
     *{one.method: one for one in reversed(PRIVATE) if one.delta == "0"}.values(),
     *[one for one in PRIVATE if one.delta != "0"],
 ]
-ACCOUNTS = {one.budget().accounting: one for one in PRIVATE if one in TABLES}
+ACCOUNTS = {
+    one.budget().accounting: one
+    for one in sorted((one for one in PRIVATE if one in PAID), key=lambda one: one in TABLES)
+}
 """One case for each way to count what is spent."""
 RESTORABLE = [case for case in PRIVATE if case.method in restorable()]
 SELECTIONS = {

@@ -184,8 +184,9 @@ def metadata(release, chosen, rounds=False):
     if chosen:
         follows = {"query", "cells", "sensitivity"}
         steps = [{k: v for k, v in one.items() if k not in follows} for one in manifest["ledger"]]
+        inference = {k: v for k, v in manifest["inference"].items() if k != "network"}
         measured = [one.to_json() for one in release.measurements]
-        return manifest | {"ledger": steps}, [
+        return manifest | {"ledger": steps, "inference": inference}, [
             (one["law"], one["kind"] in drawn or one["scale"]) for one in measured
         ]
     noisy = {"outside", "totals", "cells"}

@@ -9,9 +9,9 @@ from understudy.engine import Engine
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.checkpoint.journal import Journal
 from understudy.privacy.checkpoint.replay import Replay
-from understudy.privacy.diagnostics import Confide
 from understudy.privacy.earlier_runs import Unrecorded
 from understudy.privacy.gate import Gate
+from understudy.privacy.internal import Confide
 from understudy.privacy.mechanism import Mechanisms
 from understudy.privacy.mechanisms import MECHANISMS
 from understudy.privacy.noise.randomness import Randomness

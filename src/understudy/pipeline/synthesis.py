@@ -24,9 +24,8 @@ from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.journal import remove as remove_checkpoint
-from understudy.privacy.diagnostics import Confide, Diagnostic
 from understudy.privacy.gate import Gate
-from understudy.privacy.internal import Internal
+from understudy.privacy.internal import Confide, Diagnostic, Internal
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.misfits import misfits
 from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness

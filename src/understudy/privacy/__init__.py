@@ -23,7 +23,7 @@ claim: costs add up under adaptive composition, whichever thread or process asks
     test: attacks/test_ledger.py privacy/accounting/test_gaussian_dp.py
 claim: ε and δ follow from what the ledger sums
     proof: accounting/budget.py accounting/discrete_gaussian_gdp.py
-    test: privacy/accounting/test_budget.py privacy/test_gdp_accounting.py
+    test: privacy/accounting/test_budget.py privacy/accounting/test_gdp_accounting.py
 claim: a release promises no more than what its mechanisms said
     proof: accounting/promise.py accounting/guarantee.py
     test: privacy/test_gate.py attacks/test_draft.py

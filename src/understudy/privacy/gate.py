@@ -30,8 +30,8 @@ from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.accounting.ledger import Entry, Ledger
 from understudy.privacy.accounting.promise import Promise, Unpaid
 from understudy.privacy.admission import Twins, admitted, twins, verb
-from understudy.privacy.diagnostics import Confide
 from understudy.privacy.earlier_runs import Unrecorded
+from understudy.privacy.internal import Confide
 from understudy.privacy.mechanism import (
     A,
     Charge,

@@ -1,7 +1,8 @@
-"""The colour of figures that were computed from the rows without noise."""
+"""The colour of figures that were computed from the rows without noise: for the steward alone."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -24,3 +25,11 @@ class Internal(Generic[T_co]):
         """What it is, without the figure: notebooks and logs keep what is shown in passing."""
         kind = type(self.value).__name__
         return f"Internal({kind}: compares with confidential rows, not for release; see .value)"
+
+
+class Diagnostic:
+    """How a walk went, how records were weighted, what hardly fits: each mechanism has its own."""
+
+
+Confide = Callable[[Internal[Diagnostic]], None]
+"""Takes what a mechanism tells the steward, and nobody else."""

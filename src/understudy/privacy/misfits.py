@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from understudy.engine import Engine, ExactTable
-from understudy.privacy.diagnostics import Diagnostic
-from understudy.privacy.internal import Internal
+from understudy.privacy.internal import Diagnostic, Internal
 from understudy.schema import Column
 
 Words = Literal["nearly nothing fits", "over a tenth does not fit", "nearly everything is missing"]

@@ -9,11 +9,10 @@ from understudy.engine import Engine, ExactCells
 from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes
 from understudy.engine.confidential import ExactTable
-from understudy.privacy.diagnostics import Confide, Diagnostic
-from understudy.privacy.internal import Internal
+from understudy.privacy.internal import Confide, Diagnostic, Internal
 from understudy.privacy.released import Bins, Groups
-from understudy.privacy.rows_with_numbers import NumberedRows
 from understudy.privacy.terms import View
+from understudy.privacy.whole_rows import NumberedRows
 
 
 class SecretRows:

@@ -280,9 +280,8 @@ def test_the_gate_chooses_a_dependent_column_and_counts_each_table_once(kind):
 
 
 def test_different_scores_of_one_table_are_not_mistaken_for_each_other():
-    gate, _ = gate_of((3, 3, 3))
-    known = {}
-    engine = Counting(gate._secret_engine.table)
+    gate, asked = gate_of((3, 3, 3))
+    known, engine = {}, Counting(asked.table)
     for kind in (*SCORES[:2], SCORES[0]):
         score = kind(gate.schema, (("c", "a"), ("b", "a")))
         fresh = score.evaluate(engine.table.count(score.queries()).expose())

@@ -24,10 +24,10 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.choices.parameters import ListedParameters
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.released import ChosenParameters
-from understudy.privacy.rows_in_domain import known_rows
 from understudy.privacy.selection import choice_charge
 from understudy.privacy.selection.exponential_mechanism import lattice_gaps, selection_rate
 from understudy.privacy.selection.tree_distinguisher_score import GREEDY, PropensityTrees
+from understudy.privacy.whole_rows import known_rows
 from understudy.schema import Schema
 
 pytestmark = pytest.mark.statistical

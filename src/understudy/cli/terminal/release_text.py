@@ -14,8 +14,7 @@ from understudy.cli.terminal import MOST_ROWS, escape, out, sets_words
 
 if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to show help
     from understudy.inference.analysis import Analysis
-    from understudy.privacy.diagnostics import Diagnostic
-    from understudy.privacy.internal import Internal
+    from understudy.privacy.internal import Diagnostic, Internal
     from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
     from understudy.release import Release

@@ -33,15 +33,6 @@ from understudy.privacy.noise import inversion_sampling, rejection_sampling
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.noise.rejection_sampling import GAUSSIAN_VARIANCE, LAPLACE_TERMS
 
-__all__ = [
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "LatticeLaplace",
-    "NoiseLaw",
-    "PureLaw",
-    "representable",
-]
-
 _SMALL_TABLE: Final = 4096
 _LARGEST_EXPONENT: Final = 500
 # Below this stddev a discrete Gaussian is summed term by term; above, Poisson summation makes its

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from understudy.errors import MethodError
-from understudy.privacy.diagnostics import Diagnostic
+from understudy.privacy.internal import Diagnostic
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.not_dp.record_weights import (
     LipschitzBounds,

@@ -25,7 +25,7 @@ from scipy.special import ndtri
 
 from understudy.errors import MethodError
 from understudy.functions.parameter_prior import Prior
-from understudy.privacy.diagnostics import Diagnostic
+from understudy.privacy.internal import Diagnostic
 from understudy.privacy.noise.randomness import Randomness
 
 Floats = NDArray[np.float64]

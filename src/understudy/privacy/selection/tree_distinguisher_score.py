@@ -51,7 +51,7 @@ from understudy.errors import MethodError
 from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords
 from understudy.privacy.accounting.budget import Neighbours
 from understudy.privacy.noise.perturbation import Mode
-from understudy.privacy.rows_in_domain import Codes, known_rows
+from understudy.privacy.whole_rows import Codes, known_rows
 from understudy.schema import Schema
 
 Floats = NDArray[np.float64]

@@ -273,7 +273,7 @@ CORNERS = [(0, 0), (2, 1), (0, 1)]
 def fitting(**options):
     """The method's own fit: P(a), then P(b | a), each among the prior's candidates."""
     method = CensoredPosterior(**{"candidates": 3} | options)
-    return lambda _known: lambda gate, spend: method.fit(gate, spend, n_rows=10)
+    return lambda _known: lambda gate, spend: method.fit(gate, spend, 10)
 
 
 @pytest.mark.parametrize(

@@ -342,7 +342,7 @@ def test_the_penalty_of_a_fit_is_the_best_one_over_the_rows(monkeypatch):
 
     monkeypatch.setattr("understudy.privacy.mechanisms.records.imputers.fit_path", spy)
     monkeypatch.setattr(
-        "understudy.privacy.mechanisms.records.imputation_draws.best_penalty", lambda *_: 10.0
+        "understudy.privacy.mechanisms.records.imputers.best_penalty", lambda *_: 10.0
     )
     for n in (400, 99):
         fit_imputers(correlated(n), (3, 4, 2), Imputation(), SeededRandomness(1))

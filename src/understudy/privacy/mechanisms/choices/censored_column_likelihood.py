@@ -38,7 +38,7 @@ from understudy.privacy.mechanisms.choices.censored_likelihood import (
     Censoring,
     censored_title,
 )
-from understudy.privacy.rows_in_domain import Codes, known_rows
+from understudy.privacy.whole_rows import Codes, known_rows
 from understudy.schema import Schema
 
 Floats = NDArray[np.float64]

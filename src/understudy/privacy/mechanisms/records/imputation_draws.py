@@ -71,9 +71,9 @@ from understudy.privacy.mechanisms.records.imputers import (
 from understudy.privacy.mechanisms.records.urn import prior_weight, urn_epsilon
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Noise, Records, Released, SweepDraws
-from understudy.privacy.rows_in_domain import known_rows
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.terms import Terms
+from understudy.privacy.whole_rows import known_rows
 from understudy.schema import Domain
 
 _FINEST: Final = 32

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from understudy.engine import Table
-from understudy.privacy.rows_with_numbers import NumberedRows
+from understudy.privacy.whole_rows import NumberedRows
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""
@@ -48,7 +48,7 @@ ROWS = [
 def read(rows=ROWS):
     frame = pl.DataFrame(rows, schema=["job", "pay", "since", "sex"], orient="row")
     engine = Table(frame, SCHEMA)
-    return NumberedRows.read(engine), engine.coded().expose()
+    return NumberedRows.read(engine, engine.schema), engine.coded().expose()
 
 
 def day(text):

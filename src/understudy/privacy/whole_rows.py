@@ -1,4 +1,7 @@
-"""All rows with their numbers, as mechanisms see them that model numbers themselves. CONFIDENTIAL.
+"""Rows as mechanisms see them that compare whole records, or model numbers. CONFIDENTIAL.
+
+Whether a row is left out depends on that row alone, so neighbouring tables stay neighbours, or
+become equal.
 
 States are those of the coded rows, and where a state is a bin there is a number with it, clipped to
 the bounds. Whether a row is in domain depends on that row alone.
@@ -8,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +19,9 @@ from numpy.typing import NDArray
 from understudy.engine import Engine
 from understudy.engine.coding import Reading
 from understudy.features.column_draws import Drawn
-from understudy.privacy.rows_in_domain import are_known
-from understudy.schema import NUMERIC, Column, Schema
+from understudy.schema import NUMERIC, Column, Domain, Schema
+
+Codes = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,3 +67,34 @@ def _drawn(column: Column, reading: Reading) -> Drawn:
     bins = [k for k, one in enumerate(column.intervals) if not one.spike]
     numbers = np.where(np.isin(states, bins), np.clip(reading.number, *column.bounds), np.nan)
     return Drawn(states, numbers)
+
+
+def known_rows(coded: Sequence[Codes], schema: Schema, columns: Sequence[str]) -> list[Codes]:
+    """States of rows with a state of each of some columns, in a combination that can occur.
+
+    Args:
+        coded: states of all rows, one array of shape (n,) per column of the schema.
+        schema: of the rows.
+        columns: names.
+
+    Returns:
+        One array per column asked for, each of shape (rows kept,).
+    """
+    place = {name: j for j, name in enumerate(schema.names)}
+    domain = schema.table(tuple(columns))
+    states = [coded[place[name]] for name in columns]
+    inside = are_known(states, domain)
+    return [column[inside] for column in states]
+
+
+def are_known(states: Sequence[Codes], domain: Domain) -> NDArray[np.bool_]:
+    """Which rows have a state of each column, in a combination that can occur; shape (n,).
+
+    Args:
+        states: of all rows, one array of shape (n,) per column of the domain.
+        domain: of these columns.
+    """
+    inside = ~domain.forbidden(states)
+    for column, size in zip(states, domain.sizes, strict=True):
+        inside &= column < size
+    return inside
