@@ -5,8 +5,9 @@ from understudy.domain.domain import Domain
 from understudy.domain.gibbs_keys import Sweep
 from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
 from understudy.schema.column import NUMERIC, Column
+from understudy.schema.given_schema import private_copy
 from understudy.schema.numeric_columns import Continuous, Date, Integer
-from understudy.schema.schema import Schema, Unit, private_copy
+from understudy.schema.schema import Schema, Unit
 from understudy.schema.structural_zeros import Range, Rule
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A schema as it is given to a public function: the schema itself, or the path of its file."""
+"""A schema as a public function is given it (itself, or the path of its file); and a safe copy."""
 
 from __future__ import annotations
 
@@ -23,3 +23,12 @@ def given_schema(schema: object) -> Schema:
         "The schema must be a Schema, or the path of its TOML file, not "
         f"{kind_of(schema)}; the data come first, then the schema."
     )
+
+
+def private_copy(schema: Schema) -> Schema:
+    """An equal schema of which nothing is shared, made of the entries alone.
+
+    What was put beside the entries (a function in the place of a method, a value in the place of
+    one that is computed once) is left behind.
+    """
+    return Schema.model_validate(Schema.__pydantic_serializer__.to_python(schema))

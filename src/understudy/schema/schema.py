@@ -293,15 +293,6 @@ class Schema(BaseModel):
         )
 
 
-def private_copy(schema: Schema) -> Schema:
-    """An equal schema of which nothing is shared, made of the entries alone.
-
-    What was put beside the entries (a function in the place of a method, a value in the place of
-    one that is computed once) is left behind.
-    """
-    return Schema.model_validate(Schema.__pydantic_serializer__.to_python(schema))
-
-
 def _with_bins(name: str, column: Column | None, bins: int | tuple[Any, ...]) -> Column:
     if not isinstance(column, NUMERIC):
         raise SchemaError(f"There is no numeric column {name!r} that could be put into bins.")
