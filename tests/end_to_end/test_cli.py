@@ -426,27 +426,39 @@ def test_a_release_that_was_tampered_with_is_not_shown(run, place):
     assert run("show", "release").code == 0
 
 
-def test_an_interruption_leaves_nothing(run, place, monkeypatch):
+def left_behind(place, before):
+    """What is there now and was not before, but for the checkpoint: what is paid stays paid."""
+    fresh = set(tree(place)) - set(before)
+    assert "release.checkpoint" in fresh
+    return [one for one in fresh if not one.startswith("release.checkpoint")]
+
+
+def test_an_interruption_leaves_nothing_but_the_checkpoint(run, place, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     before = tree(place)
-    monkeypatch.setattr(Path, "rename", interrupted)
-    result = run(*ask(method="laplace", option="form=lazy"))  # no checkpoint is kept of this form
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", interrupted)
+        result = run(*ask())
     assert result.code == 130
-    assert result.err == "Interrupted; nothing was written.\n"
-    assert tree(place) == before
+    assert "release.checkpoint" in result.err
+    assert left_behind(place, before) == []
+    assert run(*ask(), "--resume").code == 0
+    assert not (place / "release.checkpoint").exists()
 
 
-def test_a_full_disk_leaves_nothing(run, place, monkeypatch):
+def test_a_full_disk_leaves_nothing_but_the_checkpoint(run, place, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     before = tree(place)
-    monkeypatch.setattr(Path, "rename", full)
-    lazy = ask(method="laplace", option="form=lazy")  # no checkpoint is kept of this form
-    require_one_sentence(run(*lazy), "'release'", "No space left on device")
-    assert tree(place) == before
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", full)
+        require_one_sentence(run(*ask()), "'release'", "No space left on device")
+    assert left_behind(place, before) == []
+    assert run(*ask(), "--resume").code == 0
+    assert not (place / "release.checkpoint").exists()
 
 
 # --- as a program -----------------------------------------------------------------------------

@@ -359,7 +359,7 @@ def test_a_gate_with_another_mechanism_stamps_its_release_as_not_private():
     )
     assert ours.guarantee().kind == "pure"
     assert theirs.guarantee().kind == "none"
-    theirs.ask(NoisyTables([("a",)]), spend=Fraction(1, 2))
+    theirs.ask(NoisyTables([("a",)], law="laplace"), spend=Fraction(1, 2))
     assert theirs.guarantee().kind == "none"
     with pytest.raises(MethodError, match="Leaking"):
         ours.ask(Leaking(), spend=Fraction(1, 2))
