@@ -21,7 +21,7 @@ from typing import Literal
 
 from understudy.errors import BudgetError, MethodError
 from understudy.privacy.accounting.budget import Accounting, Neighbours, pure_within
-from understudy.privacy.accounting.discrete_gaussian_gdp import unit_variance
+from understudy.privacy.accounting.gaussian_dp import unit_variance
 from understudy.privacy.noise.distributions import (
     DiscreteGaussian,
     DiscreteLaplace,

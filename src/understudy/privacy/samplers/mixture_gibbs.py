@@ -66,9 +66,9 @@ from understudy.privacy.samplers.conjugate_draws import Floats, gammas_below, no
 from understudy.privacy.samplers.mixture_kernels import (
     cluster_residuals,
     cluster_sums,
+    densities,
     drawn_labels,
 )
-from understudy.privacy.samplers.mixture_likelihood import densities
 from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures, MixtureState
 
 __all__ = ["MixtureGibbs", "mixture_draws"]
