@@ -20,8 +20,8 @@ from understudy.privacy.mechanisms.counts.threshold_table import (
     noisy_cells,
     threshold_for,
 )
-from understudy.privacy.noise.calibration import lattice_step
-from understudy.privacy.noise.distributions import DiscreteLaplace, LatticeLaplace, representable
+from understudy.privacy.noise.calibration import lattice_step, representable
+from understudy.privacy.noise.distributions import DiscreteLaplace, LatticeLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Domain
 

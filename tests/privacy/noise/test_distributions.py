@@ -9,11 +9,11 @@ import pytest
 from scipy.stats import chi2
 
 from understudy.privacy.noise import inversion_sampling, rejection_sampling
+from understudy.privacy.noise.calibration import representable
 from understudy.privacy.noise.distributions import (
     DiscreteGaussian,
     DiscreteLaplace,
     LatticeLaplace,
-    representable,
 )
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 

@@ -72,24 +72,22 @@ An ε-DP mechanism has losses in [-ε, ε], range 2ε: it costs what a choice at
 
 Everything here is rounded to the safe side, in double precision.
 
-What discrete Gaussian noise costs in Gaussian differential privacy: a little more than 1/(2v).
+**Discrete Gaussian noise** costs a little more than 1/(2v). Let X be discrete Gaussian with
+parameter v = σ², p its probabilities, F its distribution function. Neighbours shift a count by 1.
 
-Let X be discrete Gaussian with parameter v = σ², p its probabilities, F its distribution function.
-Neighbours shift a count by 1.
-
-**Its trade-off function.** p(k)/p(k - 1) = exp((1 - 2k)/(2v)) falls with k, so the best tests of X
+*Its trade-off function.* p(k)/p(k - 1) = exp((1 - 2k)/(2v)) falls with k, so the best tests of X
 against X + 1 reject from some k on (Neyman & Pearson): α = P(X ≥ k) and β = P(X ≤ k - 2). These are
 the vertices of the trade-off function, which is linear between them; G_μ is convex. So it lies on
 or above G_μ everywhere if and only if it does at every vertex:
 
-    Φ⁻¹(F(k)) - Φ⁻¹(F(k - 1)) ≤ μ   for all k.                                              (1)
+    Φ⁻¹(F(k)) - Φ⁻¹(F(k - 1)) ≤ μ   for all k.                                              (3)
 
 For continuous noise the left side would be 1/σ. For this law it is more: by 1/(24σ²) of it in the
 centre, k = 0, by at most 0.025/σ² in the far tails, and by much more for σ < 1.
 
-**Theorem.** (1) holds if 1/v ≤ E(μ), with
+*Theorem.* (3) holds if 1/v ≤ E(μ), with
 
-    E(μ) = 2 log( (2Φ(μ/2) - 1) / (Φ(3μ/2) - Φ(μ/2)) )  ≥  μ²(1 - μ²/12).                      (2)
+    E(μ) = 2 log( (2Φ(μ/2) - 1) / (Φ(3μ/2) - Φ(μ/2)) )  ≥  μ²(1 - μ²/12).                      (4)
 
 Proof. For a real s let g(j) = Φ((j + ½)μ + s) - Φ((j - ½)μ + s), the probabilities of a normal law
 in cells of width μ.
@@ -107,21 +105,21 @@ sides, hence so does D (Wintner 1938), and its maximum is D(0) = -E(μ). Moreove
 the variance of a uniform law on the cell, as the normal density is larger in the middle. So D ≤
 -μ²(1 - μ²/12).
 
-(ii) *One crossing.* Suppose (1) fails at k. Choose s such that Φ((k - ½)μ + s) = F(k - 1). Then g
+(ii) *One crossing.* Suppose (3) fails at k. Choose s such that Φ((k - ½)μ + s) = F(k - 1). Then g
 has the mass F(k - 1) below k, as p has, hence equal mass from k on too, and p(k) > g(k). The second
 difference of log p is -1/v ≥ -E(μ), that of log g at most -E(μ), so r = log p - log g is convex on
 the integers. As r(k) > 0 and the masses from k on are equal, r is negative somewhere above k. Being
 convex, r is positive at all places below k. But the masses below k are equal. Contradiction.
 
-**Larger changes.** A count that changes by an integer j is j such shifts, jμ-GDP (group privacy),
+*Larger changes.* A count that changes by an integer j is j such shifts, jμ-GDP (group privacy),
 and independent noise in several cells composes: an integer vector that changes by Δ in the L2 norm
 costs Δ² times the cost of one shift. Replacing a record changes two cells by 1: Δ² = 2.
 
-The bound wastes little: the variance it asks for exceeds the smallest possible one, from (1) at k =
+The bound wastes little: the variance it asks for exceeds the smallest possible one, from (3) at k =
 0, by 2·10⁻³ of it at v = 1, and by at most 5·10⁻³ at any v.
 `tests/privacy/accounting/test_gaussian_dp.py` checks the vertices with high precision.
 
-Sources: Canonne, Kamath & Steinke (2020) for the law; Dong, Roth & Su (2022) for GDP. The proof is
+Sources: Canonne, Kamath & Steinke (2020) for that law; Dong, Roth & Su (2022) for GDP. Its proof is
 ours; (ii) is the discrete form of an argument on transport maps between log-concave laws.
 """
 
@@ -132,7 +130,15 @@ from fractions import Fraction
 
 from scipy.special import erfcx, erfinv, log_ndtr, ndtri_exp
 
-__all__ = ["amount_of_pure", "amount_within", "epsilon_of", "log_delta_of", "pure_within"]
+__all__ = [
+    "amount_of_pure",
+    "amount_within",
+    "epsilon_of",
+    "log_delta_of",
+    "pure_within",
+    "unit_amount",
+    "unit_variance",
+]
 
 _SAFETY = 1e-12
 _STEPS = 200
@@ -236,10 +242,7 @@ def _log_upper(x: float) -> float:
     return float(log_ndtr(-x))
 
 
-__all__ = ["unit_amount", "unit_variance"]
-
-_SAFETY = 1e-12
-# Up to here the polynomial of (2) is used, which is exact in fractions; it asks for at most 0.02 %
+# Up to here the polynomial of (4) is used, which is exact in fractions; it asks for at most 0.02 %
 # more variance than E does.
 _EXACT = Fraction(1, 8)
 

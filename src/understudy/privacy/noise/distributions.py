@@ -42,47 +42,6 @@ _SUMMED_STDDEV: Final = 200.0
 _Floats = NDArray[np.float64]
 
 
-def representable(scale: Fraction, step: Fraction = Fraction(1)) -> Fraction:
-    """Round a scale or a variance *up* to one that the exact samplers can take.
-
-    Noise with a larger scale than was charged for is still paid for, so rounding up is safe. A
-    value whose numerator and denominator are at most 2⁴⁰ is returned as it is; one above 2⁴⁰ goes
-    to the next integer. The relative excess is below 2⁻³⁸ < 10⁻¹¹, except below 2⁻⁴⁰: there the
-    result is 2⁻⁴⁰, noise that differs from 0 with probability exp(-2⁴⁰).
-
-    Args:
-        scale: Positive scale (Laplace) or variance (Gaussian).
-        step: For a lattice law, its step: ``scale/step`` is what is made representable.
-
-    Returns:
-        A fraction at least ``scale``.
-
-    Raises:
-        ValueError: If ``scale`` or ``step`` is not positive.
-
-    Example:
-        >>> representable(Fraction(100, 19))
-        Fraction(100, 19)
-        >>> 0 <= representable(Fraction(10**20 + 1, 3 * 10**19)) * 3 * 10**19 / (10**20 + 1) - 1
-        True
-    """
-    if scale <= 0 or step <= 0:
-        raise ValueError("representable: expected a positive scale and step")
-    value = scale / step
-    if max(value.numerator, value.denominator) <= LAPLACE_TERMS:
-        return scale
-    if value >= LAPLACE_TERMS:
-        return math.ceil(value) * step
-    if value >= 1:
-        # A power of two, so that multiples of a step 2^-k stay representable too.
-        denominator = 1 << ((LAPLACE_TERMS // math.ceil(value)).bit_length() - 1)
-        return Fraction(math.ceil(value * denominator), denominator) * step
-    numerator = math.floor(value * LAPLACE_TERMS)
-    if numerator == 0:
-        return Fraction(1, LAPLACE_TERMS) * step
-    return Fraction(numerator, math.floor(numerator / value)) * step
-
-
 def _check_fraction(owner: str, field: str, value: object) -> None:
     if not isinstance(value, Fraction) or value <= 0:
         raise ValueError(f"{owner}: expected {field} to be a positive Fraction")
@@ -113,7 +72,7 @@ class DiscreteLaplace:
     With integer values of L1 sensitivity Δ and scale Δ/ε it is ε-differentially private.
 
     Attributes:
-        scale: Exact scale; terms at most 2⁴⁰, see `representable`.
+        scale: Exact scale; terms at most 2⁴⁰, see `calibration.representable`.
 
     Sources:
         Ghosh, Roughgarden & Sundararajan (2009), "Universally Utility-Maximizing Privacy
@@ -187,8 +146,9 @@ class DiscreteGaussian:
     With integer values of L2 sensitivity Δ it is ρ-zCDP, ρ = Δ²/(2·variance).
 
     Attributes:
-        variance: Exact parameter σ²; numerator at most 2⁶⁰, denominator 2⁴⁰, see `representable`.
-            For small σ the law's own variance is smaller; `stddev` says what it is.
+        variance: Exact parameter σ²; numerator at most 2⁶⁰, denominator 2⁴⁰, see
+            `calibration.representable`. For small σ the law's own variance is smaller; `stddev`
+            says what it is.
 
     Sources:
         Canonne, Kamath & Steinke (2020), "The Discrete Gaussian for Differential Privacy".

@@ -21,6 +21,7 @@ from understudy.privacy.noise.calibration import (
     describe,
     l1_sensitivity,
     noise_of,
+    representable,
     sensitivity_text,
 )
 from understudy.privacy.noise.distributions import (
@@ -28,7 +29,6 @@ from understudy.privacy.noise.distributions import (
     DiscreteLaplace,
     LatticeLaplace,
     NoiseLaw,
-    representable,
 )
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.randomness import Randomness

@@ -40,7 +40,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy.privacy.noise import rejection_sampling
-from understudy.privacy.noise.distributions import DiscreteLaplace, representable
+from understudy.privacy.noise.calibration import representable
+from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.floating_point_laplace import require_scale
 from understudy.privacy.noise.randomness import Randomness
 
@@ -138,7 +139,7 @@ class TruncatedDiscreteLaplace:
     """P(y) ∝ exp(−|y − s|/scale) on the integers low … high, given the statistic s.
 
     Attributes:
-        scale: exact scale; terms at most 2⁴⁰, see `laws.representable`.
+        scale: exact scale; terms at most 2⁴⁰, see `calibration.representable`.
         low: smallest outcome.
         high: largest outcome.
 

@@ -3,8 +3,7 @@
 Each step has an infinite cost and needs permission; the release is stamped. What a release
 publishes of it is that exact statistics of these columns were used, and not the statistics.
 
-Exact standard deviations, for bins as the papers choose them: a leak, which the gate concedes.
-
+**Standard deviations**, for bins as the papers choose them, are a leak, which the gate concedes.
 Bins by Scott's rule follow the standard deviation of the rows, and the number of bins is published.
 No noise hides it and nothing is paid for it, so no ε holds for it. The strict ways to choose bins
 are a public number, a public deviation, and one bought by `moments.py`.

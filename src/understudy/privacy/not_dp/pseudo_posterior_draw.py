@@ -1,19 +1,18 @@
-"""A draw of parameters by the pseudo posterior mechanism. **No** promise at a number of rows.
+"""Draws by the pseudo posterior mechanism, and columns it is given. **No** promise at any size.
 
-It has no price that differential privacy could name: it needs permission, is charged without limit
-before rows are read, and the promise is `asymptotic` (nothing at this number of rows) or, without
-weights, none at all. How records were weighted, and the bounds that came of it, are for the
-steward: they are made from the rows.
+**A draw of parameters** promises nothing at a number of rows. It has no price that differential
+privacy could name: it needs permission, is charged without limit before rows are read, and the
+promise is `asymptotic` (nothing at this number of rows) or, without weights, none at all. How
+records were weighted, and the bounds that came of it, are for the steward: they are made from the
+rows.
 
 The draws that a fit keeps are in a random order, and asked for by their number in it: each set has
 one of its own. How many are sure to be kept, whatever the rows, is public, and no other number is
 answered. A fit is made once for all of its draws.
 
-Columns of all records as they stand. **Not** protected by anything.
-
-Such columns are taken as public: they leave in the order of the rows, for every record, and tell
-the number of rows, which must therefore be public too. The step has an infinite cost and needs
-permission.
+**Columns of all records as they stand** are not protected by anything. Such columns are taken as
+public: they leave in the order of the rows, for every record, and tell the number of rows, which
+must therefore be public too. The step has an infinite cost and needs permission.
 
 Where a record's values do not fit the schema, or no value of the other columns could go with them,
 those of another record stand in, drawn at random among all that fit; where none fits, cells are

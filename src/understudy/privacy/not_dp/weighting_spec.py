@@ -6,17 +6,12 @@
 * `scalar`: one α for all records, the exponential mechanism with the log-likelihood as its score;
   such that the largest bound would come down to a wanted one, were the parameters to stay.
 * `count`: the share of the records with the same predictors whose value lies near the record's own
-  (`isolation_risk`). It is for one numeric column given others. A code of absence is near itself
-  alone.
+  (below). It is for one numeric column given others. A code of absence is near itself alone.
 
 None of them makes a guarantee of differential privacy: each weight depends on other records.
 
-Source: Savitsky, Williams & Hu (2020), "Bayesian Pseudo Posterior Mechanism under Differential
-Privacy", §3.1, §3.2 and §4.
-
-How isolated a record's value is among those like it: weights by count.
-
-A record i with public pattern p (its combination of predictors) has the isolation risk
+**Weights by count** tell how isolated a record's value is among those like it. A record i with
+public pattern p (its combination of predictors) has the isolation risk
 
     IR_i = share of the records h of pattern p, itself among them, with |y_h - y_i| > r,
 
@@ -24,18 +19,19 @@ the chance that a guess at random among them misses y_i by more than r; and the 
 α_i = 1 - IR_i, the share within r. The only record of a pattern counts itself alone, and so weighs
 1: this measure does not see that whoever knows the pattern knows the record.
 
-**Guarantee: none.** A weight is a function of the values of all records of the pattern, and one
-record replaced moves them all. The risk rests on how an intruder is supposed to guess; the pseudo
-posterior under these weights has a Lipschitz bound (`record_weights` beside this file), which is
-as little a guarantee as with any other weights from the rows.
+A weight by count carries no guarantee, as a weight is a function of the values of all records of
+the pattern, and one record replaced moves them all. The risk rests on how an intruder is supposed
+to guess; the pseudo posterior under these weights has a Lipschitz bound (`record_weights` beside
+this file), which is as little a guarantee as with any other weights from the rows.
 
 **How it is computed.** Values are sorted within each pattern. The computed difference y_h - y_i
 never falls as y_h rises (rounding is monotone), so the records within r are one run, whose two ends
 are found by bisection on that very difference: O(n log n), and the same answer as comparing all
 pairs, to the last bit.
 
-Sources: Hu & Savitsky (2019), arXiv 1901.06462; the "count-weighted" synthesizer of Savitsky,
-Williams & Hu (2020), §4.
+Sources: Savitsky, Williams & Hu (2020), "Bayesian Pseudo Posterior Mechanism under Differential
+Privacy", §3.1, §3.2 and §4, with its "count-weighted" synthesizer; Hu & Savitsky (2019), arXiv
+1901.06462.
 """
 
 from __future__ import annotations
@@ -54,7 +50,6 @@ from understudy.privacy.noise.rejection_sampling import compiled
 from understudy.privacy.samplers.column_model import Floats
 from understudy.schema import NUMERIC, Column
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
 
 

@@ -10,9 +10,9 @@ Under weights α_i in [0, 1] a record has the power α_i in the likelihood:
 
 or another c_i that is f at α = 1 and 1 at α = 0, which the law then states (a mixture's sampler).
 
-What a law of a number is made of: a regression of responses z on the rows of a design X.
-
-Arrays alone: the law of a column (`number_law`) makes z and X of records, and cuts what is large.
+A law of a number is made of a regression of responses z on the rows of a design X. That one knows
+arrays alone: the law of the column (`numeric_column`) makes z and X of records, and cuts what is
+large.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
-"""Normal, gamma and Wishart variables made of uniforms: what the steps of a Gibbs sampler draw.
+"""Normal, gamma and Wishart variables made of uniforms, and the regression that they alone draw.
 
-They go by inversion, or by rejection, of words of the boundary's own source. They are rounded real
-numbers; who needs an exact law finds one in `understudy.privacy.noise.distributions`.
+**Variables** are what the steps of a Gibbs sampler draw. They go by inversion, or by rejection, of
+words of the boundary's own source. They are rounded real numbers; who needs an exact law finds one
+in `understudy.privacy.noise.distributions`.
 
-Sources: Bartlett (1933), Proceedings of the Royal Society of Edinburgh 53, for the Wishart law;
-Marsaglia & Tsang (2000), ACM Transactions on Mathematical Software 26, for gamma by rejection.
-
-Normal linear regression with a conjugate prior: exact posterior draws under record weights.
-
+**Normal linear regression with a conjugate prior**: exact posterior draws under record weights.
 z ~ N(x'β, σ²). Prior: σ² ~ InverseGamma(ν/2, ν·s²/2), restricted to σ above a public floor, and β
 given σ² ~ N(0, σ²·A²·I). A record of weight α contributes N(z | x'β, σ²)^α. With W = Σ α_i,
 P = I/A² + Σ α_i·x_i·x_i' and m = P⁻¹·Σ α_i·x_i·z_i, completing the square in β gives
@@ -23,7 +20,9 @@ Draws are independent and exact up to rounding: no chain, and nothing to wait fo
 the density of a response by 1/(floor·√(2π)), as in `mixture_prior`. Choose it where numbers follow
 one line with one spread on the scale of the response; choose a mixture otherwise.
 
-Source: Gelman, Carlin, Stern, Dunson, Vehtari & Rubin (2013), Bayesian Data Analysis, §14.
+Sources: Bartlett (1933), Proceedings of the Royal Society of Edinburgh 53, for the Wishart law;
+Marsaglia & Tsang (2000), ACM Transactions on Mathematical Software 26, for gamma by rejection;
+Gelman, Carlin, Stern, Dunson, Vehtari & Rubin (2013), Bayesian Data Analysis, §14.
 """
 
 from __future__ import annotations
@@ -33,15 +32,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincinv, ndtri
 
 from understudy.errors import MethodError
 from understudy.features.number_line import normal_quantiles
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.samplers.column_model import Floats, Integers, Theta
-
-Floats = NDArray[np.float64]
 
 TINY: Final = 1e-300
 """Stands for what is not positive, where it is refused; its logarithm is far below any height."""
@@ -154,9 +150,6 @@ def wisharts(df: float, inverse_scales: Floats, source: Randomness) -> Floats:
     lower = np.linalg.cholesky(inverse_scales)
     root = np.linalg.solve(np.swapaxes(lower, -1, -2), factor)
     return np.asarray(root @ np.swapaxes(root, -1, -2))
-
-
-__all__ = ["NormalLinear"]
 
 
 @dataclass(frozen=True, kw_only=True)

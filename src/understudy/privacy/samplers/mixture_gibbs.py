@@ -62,8 +62,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.samplers.conjugate_draws import Floats, gammas_below, normals
+from understudy.privacy.samplers.conjugate_draws import gammas_below, normals
 from understudy.privacy.samplers.mixture_kernels import (
+    Floats,
     cluster_residuals,
     cluster_sums,
     densities,

@@ -2,9 +2,8 @@
 
 Every kernel takes C chains, along the first axis.
 
-Log-likelihoods of each record under many draws of a mixture of regressions. CONFIDENTIAL.
-
-Two matrices, draws by records, in chunks of draws, so that the memory is bounded:
+**Log-likelihoods** of each record under many draws are CONFIDENTIAL. They are two matrices, draws
+by records, in chunks of draws, so that the memory is bounded:
 
 * `log_likelihoods`: log f(y_i | θ), f = Σ_k π_k N_k, from which weights and sensitivities follow;
 * `log_contributions`: log Σ_k (π_k N_k)^α_i, what a record of weight α_i adds to the logarithm of

@@ -3,10 +3,8 @@
 A score sees exact tables, so it lives here and not in a method. The gate accepts the classes of
 `Score` and nothing else (`understudy.privacy.admission`).
 
-How far marginals of the rows are from a model of them: the score by which AIM and MST choose.
-
-For a candidate table c with counts n, the model's released estimate ŷ, a weight w and a penalty p,
-both public,
+**The distance of marginals from a model**, by which AIM and MST choose. For a candidate table c
+with counts n, the model's released estimate ŷ, a weight w and a penalty p, both public,
 
     score = w · (Σ |K n - K ŷ| - K p),   K = `STEPS`, Kŷ and Kp rounded to whole numbers,
 

@@ -1,13 +1,12 @@
-"""One of a public list of candidates, by the exponential mechanism.
+"""One of a public list of candidates, by the exponential mechanism; or all, in a random order.
 
-Proof: `understudy.privacy.selection.exponential_mechanism`, with the sensitivity that is proved
-where the score is defined (`understudy.privacy.selection.scores`). Candidates, and which of them
-may win, are public. Only the winner leaves; exact scores stay, and are remembered from one choice
-to the next so that no table is counted twice.
+**One.** Proof: `understudy.privacy.selection.exponential_mechanism`, with the sensitivity that is
+proved where the score is defined (`understudy.privacy.selection.scores`). Candidates, and which of
+them may win, are public. Only the winner leaves; exact scores stay, and are remembered from one
+choice to the next so that no table is counted twice.
 
-A uniformly random order of some things: independent of the rows, so free, and public.
-
-It is a mechanism only so that a continued run gets the order that the first one drew.
+**All, in a uniformly random order**: independent of the rows, so free, and public. It is a
+mechanism only so that a continued run gets the order that the first one drew.
 """
 
 from __future__ import annotations

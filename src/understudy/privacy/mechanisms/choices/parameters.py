@@ -1,13 +1,10 @@
 """Parameters of a public generator, chosen by how well they suit the rows.
 
 Either one of a public list, by the exponential mechanism, or where a Metropolis walk stands in the
-end (`understudy.privacy.selection.metropolis`, which says what the promise then rests on). Scores
-and their sensitivity: `parameter_score.py`. Only the chosen parameters leave; how often a walk
-moved depends on the rows, and is for the steward alone.
+end (`understudy.privacy.selection.metropolis`, which says what the promise then rests on). Only the
+chosen parameters leave; how often a walk moved depends on the rows, and is for the steward alone.
 
-Scores of candidate parameters: how well each of some public points suits the rows.
-
-Larger is better. Every score has
+**Scores** tell how well each of some public points suits the rows; larger is better. Every one has
 
 * `schema`, in whose states rows are, and `columns`, those of the rows that it looks at;
 * `points`, the candidates, shape (G, p);

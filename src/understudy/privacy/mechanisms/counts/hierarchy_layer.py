@@ -1,17 +1,16 @@
-"""Counts of the disjoint nodes of one layer of a tree of cells.
+"""Counts of the disjoint parts of one layer: nodes of a tree of cells, or ranges of a column.
 
-The nodes of one layer are disjoint and every record that fits the schema is in exactly one of them.
-So the counts of a layer, with the number of records that do not fit as one more count, change like
-a contingency table: one count by 1 under add/remove, at most two counts by 1 under replace. All
-nodes get noise, empty ones included; nodes without an allowed cell do not exist.
+**Nodes.** The nodes of one layer are disjoint and every record that fits the schema is in exactly
+one of them. So the counts of a layer, with the number of records that do not fit as one more count,
+change like a contingency table: one count by 1 under add/remove, at most two counts by 1 under
+replace. All nodes get noise, empty ones included; nodes without an allowed cell do not exist.
 
-Counts of disjoint ranges of one column's states.
-
-The ranges of one layer are disjoint, and every record whose value is in domain is in exactly one of
-them. So their counts, with the number of records out of domain as one more count, change like a
-one-way table: one count by 1 under add/remove; under replace one falls and another rises by 1, or
-none changes. Each layer has L1 sensitivity 1 or 2 (L2: 1 or √2), and the costs of layers add up.
-All ranges get noise, empty ones included, and so do ranges of states that cannot occur.
+**Ranges of one column's states.** The ranges of one layer are disjoint, and every record whose
+value is in domain is in exactly one of them. So their counts, with the number of records out of
+domain as one more count, change like a one-way table: one count by 1 under add/remove; under
+replace one falls and another rises by 1, or none changes. Each layer has L1 sensitivity 1 or 2 (L2:
+1 or √2), and the costs of layers add up. All ranges get noise, empty ones included, and so do
+ranges of states that cannot occur.
 """
 
 from __future__ import annotations

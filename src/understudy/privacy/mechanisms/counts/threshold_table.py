@@ -6,20 +6,20 @@ table. Empty cells are not visited one by one: the number of survivors among the
 exceeds the threshold by a geometric amount (the law is memoryless), and their places are uniform
 (Cormode, Procopiuc, Srivastava & Tran 2012, "Differentially private summaries for sparse data").
 
-Each of these draws is exact (`trials`, `rejection`, `empty_cells`), so the law is that of the dense
-table to the last bit: a cell that can survive when it is occupied can survive when it is empty.
+Each of these draws is exact (`binomial_sampling`, `rejection_sampling`, `fresh_cells`), so the law
+is that of the dense table to the last bit: a cell that can survive when it is occupied can survive
+when it is empty.
 
-The empty cells of a huge table, without writing them out.
-
-A sanitizer adds noise to all K cells, though only J of them hold records. The K₀ = K − J others are
-exchangeable, so a few aggregates and a uniform choice of places stand for all of them (Bowen & Liu
-2020, §3.1.1, made exact for large K; Cormode et al. 2012 for the filtered form).
+**Empty cells**, without writing them out. A sanitizer adds noise to all K cells, though only J of
+them hold records. The K₀ = K − J others are exchangeable, so a few aggregates and a uniform choice
+of places stand for all of them (Bowen & Liu 2020, §3.1.1, made exact for large K; Cormode et al.
+2012 for the filtered form).
 
 **Arithmetic.** The noise of occupied cells, token draws, urns and the places of empty cells are
-exact integer draws; so is the number of cells that reach a threshold (`trials`). In the lazy forms
-the number of positive empty cells (binomial) and their total (negative binomial), of the order of
-all cells, are exact in real arithmetic and evaluated in double precision, which `ROUNDING` says in
-the guarantee.
+exact integer draws; so is the number of cells that reach a threshold (`binomial_sampling`). In the
+lazy forms the number of positive empty cells (binomial) and their total (negative binomial), of the
+order of all cells, are exact in real arithmetic and evaluated in double precision, which `ROUNDING`
+says in the guarantee.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ from understudy.privacy.accounting.budget import Neighbours
 from understudy.privacy.mechanisms.counts.lazy_table import below_each
 from understudy.privacy.mechanisms.sums.moment_noise import coarseness
 from understudy.privacy.mechanisms.sums.normal_equations import ONE, NormalEquations
-from understudy.privacy.noise.distributions import representable
+from understudy.privacy.noise.calibration import representable
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.noise.rejection_sampling import (
     LAPLACE_TERMS,

@@ -1,26 +1,24 @@
 """A linear regression as a question to the gate: what is asked, with which noise, and the answer.
 
-The statistics and their sensitivity are in `normal_equations.py`, the two mechanisms in
-`functional_mechanism.py` and `k_norm.py`. Only records count that have a number in each of the
-columns. Coefficients follow from the noisy statistics alone
-(`understudy.inference.private_regression`).
+The statistics and their sensitivity are in `normal_equations.py`; of the two mechanisms one is
+below, the other in `k_norm.py`. Only records count that have a number in each of the columns.
+Coefficients follow from the noisy statistics alone (`understudy.inference.private_regression`).
 
 Example:
     >>> noise = plan(NormalEquations(1, counted=False), "replace", "functional", Fraction(1))
     >>> noise.words, round(noise.stddev, 3)
     ('Laplace, scale 5242883/1048576, on the lattice of step 1/1048576', 7.071)
 
-The functional mechanism for linear regression: Laplace noise in what least squares minimises.
-
-Zhang, Zhang, Xiao, Yang & Winslett (2012), "Functional Mechanism: Regression Analysis under
-Differential Privacy" perturb the objective rather than its minimum: a polynomial of degree 2 in the
-regression's coefficients, whose own coefficients are the sums and products of
+**The functional mechanism**: Laplace noise in what least squares minimises. Zhang, Zhang, Xiao,
+Yang & Winslett (2012), "Functional Mechanism: Regression Analysis under Differential Privacy"
+perturb the objective rather than its minimum: a polynomial of degree 2 in the regression's
+coefficients, whose own coefficients are the sums and products of
 `understudy.privacy.mechanisms.sums.normal_equations`. Whatever minimises the noisy polynomial is
 post-processing.
 
 **Guarantee.** Let t and t' be the statistics of two neighbouring tables in whole numbers,
 ‖t − t'‖₁ ≤ Δ = M·2³⁰ (M and its proof: there). Rounded to a public lattice g times as coarse, they
-differ by at most Δ_g = m + ⌊(Δ − m)/g⌋ in all (`moment_sensitivity.py`). Discrete Laplace noise of
+differ by at most Δ_g = m + ⌊(Δ − m)/g⌋ in all (`moment_noise.py`). Discrete Laplace noise of
 scale Δ_g/ε in each of the m numbers has P(noise = v) ∝ exp(−ε‖v‖₁/Δ_g), so any outcome is at most
 e^ε times as likely with t as with t': **pure ε**, for add/remove and for replace. The draw is exact
 (`understudy.privacy.noise.distributions`).
