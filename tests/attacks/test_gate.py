@@ -25,19 +25,17 @@ from understudy.pipeline.gates import NAMED, open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.checkpoint.journal import Journal
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
+from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns, RandomOrder
 from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
 from understudy.privacy.mechanisms.choices.censored_likelihood import Censoring
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
 from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
-from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
 from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
-from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
+from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers, RangeCounts
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
-from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
 from understudy.privacy.mechanisms.records.imputers import Imputation
@@ -48,21 +46,23 @@ from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
 from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.not_dp.exact_deviation import ExactDeviations
-from understudy.privacy.not_dp.exact_statistics import ExactFullTable, ExactMoments, ExactTables
+from understudy.privacy.not_dp.exact_statistics import (
+    ExactDeviations,
+    ExactFullTable,
+    ExactMoments,
+    ExactTables,
+)
 from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows
-from understudy.privacy.not_dp.open_columns import OpenColumns
-from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
+from understudy.privacy.not_dp.pseudo_posterior_draw import OpenColumns, PosteriorDraw
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable
 from understudy.privacy.samplers.column_sequence import SequentialLaw
-from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.numeric_column import NumberLaw
 from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
 from understudy.privacy.selection.metropolis import Walk
-from understudy.privacy.selection.model_error_score import DistanceFromModel
-from understudy.privacy.selection.scores import CellCount
+from understudy.privacy.selection.scores import CellCount, DistanceFromModel
 from understudy.privacy.selection.tree_distinguisher_score import PropensityTrees
 from understudy.schema import Partition, Schema, Sweep
 

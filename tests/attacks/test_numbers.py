@@ -15,9 +15,8 @@ from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError, SchemaError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.choices.candidate import Candidate
+from understudy.privacy.mechanisms.choices.candidate import Candidate, RandomOrder
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
-from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
 from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves
@@ -31,7 +30,7 @@ from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweep
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.not_dp.exact_deviation import ExactDeviations
+from understudy.privacy.not_dp.exact_statistics import ExactDeviations
 from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Partition, Schema, Sweep
 

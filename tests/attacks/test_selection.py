@@ -18,8 +18,7 @@ from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.selection.model_error_score import DistanceFromModel
-from understudy.privacy.selection.scores import CellCount
+from understudy.privacy.selection.scores import CellCount, DistanceFromModel
 from understudy.schema import Schema
 
 LEVELS = 12

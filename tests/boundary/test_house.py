@@ -294,7 +294,7 @@ PRIVACY = [
     ["released"],
     ["noise"],
     ["admission", "whole_rows"],
-    ["misfits", "terms"],
+    ["terms"],
     ["secret_rows"],
     ["mechanism"],
     ["earlier_runs"],
@@ -483,7 +483,7 @@ PLANTED = {
             "understudy.methods.x",
             HEIR.format("selection.tree_distinguisher_score", "PropensityTrees"),
         ),
-        ("understudy.methods.x", HEIR.format("selection.model_error_score", "DistanceFromModel")),
+        ("understudy.methods.x", HEIR.format("selection.scores", "DistanceFromModel")),
         ("understudy.methods.x", HEIR.format("samplers.column_sequence", "SequentialLaw")),
         ("understudy.methods.x", HEIR.format("gate", "Gate")),
         (

@@ -18,8 +18,7 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.pipeline import synthesis
-from understudy.privacy.internal import Internal
-from understudy.privacy.misfits import Misfits, misfits
+from understudy.privacy.internal import Internal, Misfits, misfits
 
 pytestmark = pytest.mark.whole
 

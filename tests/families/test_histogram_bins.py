@@ -17,7 +17,7 @@ from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.not_dp.exact_deviation import UNPAID, ExactDeviations
+from understudy.privacy.not_dp.exact_statistics import UNPAID, ExactDeviations
 
 HEAD = {"private": "row_limit = 5000", "public": 'rows = "public"\nn_rows = 1000'}
 COLUMNS = """

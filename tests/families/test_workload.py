@@ -10,7 +10,7 @@ import understudy as us
 from understudy.errors import MethodError
 from understudy.families import workload
 from understudy.families.workload import Workload, small, usual_degree
-from understudy.privacy.selection.model_error_score import MOST_WEIGHT
+from understudy.privacy.selection.scores import MOST_WEIGHT
 
 
 def schema(*sizes):

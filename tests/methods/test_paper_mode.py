@@ -6,7 +6,7 @@ import pytest
 import understudy as us
 from understudy.privacy.mechanisms.sums.moments import ONE_CELL
 from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED
-from understudy.privacy.not_dp.exact_deviation import UNPAID
+from understudy.privacy.not_dp.exact_statistics import UNPAID
 
 COLUMNS = """
 [columns.sick]

@@ -16,7 +16,7 @@ from understudy.features.design import Features
 from understudy.methods.configuration import configure
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable
-from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.numeric_column import NumberLaw
 from understudy.schema import Schema
 

@@ -13,10 +13,13 @@ import pytest
 from scipy import stats
 
 from understudy.engine import ExactCells, ExactTable
-from understudy.privacy.mechanisms.counts.empty_cells import fresh_cells
 from understudy.privacy.mechanisms.counts.lazy_table import below_each, lazy_records
 from understudy.privacy.mechanisms.counts.noisy_table import noisy_table
-from understudy.privacy.mechanisms.counts.threshold_table import noisy_cells, threshold_for
+from understudy.privacy.mechanisms.counts.threshold_table import (
+    fresh_cells,
+    noisy_cells,
+    threshold_for,
+)
 from understudy.privacy.noise.calibration import lattice_step, representable
 from understudy.privacy.noise.distributions import DiscreteLaplace, LatticeLaplace
 from understudy.privacy.noise.randomness import SeededRandomness

@@ -23,8 +23,7 @@ from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.not_dp.exact_statistics import ExactTables
-from understudy.privacy.selection.model_error_score import DistanceFromModel
-from understudy.privacy.selection.scores import CellCount
+from understudy.privacy.selection.scores import CellCount, DistanceFromModel
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

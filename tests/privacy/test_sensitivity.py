@@ -14,8 +14,7 @@ import pytest
 
 from understudy.engine import Table
 from understudy.privacy.noise.calibration import calibrate, l1_sensitivity, l2_sensitivity_squared
-from understudy.privacy.selection.model_error_score import STEPS, DistanceFromModel
-from understudy.privacy.selection.scores import CellCount
+from understudy.privacy.selection.scores import STEPS, CellCount, DistanceFromModel
 from understudy.schema import Schema
 
 pytestmark = pytest.mark.statistical

@@ -43,7 +43,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName, calibrate
-from understudy.privacy.selection.model_error_score import DistanceFromModel
+from understudy.privacy.selection.scores import DistanceFromModel
 from understudy.schema import Schema
 
 _DRAWN = (20_000, 200_000)

@@ -34,8 +34,8 @@ from understudy.functions.sequential_generator import (
 )
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.parameter_score import CandidateScore
 from understudy.privacy.mechanisms.choices.parameters import (
+    CandidateScore,
     ListedParameters,
     WalkedParameters,
     candidates_query,

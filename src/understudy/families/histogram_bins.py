@@ -38,7 +38,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.perturbation import Mode
-from understudy.privacy.not_dp.exact_deviation import ExactDeviations
+from understudy.privacy.not_dp.exact_statistics import ExactDeviations
 from understudy.privacy.released import NoisyTable
 from understudy.schema import NUMERIC, Schema
 

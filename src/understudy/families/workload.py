@@ -15,7 +15,7 @@ from itertools import combinations
 
 from understudy.errors import MethodError
 from understudy.privacy.accounting.budget import exact
-from understudy.privacy.selection.model_error_score import MOST_WEIGHT
+from understudy.privacy.selection.scores import MOST_WEIGHT
 from understudy.schema import Schema
 
 MANY_COLUMNS = 25

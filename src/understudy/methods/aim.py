@@ -13,7 +13,7 @@
 * **Public**: the schema with its bins and structural zeros, the options.
 * **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
   with geometric noise otherwise; **add/remove and replace**. The score is not monotone and is
-  charged as such (`understudy.privacy.selection.model_error_score`); adaptive costs stay within a
+  charged as such (`understudy.privacy.selection.scores`); adaptive costs stay within a
   privacy filter (`understudy.privacy.accounting.ledger`).
 * **Costs** one count of the rows for each part of the workload, then seconds of fitting; it grows
   with the cells of the model, not with the domain.

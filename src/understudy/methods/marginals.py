@@ -15,7 +15,7 @@
 * **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
   with geometric noise otherwise; **add/remove and replace**. Merging states is a map from record
   to record and leaves every sensitivity as it is; the score is not monotone and is charged as such
-  (`understudy.privacy.selection.model_error_score`).
+  (`understudy.privacy.selection.scores`).
 * **Costs** one count of the rows for each part of the workload, then seconds of fitting; it grows
   with rows and with cells of the model, not with the domain.
 * **Choose it** for most tables: it is what `auto` takes beyond a handful of cells. **Do not**

@@ -14,7 +14,7 @@
   exact.
 * **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
   with geometric noise otherwise; **add/remove and replace**. The score has sensitivity 1 or 2 and
-  is not monotone (`understudy.privacy.selection.model_error_score`).
+  is not monotone (`understudy.privacy.selection.scores`).
 * **Costs** one pass over the rows for the columns, one for all pairs; about a second for 50,000
   rows of 14 columns.
 * **Choose it** for a fast and plain model, or for very many columns. **Do not** choose it where
@@ -49,7 +49,7 @@ from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.selection.model_error_score import DistanceFromModel
+from understudy.privacy.selection.scores import DistanceFromModel
 from understudy.schema import Schema
 
 

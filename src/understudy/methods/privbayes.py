@@ -65,8 +65,7 @@ from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
 from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
-from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns, RandomOrder
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.released import Noise, NoisyTable

@@ -65,14 +65,13 @@ from understudy.models import Model
 from understudy.models.bayesian.column_sequence_model import PosteriorModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.not_dp.open_columns import OpenColumns
-from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
+from understudy.privacy.not_dp.pseudo_posterior_draw import OpenColumns, PosteriorDraw
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.not_dp.weighting_spec import Weighting
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable
 from understudy.privacy.samplers.column_sequence import SequentialLaw
-from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.mixture_density import Power
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 from understudy.privacy.samplers.mixture_regression import MixtureRegression, Sampler

@@ -54,9 +54,9 @@ from understudy.models.table_models import projected
 from understudy.models.tree_consistency import Consistency, NoisyLayer, RangeTree, consistent
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.choices.candidate import RandomOrder
+from understudy.privacy.mechanisms.counts.hierarchy_layer import RangeCounts
 from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
-from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
 from understudy.schema import Partition, Schema
 
 

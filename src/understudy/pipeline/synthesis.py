@@ -25,9 +25,8 @@ from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.journal import remove as remove_checkpoint
 from understudy.privacy.gate import Gate
-from understudy.privacy.internal import Confide, Diagnostic, Internal
+from understudy.privacy.internal import Confide, Diagnostic, Internal, misfits
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-from understudy.privacy.misfits import misfits
 from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.released import Released
 from understudy.release import Release

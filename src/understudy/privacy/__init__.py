@@ -22,7 +22,7 @@ claim: costs add up under adaptive composition, whichever thread or process asks
     proof: accounting/ledger.py accounting/gaussian_dp.py process.py
     test: attacks/test_ledger.py privacy/accounting/test_gaussian_dp.py
 claim: ε and δ follow from what the ledger sums
-    proof: accounting/budget.py accounting/discrete_gaussian_gdp.py
+    proof: accounting/budget.py accounting/gaussian_dp.py
     test: privacy/accounting/test_budget.py privacy/accounting/test_gdp_accounting.py
 claim: a release promises no more than what its mechanisms said
     proof: accounting/promise.py accounting/guarantee.py
@@ -50,7 +50,7 @@ claim: the exponential mechanism over a list is drawn exactly, under a public ru
     proof: selection/exponential_mechanism.py selection/choice_charge.py
     test: privacy/selection/test_exponential_mechanism.py attacks/test_selection.py
 claim: each named score has the sensitivity that it states
-    proof: selection/scores.py selection/dependence_scores.py selection/model_error_score.py
+    proof: selection/scores.py selection/dependence_scores.py
         selection/tree_distinguisher_score.py selection/aic_score.py
     test: privacy/selection/test_dependence_scores.py
         privacy/selection/test_tree_distinguisher_score.py
@@ -65,23 +65,23 @@ claim: a number of successes
     proof: mechanisms/counts/binomial_count.py
     test: privacy/mechanisms/counts/test_binomial_count.py
 claim: ranges of one column
-    proof: mechanisms/counts/range_counts.py
+    proof: mechanisms/counts/hierarchy_layer.py
     test: privacy/mechanisms/counts/test_range_counts.py
 claim: layers of a tree of cells, and its leaves that are not written out
     proof: mechanisms/counts/hierarchy_layer.py mechanisms/counts/lazy_leaves.py
     test: privacy/mechanisms/counts/test_hierarchy_layer.py
 claim: huge tables, by their large cells or by records alone
     proof: mechanisms/counts/threshold_table.py mechanisms/counts/lazy_table.py
-        mechanisms/counts/empty_cells.py noise/binomial_sampling.py noise/large_counts.py
+        noise/binomial_sampling.py noise/large_counts.py
     test: oracles/test_empty_cells.py privacy/noise/test_binomial_sampling.py
         privacy/noise/test_large_counts.py
 claim: sums of bounded numbers, and scatters
     proof: mechanisms/sums/moments.py mechanisms/sums/moment_noise.py
-        mechanisms/sums/moment_sensitivity.py mechanisms/sums/scatter.py
+        mechanisms/sums/scatter.py
     test: privacy/mechanisms/sums/test_moments.py
 claim: linear regressions
     proof: mechanisms/sums/linear_regression.py mechanisms/sums/normal_equations.py
-        mechanisms/sums/k_norm.py mechanisms/sums/functional_mechanism.py
+        mechanisms/sums/k_norm.py
     test: privacy/mechanisms/sums/test_linear_regression.py
         privacy/mechanisms/sums/test_normal_equations.py
 claim: one of some candidates
@@ -100,7 +100,7 @@ claim: empirical distributions
     proof: mechanisms/choices/empirical_distribution.py mechanisms/choices/distribution_bands.py
     test: privacy/mechanisms/choices/test_empirical_distribution.py
 claim: a random order, which looks at no row
-    proof: mechanisms/choices/random_order.py
+    proof: mechanisms/choices/candidate.py
     test: privacy/checkpoint/test_journal.py
 claim: records from an urn
     proof: mechanisms/records/urn.py mechanisms/records/urn_sampling.py
@@ -122,19 +122,19 @@ claim: records by perturbed imputation
 NOT DIFFERENTIALLY PRIVATE: an infinite cost, and a release that says so
 
 claim: exact statistics are charged without limit, and stamped
-    proof: not_dp/exact_statistics.py not_dp/exact_deviation.py
+    proof: not_dp/exact_statistics.py
     test: privacy/test_gate.py methods/test_paper_mode.py
 claim: rows made ℓ-diverse are stamped; nothing else is promised of them
     proof: not_dp/l_diverse_gibbs.py
     test: privacy/not_dp/test_l_diverse_gibbs.py
 claim: a draw of parameters under record weights promises something in the limit alone
     proof: not_dp/pseudo_posterior_draw.py not_dp/weighted_posterior.py not_dp/record_weights.py
-        not_dp/isolation_risk.py
+        not_dp/weighting_spec.py
     test: privacy/not_dp/test_pseudo_posterior_draw.py privacy/not_dp/test_weighted_posterior.py
         privacy/not_dp/test_record_weights.py
 
 claim: columns that are published as they stand are charged without limit, and named
-    proof: not_dp/open_columns.py
+    proof: not_dp/pseudo_posterior_draw.py
     test: privacy/not_dp/test_pseudo_posterior_draw.py methods/test_pseudo_posterior.py
 
 A RUN THAT IS CONTINUED

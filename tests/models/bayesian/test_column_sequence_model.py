@@ -10,7 +10,7 @@ from understudy.models.bayesian.column_sequence_model import PosteriorModel
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.categorical_table import LOGS, StateTable
 from understudy.privacy.samplers.column_sequence import SequentialLaw
-from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.numeric_column import NumberLaw
 from understudy.schema import Schema
 

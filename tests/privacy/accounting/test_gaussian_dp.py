@@ -23,8 +23,12 @@ from understudy.privacy.accounting.budget import (
     pure_within,
     rho_within,
 )
-from understudy.privacy.accounting.discrete_gaussian_gdp import unit_amount, unit_variance
-from understudy.privacy.accounting.gaussian_dp import amount_of_pure, log_delta_of
+from understudy.privacy.accounting.gaussian_dp import (
+    amount_of_pure,
+    log_delta_of,
+    unit_amount,
+    unit_variance,
+)
 from understudy.privacy.noise.calibration import calibrate, gaussian_variance
 from understudy.privacy.noise.distributions import DiscreteGaussian
 from understudy.privacy.selection.exponential_mechanism import (

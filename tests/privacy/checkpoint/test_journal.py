@@ -28,8 +28,7 @@ from understudy.privacy.checkpoint.json_values import pack, unpack
 from understudy.privacy.checkpoint.replay import LOST, Replay
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanism import Charge, Mechanism, answer
-from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
-from understudy.privacy.mechanisms.choices.random_order import RandomOrder
+from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns, RandomOrder
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness

@@ -15,13 +15,12 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.not_dp.exact_statistics import ExactTables
-from understudy.privacy.not_dp.open_columns import OpenColumns
-from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
+from understudy.privacy.not_dp.pseudo_posterior_draw import OpenColumns, PosteriorDraw
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.not_dp.weighting_spec import Weighting
 from understudy.privacy.samplers.categorical_table import LOGS, StateTable
 from understudy.privacy.samplers.column_sequence import SequentialLaw
-from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 from understudy.privacy.samplers.mixture_regression import MixtureRegression
 from understudy.privacy.samplers.numeric_column import NO_LABEL, NumberLaw

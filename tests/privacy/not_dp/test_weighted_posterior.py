@@ -13,7 +13,7 @@ from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.not_dp.weighting_spec import Weighting, isolation_weights
 from understudy.privacy.samplers.categorical_table import LOGS, StateTable
 from understudy.privacy.samplers.column_sequence import SequentialLaw
-from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 from understudy.privacy.samplers.mixture_regression import MixtureRegression
 from understudy.privacy.samplers.numeric_column import NumberLaw

@@ -15,7 +15,7 @@ from understudy.privacy.samplers.categorical_logit import COEFFICIENTS, MOST, St
 from understudy.privacy.samplers.categorical_table import StateTable
 from understudy.privacy.samplers.column_model import slices
 from understudy.privacy.samplers.column_sequence import SequentialLaw
-from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.logit_density import WeightedLogit
 from understudy.privacy.samplers.logit_hmc import logit_draws
 from understudy.privacy.samplers.numeric_column import NumberLaw

@@ -6,7 +6,7 @@ from scipy import stats
 
 from understudy.errors import MethodError
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.conjugate_draws import NormalLinear
 
 LEVEL = 1e-5
 DRAWS = 5000

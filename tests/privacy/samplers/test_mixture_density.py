@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.mixture_density import TOTAL, MixtureTarget, coordinates, mixtures
-from understudy.privacy.samplers.mixture_likelihood import log_contributions, log_likelihoods
+from understudy.privacy.samplers.mixture_kernels import log_contributions, log_likelihoods
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 
 PRIORS = [

@@ -14,7 +14,7 @@ from scipy.special import betaincinv, logsumexp
 
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.mixture_gibbs import MixtureGibbs, mixture_draws
-from understudy.privacy.samplers.mixture_likelihood import log_likelihoods
+from understudy.privacy.samplers.mixture_kernels import log_likelihoods
 from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures
 
 LEVEL = 1e-5

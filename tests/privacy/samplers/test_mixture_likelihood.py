@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.mixture_likelihood import log_contributions, log_likelihoods
+from understudy.privacy.samplers.mixture_kernels import log_contributions, log_likelihoods
 from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures
 
 S, K, P, ROWS = 7, 4, 3, 11

@@ -19,7 +19,7 @@ from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers import mixture_nuts
 from understudy.privacy.samplers.mixture_density import MixtureTarget
 from understudy.privacy.samplers.mixture_gibbs import MixtureGibbs, mixture_draws
-from understudy.privacy.samplers.mixture_likelihood import log_contributions, log_likelihoods
+from understudy.privacy.samplers.mixture_kernels import log_contributions, log_likelihoods
 from understudy.privacy.samplers.mixture_nuts import MixtureNuts, check_numpyro, nuts_draws
 from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures
 from understudy.privacy.samplers.mixture_regression import MixtureRegression

@@ -13,7 +13,7 @@ from understudy.features.design import indicated
 from understudy.features.number_line import line_of, settled
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.categorical_table import StateTable
-from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 from understudy.privacy.samplers.mixture_regression import MixtureRegression
 from understudy.privacy.samplers.numeric_column import NO_LABEL, NumberLaw

@@ -54,7 +54,7 @@ def to_be_checked(data: Path, schema: Path) -> None:
 
 def confided(told: Internal[Diagnostic]) -> None:
     """What the steward alone may know; on the error stream, so that no output holds it."""
-    from understudy.privacy.misfits import Misfits
+    from understudy.privacy.internal import Misfits
     from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
 

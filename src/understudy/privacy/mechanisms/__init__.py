@@ -3,17 +3,15 @@
 from typing import Final
 
 from understudy.privacy.mechanism import Mechanisms
-from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
+from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns, RandomOrder
 from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
 from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
-from understudy.privacy.mechanisms.choices.random_order import RandomOrder
 from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
 from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
-from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
+from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers, RangeCounts
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
-from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows

@@ -1,4 +1,4 @@
-"""How much noise a contingency table needs, and why.
+"""How much noise a contingency table needs, and why; and which scales can be drawn exactly.
 
 **Sensitivity of a contingency table.** Coding is record by record, so each record adds 1 to exactly
 one cell of a table (its out-of-domain count included).
@@ -21,7 +21,7 @@ from typing import Literal
 
 from understudy.errors import BudgetError, MethodError
 from understudy.privacy.accounting.budget import Accounting, Neighbours, pure_within
-from understudy.privacy.accounting.discrete_gaussian_gdp import unit_variance
+from understudy.privacy.accounting.gaussian_dp import unit_variance
 from understudy.privacy.noise.distributions import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -34,6 +34,47 @@ from understudy.privacy.released import Noise
 LawName = Literal["geometric", "laplace", "gaussian"]
 
 _FINENESS = 20  # a lattice Laplace law has about 2^20 steps per unit of its scale
+
+
+def representable(scale: Fraction, step: Fraction = Fraction(1)) -> Fraction:
+    """Round a scale or a variance *up* to one that the exact samplers can take.
+
+    Noise with a larger scale than was charged for is still paid for, so rounding up is safe. A
+    value whose numerator and denominator are at most 2⁴⁰ is returned as it is; one above 2⁴⁰ goes
+    to the next integer. The relative excess is below 2⁻³⁸ < 10⁻¹¹, except below 2⁻⁴⁰: there the
+    result is 2⁻⁴⁰, noise that differs from 0 with probability exp(-2⁴⁰).
+
+    Args:
+        scale: Positive scale (Laplace) or variance (Gaussian).
+        step: For a lattice law, its step: ``scale/step`` is what is made representable.
+
+    Returns:
+        A fraction at least ``scale``.
+
+    Raises:
+        ValueError: If ``scale`` or ``step`` is not positive.
+
+    Example:
+        >>> representable(Fraction(100, 19))
+        Fraction(100, 19)
+        >>> 0 <= representable(Fraction(10**20 + 1, 3 * 10**19)) * 3 * 10**19 / (10**20 + 1) - 1
+        True
+    """
+    if scale <= 0 or step <= 0:
+        raise ValueError("representable: expected a positive scale and step")
+    value = scale / step
+    if max(value.numerator, value.denominator) <= LAPLACE_TERMS:
+        return scale
+    if value >= LAPLACE_TERMS:
+        return math.ceil(value) * step
+    if value >= 1:
+        # A power of two, so that multiples of a step 2^-k stay representable too.
+        denominator = 1 << ((LAPLACE_TERMS // math.ceil(value)).bit_length() - 1)
+        return Fraction(math.ceil(value * denominator), denominator) * step
+    numerator = math.floor(value * LAPLACE_TERMS)
+    if numerator == 0:
+        return Fraction(1, LAPLACE_TERMS) * step
+    return Fraction(numerator, math.floor(numerator / value)) * step
 
 
 def l1_sensitivity(neighbours: Neighbours) -> int:
@@ -151,44 +192,3 @@ def mean_positive(law: NoiseLaw) -> float:
     rate = float(1 / law.scale)
     # q / (1 − q²) with q = e^(−rate), in a form that neither overflows nor cancels.
     return math.exp(-rate) / -math.expm1(-2 * rate) if rate < 700 else 0.0
-
-
-def representable(scale: Fraction, step: Fraction = Fraction(1)) -> Fraction:
-    """Round a scale or a variance *up* to one that the exact samplers can take.
-
-    Noise with a larger scale than was charged for is still paid for, so rounding up is safe. A
-    value whose numerator and denominator are at most 2⁴⁰ is returned as it is; one above 2⁴⁰ goes
-    to the next integer. The relative excess is below 2⁻³⁸ < 10⁻¹¹, except below 2⁻⁴⁰: there the
-    result is 2⁻⁴⁰, noise that differs from 0 with probability exp(-2⁴⁰).
-
-    Args:
-        scale: Positive scale (Laplace) or variance (Gaussian).
-        step: For a lattice law, its step: ``scale/step`` is what is made representable.
-
-    Returns:
-        A fraction at least ``scale``.
-
-    Raises:
-        ValueError: If ``scale`` or ``step`` is not positive.
-
-    Example:
-        >>> representable(Fraction(100, 19))
-        Fraction(100, 19)
-        >>> 0 <= representable(Fraction(10**20 + 1, 3 * 10**19)) * 3 * 10**19 / (10**20 + 1) - 1
-        True
-    """
-    if scale <= 0 or step <= 0:
-        raise ValueError("representable: expected a positive scale and step")
-    value = scale / step
-    if max(value.numerator, value.denominator) <= LAPLACE_TERMS:
-        return scale
-    if value >= LAPLACE_TERMS:
-        return math.ceil(value) * step
-    if value >= 1:
-        # A power of two, so that multiples of a step 2^-k stay representable too.
-        denominator = 1 << ((LAPLACE_TERMS // math.ceil(value)).bit_length() - 1)
-        return Fraction(math.ceil(value * denominator), denominator) * step
-    numerator = math.floor(value * LAPLACE_TERMS)
-    if numerator == 0:
-        return Fraction(1, LAPLACE_TERMS) * step
-    return Fraction(numerator, math.floor(numerator / value)) * step

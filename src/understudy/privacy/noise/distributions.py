@@ -72,7 +72,7 @@ class DiscreteLaplace:
     With integer values of L1 sensitivity Δ and scale Δ/ε it is ε-differentially private.
 
     Attributes:
-        scale: Exact scale; terms at most 2⁴⁰, see `representable`.
+        scale: Exact scale; terms at most 2⁴⁰, see `calibration.representable`.
 
     Sources:
         Ghosh, Roughgarden & Sundararajan (2009), "Universally Utility-Maximizing Privacy
@@ -146,8 +146,9 @@ class DiscreteGaussian:
     With integer values of L2 sensitivity Δ it is ρ-zCDP, ρ = Δ²/(2·variance).
 
     Attributes:
-        variance: Exact parameter σ²; numerator at most 2⁶⁰, denominator 2⁴⁰, see `representable`.
-            For small σ the law's own variance is smaller; `stddev` says what it is.
+        variance: Exact parameter σ²; numerator at most 2⁶⁰, denominator 2⁴⁰, see
+            `calibration.representable`. For small σ the law's own variance is smaller; `stddev`
+            says what it is.
 
     Sources:
         Canonne, Kamath & Steinke (2020), "The Discrete Gaussian for Differential Privacy".

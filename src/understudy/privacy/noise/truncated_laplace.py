@@ -139,7 +139,7 @@ class TruncatedDiscreteLaplace:
     """P(y) ∝ exp(−|y − s|/scale) on the integers low … high, given the statistic s.
 
     Attributes:
-        scale: exact scale; terms at most 2⁴⁰, see `laws.representable`.
+        scale: exact scale; terms at most 2⁴⁰, see `calibration.representable`.
         low: smallest outcome.
         high: largest outcome.
 

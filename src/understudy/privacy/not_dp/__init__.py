@@ -3,11 +3,14 @@
 from typing import Final
 
 from understudy.privacy.mechanism import Mechanisms
-from understudy.privacy.not_dp.exact_deviation import ExactDeviations
-from understudy.privacy.not_dp.exact_statistics import ExactFullTable, ExactMoments, ExactTables
+from understudy.privacy.not_dp.exact_statistics import (
+    ExactDeviations,
+    ExactFullTable,
+    ExactMoments,
+    ExactTables,
+)
 from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows
-from understudy.privacy.not_dp.open_columns import OpenColumns
-from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
+from understudy.privacy.not_dp.pseudo_posterior_draw import OpenColumns, PosteriorDraw
 
 WITHOUT_EPSILON: Final[Mechanisms] = (
     DiverseRows,

@@ -3,7 +3,7 @@
     P(state k | parents) ∝ exp(β_k0 + Σ_j β_kj f_j),
 
 with the features f of the parents (`features.design`) and β = 0 for the first state, the reference;
-as the law of kinds of a number (`number_law`) the reference is an ordinary number. Priors are
+as the law of kinds of a number (`numeric_column`) the reference is an ordinary number. Priors are
 independent normal: intercepts N(0, w₀²), coefficients N(0, w²/parents), so that parents share what
 they explain. Under record weights the posterior is exactly ∝ p(β)·∏ f(x_i | β)^α_i: it is
 log-concave, always proper, and drawn by chains (`logit_target`, `logit_chains`).

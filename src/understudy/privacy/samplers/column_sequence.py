@@ -21,9 +21,8 @@ from understudy.features.column_draws import Drawn
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable
-from understudy.privacy.samplers.column_model import Floats, Records, Theta
+from understudy.privacy.samplers.column_model import Floats, Integers, Records, Theta
 from understudy.privacy.samplers.numeric_column import NumberLaw
-from understudy.privacy.samplers.regression_model import Integers
 
 __all__ = ["AnyLaw", "SequentialLaw"]
 

@@ -62,13 +62,14 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.samplers.conjugate_draws import Floats, gammas_below, normals
+from understudy.privacy.samplers.conjugate_draws import gammas_below, normals
 from understudy.privacy.samplers.mixture_kernels import (
+    Floats,
     cluster_residuals,
     cluster_sums,
+    densities,
     drawn_labels,
 )
-from understudy.privacy.samplers.mixture_likelihood import densities
 from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures, MixtureState
 
 __all__ = ["MixtureGibbs", "mixture_draws"]

@@ -34,14 +34,12 @@ from threadpoolctl import threadpool_limits
 from understudy.errors import MethodError
 from understudy.features.number_line import normal_quantiles
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.samplers.column_model import Floats, Theta
+from understudy.privacy.samplers.column_model import Floats, Integers, Theta
 from understudy.privacy.samplers.mixture_density import POWERS, Power
 from understudy.privacy.samplers.mixture_gibbs import MixtureGibbs, mixture_draws
-from understudy.privacy.samplers.mixture_kernels import drawn_labels
-from understudy.privacy.samplers.mixture_likelihood import densities, log_contributions
+from understudy.privacy.samplers.mixture_kernels import densities, drawn_labels, log_contributions
 from understudy.privacy.samplers.mixture_nuts import MixtureNuts, check_numpyro, nuts_draws
 from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures
-from understudy.privacy.samplers.regression_model import Integers
 
 __all__ = ["MixtureRegression", "Sampler"]
 

@@ -31,10 +31,9 @@ from understudy.features.number_line import Line, line_of, settled
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.samplers.categorical_logit import COEFFICIENTS, StateLogit
 from understudy.privacy.samplers.categorical_table import LOGS, StateTable
-from understudy.privacy.samplers.column_model import Floats, Records, Theta, slices
-from understudy.privacy.samplers.conjugate_regression import NormalLinear
+from understudy.privacy.samplers.column_model import Floats, Integers, Records, Theta, slices
+from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.mixture_regression import MixtureRegression
-from understudy.privacy.samplers.regression_model import Integers
 from understudy.privacy.samplers.response_scale import Form, Response
 from understudy.schema import NUMERIC, Column, Schema
 

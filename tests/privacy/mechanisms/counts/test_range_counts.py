@@ -12,7 +12,7 @@ from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.range_counts import RangeCounts
+from understudy.privacy.mechanisms.counts.hierarchy_layer import RangeCounts
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema

@@ -19,9 +19,9 @@ from understudy.errors import BudgetError, InsufficientBudgetError, MethodError,
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.mechanisms.sums.moment_noise import moment_noises
-from understudy.privacy.mechanisms.sums.moment_sensitivity import (
+from understudy.privacy.mechanisms.sums.moment_noise import (
     admissible,
+    moment_noises,
     rounded_sensitivity,
     whole_sensitivity,
 )

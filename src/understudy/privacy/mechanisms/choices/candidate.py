@@ -1,9 +1,12 @@
-"""One of a public list of candidates, by the exponential mechanism.
+"""One of a public list of candidates, by the exponential mechanism; or all, in a random order.
 
-Proof: `understudy.privacy.selection.exponential_mechanism`, with the sensitivity that is proved
-where the score is defined (`understudy.privacy.selection.scores`). Candidates, and which of them
-may win, are public. Only the winner leaves; exact scores stay, and are remembered from one choice
-to the next so that no table is counted twice.
+**One.** Proof: `understudy.privacy.selection.exponential_mechanism`, with the sensitivity that is
+proved where the score is defined (`understudy.privacy.selection.scores`). Candidates, and which of
+them may win, are public. Only the winner leaves; exact scores stay, and are remembered from one
+choice to the next so that no table is counted twice.
+
+**All, in a uniformly random order**: independent of the rows, so free, and public. It is a
+mechanism only so that a continued run gets the order that the first one drew.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import MethodError
 from understudy.functions.triangulation import Columns, TreeLimit
+from understudy.privacy.admission import HowMany
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Choice, Released
@@ -25,8 +29,7 @@ from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.selection.choice_charge import CHOICE, Choosing, choice_charge
 from understudy.privacy.selection.dependence_scores import Dependence
 from understudy.privacy.selection.exponential_mechanism import first_within
-from understudy.privacy.selection.model_error_score import DistanceFromModel
-from understudy.privacy.selection.scores import Score, n_judged
+from understudy.privacy.selection.scores import DistanceFromModel, Score, n_judged
 from understudy.privacy.terms import Terms, View
 
 C = TypeVar("C")
@@ -146,3 +149,26 @@ def _columns(candidate: object) -> tuple[str, ...]:
     if not isinstance(candidate, tuple):
         raise MethodError("A limit on trees is for candidates that are sets of columns.")
     return candidate
+
+
+@dataclass(frozen=True)
+class RandomOrder(Mechanism[Released[tuple[int, ...]], None]):
+    """A random order of 0 … n - 1.
+
+    Attributes:
+        n: how many things.
+    """
+
+    name: ClassVar[str] = "random order"
+
+    n: HowMany
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+        """Nothing: no row is looked at."""
+        return ()
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
+    ) -> Outcome[Released[tuple[int, ...]]]:
+        """Draw it."""
+        return answer(tuple(source.permutation(self.n).tolist()))

@@ -1,9 +1,23 @@
 """Parameters of a public generator, chosen by how well they suit the rows.
 
 Either one of a public list, by the exponential mechanism, or where a Metropolis walk stands in the
-end (`understudy.privacy.selection.metropolis`, which says what the promise then rests on). Scores
-and their sensitivity: `parameter_score.py`. Only the chosen parameters leave; how often a walk
-moved depends on the rows, and is for the steward alone.
+end (`understudy.privacy.selection.metropolis`, which says what the promise then rests on). Only the
+chosen parameters leave; how often a walk moved depends on the rows, and is for the steward alone.
+
+**Scores** tell how well each of some public points suits the rows; larger is better. Every one has
+
+* `schema`, in whose states rows are, and `columns`, those of the rows that it looks at;
+* `points`, the candidates, shape (G, p);
+* `title` and `bound`, what candidates are judged by and the sensitivity, in the ledger's words;
+* `monotone` and `sensitivity(neighbours)`: whether an added row moves the scores of all candidates
+  one way, and the largest change of any of them between neighbouring tables, proved where the score
+  is defined;
+* `leaks(neighbours)`: what it leaves in, unpaid; an error if it has no bound for these neighbours;
+* `evaluate(coded)`: the score of each candidate, shape (G,), and `against(coded)`: the rows, to be
+  compared with any parameters, one `score(theta)` after the other. Both CONFIDENTIAL; `coded` holds
+  the states of all rows, one array per column of the schema.
+
+The list is closed, since these see rows.
 """
 
 from __future__ import annotations
@@ -18,13 +32,18 @@ from numpy.typing import NDArray
 
 from understudy.errors import MethodError
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
-from understudy.privacy.mechanisms.choices.parameter_score import CandidateScore
+from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import ChosenParameters, Released
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.selection.choice_charge import CHOICE, Choosing, choice_charge
 from understudy.privacy.selection.metropolis import CONVERGENCE, Walk, walk
+from understudy.privacy.selection.tree_distinguisher_score import PropensityTrees
 from understudy.privacy.terms import Terms, View
+
+CandidateScore = ColumnLikelihood | PropensityTrees
+"""A score of candidate parameters."""
+
 
 Floats = NDArray[np.float64]
 

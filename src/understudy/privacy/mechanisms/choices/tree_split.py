@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from understudy.domain.cell_tree import Partition, Split
 from understudy.errors import MethodError
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
-from understudy.privacy.mechanisms.counts.empty_cells import columns_of
 from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
+from understudy.privacy.mechanisms.counts.threshold_table import columns_of
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Choice, Released
 from understudy.privacy.secret_rows import SecretRows

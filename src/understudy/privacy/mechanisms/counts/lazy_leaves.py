@@ -35,10 +35,14 @@ from understudy.engine.occupied_cells import encode
 from understudy.errors import MethodError
 from understudy.privacy.admission import HowMany
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
-from understudy.privacy.mechanisms.counts.empty_cells import ROUNDING, columns_of, fresh_cells
 from understudy.privacy.mechanisms.counts.lazy_table import Tokens, odds, require_tokens_fit
 from understudy.privacy.mechanisms.counts.noisy_table import count_charge, query_of
-from understudy.privacy.mechanisms.counts.threshold_table import in_units
+from understudy.privacy.mechanisms.counts.threshold_table import (
+    ROUNDING,
+    columns_of,
+    fresh_cells,
+    in_units,
+)
 from understudy.privacy.noise.calibration import LawName
 from understudy.privacy.noise.distributions import (
     DiscreteGaussian,

@@ -71,7 +71,7 @@ from understudy.errors import BudgetError
 from understudy.privacy.accounting.budget import Accounting, pure_within
 from understudy.privacy.admission import HowMany
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
-from understudy.privacy.mechanisms.counts.empty_cells import columns_of
+from understudy.privacy.mechanisms.counts.threshold_table import columns_of
 from understudy.privacy.mechanisms.records.urn_sampling import draw_urn
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Noise, Records, Released, UrnDraws

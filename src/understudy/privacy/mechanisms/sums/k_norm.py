@@ -28,7 +28,7 @@ budgets above a hundred thousand that is more noise than was paid for, of a scal
 record.
 
 **When.** Each number has the standard deviation Δ∞·√((m + 1)(m + 2)/3)/ε, against √2·M/ε of
-`understudy.privacy.mechanisms.sums.functional_mechanism`: 0.53 times as much for d = 1 where a
+`understudy.privacy.mechanisms.sums.linear_regression`: 0.53 times as much for d = 1 where a
 record is added or removed, 0.89 times where one is replaced and n is public, and less the more
 predictors there are (0.41 and 0.82 in the limit). For d = 1, a replaced record and n counted it is
 1.06 times as much. So it is the better one where records are added or removed. Where they are
@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 
 from understudy.privacy.accounting.budget import Neighbours
 from understudy.privacy.mechanisms.counts.lazy_table import below_each
-from understudy.privacy.mechanisms.sums.moment_sensitivity import coarseness
+from understudy.privacy.mechanisms.sums.moment_noise import coarseness
 from understudy.privacy.mechanisms.sums.normal_equations import ONE, NormalEquations
 from understudy.privacy.noise.calibration import representable
 from understudy.privacy.noise.randomness import Randomness

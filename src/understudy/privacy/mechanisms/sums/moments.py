@@ -1,7 +1,7 @@
 """Noisy sums of bounded numbers by cell, and noisy scatters pooled within cells.
 
 The sufficient statistics of normal models, in a form whose sensitivity is finite, public and proven
-for both relations of neighbours (`moment_sensitivity.py`). Bowen & Liu (2020, §3.2), after Liu
+for both relations of neighbours (`moment_noise.py`). Bowen & Liu (2020, §3.2), after Liu
 (2016), add noise to cell means and covariances instead, with sensitivities that rest on private
 counts.
 
