@@ -145,7 +145,7 @@ def _map(
 
 
 def _show(found: Tradeoff, place: Path | None, *, as_json: bool, quiet: bool) -> None:
-    from understudy.cli.terminal.risk_utility_text import drawn
+    from understudy.cli.terminal.evaluation_text import drawn
     from understudy.risk_utility.map_page import page
 
     if place is not None:
