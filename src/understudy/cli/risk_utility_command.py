@@ -13,7 +13,7 @@ from understudy.cli.terminal import progress_bar
 from understudy.errors import MethodError
 
 if TYPE_CHECKING:
-    from understudy.pipeline.progress import Progress
+    from understudy.pipeline.interruption import Progress
     from understudy.risk_utility import Tradeoff
     from understudy.schema import Schema
 

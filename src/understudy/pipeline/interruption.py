@@ -4,6 +4,8 @@ The first Ctrl-C only notes the wish; the method sees it between two rounds (`ga
 ends with what it has paid for. The second aborts, as the first does with any other method. When to
 stop is decided by whoever waits, who has seen nothing but the clock and what was spent; it is no
 statistic of the rows.
+
+How long work says how far it is.
 """
 
 from __future__ import annotations
@@ -58,3 +60,7 @@ def _ours() -> bool:
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, and how much of how much is done."""

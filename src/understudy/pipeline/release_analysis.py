@@ -11,7 +11,7 @@ from understudy import engine as engines
 from understudy.arguments import require_function, require_number, require_text
 from understudy.errors import InferenceError
 from understudy.pipeline.gates import open_gate
-from understudy.pipeline.progress import Progress
+from understudy.pipeline.interruption import Progress
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness

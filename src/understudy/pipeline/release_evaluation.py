@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from understudy import engine as engines
 from understudy.arguments import require_function, require_list, require_text
 from understudy.errors import MethodError
-from understudy.pipeline.progress import Progress
+from understudy.pipeline.interruption import Progress
 from understudy.privacy.internal import Internal
 from understudy.release import Release
 from understudy.release.release import given_release
