@@ -1,8 +1,6 @@
 """The program, which commands join from the files beside it, and options that several share.
 
 Mistakes end it with a sentence.
-
-The command that runs studies, which are a distribution of their own: found where installed.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from understudy.errors import MethodError, StudyError, UnderstudyError
+from understudy.errors import MethodError, UnderstudyError
 from understudy.printable import shown
 
 app = typer.Typer(
@@ -116,33 +114,3 @@ def listed(texts: list[str] | None, columns: Sequence[str]) -> list[str]:
     for text in texts or []:
         found += [text] if text in columns else [part.strip() for part in text.split(",")]
     return [name for name in found if name]
-
-
-COMMANDS = "understudy.commands"
-"""Group of the entry points by which another distribution brings a command of this program."""
-
-
-@app.command(
-    add_help_option=False,  # the installed command has its own
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)
-def study(context: typer.Context) -> int | None:
-    """Run a simulation study, or go on with one; comes with understudy-studies.
-
-    Raises:
-        StudyError: the studies are not installed.
-    """
-    from importlib.metadata import entry_points
-
-    found = tuple(entry_points(group=COMMANDS, name="study"))
-    if not found:
-        raise StudyError(
-            "Studies are a distribution of their own, understudy-studies, which is not installed; "
-            "in a checkout of Understudy install it with `make studies-install`, or with "
-            "`python -m pip install ./studies`."
-        )
-    command: typer.Typer = found[0].load()
-    code: int | None = command(
-        args=context.args, prog_name=context.command_path, standalone_mode=False
-    )
-    return code
