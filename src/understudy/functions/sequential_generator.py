@@ -26,6 +26,8 @@ Every law has
   last bit. Numeric parents stand at the middle of their bins (`state_shares`).
 
 The list is closed: a mechanism asks laws about rows, so it knows each by name.
+
+Networks of columns: each column with its parents, which stand before it.
 """
 
 from __future__ import annotations
@@ -40,7 +42,6 @@ from understudy.arrays import Floats
 from understudy.errors import MethodError
 from understudy.features.column_draws import Drawn
 from understudy.features.design import Features
-from understudy.functions.declared_network import Edge, require_network
 from understudy.functions.logistic_normal import (
     LOGISTIC_NORMAL,
     LogisticNormal,
@@ -50,6 +51,29 @@ from understudy.functions.multinomial_logit import LOGIT, LogitWidths, Multinomi
 from understudy.functions.normal_regression import NORMAL, NormalRegression, NormalWidths
 from understudy.functions.parameter_prior import Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
+
+Edge = tuple[str, tuple[str, ...]]
+"""A column and its parents."""
+
+
+def require_network(edges: Sequence[Edge], names: Sequence[str]) -> None:
+    """Refuse edges that are no network of these columns.
+
+    Args:
+        edges: each column with its parents.
+        names: of all columns.
+
+    Raises:
+        ValueError: a column that is absent, stands twice, or stands before one of its parents.
+    """
+    seen: set[str] = set()
+    for column, parents in edges:
+        if column in seen or not set(parents) <= seen or len(set(parents)) < len(parents):
+            raise ValueError("each column stands once in a network, after its parents")
+        seen.add(column)
+    if seen != set(names):
+        raise ValueError("a network has all columns of the schema")
+
 
 ColumnLaw = LogisticNormal | MultinomialLogit | NormalRegression
 """The law of one column given its parents."""

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from understudy.errors import UnderstudyError
-from understudy.functions.declared_network import Edge, require_network
+from understudy.functions.sequential_generator import Edge, require_network
 from understudy.privacy.accounting.budget import UNITS, Approximate, Budget, decimal_up
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release.measurement import Measurement, kept_columns
