@@ -5,13 +5,17 @@ on a spike, or so near that it would be read as one, is moved by the least step 
 whether a record sits on a spike is decided by its cell, so a number drawn for the bin must not add
 to the spike. Tests hold `settled` to a slow and obvious number line, bit for bit. Divisions follow
 IEEE 754, so that loops without branches run in parallel.
+
+Values of one column of some records: states, and places on the number line.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.arrays import Floats, Integers, compiled
@@ -181,3 +185,22 @@ def _bins_of(line: Line, numbers: Floats) -> Integers:
 def normal_quantiles(uniforms: Floats) -> Floats:
     """Φ⁻¹ of numbers in [0, 1], shape (n,); 0 and 1 are taken as numbers beside them."""
     return np.asarray(ndtri(np.clip(uniforms, _LEAST, _MOST)))
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Records of one column.
+
+    Attributes:
+        states: in the schema's bins, shape (n,).
+        numbers: of a numeric column: the place on the number line where the state is a bin, rounded
+            to what the column holds and within its bounds, and NaN elsewhere; shape (n,). None for
+            other columns.
+    """
+
+    states: NDArray[np.int64]
+    numbers: NDArray[np.float64] | None = None
+
+    def taken(self, rows: NDArray[np.integer[Any]]) -> Drawn:
+        """Some of the records, by their numbers; a record may come more than once."""
+        return Drawn(self.states[rows], None if self.numbers is None else self.numbers[rows])

@@ -22,8 +22,8 @@ from math import sqrt
 import numpy as np
 
 from understudy.arrays import Floats, Integers
-from understudy.features.column_draws import Drawn
 from understudy.features.design import Features, outcomes_of
+from understudy.features.number_line import Drawn
 from understudy.functions.parameter_prior import Prior
 from understudy.functions.state_probabilities import feature_row, logit_shares
 from understudy.schema import Column

@@ -29,9 +29,8 @@ import numpy as np
 
 from understudy.arrays import Floats, Integers
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
 from understudy.features.design import Features, Linear, predicted
-from understudy.features.number_line import Line, line_of, normal_quantiles, settled
+from understudy.features.number_line import Drawn, Line, line_of, normal_quantiles, settled
 from understudy.functions.multinomial_logit import shared
 from understudy.functions.parameter_prior import Prior
 from understudy.functions.state_probabilities import (

@@ -40,8 +40,8 @@ from typing import Literal
 
 from understudy.arrays import Floats
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
 from understudy.features.design import Features
+from understudy.features.number_line import Drawn
 from understudy.functions.logistic_normal import (
     LOGISTIC_NORMAL,
     LogisticNormal,

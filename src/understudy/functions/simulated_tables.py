@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.functions.parameter_prior import Prior, even_points
 from understudy.functions.sequential_generator import SequentialGenerator
 

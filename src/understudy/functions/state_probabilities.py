@@ -16,9 +16,8 @@ from math import erfc, sqrt
 import numpy as np
 
 from understudy.arrays import Floats, Integers, compiled
-from understudy.features.column_draws import Drawn
 from understudy.features.design import Features
-from understudy.features.number_line import Line, settled
+from understudy.features.number_line import Drawn, Line, settled
 from understudy.schema import NUMERIC, Column
 
 _HALVINGS = 1100

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.engine import Engine
 from understudy.engine.coding import Reading
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.rows_in_domain import are_known
 from understudy.schema import NUMERIC, Column, Schema
 

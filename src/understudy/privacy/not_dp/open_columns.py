@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.domain.domain import completions
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.accounting.promise import Unpaid
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.noise.randomness import Randomness

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.not_dp.isolation_risk import count_weights
 from understudy.privacy.samplers.column_model import Floats
 from understudy.schema import NUMERIC, Column
