@@ -31,10 +31,9 @@ from understudy.evaluation.utility.marginal_distances import (
     pairs,
 )
 from understudy.evaluation.utility.prediction import default_target, prediction_scores
-from understudy.evaluation.utility.propensity import propensity_scores
+from understudy.evaluation.utility.propensity import propensity_scores, subgroup_scores
 from understudy.evaluation.utility.regression_choice import Model, default_models, written_models
 from understudy.evaluation.utility.regression_comparison import compare_models, records_of
-from understudy.evaluation.utility.subgroups import subgroup_scores
 from understudy.inference.estimates.analysis_records import Records
 from understudy.parallel import single_threaded
 from understudy.privacy.internal import Internal
