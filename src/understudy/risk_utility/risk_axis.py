@@ -20,8 +20,8 @@ from understudy.errors import MethodError
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.risk.attack_setup import Scene, places_of
 from understudy.evaluation.risk.attribute import infer_level
+from understudy.evaluation.risk.interpretation import area_under_curve
 from understudy.evaluation.risk.membership import nearest
-from understudy.evaluation.risk.proportion_intervals import area_under_curve
 from understudy.evaluation.risk.record_matching import States, over_sets
 
 Names = tuple[str, ...]

@@ -24,8 +24,7 @@ from understudy.evaluation.risk.attack_figures import (
     uniqueness_risks,
 )
 from understudy.evaluation.risk.attack_setup import Scene
-from understudy.evaluation.risk.interpretation import FEWEST
-from understudy.evaluation.risk.proportion_intervals import difference, share
+from understudy.evaluation.risk.interpretation import FEWEST, difference, share
 from understudy.evaluation.risk.record_matching import numbered, occurrences
 from understudy.evaluation.risk.risk_results import Risk, Risks
 from understudy.evaluation.utility.prediction import default_target

@@ -16,14 +16,14 @@ from understudy.evaluation.risk.attribute import (
     probability_of_truth,
     unmatched,
 )
-from understudy.evaluation.risk.interpretation import judged
-from understudy.evaluation.risk.membership import FALSE_POSITIVES, called_members, copies, nearest
-from understudy.evaluation.risk.proportion_intervals import (
+from understudy.evaluation.risk.interpretation import (
     Figure,
     area_under_curve,
+    judged,
     mean_error,
     share,
 )
+from understudy.evaluation.risk.membership import FALSE_POSITIVES, called_members, copies, nearest
 from understudy.evaluation.risk.record_matching import Outcome, States, over_sets
 from understudy.evaluation.risk.reidentification import (
     Uniqueness,

@@ -32,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.arrays import Floats, Integers
-from understudy.evaluation.risk.proportion_intervals import Figure
+from understudy.evaluation.risk.interpretation import Figure
 from understudy.evaluation.risk.record_matching import Outcome, States, numbered, occurrences
 
 
