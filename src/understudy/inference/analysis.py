@@ -19,7 +19,7 @@ from understudy.inference.choice.advice import RefusedError, advise
 from understudy.inference.choice.refusals import distorted_reason, noisy_reason
 from understudy.inference.choice.release_facts import Facts, facts_of
 from understudy.inference.choice.rule_table import choose, distorts, outweighs
-from understudy.inference.combining.pooled import Pooled
+from understudy.inference.combining.set_estimates import Pooled
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.estimates.estimators import Estimator
 from understudy.inference.estimates.question import Question

@@ -26,7 +26,7 @@ from understudy.inference.combining.combining_rules import (
     pool,
     single_variance,
 )
-from understudy.inference.combining.pooled import Pooled
+from understudy.inference.combining.set_estimates import Pooled
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.estimates.estimators import SetEstimates

@@ -58,8 +58,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy.arrays import Floats
-from understudy.inference.combining.pooled import Pooled
 from understudy.inference.combining.set_estimates import (
+    Pooled,
     check_rule,
     read_names,
     read_rule_noise,

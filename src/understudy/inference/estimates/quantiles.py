@@ -42,7 +42,7 @@ from scipy import optimize, stats
 
 from understudy.arrays import Floats, Integers
 from understudy.errors import InferenceError
-from understudy.inference.combining.pooled import Pooled
+from understudy.inference.combining.set_estimates import Pooled
 from understudy.inference.estimates.value_ranges import Ranges
 from understudy.inference.noise_aware.unbiased_tables import Table
 

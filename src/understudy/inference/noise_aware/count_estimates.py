@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
-from understudy.inference.combining.pooled import Pooled
+from understudy.inference.combining.set_estimates import Pooled
 from understudy.inference.estimates.analysis_records import ABSENT
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.estimates.quantiles import (
