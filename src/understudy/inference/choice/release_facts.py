@@ -9,7 +9,7 @@ from itertools import groupby
 
 from understudy.inference.choice.distortion import distortion
 from understudy.inference.estimates.estimands import RATIOS, SHARES
-from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS, covers
+from understudy.inference.noise_aware.cell_scores import MOST_CELLS, covers
 from understudy.inference.noise_aware.urn_estimates import are_drawn
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release

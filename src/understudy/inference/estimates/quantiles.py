@@ -44,7 +44,7 @@ from understudy.arrays import Floats, Integers
 from understudy.errors import InferenceError
 from understudy.inference.combining.set_estimates import Pooled
 from understudy.inference.estimates.value_ranges import Ranges
-from understudy.inference.noise_aware.unbiased_tables import Table
+from understudy.inference.noise_aware.cell_scores import Table
 
 _LAPLACE_KURTOSIS = 3.0
 

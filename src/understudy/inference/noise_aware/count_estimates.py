@@ -51,12 +51,15 @@ from understudy.inference.estimates.quantiles import (
 from understudy.inference.estimates.value_ranges import value_ranges
 from understudy.inference.noise_aware.cell_scores import (
     CellScores,
+    Table,
     cell_sampling,
     cell_scores,
+    covers,
+    marginal,
+    pooled_table,
     ratio,
     sum_by,
 )
-from understudy.inference.noise_aware.unbiased_tables import Table, covers, marginal, pooled_table
 from understudy.release import Measurement
 from understudy.schema import Schema
 
