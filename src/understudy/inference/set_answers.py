@@ -29,9 +29,8 @@ from understudy.inference.combining.combining_rules import (
 from understudy.inference.combining.set_estimates import Pooled
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.estimates.estimands import Estimand
-from understudy.inference.estimates.estimators import SetEstimates
+from understudy.inference.estimates.estimators import Question, SetEstimates
 from understudy.inference.estimates.quantiles import Curve, Quantiles, Steps, quantiles
-from understudy.inference.estimates.question import Question
 from understudy.inference.estimates.value_ranges import record_ranges
 from understudy.inference.noise_aware.count_estimates import FEWEST
 from understudy.release import Release

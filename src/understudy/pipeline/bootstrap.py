@@ -30,7 +30,7 @@ from understudy.inference.bootstrap.replicate_analysis import (
     require_askable,
     require_restored,
 )
-from understudy.inference.estimates.question import Question
+from understudy.inference.estimates.estimators import Question
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
 from understudy.models import Model

@@ -67,7 +67,7 @@ def analyze(
     """
     from understudy.inference.analysis import analyze_release
     from understudy.inference.bootstrap.intervals import require_options
-    from understudy.inference.estimates.question import Question
+    from understudy.inference.estimates.estimators import Question
     from understudy.pipeline.bootstrap import bootstrap
 
     loaded = given_release(release)

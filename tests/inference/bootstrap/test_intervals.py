@@ -23,7 +23,7 @@ from understudy.inference.bootstrap.replicate_analysis import (
     doubts,
 )
 from understudy.inference.choice.release_facts import merged_columns
-from understudy.inference.estimates.question import Question
+from understudy.inference.estimates.estimators import Question
 from understudy.pipeline.bootstrap import World, bootstrap, replicate, replicate_some, replicates
 
 pytestmark = pytest.mark.statistical

@@ -27,8 +27,7 @@ from understudy.inference.choice import caveats
 from understudy.inference.choice.advice import RefusedError, advise
 from understudy.inference.choice.refusals import apart_reason, merged_reason
 from understudy.inference.choice.release_facts import facts_of
-from understudy.inference.estimates.estimators import SetEstimates
-from understudy.inference.estimates.question import Question
+from understudy.inference.estimates.estimators import Question, SetEstimates
 from understudy.release import Release
 
 MOST_FAILED = 0.1
