@@ -16,11 +16,10 @@ from understudy.schema import toml
 from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
 from understudy.schema.coarsening import Groups, grouped_column, grouped_rules
 from understudy.schema.column import NUMERIC, Column
-from understudy.schema.file_format import FileFormat
 from understudy.schema.numeric_columns import Continuous, Date, Integer
 from understudy.schema.review import Reviewed
 from understudy.schema.structural_zeros import Range, Rule
-from understudy.schema.toml import json_schema
+from understudy.schema.toml import FileFormat, json_schema
 
 
 class Unit(BaseModel):
