@@ -3,9 +3,15 @@
 from understudy.domain.cell_tree import Partition
 from understudy.domain.domain import Domain
 from understudy.domain.gibbs_keys import Sweep
-from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
 from understudy.schema.column import NUMERIC, Column
-from understudy.schema.numeric_columns import Continuous, Date, Integer
+from understudy.schema.numeric_columns import (
+    Boolean,
+    Categorical,
+    Continuous,
+    Date,
+    Integer,
+    Ordinal,
+)
 from understudy.schema.schema import Schema, Unit, private_copy
 from understudy.schema.structural_zeros import Range, Rule
 

@@ -13,9 +13,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
 from understudy.schema.column_base import Declaration
-from understudy.schema.numeric_columns import Continuous, Date, Integer
+from understudy.schema.numeric_columns import (
+    Boolean,
+    Categorical,
+    Continuous,
+    Date,
+    Integer,
+    Ordinal,
+)
 
 Column = Annotated[
     Categorical | Ordinal | Boolean | Integer | Continuous | Date, Field(discriminator="kind")

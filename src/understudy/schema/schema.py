@@ -13,10 +13,16 @@ from understudy.arguments import path_of, require_text
 from understudy.domain.domain import Domain
 from understudy.errors import SchemaError
 from understudy.schema import toml
-from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
 from understudy.schema.coarsening import Groups, grouped_column, grouped_rules
 from understudy.schema.column import NUMERIC, Column
-from understudy.schema.numeric_columns import Continuous, Date, Integer
+from understudy.schema.numeric_columns import (
+    Boolean,
+    Categorical,
+    Continuous,
+    Date,
+    Integer,
+    Ordinal,
+)
 from understudy.schema.review import Reviewed
 from understudy.schema.structural_zeros import Range, Rule
 from understudy.schema.toml import FileFormat, json_schema
