@@ -27,8 +27,7 @@ import numpy as np
 
 from understudy.arrays import Floats, Integers, compiled
 from understudy.features.number_line import Drawn
-from understudy.schema.column import NUMERIC, Column
-from understudy.schema.numeric_columns import Boolean, Categorical, Ordinal
+from understudy.schema.numeric_columns import NUMERIC, Boolean, Categorical, Column, Ordinal
 from understudy.schema.schema import Schema
 
 

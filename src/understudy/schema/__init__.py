@@ -3,10 +3,11 @@
 from understudy.domain.cell_tree import Partition
 from understudy.domain.domain import Domain
 from understudy.domain.gibbs_keys import Sweep
-from understudy.schema.column import NUMERIC, Column
 from understudy.schema.numeric_columns import (
+    NUMERIC,
     Boolean,
     Categorical,
+    Column,
     Continuous,
     Date,
     Integer,

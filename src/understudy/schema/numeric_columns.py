@@ -1,13 +1,21 @@
 """Columns on the number line: whole numbers, real numbers, dates.
 
 Columns with levels: categorical, ordinal, boolean.
+
+Columns: what each one may hold, declared in public before anyone looks at the rows.
+
+A column has *states*: its levels (or, for numbers and dates, its intervals), then its
+not-applicable codes, its missing codes and, if declared, the code for values outside the domain.
+States are numbered 0, 1, 2, … in that order; `size` counts them. Values that fit no state are coded
+as the declared code for values outside the domain; without one they are coded `size`, the
+undeclared out-of-domain state, which is counted but never sampled.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -283,3 +291,18 @@ def _day(date: datetime.date) -> int:
 
 def _iso(day: int) -> str:
     return datetime.date.fromordinal(day + _EPOCH).isoformat()
+
+
+Column = Annotated[
+    Categorical | Ordinal | Boolean | Integer | Continuous | Date, Field(discriminator="kind")
+]
+NUMERIC = (Integer, Continuous, Date)
+KINDS: dict[str, type[Declaration]] = {
+    "categorical": Categorical,
+    "ordinal": Ordinal,
+    "boolean": Boolean,
+    "integer": Integer,
+    "continuous": Continuous,
+    "date": Date,
+}
+"""What a column of each kind declares."""

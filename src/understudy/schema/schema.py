@@ -14,10 +14,11 @@ from understudy.domain.domain import Domain
 from understudy.errors import SchemaError
 from understudy.schema import toml
 from understudy.schema.coarsening import Groups, grouped_column, grouped_rules
-from understudy.schema.column import NUMERIC, Column
 from understudy.schema.numeric_columns import (
+    NUMERIC,
     Boolean,
     Categorical,
+    Column,
     Continuous,
     Date,
     Integer,
