@@ -30,8 +30,12 @@ from scipy.special import expit, logit
 from understudy.arrays import Floats, Integers, compiled
 from understudy.features.design import Features, Parents, indicated, outcomes_of, predicted
 from understudy.features.number_line import Drawn, Line, line_of, normal_quantiles, settled
-from understudy.functions.multinomial_logit import LogitWidths
-from understudy.functions.normal_regression import NormalWidths, linear_and_stddev, shares_between
+from understudy.functions.normal_regression import (
+    LogitWidths,
+    NormalWidths,
+    linear_and_stddev,
+    shares_between,
+)
 from understudy.functions.parameter_prior import Prior
 from understudy.functions.state_probabilities import (
     cuts,

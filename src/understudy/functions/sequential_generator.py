@@ -47,8 +47,14 @@ from understudy.functions.logistic_normal import (
     LogisticNormal,
     LogisticNormalWidths,
 )
-from understudy.functions.multinomial_logit import LOGIT, LogitWidths, MultinomialLogit
-from understudy.functions.normal_regression import NORMAL, NormalRegression, NormalWidths
+from understudy.functions.normal_regression import (
+    LOGIT,
+    NORMAL,
+    LogitWidths,
+    MultinomialLogit,
+    NormalRegression,
+    NormalWidths,
+)
 from understudy.functions.parameter_prior import Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
 
