@@ -31,7 +31,7 @@ from understudy.families.key_choice import (
 )
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method, Names, Prepared, PreparingMethod, known_rows
-from understudy.families.paid_records import PaidRecords
+from understudy.families.urn_family import PaidRecords
 from understudy.models import Model
 from understudy.models.conditional_tables import Allocation, ConditionalTables, Seeds
 from understudy.privacy.accounting.budget import Budget, exact
