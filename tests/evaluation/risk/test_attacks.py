@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from understudy.evaluation.risk.attack_setup import Outcome, chances, numbered, occurrences
 from understudy.evaluation.risk.attribute import (
     infer_level,
     infer_number,
@@ -14,7 +15,6 @@ from understudy.evaluation.risk.attribute import (
     unmatched,
 )
 from understudy.evaluation.risk.membership import called_members, copies, nearest
-from understudy.evaluation.risk.record_matching import Outcome, chances, numbered, occurrences
 from understudy.evaluation.risk.reidentification import identified, match, shuffled, uniqueness
 
 SEEDS = range(8)

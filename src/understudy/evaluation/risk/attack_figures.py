@@ -8,7 +8,14 @@ from typing import TypeVar
 import numpy as np
 
 from understudy.arrays import Floats
-from understudy.evaluation.risk.attack_setup import Scene, numbers_of, places_of
+from understudy.evaluation.risk.attack_setup import (
+    Outcome,
+    Scene,
+    States,
+    numbers_of,
+    over_sets,
+    places_of,
+)
 from understudy.evaluation.risk.attribute import (
     infer_level,
     infer_number,
@@ -24,7 +31,6 @@ from understudy.evaluation.risk.interpretation import (
     share,
 )
 from understudy.evaluation.risk.membership import FALSE_POSITIVES, called_members, copies, nearest
-from understudy.evaluation.risk.record_matching import Outcome, States, over_sets
 from understudy.evaluation.risk.reidentification import (
     Uniqueness,
     identified,

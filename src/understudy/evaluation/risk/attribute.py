@@ -32,8 +32,8 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.arrays import Floats, Integers
+from understudy.evaluation.risk.attack_setup import Outcome, States, numbered, occurrences
 from understudy.evaluation.risk.interpretation import Figure
-from understudy.evaluation.risk.record_matching import Outcome, States, numbered, occurrences
 
 
 def infer_level(

@@ -30,7 +30,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from understudy.arrays import Floats, Integers, compiled
-from understudy.evaluation.risk.record_matching import (
+from understudy.evaluation.risk.attack_setup import (
     Outcome,
     States,
     chances,
