@@ -36,8 +36,8 @@ from understudy.functions.normal_regression import (
     linear_and_stddev,
     shares_between,
 )
-from understudy.functions.parameter_prior import Prior
 from understudy.functions.state_probabilities import (
+    Prior,
     cuts,
     feature_row,
     logit_shares,

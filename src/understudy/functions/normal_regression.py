@@ -44,8 +44,8 @@ from understudy.arrays import Floats, Integers
 from understudy.errors import MethodError
 from understudy.features.design import Features, Linear, outcomes_of, predicted
 from understudy.features.number_line import Drawn, Line, line_of, normal_quantiles, settled
-from understudy.functions.parameter_prior import Prior
 from understudy.functions.state_probabilities import (
+    Prior,
     cuts,
     feature_row,
     logit_shares,

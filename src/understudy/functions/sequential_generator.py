@@ -55,7 +55,7 @@ from understudy.functions.normal_regression import (
     NormalRegression,
     NormalWidths,
 )
-from understudy.functions.parameter_prior import Prior
+from understudy.functions.state_probabilities import Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
 
 Edge = tuple[str, tuple[str, ...]]
