@@ -22,9 +22,8 @@ from understudy.arrays import Floats
 from understudy.errors import MethodError
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.risk.attack_setup import Scene, States, over_sets, places_of
-from understudy.evaluation.risk.attribute import infer_level
+from understudy.evaluation.risk.attribute import infer_level, nearest
 from understudy.evaluation.risk.interpretation import area_under_curve
-from understudy.evaluation.risk.membership import nearest
 from understudy.report.svg import nice_ticks
 
 _WIDE = 20.0

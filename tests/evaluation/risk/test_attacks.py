@@ -8,13 +8,15 @@ import pytest
 
 from understudy.evaluation.risk.attack_setup import Outcome, chances, numbered, occurrences
 from understudy.evaluation.risk.attribute import (
+    called_members,
+    copies,
     infer_level,
     infer_number,
     largest,
+    nearest,
     probability_of_truth,
     unmatched,
 )
-from understudy.evaluation.risk.membership import called_members, copies, nearest
 from understudy.evaluation.risk.reidentification import identified, match, shuffled, uniqueness
 
 SEEDS = range(8)

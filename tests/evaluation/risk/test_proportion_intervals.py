@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from understudy.evaluation.risk.attribute import called_members
 from understudy.evaluation.risk.interpretation import (
     Figure,
     area_under_curve,
@@ -20,7 +21,6 @@ from understudy.evaluation.risk.interpretation import (
     share,
     wilson,
 )
-from understudy.evaluation.risk.membership import called_members
 from understudy.evaluation.risk.risk_results import MUCH
 
 pytestmark = pytest.mark.statistical

@@ -17,9 +17,13 @@ from understudy.evaluation.risk.attack_setup import (
     places_of,
 )
 from understudy.evaluation.risk.attribute import (
+    FALSE_POSITIVES,
+    called_members,
+    copies,
     infer_level,
     infer_number,
     largest,
+    nearest,
     probability_of_truth,
     unmatched,
 )
@@ -30,7 +34,6 @@ from understudy.evaluation.risk.interpretation import (
     mean_error,
     share,
 )
-from understudy.evaluation.risk.membership import FALSE_POSITIVES, called_members, copies, nearest
 from understudy.evaluation.risk.reidentification import (
     Uniqueness,
     identified,
