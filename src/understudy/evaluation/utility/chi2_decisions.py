@@ -80,7 +80,7 @@ def consistency(comparison: Comparison) -> tuple[tuple[Score, ...], Table]:
         .05, .05 to .10, and .10 or more.
     """
     table, single = _classes(comparison, RULE)
-    scores = tuple(_score(table, single, k) for k in (1, 2, 3)) if table.any() else ()
+    scores = tuple(_decided(table, single, k) for k in (1, 2, 3)) if table.any() else ()
     return scores, tuple(tuple(int(count) for count in row) for row in table)
 
 
@@ -110,7 +110,7 @@ def _classes(comparison: Comparison, rule: str) -> tuple[Counts, Counts]:
     return table, single
 
 
-def _score(table: Counts, single: Counts, k: int) -> Score:
+def _decided(table: Counts, single: Counts, k: int) -> Score:
     joined = f"pooled by the rule {RULE}" if len(single) >= FEWEST_POOLED else "by median"
     together = f"; all sets, p-values {joined}: {agreement(table, k):.3f}" * (len(single) > 1)
     return Score.over_sets(

@@ -82,10 +82,10 @@ def end_of_scale(distances: NDArray[np.float64]) -> float:
 def width(n: int, names: Sequence[str]) -> float:
     """Width of the drawing in points."""
     letters = max((len(shortened(name, _LABEL)) for name in names), default=0)
-    return max(n * _cell(n)[0] + 10 + LETTER * letters, 10 * _STEP + 120)
+    return max(n * _square(n)[0] + 10 + LETTER * letters, 10 * _STEP + 120)
 
 
-def _cell(n: int) -> tuple[float, float]:
+def _square(n: int) -> tuple[float, float]:
     if n <= _WITH_NUMBERS:
         return 46.0, 26.0
     return (22.0, 18.0) if n <= MOST_COLUMNS // 2 else (15.0, 15.0)
@@ -103,7 +103,7 @@ def heat(
         titles: whether each cell tells its pair and distance under the pointer.
     """
     n = len(names)
-    wide, high = _cell(n)
+    wide, high = _square(n)
     chart = Chart(_LEGEND + n * high + 4, width(n, names))
     panel = chart.canvas()
     end = end_of_scale(distances)
