@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.errors import UnderstudyError
 
 if TYPE_CHECKING:
-    from understudy.inference.combining.combining_rules import pool
+    from understudy.inference.combining_rules import pool
     from understudy.pipeline import (
         analyze,
         check,
@@ -74,7 +74,7 @@ def _home(name: str) -> ModuleType:
     elif name in {"Plan", "plan"}:
         from understudy.pipeline import planning as home
     elif name == "pool":
-        from understudy.inference.combining import combining_rules as home
+        from understudy.inference import combining_rules as home
     elif name == "regress":
         from understudy.pipeline import release_analysis as home
     elif name == "tradeoff":

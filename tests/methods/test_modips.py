@@ -16,7 +16,7 @@ import understudy as us
 from understudy.demo import demo_data, demo_schema
 from understudy.engine import Table
 from understudy.errors import MethodError, UnderstudyError
-from understudy.inference.combining.combining_rules import partial_variance
+from understudy.inference.combining_rules import partial_variance
 from understudy.methods.configuration import configure
 from understudy.models.bayesian import beta_binomial, normal
 from understudy.models.bayesian.bayesian_model import Block, BlocksModel, Drawn

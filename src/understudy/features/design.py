@@ -27,7 +27,7 @@ import numpy as np
 
 from understudy.arrays import Floats, Integers, compiled
 from understudy.features.number_line import Drawn
-from understudy.schema.numeric_columns import NUMERIC, Boolean, Categorical, Column, Ordinal
+from understudy.schema.columns import NUMERIC, Boolean, Categorical, Column, Ordinal
 from understudy.schema.schema import Schema
 
 

@@ -20,7 +20,7 @@ from scipy.special import ndtri
 
 from understudy.arrays import Floats, Integers, compiled
 from understudy.schema.cell_values import CLOSE
-from understudy.schema.numeric_columns import Continuous, Date, Integer
+from understudy.schema.columns import Continuous, Date, Integer
 
 _FINE = 2.0**-20  # step off a spike where no decimals are declared, in ranges
 _PARTS = 8  # of the guide, per bin

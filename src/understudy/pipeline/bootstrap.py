@@ -21,8 +21,9 @@ import polars as pl
 from understudy.errors import InferenceError
 from understudy.families.method import Method
 from understudy.inference.analysis import Analysis
-from understudy.inference.bootstrap.intervals import require_repeats
-from understudy.inference.bootstrap.replicate_analysis import (
+from understudy.inference.bootstrap_intervals import require_repeats
+from understudy.inference.estimates.estimators import Question
+from understudy.inference.replicate_analysis import (
     Answers,
     Outcome,
     analysis_of,
@@ -30,7 +31,6 @@ from understudy.inference.bootstrap.replicate_analysis import (
     require_askable,
     require_restored,
 )
-from understudy.inference.estimates.estimators import Question
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
 from understudy.models import Model
@@ -175,7 +175,7 @@ def bootstrap(
         question: asked of it.
         door: see `Door`.
         repeats: number of replicates.
-        interval: one of `understudy.inference.bootstrap.intervals.INTERVALS`.
+        interval: one of `understudy.inference.bootstrap_intervals.INTERVALS`.
         level: confidence level in (0, 1).
         seed: everything random follows from it.
         workers: processes.

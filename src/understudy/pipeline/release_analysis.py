@@ -68,7 +68,7 @@ def analyze(
         anyway: give numbers even where no rule is valid; they are stamped so.
         uncertainty: "rules": noisy counts with known noise, or a combining rule for several sets;
             "bootstrap": the whole method is run again on tables drawn from the released model, as
-            post-processing (`understudy.inference.bootstrap.intervals`).
+            post-processing (`understudy.inference.bootstrap_intervals`).
         repeats: how often, for a bootstrap.
         interval: of a bootstrap.
         seed: of a bootstrap; the answer follows from it, whatever the number of workers.
@@ -82,7 +82,7 @@ def analyze(
         ReleaseError: the folder is not a release.
     """
     from understudy.inference.analysis import analyze_release
-    from understudy.inference.bootstrap.intervals import require_options
+    from understudy.inference.bootstrap_intervals import require_options
     from understudy.inference.estimates.estimators import Question
     from understudy.pipeline.bootstrap import bootstrap
 

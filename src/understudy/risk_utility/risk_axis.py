@@ -22,7 +22,7 @@ from understudy.arrays import Floats
 from understudy.errors import MethodError
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.risk.attack_setup import Scene, States, over_sets, places_of
-from understudy.evaluation.risk.attribute import infer_level, nearest
+from understudy.evaluation.risk.inference_attacks import infer_level, nearest
 from understudy.evaluation.risk.interpretation import area_under_curve
 from understudy.report.svg import nice_ticks
 

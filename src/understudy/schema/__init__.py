@@ -3,7 +3,7 @@
 from understudy.domain.cell_tree import Partition
 from understudy.domain.domain import Domain
 from understudy.domain.gibbs_keys import Sweep
-from understudy.schema.numeric_columns import (
+from understudy.schema.columns import (
     NUMERIC,
     Boolean,
     Categorical,

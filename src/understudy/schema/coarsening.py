@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from understudy.domain.domain import Domain
 from understudy.errors import SchemaError
 from understudy.schema.cell_values import duplicated
-from understudy.schema.numeric_columns import Categorical, Column
+from understudy.schema.columns import Categorical, Column
 from understudy.schema.structural_zeros import Rule
 
 Groups = Mapping[str, tuple[int, ...]]

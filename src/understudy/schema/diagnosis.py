@@ -18,8 +18,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from understudy.errors import nearest, suggestion
+from understudy.schema.columns import KINDS
 from understudy.schema.error_sentences import expected, full_stop, place, worded
-from understudy.schema.numeric_columns import KINDS
 from understudy.schema.structural_zeros import Range, Rule
 
 Loc = tuple[int | str, ...]

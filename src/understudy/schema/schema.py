@@ -14,7 +14,7 @@ from understudy.domain.domain import Domain
 from understudy.errors import SchemaError
 from understudy.schema import toml
 from understudy.schema.coarsening import Groups, grouped_column, grouped_rules
-from understudy.schema.numeric_columns import (
+from understudy.schema.columns import (
     NUMERIC,
     Boolean,
     Categorical,

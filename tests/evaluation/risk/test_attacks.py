@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from understudy.evaluation.risk.attack_setup import Outcome, chances, numbered, occurrences
-from understudy.evaluation.risk.attribute import (
+from understudy.evaluation.risk.inference_attacks import (
     called_members,
     copies,
     infer_level,

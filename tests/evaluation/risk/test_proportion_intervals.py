@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.evaluation.risk.attribute import called_members
+from understudy.evaluation.risk.inference_attacks import called_members
 from understudy.evaluation.risk.interpretation import (
     Figure,
     area_under_curve,

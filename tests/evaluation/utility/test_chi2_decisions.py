@@ -13,7 +13,7 @@ from understudy.evaluation.utility.chi2_decisions import (
     joint_pvalue,
     pearson,
 )
-from understudy.inference.combining.pooled_tests import pool_pvalues
+from understudy.inference.pooled_tests import pool_pvalues
 
 
 def test_pearson_drops_empty_rows_and_columns():

@@ -16,7 +16,7 @@ from understudy.evaluation.risk.attack_setup import (
     over_sets,
     places_of,
 )
-from understudy.evaluation.risk.attribute import (
+from understudy.evaluation.risk.inference_attacks import (
     FALSE_POSITIVES,
     called_members,
     copies,

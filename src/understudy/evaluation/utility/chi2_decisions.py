@@ -26,7 +26,7 @@ from understudy.evaluation.comparison import Comparison, Counts
 from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Score
 from understudy.evaluation.utility.marginal_distances import pairs
-from understudy.inference.combining.pooled_tests import pool_pvalues
+from understudy.inference.pooled_tests import pool_pvalues
 
 LEVELS = (0.01, 0.05, 0.10)
 RULE, LI = "partial", "li1991"
@@ -62,7 +62,7 @@ def joint_pvalue(found: Sequence[tuple[float, int]], rule: str = RULE) -> float:
     Args:
         found: p-value and degrees of freedom in each set.
         rule: "partial" or "li1991", as
-            `understudy.inference.combining.pooled_tests.pool_pvalues` has them.
+            `understudy.inference.pooled_tests.pool_pvalues` has them.
     """
     pvalues = [p for p, _ in found]
     df = round(float(np.mean([df for _, df in found])))

@@ -79,7 +79,7 @@ class Rule:
     """One row of the table.
 
     Attributes:
-        name: "noise-aware", or a rule of `understudy.inference.combining.combining_rules`, or
+        name: "noise-aware", or a rule of `understudy.inference.combining_rules`, or
             "none".
         applies: whether it is taken.
         reason: why, in one sentence.

@@ -39,7 +39,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
-from understudy.inference.combining.set_estimates import Pooled
 from understudy.inference.estimates.analysis_records import ABSENT
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.estimates.quantiles import (
@@ -60,6 +59,7 @@ from understudy.inference.noise_aware.cell_scores import (
     ratio,
     sum_by,
 )
+from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement
 from understudy.schema import Schema
 

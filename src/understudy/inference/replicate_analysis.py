@@ -17,7 +17,7 @@ import numpy as np
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.analysis import STAMP, Analysis
-from understudy.inference.bootstrap.intervals import (
+from understudy.inference.bootstrap_intervals import (
     Bootstrapped,
     Replicates,
     bootstrapped,
@@ -149,7 +149,7 @@ def analysis_of(
         question: asked of it, and of each replicate.
         truth: the answer of the model's population.
         answers: those of the replicates.
-        interval: one of `understudy.inference.bootstrap.intervals.INTERVALS`.
+        interval: one of `understudy.inference.bootstrap_intervals.INTERVALS`.
         level: confidence level.
         anyway: give numbers even where they are not valid, stamped so.
 
