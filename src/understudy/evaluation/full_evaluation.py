@@ -20,8 +20,7 @@ from understudy.evaluation.comparison import (
 )
 from understudy.evaluation.evaluation_results import Evaluation, Score
 from understudy.evaluation.risk.assess import Intruder, risks_of
-from understudy.evaluation.utility.associations import association_scores
-from understudy.evaluation.utility.chi2_decisions import consistency
+from understudy.evaluation.utility.associations import association_scores, consistency
 from understudy.evaluation.utility.coefficients import coefficient_scores, coefficients
 from understudy.evaluation.utility.indicator_designs import Model, default_models, written_models
 from understudy.evaluation.utility.marginal_distances import (

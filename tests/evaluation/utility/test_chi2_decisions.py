@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.evaluation.utility.chi2_decisions import (
+from understudy.evaluation.utility.associations import (
     agreement,
     class_table,
     consistency,
