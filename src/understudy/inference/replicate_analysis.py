@@ -25,8 +25,8 @@ from understudy.inference.bootstrap_intervals import (
 )
 from understudy.inference.choice import caveats
 from understudy.inference.choice.advice import RefusedError, advise
-from understudy.inference.choice.refusals import apart_reason, merged_reason
 from understudy.inference.choice.release_facts import facts_of
+from understudy.inference.choice.rule_table import apart_reason, merged_reason
 from understudy.inference.estimates.estimators import Question, SetEstimates
 from understudy.release import Release
 

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
 from understudy.inference.choice.advice import Advice, RefusedError, advise
-from understudy.inference.choice.refusals import errorless_reason
 from understudy.inference.choice.release_facts import Facts
-from understudy.inference.choice.rule_table import choose
+from understudy.inference.choice.rule_table import choose, errorless_reason
 from understudy.inference.combining_rules import (
     Totals,
     mi_variance,
