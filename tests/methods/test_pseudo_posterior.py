@@ -11,7 +11,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError, NotPrivateError
-from understudy.families.effort import MOST_FEATURES, Modelling
+from understudy.families.column_model_options import MOST_FEATURES, Modelling
 from understudy.features.design import Features
 from understudy.methods.configuration import configure
 from understudy.privacy.samplers.categorical_logit import StateLogit

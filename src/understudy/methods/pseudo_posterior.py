@@ -57,7 +57,8 @@ from typing import Annotated, ClassVar, Literal, final
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.effort import Effort, Modelling, columns_given, expected_rows
+from understudy.families.column_model_options import Modelling, columns_given
+from understudy.families.effort import Effort, expected_rows
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, Names, Prepared, PreparingMethod
 from understudy.models import Model
