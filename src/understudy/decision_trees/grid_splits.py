@@ -13,8 +13,7 @@ questions of one column are known. These *answers* are one vector of whole numbe
 
 It is a sum over rows, of length 1 + Σ q_f + Σ_{f<g} q_f·q_g for columns with q_f questions.
 
-One public grid of cells as a partition: the finest of fixed trees, with no search at all.
-
+A grid of cells is also a partition by itself: the finest of fixed trees, with no search at all.
 Every column is cut at public thresholds and the cells of the product are the leaves. The class has
 one member, so the theorem in `tree_class` holds at once. Cost O(n·p) per table and one division per
 cell. Choose it for few columns: with more cells than points each holds one point at most, and every

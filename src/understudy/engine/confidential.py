@@ -1,8 +1,6 @@
-"""The type that exact values wear between the engine and a privacy mechanism.
+"""What every engine answers, and the type that exact values wear on the way to a mechanism.
 
-The exact contingency tables below are always inside it.
-
-What every engine answers. Only privacy mechanisms and internal evaluations may ask.
+The exact contingency tables below are always inside that type. Only privacy mechanisms and internal evaluations may ask.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""What the urn methods share: one step, which draws the records themselves.
+"""What the urn methods share: one step, which draws the records, and these as a model.
 
 The mechanism, its law and its proof stand in `understudy.privacy.mechanisms.records.urn`.
 
-Records that a mechanism drew, as a model: so a method has one way to answer.
-
-Where drawing records is the mechanism, each record is paid for, and there are no more of them than
+Records that a mechanism drew are a model, so that a method has one way to answer. Where drawing records is the mechanism, each record is paid for, and there are no more of them than
 were drawn. They are handed out in the order in which they were drawn, each of them once.
 """
 

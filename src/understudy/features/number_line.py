@@ -1,12 +1,12 @@
-"""Kernels for numbers drawn by inversion: rounding to the column, states; normal quantiles.
+"""Columns as states and places on the number line, and kernels for numbers drawn by inversion.
+
+The kernels round to the column, find states, and give normal quantiles.
 
 A drawn number is rounded to what the column holds and kept within the bounds. One that then falls
 on a spike, or so near that it would be read as one, is moved by the least step towards the middle:
 whether a record sits on a spike is decided by its cell, so a number drawn for the bin must not add
 to the spike. Tests hold `settled` to a slow and obvious number line, bit for bit. Divisions follow
 IEEE 754, so that loops without branches run in parallel.
-
-Values of one column of some records: states, and places on the number line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Normal linear regressions: a number given other columns, as the pMSE mechanism was published.
+"""Regressions as laws of a column: normal for numbers, multinomial logits for categories.
+
+**Normal**: a number given other columns, as the pMSE mechanism was published.
 
 z = β₀ + Σ β f + σ·ε, ε standard normal, where z is the number in units in which its public bounds
 are −1 and 1, and f are the features of the parents (see `features`); for numeric parents these are
@@ -17,7 +19,7 @@ holds nothing useful, and it is meant for chains only.
 
 Source: Snoke & Slavković (2018), §6.
 
-Multinomial logits: a category given other columns.
+**Multinomial logits**: a category given other columns.
 
 P(k) ∝ exp(β₀ₖ + Σ βₖ f) over the states k, codes of absence among them, where the first state is
 the reference with β = 0 and f are the features of the parents (see `features`). A state is drawn by

@@ -8,9 +8,8 @@ Source: Snoke & Slavković (2018), "pMSE mechanism: differentially private synth
 maximal distributional similarity", for sequential normal regressions; Raghunathan, Lepkowski, Van
 Hoewyk & Solenberger (2001) for sequential regressions of mixed types.
 
-What a generator of records is made of: the law of one column given columns drawn before it.
-
-A law turns parameters θ, the parents' records and uniform numbers ω into records. Nothing else is
+A generator is made of a network, of columns each with parents that stand before it, and of the law
+of each column given its parents. A law turns parameters θ, the parents' records and uniform numbers ω into records. Nothing else is
 random: the same θ and ω give the same records, so that what is computed from them is a function of
 θ alone, and how it changes with θ is no matter of chance (common random numbers).
 
@@ -26,8 +25,6 @@ Every law has
   last bit. Numeric parents stand at the middle of their bins (`state_shares`).
 
 The list is closed: a mechanism asks laws about rows, so it knows each by name.
-
-Networks of columns: each column with its parents, which stand before it.
 """
 
 from __future__ import annotations

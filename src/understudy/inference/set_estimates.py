@@ -1,8 +1,7 @@
-"""Reading what an analyst hands in, estimates and variances of m sets, into checked arrays.
+"""Estimates and variances of m sets, read into checked arrays, and estimates with their error.
 
-One place for the checks, so that every rule refuses the same input with the same sentence.
-
-An estimate with everything that belongs to it: error, degrees of freedom, interval, p-value.
+One place for the checks, so that every rule refuses the same input with the same sentence. A pooled estimate has everything that belongs to it: error, degrees of freedom,
+interval, p-value.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Contingency tables as models, of all columns or of each; the nearest without negative counts.
 
-Regressions of each column on the others, with parameters drawn anew for each set.
+From an exact table records may be imputed, too: by regressions of each column on the others, with
+parameters drawn anew for each set.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Estimates from a release alone; a bootstrap runs methods on rows that a release has drawn.
+"""Estimates from a release, and a private linear regression of a table without synthetic records.
 
-From a table to a differentially private linear regression, without synthetic records.
+Estimates need a release alone; a bootstrap runs methods on rows that a release has drawn.
 """
 
 from __future__ import annotations

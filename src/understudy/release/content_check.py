@@ -1,8 +1,7 @@
-"""Whether the synthetic rows of a folder are rows of its schema.
+"""Whether the synthetic rows and the noisy measurements of a folder are those of its schema.
 
-All questions are asked of a table at once, as expressions that Polars evaluates in its own threads.
-
-Whether the noisy measurements of a folder are measurements of its schema.
+All questions about rows are asked of a table at once, as expressions that Polars evaluates in its
+own threads.
 """
 
 from __future__ import annotations

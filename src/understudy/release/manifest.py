@@ -1,6 +1,7 @@
-"""How a release was made, for people and machines; it says nothing about the input file.
+"""How a release was made, for people and machines, and whether a manifest is of one piece.
 
-Whether a manifest is of one piece: its facts, its promise, its ledger and its measurements.
+It says nothing about the input file. Its facts, its promise, its ledger and its measurements are
+held against each other.
 
 **Facts.** The width of an interval rests on what a manifest says for inference (`InferenceFacts`),
 and checksums can be made anew: one that says "partial" of sets that share the noise of their tables

@@ -166,7 +166,7 @@ class Release:
 
         Version and checksums are checked first; then whether manifest, schema, rows, measurements,
         ledger and guarantee fit each other, since checksums can be made anew (`content_check`,
-        `content_check`, `ledger_check`). Nothing is read that the manifest does not list.
+        `ledger_check`). Nothing is read that the manifest does not list.
 
         Raises:
             ReleaseError: not a release, another format version, a file that was changed, or a

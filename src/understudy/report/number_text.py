@@ -1,7 +1,4 @@
-"""Texts and numbers as people read them.
-
-What the pages share: templates, and lists that are cut to the room they have.
-"""
+"""What the pages share: texts and numbers as people read them, templates, lists cut to their room."""
 
 from __future__ import annotations
 

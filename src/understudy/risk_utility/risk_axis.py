@@ -1,12 +1,10 @@
-"""What stands on the risk axis of a map: the budget itself, or what an attack gains.
+"""The axes of a map: what risk stands on one of them, which numbers they span, where each stands.
 
-ε bounds what any intruder can learn, whatever he knows; a measured risk is what one named attack
+The risk is the budget itself, or what an attack gains. ε bounds what any intruder can learn, whatever he knows; a measured risk is what one named attack
 gained on these rows, and says nothing of others. The two belong together.
 
 Both attacks are those of `understudy.evaluation.risk`, against people held out: what an intruder
 learns about these too, he has learned of the population.
-
-The axes of a map: which numbers they span, where a number stands, and what is written below.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Columns on the number line: whole numbers, real numbers, dates.
+"""Columns: what each one may hold, declared in public before anyone looks at the rows.
 
-Columns with levels: categorical, ordinal, boolean.
-
-Columns: what each one may hold, declared in public before anyone looks at the rows.
-
-A column has *states*: its levels (or, for numbers and dates, its intervals), then its
+Some lie on the number line (whole numbers, real numbers, dates), others have levels (categorical,
+ordinal, boolean). A column has *states*: its levels (or, for numbers and dates, its intervals), then its
 not-applicable codes, its missing codes and, if declared, the code for values outside the domain.
 States are numbered 0, 1, 2, … in that order; `size` counts them. Values that fit no state are coded
 as the declared code for values outside the domain; without one they are coded `size`, the

@@ -22,7 +22,6 @@ from understudy.schema.columns import KINDS
 from understudy.schema.error_sentences import Loc, expected, full_stop, place, worded
 from understudy.schema.structural_zeros import Range, Rule
 
-
 Tell = Callable[[Loc, str], None]
 """Takes where a fault is, and what it is."""
 

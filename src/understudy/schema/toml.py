@@ -3,9 +3,7 @@
 The JSON Schema of the format has what the docstrings say about each entry. The docstrings'
 `Attributes:` sections are the one place where entries are explained; editors show them from here.
 
-How a delimited text file is written: public facts, declared in the schema's `[file]` table.
-
-A text file is read line by line, and what becomes of one line is decided by its own bytes and by
+How a delimited text file is written stands in the `[file]` table: public facts. A text file is read line by line, and what becomes of one line is decided by its own bytes and by
 what stands here, and by nothing else: so all of this must be known without looking at the rows.
 """
 

@@ -1,7 +1,4 @@
-"""Evaluations and the disclosure risk as people see them in a terminal.
-
-An R-U map as people see it in a terminal.
-"""
+"""Evaluations, the disclosure risk and R-U maps as people see them in a terminal."""
 
 from __future__ import annotations
 

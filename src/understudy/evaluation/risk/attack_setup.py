@@ -1,6 +1,6 @@
 """The scene of the attacks: who is attacked, by way of which sets, with what known and wanted.
 
-Which synthetic rows agree with a target: rows are numbered, equal rows with equal numbers.
+Which synthetic rows agree with a target is told by numbers of rows: equal rows have equal numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Attribute disclosure: from what is known of a target to what is secret.
+"""Attacks by inference: what is secret of a target, and whether it was in the table.
+
+Attribute disclosure goes from what is known of a target to what is secret.
 
 **Inference.** The intruder takes the synthetic rows that agree with his target in the keys, and
 answers with the most frequent secret among them, or with their mean if the secret is a number.
@@ -26,9 +28,7 @@ Sources: Duncan & Lambert (1986), J. Am. Stat. Assoc. 81, 10-18; Reiter (2005), 
     100, 1103-1112, whose identities are replaced by candidate secrets here, since no synthetic
     row belongs to a person.
 
-Membership inference: was a person in the table? Judged by the nearest synthetic record.
-
-A synthesizer that copies records leaves synthetic rows closer to members than to other people. The
+**Membership.** Was a person in the table? Judged by the nearest synthetic record. A synthesizer that copies records leaves synthetic rows closer to members than to other people. The
 intruder knows a whole record, measures its distance to the nearest synthetic row, and takes those
 with a small one for members.
 

@@ -1,7 +1,6 @@
-"""What a figure of an attack amounts to, beside its control and a guess.
+"""What a figure of an attack amounts to, beside its control and a guess, with 95 % intervals.
 
-Figures with 95 % intervals, and intervals of the difference of two of them.
-
+The difference of two figures has an interval, too.
 The units are the targets of an attack, drawn at random from the members or from the control. The
 release is held fixed: what is estimated is the risk of these very synthetic rows.
 

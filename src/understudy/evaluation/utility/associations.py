@@ -1,4 +1,4 @@
-"""How far the association of each pair of columns is from the original one.
+"""Associations of pairs of columns: how far from the original, and whether tests decide alike.
 
 Two columns with an order (numbers, dates, ordinal levels, truth values) are compared by Pearson's
 correlation of their state numbers, over records with an ordinary state in both. Every other pair is
@@ -9,9 +9,7 @@ Sources:
     Society 42, 323-328: without the correction, V of two independent columns grows with the number
     of their states.
 
-Do χ² tests of independence come to the same decisions on the synthetic sets?
-
-Every pair of columns is tested by Pearson's χ² on the original and on every set, over all states,
+Do χ² tests of independence come to the same decisions on the synthetic sets? Every pair of columns is tested by Pearson's χ² on the original and on every set, over all states,
 empty rows and columns dropped. The decisions of each set are compared with those of the original,
 and those of all sets together: from five sets on their p-values are pooled. Of two to four sets the
 median p-value is taken instead. The reference law of the pooling rule has

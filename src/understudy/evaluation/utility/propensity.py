@@ -2,7 +2,8 @@
 
 What is measured, and against which null, stands in `understudy.evaluation.utility.discriminators`.
 
-The same scores within groups of records: a good average can hide a group that fares badly.
+The same scores are told within groups of records, too: a good average can hide a group that fares
+badly.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ is the rule of Rubin (1987), here with the noise as what is missing, with his de
 - 1)(1 + ū/((1 + 1/m)·b))². What b cannot show is bias: of the pull of the model towards even
 shares, of negative counts set to 0, and of relations that were not measured.
 
-**When that bias is small enough.** `distortion.distortion` estimates the share δ of records that
+**When that bias is small enough.** `release_facts.distortion` estimates the share δ of records that
 this puts into cells, or takes out of them. An estimate moves by δ·(u - q), where u is its value
 among these records. Most standard errors are about ½·sd/√n or more, so with |u - q| about half an
 sd the bias stays below half a standard error while δ ≤ ½/√n, which costs an interval of 95 % about
@@ -36,8 +36,6 @@ standard error of one of them. This is a rule of thumb, measured in
 Sources: Reiter (2003), Survey Methodology 29, 181-188; Rubin (1987), Multiple Imputation for
 Nonresponse in Surveys, eqs. 3.1.5 and 3.1.6; Raab, Nowok & Dibben (2016) for sets that
 share a fit.
-
-Why no rule gives valid error bars. What would help stands in `advice`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Records with an absent value in one of the columns are left out, analysis by analysis. What the sets
 share by their making, noise and synthesis, is for the combining rules to count.
 
-A question to synthetic sets, as it was asked: once to a release, and again to each replicate.
+A question to synthetic sets is kept as it was asked: once to a release, and again to each
+replicate.
 """
 
 from __future__ import annotations

@@ -9,9 +9,8 @@ post-processing of s.
 All arrays may have leading axes of repetitions, so that a simulation study runs the very code that
 a release runs.
 
-Blocks of columns, each with a Bayesian model of its own, independent of each other.
-
-A record is drawn block by block. One in an impossible combination is drawn again, given the
+Blocks of columns may each have a model of its own, independent of each other. A record is then
+drawn block by block. One in an impossible combination is drawn again, given the
 parameters, and in the end uniformly over the allowed cells (`conditioning`).
 """
 

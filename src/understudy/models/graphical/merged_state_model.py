@@ -1,13 +1,9 @@
-"""A junction tree over merged states, and what turns these into states and numbers again.
-
-From groups of states back to states goes systematic sampling, by their shares in the group.
-
-Which states of a column to merge, and how a group spreads over its states, by its noisy table.
+"""Merged states: which to merge by a noisy table, a junction tree over them, and the way back.
 
 A state with fewer records than noise only adds noise to every table that it is crossed with. So
 rare levels share a group, and the values of an ordered column are cut into runs of about equal
-mass. Later the records of a group are spread over its states as `shapes` says. All of this is
-post-processing of a released table.
+mass. Later the records of a group are spread over its states as `shapes` says, by systematic
+sampling. All of this is post-processing of a released table.
 
 States that stand in different structural zeros (`understudy.schema.coarsening.signatures`) are
 never merged, so that each group is wholly inside or outside of every rule.

@@ -1,6 +1,6 @@
 """What the internal page says in tables: worst columns and pairs, agreement, subgroups.
 
-The distances of all pairs of columns as a triangle of coloured cells.
+The distances of all pairs of columns stand in a triangle of coloured cells.
 """
 
 from __future__ import annotations

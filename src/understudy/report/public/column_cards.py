@@ -1,7 +1,4 @@
-"""What the public page shows of one column: a chart, its numbers, and notes about them.
-
-One small chart per column of a release.
-"""
+"""What the public page shows of one column: a small chart, its numbers, and notes about them."""
 
 from __future__ import annotations
 
