@@ -13,11 +13,12 @@ divisions and sums are not reordered: kernels are compiled without the rules tha
 
 The smallest sum over the leaves (SSE) gives pMSE; `tree_class` proves the sensitivity of both.
 
-Which roots of an ordered column may still win is found by halving its thresholds. Let L(t) and R(t) be the smallest costs of the two sides of a root x ≤ t, over trees of one level
-less. A point that comes in never lowers a smallest cost (`tree_class`, for both labels alike), so L
-rises and R falls in t, and no root strictly between t' and t'' costs less than L(t') + R(t''). The
-thresholds are halved again and again, and an interval is given up as soon as that bound reaches the
-best cost so far. Computed values are monotone too (`leaf`), so that rounding loses nothing.
+Which roots of an ordered column may still win is found by halving its thresholds. Let L(t) and R(t)
+be the smallest costs of the two sides of a root x ≤ t, over trees of one level less. A point that
+comes in never lowers a smallest cost (`tree_class`, for both labels alike), so L rises and R falls
+in t, and no root strictly between t' and t'' costs less than L(t') + R(t''). The thresholds are
+halved again and again, and an interval is given up as soon as that bound reaches the best cost so
+far. Computed values are monotone too (`leaf`), so that rounding loses nothing.
 
 The stack is an array of shape (129, 4): line 0 begins with the number of open intervals; the others
 hold an interval each: t', t'', L(t') and R(t''). An interval that is taken off stays behind the

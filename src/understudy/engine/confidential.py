@@ -1,6 +1,7 @@
 """What every engine answers, and the type that exact values wear on the way to a mechanism.
 
-The exact contingency tables below are always inside that type. Only privacy mechanisms and internal evaluations may ask.
+The exact contingency tables below are always inside that type. Only privacy mechanisms and internal
+evaluations may ask.
 """
 
 from __future__ import annotations

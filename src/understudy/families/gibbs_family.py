@@ -2,9 +2,9 @@
 
 What a column is drawn given is public: declared with `keys`, or the foremost columns of an `order`
 (by default that of the schema) as long as the key has at most `key_limit` values. Methods that pay
-may also buy it (`choice_share`). Long keys keep more of how columns go together, and spread the same records
-over more rows, which a given weight of the states then drowns sooner. A sweep of which it is known
-what each column is drawn given has its tables, and their records.
+may also buy it (`choice_share`). Long keys keep more of how columns go together, and spread the
+same records over more rows, which a given weight of the states then drowns sooner. A sweep of which
+it is known what each column is drawn given has its tables, and their records.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 The mechanism, its law and its proof stand in `understudy.privacy.mechanisms.records.urn`.
 
-Records that a mechanism drew are a model, so that a method has one way to answer. Where drawing records is the mechanism, each record is paid for, and there are no more of them than
-were drawn. They are handed out in the order in which they were drawn, each of them once.
+Records that a mechanism drew are a model, so that a method has one way to answer. Where drawing
+records is the mechanism, each record is paid for, and there are no more of them than were drawn.
+They are handed out in the order in which they were drawn, each of them once.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@ maximal distributional similarity", for sequential normal regressions; Raghunath
 Hoewyk & Solenberger (2001) for sequential regressions of mixed types.
 
 A generator is made of a network, of columns each with parents that stand before it, and of the law
-of each column given its parents. A law turns parameters θ, the parents' records and uniform numbers ω into records. Nothing else is
-random: the same θ and ω give the same records, so that what is computed from them is a function of
-θ alone, and how it changes with θ is no matter of chance (common random numbers).
+of each column given its parents. A law turns parameters θ, the parents' records and uniform numbers
+ω into records. Nothing else is random: the same θ and ω give the same records, so that what is
+computed from them is a function of θ alone, and how it changes with θ is no matter of chance
+(common random numbers).
 
 Every law has
 

@@ -1,15 +1,17 @@
 """What laws of columns share: log probabilities of states, and priors of parameters.
 
-**Probabilities** are what the laws draw from. They are given the states of the parents alone, one combination at a time. A numeric parent stands
-at the middle of its bin, a law that draws sees its number: within narrow bins it is the same. So
-each probability is a function of a record's own states and of θ. Sums run in one fixed order, in
-compiled loops over one number after the other, so that not even rounding depends on anything else.
+**Probabilities** are what the laws draw from. They are given the states of the parents alone, one
+combination at a time. A numeric parent stands at the middle of its bin, a law that draws sees its
+number: within narrow bins it is the same. So each probability is a function of a record's own
+states and of θ. Sums run in one fixed order, in compiled loops over one number after the other, so
+that not even rounding depends on anything else.
 
 Where numbers of a column fall into its bins (`cuts`) is found by bisection of the very function
 that settles drawn numbers.
 
-**Priors** over the parameters of a generator, and public points that cover them evenly. A prior is a product of normal distributions, hence proper: a mechanism that tilts it by a bounded
-score then always has a distribution to draw from. Everything here is public.
+**Priors** over the parameters of a generator, and public points that cover them evenly. A prior is
+a product of normal distributions, hence proper: a mechanism that tilts it by a bounded score then
+always has a distribution to draw from. Everything here is public.
 
 Points of the prior are laid by a scrambled Sobol sequence (Sobol 1967; Owen 1998; direction numbers
 of Joe & Kuo 2008), which leaves smaller holes than random points do, pushed through the normal

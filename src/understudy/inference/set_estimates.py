@@ -1,7 +1,7 @@
 """Estimates and variances of m sets, read into checked arrays, and estimates with their error.
 
-One place for the checks, so that every rule refuses the same input with the same sentence. A pooled estimate has everything that belongs to it: error, degrees of freedom,
-interval, p-value.
+One place for the checks, so that every rule refuses the same input with the same sentence. A pooled
+estimate has everything that belongs to it: error, degrees of freedom, interval, p-value.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Everything here is post-processing of a release: the rows that a replicate is made from are drawn
 from the model, and no confidential row is near. So noise needs no secure source, and each replicate
 has a stream of its own that follows from the seed and its number: results are the same whatever the
-number of processes. The model is the one that the sets of a release were drawn from, made again from
-what is released.
+number of processes. The model is the one that the sets of a release were drawn from, made again
+from what is released.
 """
 
 from __future__ import annotations

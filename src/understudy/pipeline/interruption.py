@@ -1,9 +1,9 @@
 """What whoever waits sees of long work, and how Ctrl-C ends it with a complete release.
 
-Ctrl-C ends the rounds of a method that measures in rounds. The first Ctrl-C only notes the wish; the method sees it between two rounds (`gate.stopping`) and
-ends with what it has paid for. The second aborts, as the first does with any other method. When to
-stop is decided by whoever waits, who has seen nothing but the clock and what was spent; it is no
-statistic of the rows.
+Ctrl-C ends the rounds of a method that measures in rounds. The first Ctrl-C only notes the wish;
+the method sees it between two rounds (`gate.stopping`) and ends with what it has paid for. The
+second aborts, as the first does with any other method. When to stop is decided by whoever waits,
+who has seen nothing but the clock and what was spent; it is no statistic of the rows.
 """
 
 from __future__ import annotations

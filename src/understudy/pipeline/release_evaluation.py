@@ -1,7 +1,8 @@
 """Comparing a release with the rows it was made from. INTERNAL: outside ε, never to be released.
 
-The rows are held in memory, and a random part of them is held out. A risk that is measured needs people who are *not* in the release: what an intruder learns about
-them is what the population tells of anyone. So some rows are held out before a release is made.
+The rows are held in memory, and a random part of them is held out. A risk that is measured needs
+people who are *not* in the release: what an intruder learns about them is what the population tells
+of anyone. So some rows are held out before a release is made.
 """
 
 from __future__ import annotations

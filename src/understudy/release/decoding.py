@@ -1,8 +1,9 @@
 """From state numbers back to values: dtypes, order and absent values come from the schema alone.
 
-In a CSV, texts are guarded that a spreadsheet would take for a formula and run. A level is whatever the schema calls it, and a spreadsheet evaluates a cell that begins with "=",
-"+", "-", "@", a tab or a line break, quoted or not. An apostrophe before it makes it a text.
-Numbers are left alone: −9 is a number to everybody.
+In a CSV, texts are guarded that a spreadsheet would take for a formula and run. A level is whatever
+the schema calls it, and a spreadsheet evaluates a cell that begins with "=", "+", "-", "@", a tab
+or a line break, quoted or not. An apostrophe before it makes it a text. Numbers are left alone: −9
+is a number to everybody.
 """
 
 from __future__ import annotations

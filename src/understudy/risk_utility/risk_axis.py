@@ -1,7 +1,8 @@
 """The axes of a map: what risk stands on one of them, which numbers they span, where each stands.
 
-The risk is the budget itself, or what an attack gains. ε bounds what any intruder can learn, whatever he knows; a measured risk is what one named attack
-gained on these rows, and says nothing of others. The two belong together.
+The risk is the budget itself, or what an attack gains. ε bounds what any intruder can learn,
+whatever he knows; a measured risk is what one named attack gained on these rows, and says nothing
+of others. The two belong together.
 
 Both attacks are those of `understudy.evaluation.risk`, against people held out: what an intruder
 learns about these too, he has learned of the population.

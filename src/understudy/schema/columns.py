@@ -1,10 +1,10 @@
 """Columns: what each one may hold, declared in public before anyone looks at the rows.
 
 Some lie on the number line (whole numbers, real numbers, dates), others have levels (categorical,
-ordinal, boolean). A column has *states*: its levels (or, for numbers and dates, its intervals), then its
-not-applicable codes, its missing codes and, if declared, the code for values outside the domain.
-States are numbered 0, 1, 2, … in that order; `size` counts them. Values that fit no state are coded
-as the declared code for values outside the domain; without one they are coded `size`, the
+ordinal, boolean). A column has *states*: its levels (or, for numbers and dates, its intervals),
+then its not-applicable codes, its missing codes and, if declared, the code for values outside the
+domain. States are numbered 0, 1, 2, … in that order; `size` counts them. Values that fit no state
+are coded as the declared code for values outside the domain; without one they are coded `size`, the
 undeclared out-of-domain state, which is counted but never sampled.
 """
 

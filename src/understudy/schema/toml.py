@@ -3,8 +3,9 @@
 The JSON Schema of the format has what the docstrings say about each entry. The docstrings'
 `Attributes:` sections are the one place where entries are explained; editors show them from here.
 
-How a delimited text file is written stands in the `[file]` table: public facts. A text file is read line by line, and what becomes of one line is decided by its own bytes and by
-what stands here, and by nothing else: so all of this must be known without looking at the rows.
+How a delimited text file is written stands in the `[file]` table: public facts. A text file is read
+line by line, and what becomes of one line is decided by its own bytes and by what stands here, and
+by nothing else: so all of this must be known without looking at the rows.
 """
 
 from __future__ import annotations

@@ -28,9 +28,10 @@ Sources: Duncan & Lambert (1986), J. Am. Stat. Assoc. 81, 10-18; Reiter (2005), 
     100, 1103-1112, whose identities are replaced by candidate secrets here, since no synthetic
     row belongs to a person.
 
-**Membership.** Was a person in the table? Judged by the nearest synthetic record. A synthesizer that copies records leaves synthetic rows closer to members than to other people. The
-intruder knows a whole record, measures its distance to the nearest synthetic row, and takes those
-with a small one for members.
+**Membership.** Was a person in the table? Judged by the nearest synthetic record. A synthesizer
+that copies records leaves synthetic rows closer to members than to other people. The intruder knows
+a whole record, measures its distance to the nearest synthetic row, and takes those with a small one
+for members.
 
 The distance of two records is the mean over columns of: |difference|/range for columns with an
 order (numbers by the middle of their bins, levels by rank), 0 or 1 for all others and for codes of

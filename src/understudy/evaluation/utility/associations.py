@@ -9,12 +9,13 @@ Sources:
     Society 42, 323-328: without the correction, V of two independent columns grows with the number
     of their states.
 
-Do χ² tests of independence come to the same decisions on the synthetic sets? Every pair of columns is tested by Pearson's χ² on the original and on every set, over all states,
-empty rows and columns dropped. The decisions of each set are compared with those of the original,
-and those of all sets together: from five sets on their p-values are pooled. Of two to four sets the
-median p-value is taken instead. The reference law of the pooling rule has
-k^(-3/m)·(m - 1)·(1 + 1/r)² degrees of freedom, which for few sets m and a test of k degrees of
-freedom is close to 0: it would then hardly ever reject.
+Do χ² tests of independence come to the same decisions on the synthetic sets? Every pair of columns
+is tested by Pearson's χ² on the original and on every set, over all states, empty rows and columns
+dropped. The decisions of each set are compared with those of the original, and those of all sets
+together: from five sets on their p-values are pooled. Of two to four sets the median p-value is
+taken instead. The reference law of the pooling rule has k^(-3/m)·(m - 1)·(1 + 1/r)² degrees of
+freedom, which for few sets m and a test of k degrees of freedom is close to 0: it would then hardly
+ever reject.
 
 The large-sample χ² law is poor for tables with few records in a cell, on either side alike; with
 many records nearly every pair of columns is dependent, and agreement is then easy to come by.

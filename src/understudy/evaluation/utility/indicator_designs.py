@@ -1,12 +1,13 @@
 """Designs of comparisons: sparse indicators of groups of states, and which regressions are run.
 
-Each column has few groups of states. Groups depend on the pooled rows of original and synthetic tables alone, never on which row is
-which. So under the hypothesis that both come from one law, permuting the labels leaves the design
-as it is, and a permutation null is exact.
+Each column has few groups of states. Groups depend on the pooled rows of original and synthetic
+tables alone, never on which row is which. So under the hypothesis that both come from one law,
+permuting the labels leaves the design as it is, and a permutation null is exact.
 
-The regressions that are compared are those that the user wrote, or default ones. By default up to three columns are each regressed on the main effects of the others: numbers by
-least squares, columns of two states by logistic regression. In these models a column with levels
-keeps its five most frequent ones of at least 1 % (in the original); the others are pooled.
+The regressions that are compared are those that the user wrote, or default ones. By default up to
+three columns are each regressed on the main effects of the others: numbers by least squares,
+columns of two states by logistic regression. In these models a column with levels keeps its five
+most frequent ones of at least 1 % (in the original); the others are pooled.
 """
 
 from __future__ import annotations

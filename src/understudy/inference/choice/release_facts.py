@@ -1,9 +1,10 @@
 """What the choice of a rule depends on: facts about a release, all of them public.
 
-One of them is how many records of a set clipping, thresholds and priors misplaced. Negative noisy counts are set to 0, cells below a threshold are left out, a prior adds records
-everywhere: what a set is drawn from has another mass than the unbiased counts behind it. The share
-of records that this puts into cells, or takes out of them, biases all sets alike, so that their
-differences do not show it.
+One of them is how many records of a set clipping, thresholds and priors misplaced. Negative noisy
+counts are set to 0, cells below a threshold are left out, a prior adds records everywhere: what a
+set is drawn from has another mass than the unbiased counts behind it. The share of records that
+this puts into cells, or takes out of them, biases all sets alike, so that their differences do not
+show it.
 """
 
 from __future__ import annotations

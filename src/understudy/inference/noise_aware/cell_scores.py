@@ -11,9 +11,10 @@ least four records, and of all but four, keep their own. (Wilson's interval ends
 
 Source: the classical ratio estimator (Cochran 1977, Sampling Techniques, ch. 2 and 6).
 
-Released noisy counts are unbiased tables, and so are marginals of them, and averages. A full table has noise of known variance in every allowed cell, independent between cells, and none
-in structural zeros. So has every marginal of it, with as many variances in a cell as there are
-allowed cells behind it.
+Released noisy counts are unbiased tables, and so are marginals of them, and averages. A full table
+has noise of known variance in every allowed cell, independent between cells, and none in structural
+zeros. So has every marginal of it, with as many variances in a cell as there are allowed cells
+behind it.
 """
 
 from __future__ import annotations
