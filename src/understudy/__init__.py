@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.errors import UnderstudyError
 
 if TYPE_CHECKING:
-    from understudy.inference.combining.combining_rules import pool
+    from understudy.inference.combining_rules import pool
     from understudy.pipeline import (
         analyze,
         check,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         synthesize,
     )
     from understudy.pipeline.planning import Plan, plan
-    from understudy.pipeline.regression_release import regress
+    from understudy.pipeline.release_analysis import regress
     from understudy.privacy.accounting.guarantee import Guarantee
     from understudy.release import Release
     from understudy.risk_utility import tradeoff
@@ -74,9 +74,9 @@ def _home(name: str) -> ModuleType:
     elif name in {"Plan", "plan"}:
         from understudy.pipeline import planning as home
     elif name == "pool":
-        from understudy.inference.combining import combining_rules as home
+        from understudy.inference import combining_rules as home
     elif name == "regress":
-        from understudy.pipeline import regression_release as home
+        from understudy.pipeline import release_analysis as home
     elif name == "tradeoff":
         from understudy import risk_utility as home
     else:

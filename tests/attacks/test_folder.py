@@ -23,8 +23,8 @@ from understudy.cli.terminal import release_text
 from understudy.errors import MethodError, ReleaseError, UnderstudyError
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release.bundle import digest
+from understudy.release.decoding import without_formulas
 from understudy.release.measurement import Measurement
-from understudy.release.spreadsheet_formulas import without_formulas
 
 SCHEMA = us.Schema.loads("""
 title = "Small"

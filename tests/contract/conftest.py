@@ -24,9 +24,9 @@ from understudy.errors import MethodError
 from understudy.families.measurement_plan import PlannedTable
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
+from understudy.pipeline.bootstrap import restorable
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.planning import budget_of
-from understudy.pipeline.rebuilt_model import restorable
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness

@@ -7,8 +7,7 @@ import pytest
 
 import understudy as us
 from understudy.methods import METHODS
-from understudy.pipeline.bootstrap import request_again
-from understudy.pipeline.rebuilt_model import model_of, restorable
+from understudy.pipeline.bootstrap import model_of, request_again, restorable
 
 
 def drawn(model, n=400):

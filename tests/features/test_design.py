@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from understudy.features.column_draws import Drawn
 from understudy.features.design import Features, indicated, predictors
+from understudy.features.number_line import Drawn
 from understudy.schema import NUMERIC, Schema
 
 SCHEMA = Schema.loads(

@@ -8,12 +8,10 @@ from scipy.special import logit
 from scipy.stats import chi2, norm
 
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
 from understudy.features.design import Features, indicated
-from understudy.features.number_line import line_of, settled
+from understudy.features.number_line import Drawn, line_of, settled
 from understudy.functions.logistic_normal import LogisticNormal
-from understudy.functions.multinomial_logit import MultinomialLogit
-from understudy.functions.normal_regression import NormalRegression, NormalWidths
+from understudy.functions.normal_regression import MultinomialLogit, NormalRegression, NormalWidths
 from understudy.schema import NUMERIC, Categorical, Continuous, Ordinal, Schema
 
 # A correct law fails one chi-square test with probability 1e-6; seeds are fixed.

@@ -13,8 +13,7 @@ from understudy.engine.coding import Coder
 from understudy.errors import MethodError
 from understudy.features.design import indicated
 from understudy.functions.logistic_normal import LogisticNormal
-from understudy.functions.multinomial_logit import MultinomialLogit
-from understudy.functions.normal_regression import NormalRegression
+from understudy.functions.normal_regression import MultinomialLogit, NormalRegression
 from understudy.functions.sequential_generator import (
     SequentialGenerator,
     normal_regressions,

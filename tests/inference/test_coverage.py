@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.inference.combining.combining_rules import (
+from understudy.inference.combining_rules import (
     full_variance,
     partial_variance,
     single_variance,

@@ -10,8 +10,8 @@ import understudy as us
 from understudy.engine import Table
 from understudy.methods.aim import Aim
 from understudy.methods.configuration import configure
+from understudy.pipeline.bootstrap import model_of
 from understudy.pipeline.gates import open_gate
-from understudy.pipeline.rebuilt_model import model_of
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise.randomness import SeededRandomness
 

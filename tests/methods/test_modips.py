@@ -16,12 +16,11 @@ import understudy as us
 from understudy.demo import demo_data, demo_schema
 from understudy.engine import Table
 from understudy.errors import MethodError, UnderstudyError
-from understudy.inference.combining.combining_rules import partial_variance
+from understudy.inference.combining_rules import partial_variance
 from understudy.methods.configuration import configure
 from understudy.models.bayesian import beta_binomial, normal
-from understudy.models.bayesian.bayesian_model import Drawn
+from understudy.models.bayesian.bayesian_model import Block, BlocksModel, Drawn
 from understudy.models.bayesian.dirichlet_multinomial import Multinomial
-from understudy.models.bayesian.independent_blocks import Block, BlocksModel
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount

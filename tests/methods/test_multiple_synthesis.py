@@ -8,7 +8,7 @@ from scipy import stats
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError, NotPrivateError
-from understudy.inference.combining.combining_rules import partial_variance
+from understudy.inference.combining_rules import partial_variance
 from understudy.methods.configuration import configure
 from understudy.models.bayesian import general_location
 from understudy.pipeline.gates import open_gate

@@ -11,7 +11,7 @@ import understudy as us
 from understudy.families.noisy_marginal import Noted, fresh
 from understudy.inference.choice.release_facts import facts_of
 from understudy.inference.choice.rule_table import MOST_SHARE, choose, outweighs
-from understudy.inference.combining.combining_rules import mi_variance, pool
+from understudy.inference.combining_rules import mi_variance, pool
 from understudy.models.model import Redrawn
 from understudy.privacy.released import Noise, NoisyTable
 

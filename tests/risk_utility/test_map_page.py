@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from understudy.risk_utility import Interval
-from understudy.risk_utility.map_axes import budget_axis, linear_axis, loss_axis
 from understudy.risk_utility.map_figure import Drawing, colour_of, outline, placed
 from understudy.risk_utility.map_page import page
 from understudy.risk_utility.map_results import LEAK, PUBLIC
+from understudy.risk_utility.risk_axis import budget_axis, linear_axis, loss_axis
 
 
 def test_a_page_of_confidential_rows_is_stamped_and_warns(made):

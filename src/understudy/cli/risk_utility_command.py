@@ -13,7 +13,7 @@ from understudy.cli.terminal import progress_bar
 from understudy.errors import MethodError
 
 if TYPE_CHECKING:
-    from understudy.pipeline.progress import Progress
+    from understudy.pipeline.interruption import Progress
     from understudy.risk_utility import Tradeoff
     from understudy.schema import Schema
 
@@ -145,7 +145,7 @@ def _map(
 
 
 def _show(found: Tradeoff, place: Path | None, *, as_json: bool, quiet: bool) -> None:
-    from understudy.cli.terminal.risk_utility_text import drawn
+    from understudy.cli.terminal.evaluation_text import drawn
     from understudy.risk_utility.map_page import page
 
     if place is not None:

@@ -18,10 +18,9 @@ far one record moves it, and what breaks it, stand in `tree_class`.
 
 from understudy.decision_trees.cart import Greedy
 from understudy.decision_trees.exact_trees import DepthTwo, Stumps
-from understudy.decision_trees.fixed_grid import FixedGrid
 from understudy.decision_trees.grid_depth_three import GridDepthThree
 from understudy.decision_trees.grid_depth_two import GridDepthTwo
-from understudy.decision_trees.grid_splits import Grid, coded
+from understudy.decision_trees.grid_splits import FixedGrid, Grid, coded
 from understudy.decision_trees.leaf_impurity import pmse, sensitivity
 from understudy.decision_trees.random_partitions import Partitions, random_partitions
 from understudy.decision_trees.tree_class import (

@@ -23,8 +23,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from understudy.arrays import Floats
-from understudy.decision_trees.leaf_impurity import Counts, compiled, leaf, least
-from understudy.decision_trees.root_pruning import all_cuts, next_cut, split
+from understudy.decision_trees.leaf_impurity import (
+    Counts,
+    all_cuts,
+    compiled,
+    leaf,
+    least,
+    next_cut,
+    split,
+)
 from understudy.decision_trees.tree_class import (
     PreparedRows,
     Ranked,

@@ -21,8 +21,15 @@ from numpy.typing import ArrayLike
 from understudy.arrays import Floats
 from understudy.decision_trees.grid_depth_two import smallest
 from understudy.decision_trees.grid_splits import Grid, Layout, add_answers
-from understudy.decision_trees.leaf_impurity import Codes, Counts, compiled
-from understudy.decision_trees.root_pruning import all_cuts, bound_above, next_cut, split
+from understudy.decision_trees.leaf_impurity import (
+    Codes,
+    Counts,
+    all_cuts,
+    bound_above,
+    compiled,
+    next_cut,
+    split,
+)
 from understudy.decision_trees.tree_class import TreeClass, require_penalty
 
 

@@ -20,9 +20,9 @@ from understudy.evaluation.comparison import (
 )
 from understudy.evaluation.evaluation_results import Evaluation, Score
 from understudy.evaluation.risk.assess import Intruder, risks_of
-from understudy.evaluation.utility.associations import association_scores
-from understudy.evaluation.utility.chi2_decisions import consistency
+from understudy.evaluation.utility.associations import association_scores, consistency
 from understudy.evaluation.utility.coefficients import coefficient_scores, coefficients
+from understudy.evaluation.utility.indicator_designs import Model, default_models, written_models
 from understudy.evaluation.utility.marginal_distances import (
     conditional_score,
     distance_scores,
@@ -31,10 +31,8 @@ from understudy.evaluation.utility.marginal_distances import (
     pairs,
 )
 from understudy.evaluation.utility.prediction import default_target, prediction_scores
-from understudy.evaluation.utility.propensity import propensity_scores
-from understudy.evaluation.utility.regression_choice import Model, default_models, written_models
+from understudy.evaluation.utility.propensity import propensity_scores, subgroup_scores
 from understudy.evaluation.utility.regression_comparison import compare_models, records_of
-from understudy.evaluation.utility.subgroups import subgroup_scores
 from understudy.inference.estimates.analysis_records import Records
 from understudy.parallel import single_threaded
 from understudy.privacy.internal import Internal
@@ -79,7 +77,7 @@ def evaluate_release(
         release: the release.
         formulas: regressions to compare, such as "income ~ age + C(region)"; an outcome of 0 and 1
             or of two levels is fitted by logistic regression, any other by least squares. By
-            default those of `understudy.evaluation.utility.regression_choice`.
+            default those of `understudy.evaluation.utility.indicator_designs`.
         by: column whose groups are scored one by one.
         target: column that is predicted, and first outcome of the default regressions.
         control: rows of people outside the table, for the attacks of `understudy.evaluation.risk`.

@@ -30,7 +30,7 @@ import numpy as np
 from understudy.errors import MethodError
 from understudy.schema import NUMERIC, Column, Continuous, Date, Integer, Schema
 from understudy.schema.bins import integer_intervals, real_intervals
-from understudy.schema.numeric_columns import DEFAULT_BINS
+from understudy.schema.columns import DEFAULT_BINS
 from understudy.schema.structural_zeros import Range, Rule
 
 MOST_BINS = 2**20

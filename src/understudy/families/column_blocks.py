@@ -29,12 +29,11 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.method import Method, Names
-from understudy.models.bayesian.bayesian_model import BayesianModel
+from understudy.models.bayesian.bayesian_model import BayesianModel, Block, single_bin
 from understudy.models.bayesian.beta_binomial import Bernoulli
 from understudy.models.bayesian.dirichlet_multinomial import PRIOR, Multinomial
 from understudy.models.bayesian.general_location import Mixture
 from understudy.models.bayesian.general_location import Statistics as MixtureStatistics
-from understudy.models.bayesian.independent_blocks import Block, single_bin
 from understudy.models.bayesian.normal import Normal
 from understudy.models.bayesian.normal import Statistics as NormalStatistics
 from understudy.privacy.released import NoisyMoment

@@ -26,12 +26,12 @@ from understudy.families.measurement_plan import PlannedTable, planned_choice
 from understudy.families.method import Method, Names
 from understudy.families.network_options import declared
 from understudy.functions.normal_regression import NORMAL, NormalWidths
-from understudy.functions.parameter_prior import Prior
 from understudy.functions.sequential_generator import (
     SequentialGenerator,
     normal_regressions,
     regressions,
 )
+from understudy.functions.state_probabilities import Prior
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.parameters import (

@@ -2,9 +2,9 @@
 
 What a column is drawn given is public: declared with `keys`, or the foremost columns of an `order`
 (by default that of the schema) as long as the key has at most `key_limit` values. Methods that pay
-may also buy it (`choice_share`). Long keys keep
-more of how columns go together, and spread the same records over more rows, which a given weight of
-the states then drowns sooner.
+may also buy it (`choice_share`). Long keys keep more of how columns go together, and spread the
+same records over more rows, which a given weight of the states then drowns sooner. A sweep of which
+it is known what each column is drawn given has its tables, and their records.
 """
 
 from __future__ import annotations
@@ -20,17 +20,121 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.effort import Effort, expected_rows
-from understudy.families.key_choice import bought_keys, planned_keys, sweep_of
+from understudy.families.key_choice import (
+    bought_keys,
+    distinct_tables,
+    own_tables,
+    planned_keys,
+    sweep_of,
+)
 from understudy.families.measurement_plan import Form, PlannedTable, announced
-from understudy.families.method import Method, Names, Prepared, PreparingMethod
-from understudy.families.paid_records import PaidRecords
+from understudy.families.method import Method, Names, Prepared, PreparingMethod, known_rows
+from understudy.families.urn_family import PaidRecords
 from understudy.models import Model
+from understudy.models.conditional_tables import Allocation, ConditionalTables, Seeds
 from understudy.privacy.accounting.budget import Budget, exact
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
+from understudy.privacy.mechanisms.records.key_counts import n_cells
+from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
+from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.released import NoisyTable
 from understudy.schema import Schema, Sweep
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyTableGibbs:
+    """Gibbs sampling from the noisy table of each column with its key.
+
+    Attributes:
+        sweep: what each column is drawn given.
+        shared: whether columns share a table that serves several of them.
+        lazy: whether tables are never written out.
+        law: noise.
+        sweeps: how often each column is drawn.
+        allocation: how negative counts are dealt with.
+        seeds: from where sweeps start.
+    """
+
+    sweep: Sweep
+    shared: bool
+    lazy: bool
+    law: LawName
+    sweeps: int
+    allocation: Allocation
+    seeds: Seeds
+
+    @property
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the columns of each table that is written out."""
+        return distinct_tables(self.sweep) if self.shared else own_tables(self.sweep)
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """The tables, in equal parts; one step if they are not written out."""
+        if self.lazy:
+            return (planned_rows(schema, self._rows(1), spend, budget, n_cells(self.sweep)),)
+        tables = NoisyTables(self.tables, law=self.law)
+        return announced(tables, schema, spend, budget, self.tables)
+
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure the tables; draw records through the gate where they are not written out.
+
+        Args:
+            gate: in whose columns the keys are.
+            spend: cost of all tables together.
+            n_rows: records to be drawn.
+        """
+        if self.lazy:
+            return PaidRecords.of(gate.ask(self._rows(n_rows), spend=spend))
+        tables = gate.ask(NoisyTables(self.tables, law=self.law), spend=spend)
+        return self.model([one.value for one in tables], known_rows(gate))
+
+    def _rows(self, n_rows: int) -> LazyRows:
+        return LazyRows(sweep=self.sweep, sweeps=self.sweeps, n_rows=n_rows, noise=self.law)
+
+    def model(self, tables: Sequence[NoisyTable], n_rows: int) -> Model:
+        """The model of measured tables.
+
+        Args:
+            tables: in the order of `tables`.
+            n_rows: rows of the confidential table, as known.
+        """
+        return ConditionalTables.fitted(
+            self.sweep,
+            tables,
+            n_rows,
+            sweeps=self.sweeps,
+            allocation=self.allocation,
+            seeds=self.seeds,
+        )
+
+
+def planned_rows(
+    schema: Schema,
+    rows: LazyRows,
+    spend: Fraction,
+    budget: Budget,
+    most_cells: int,
+    *,
+    chosen: bool = False,
+) -> PlannedTable:
+    """Records swept through noisy tables that are not written out, as they are announced.
+
+    Args:
+        schema: the public schema.
+        rows: the mechanism.
+        spend: its cost.
+        budget: the whole budget.
+        most_cells: of all tables together.
+        chosen: whether an earlier step chooses the keys.
+    """
+    how = {"form": Form.SWEEPS, "chosen": chosen, "records": True}
+    (step,) = announced(rows, schema, spend, budget, [schema.names], **how)
+    return replace(step, n_cells=most_cells, noise_mass=0.0)
+
 
 BYTES_PER_CELL = 60
 """Of an occupied cell, its row included, while tables are being put behind one another."""

@@ -22,10 +22,9 @@ from understudy.families.network_options import require_columns
 from understudy.families.noisy_marginal import Merged, Noted, fresh, is_ordered, observations
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy, fitted
-from understudy.models.graphical.merged_state_model import Expansion, MarginalModel
+from understudy.models.graphical.merged_state_model import Expansion, MarginalModel, shapes
 from understudy.models.model import Redrawn
 from understudy.models.share_tree import denoised
-from understudy.models.state_merging import shapes
 from understudy.models.within_bins import WithinBins, state_widths
 from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from understudy.errors import MethodError
-from understudy.functions.declared_network import Edge
+from understudy.functions.sequential_generator import Edge
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.privacy.noise.calibration import LawName, calibrate

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.state_merging import merged_levels, merged_runs
+from understudy.models.graphical.merged_state_model import merged_levels, merged_runs
 from understudy.privacy.released import Groups, Noise, NoisyTable, Released
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
 from understudy.schema.coarsening import signatures, summed

@@ -1,23 +1,61 @@
-"""What the urn methods share: one step, which draws the records themselves.
+"""What the urn methods share: one step, which draws the records, and these as a model.
 
 The mechanism, its law and its proof stand in `understudy.privacy.mechanisms.records.urn`.
+
+Records that a mechanism drew are a model, so that a method has one way to answer. Where drawing
+records is the mechanism, each record is paid for, and there are no more of them than were drawn.
+They are handed out in the order in which they were drawn, each of them once.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method
-from understudy.families.paid_records import PaidRecords
-from understudy.models import Model
+from understudy.models import Model, Sample
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.urn import Urn, prior_weight
+from understudy.privacy.released import Records, Released
 from understudy.schema import Schema
+
+
+@dataclass(eq=False)
+class PaidRecords:
+    """Records that were paid for, of all sets of a fit together.
+
+    Attributes:
+        columns: states of each column of the schema, of shape (records,) each.
+        given: how many were handed out already.
+    """
+
+    columns: tuple[NDArray[np.int64], ...]
+    given: int = field(default=0, init=False)
+
+    @classmethod
+    def of(cls, released: Released[Records]) -> Self:
+        """From what the gate gave out."""
+        return cls(released.value.columns)
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
+        """The next records; nothing is left to chance.
+
+        Raises:
+            ValueError: more than were paid for.
+        """
+        rest = slice(self.given, self.given + n_rows)
+        drawn = [column[rest] for column in self.columns]
+        if any(len(column) < n_rows for column in drawn):
+            raise ValueError("more records are wanted than were paid for")
+        self.given += n_rows
+        return Sample([*drawn])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,9 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.arrays import Floats, Integers, compiled
-from understudy.features.column_draws import Drawn
-from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
-from understudy.schema.column import NUMERIC, Column
+from understudy.features.number_line import Drawn
+from understudy.schema.columns import NUMERIC, Boolean, Categorical, Column, Ordinal
 from understudy.schema.schema import Schema
 
 

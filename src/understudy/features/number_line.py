@@ -1,4 +1,6 @@
-"""Kernels for numbers drawn by inversion: rounding to the column, states; normal quantiles.
+"""Columns as states and places on the number line, and kernels for numbers drawn by inversion.
+
+The kernels round to the column, find states, and give normal quantiles.
 
 A drawn number is rounded to what the column holds and kept within the bounds. One that then falls
 on a spike, or so near that it would be read as one, is moved by the least step towards the middle:
@@ -9,14 +11,16 @@ IEEE 754, so that loops without branches run in parallel.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.arrays import Floats, Integers, compiled
 from understudy.schema.cell_values import CLOSE
-from understudy.schema.numeric_columns import Continuous, Date, Integer
+from understudy.schema.columns import Continuous, Date, Integer
 
 _FINE = 2.0**-20  # step off a spike where no decimals are declared, in ranges
 _PARTS = 8  # of the guide, per bin
@@ -181,3 +185,22 @@ def _bins_of(line: Line, numbers: Floats) -> Integers:
 def normal_quantiles(uniforms: Floats) -> Floats:
     """Φ⁻¹ of numbers in [0, 1], shape (n,); 0 and 1 are taken as numbers beside them."""
     return np.asarray(ndtri(np.clip(uniforms, _LEAST, _MOST)))
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Records of one column.
+
+    Attributes:
+        states: in the schema's bins, shape (n,).
+        numbers: of a numeric column: the place on the number line where the state is a bin, rounded
+            to what the column holds and within its bounds, and NaN elsewhere; shape (n,). None for
+            other columns.
+    """
+
+    states: NDArray[np.int64]
+    numbers: NDArray[np.float64] | None = None
+
+    def taken(self, rows: NDArray[np.integer[Any]]) -> Drawn:
+        """Some of the records, by their numbers; a record may come more than once."""
+        return Drawn(self.states[rows], None if self.numbers is None else self.numbers[rows])

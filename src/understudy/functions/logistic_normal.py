@@ -28,13 +28,16 @@ import numpy as np
 from scipy.special import expit, logit
 
 from understudy.arrays import Floats, Integers, compiled
-from understudy.features.column_draws import Drawn
 from understudy.features.design import Features, Parents, indicated, outcomes_of, predicted
-from understudy.features.number_line import Line, line_of, normal_quantiles, settled
-from understudy.functions.multinomial_logit import LogitWidths
-from understudy.functions.normal_regression import NormalWidths, linear_and_stddev, shares_between
-from understudy.functions.parameter_prior import Prior
+from understudy.features.number_line import Drawn, Line, line_of, normal_quantiles, settled
+from understudy.functions.normal_regression import (
+    LogitWidths,
+    NormalWidths,
+    linear_and_stddev,
+    shares_between,
+)
 from understudy.functions.state_probabilities import (
+    Prior,
     cuts,
     feature_row,
     logit_shares,

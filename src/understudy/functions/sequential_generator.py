@@ -7,6 +7,25 @@ again.
 Source: Snoke & Slavković (2018), "pMSE mechanism: differentially private synthetic data with
 maximal distributional similarity", for sequential normal regressions; Raghunathan, Lepkowski, Van
 Hoewyk & Solenberger (2001) for sequential regressions of mixed types.
+
+A generator is made of a network, of columns each with parents that stand before it, and of the law
+of each column given its parents. A law turns parameters θ, the parents' records and uniform numbers
+ω into records. Nothing else is random: the same θ and ω give the same records, so that what is
+computed from them is a function of θ alone, and how it changes with θ is no matter of chance
+(common random numbers).
+
+Every law has
+
+* `column`, its name, and `parents`, the names of the columns that it is drawn given;
+* `prior`, of its p parameters;
+* `draw(theta, drawn, uniforms)`: the column, from its parameters, shape (p,), records of the
+  parents, n each, and numbers in (0, 1), shape (2, n): for the state or the kind of state, and for
+  the number;
+* `log_shares(points, given, states)`: log probabilities of k states at G points, shape (k, G),
+  given one combination of the parents' states; a function of θ and of these states alone, to the
+  last bit. Numeric parents stand at the middle of their bins (`state_shares`).
+
+The list is closed: a mechanism asks laws about rows, so it knows each by name.
 """
 
 from __future__ import annotations
@@ -19,19 +38,49 @@ from typing import Literal
 
 from understudy.arrays import Floats
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
 from understudy.features.design import Features
-from understudy.functions.column_generator import ColumnLaw
-from understudy.functions.declared_network import Edge, require_network
+from understudy.features.number_line import Drawn
 from understudy.functions.logistic_normal import (
     LOGISTIC_NORMAL,
     LogisticNormal,
     LogisticNormalWidths,
 )
-from understudy.functions.multinomial_logit import LOGIT, LogitWidths, MultinomialLogit
-from understudy.functions.normal_regression import NORMAL, NormalRegression, NormalWidths
-from understudy.functions.parameter_prior import Prior
+from understudy.functions.normal_regression import (
+    LOGIT,
+    NORMAL,
+    LogitWidths,
+    MultinomialLogit,
+    NormalRegression,
+    NormalWidths,
+)
+from understudy.functions.state_probabilities import Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
+
+Edge = tuple[str, tuple[str, ...]]
+"""A column and its parents."""
+
+
+def require_network(edges: Sequence[Edge], names: Sequence[str]) -> None:
+    """Refuse edges that are no network of these columns.
+
+    Args:
+        edges: each column with its parents.
+        names: of all columns.
+
+    Raises:
+        ValueError: a column that is absent, stands twice, or stands before one of its parents.
+    """
+    seen: set[str] = set()
+    for column, parents in edges:
+        if column in seen or not set(parents) <= seen or len(set(parents)) < len(parents):
+            raise ValueError("each column stands once in a network, after its parents")
+        seen.add(column)
+    if seen != set(names):
+        raise ValueError("a network has all columns of the schema")
+
+
+ColumnLaw = LogisticNormal | MultinomialLogit | NormalRegression
+"""The law of one column given its parents."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats
-from understudy.features.column_draws import Drawn
-from understudy.functions.parameter_prior import Prior, even_points
+from understudy.features.number_line import Drawn
 from understudy.functions.sequential_generator import SequentialGenerator
+from understudy.functions.state_probabilities import Prior, even_points
 
 Codes = tuple[NDArray[np.int64], ...]
 

@@ -16,16 +16,20 @@ import pandas as pd
 from understudy.errors import InferenceError
 from understudy.inference.choice import caveats
 from understudy.inference.choice.advice import RefusedError, advise
-from understudy.inference.choice.refusals import distorted_reason, noisy_reason
 from understudy.inference.choice.release_facts import Facts, facts_of
-from understudy.inference.choice.rule_table import choose, distorts, outweighs
-from understudy.inference.combining.pooled import Pooled
+from understudy.inference.choice.rule_table import (
+    choose,
+    distorted_reason,
+    distorts,
+    noisy_reason,
+    outweighs,
+)
 from understudy.inference.estimates.estimands import SHARES, Estimand
-from understudy.inference.estimates.estimators import Estimator
-from understudy.inference.estimates.question import Question
+from understudy.inference.estimates.estimators import Estimator, Question
 from understudy.inference.noise_aware.count_estimates import count_quantiles, estimate_counts
 from understudy.inference.noise_aware.urn_estimates import estimate_draws
 from understudy.inference.set_answers import SetAnswer, set_answer
+from understudy.inference.set_estimates import Pooled
 from understudy.release import Release
 
 STAMP = "not valid"

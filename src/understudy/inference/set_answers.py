@@ -16,24 +16,22 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
 from understudy.inference.choice.advice import Advice, RefusedError, advise
-from understudy.inference.choice.refusals import errorless_reason
 from understudy.inference.choice.release_facts import Facts
-from understudy.inference.choice.rule_table import choose
-from understudy.inference.combining.combining_rules import (
+from understudy.inference.choice.rule_table import choose, errorless_reason
+from understudy.inference.combining_rules import (
     Totals,
     mi_variance,
     partial_variance,
     pool,
     single_variance,
 )
-from understudy.inference.combining.pooled import Pooled
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.estimates.estimands import Estimand
-from understudy.inference.estimates.estimators import SetEstimates
+from understudy.inference.estimates.estimators import Question, SetEstimates
 from understudy.inference.estimates.quantiles import Curve, Quantiles, Steps, quantiles
-from understudy.inference.estimates.question import Question
 from understudy.inference.estimates.value_ranges import record_ranges
 from understudy.inference.noise_aware.count_estimates import FEWEST
+from understudy.inference.set_estimates import Pooled
 from understudy.release import Release
 
 _ROUNDING = 1e-12

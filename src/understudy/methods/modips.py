@@ -48,7 +48,7 @@ from understudy.errors import MethodError
 from understudy.families.column_blocks import BlocksMethod, Layout, Measured, block
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, listed
-from understudy.models.bayesian.independent_blocks import BlocksModel
+from understudy.models.bayesian.bayesian_model import BlocksModel
 from understudy.models.model import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate

@@ -36,7 +36,7 @@ from understudy.families.imputation_family import ImputingMethod
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts
 from understudy.models import Model
-from understudy.models.imputation_model import ImputedModel
+from understudy.models.table_models import ImputedModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.imputers import require_imputable

@@ -25,7 +25,7 @@ from typing import ClassVar, Literal, final
 from understudy.families.column_blocks import BlocksMethod, Layout, Measured, block
 from understudy.families.measurement_plan import Form, PlannedTable, announced, planned_charge
 from understudy.families.method import Facts
-from understudy.models.bayesian.independent_blocks import Block, BlocksModel
+from understudy.models.bayesian.bayesian_model import Block, BlocksModel
 from understudy.models.model import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate

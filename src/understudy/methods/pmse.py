@@ -71,7 +71,7 @@ from understudy.families.effort import Effort, expected_rows
 from understudy.families.generator_family import GeneratingMethod, ScoreOf, Search
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Facts, known_rows
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.functions.normal_regression import NORMAL, NormalWidths
 from understudy.functions.sequential_generator import SequentialGenerator
 from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers

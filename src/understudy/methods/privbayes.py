@@ -60,7 +60,7 @@ from understudy.families.network_options import (
     useful_cells,
     usual_degree,
 )
-from understudy.functions.declared_network import Edge
+from understudy.functions.sequential_generator import Edge
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
 from understudy.privacy.accounting.budget import Budget, exact, split

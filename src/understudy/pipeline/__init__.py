@@ -3,7 +3,7 @@
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from understudy.pipeline.progress import Progress
+from understudy.pipeline.interruption import Progress
 
 if TYPE_CHECKING:
     from understudy.pipeline.drafting import check, draft

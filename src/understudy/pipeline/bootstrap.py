@@ -3,7 +3,8 @@
 Everything here is post-processing of a release: the rows that a replicate is made from are drawn
 from the model, and no confidential row is near. So noise needs no secure source, and each replicate
 has a stream of its own that follows from the seed and its number: results are the same whatever the
-number of processes.
+number of processes. The model is the one that the sets of a release were drawn from, made again
+from what is released.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import numpy as np
 import polars as pl
 
 from understudy.errors import InferenceError
+from understudy.families.method import Method
 from understudy.inference.analysis import Analysis
-from understudy.inference.bootstrap.intervals import require_repeats
-from understudy.inference.bootstrap.replicate_analysis import (
+from understudy.inference.bootstrap_intervals import require_repeats
+from understudy.inference.estimates.estimators import Question
+from understudy.inference.replicate_analysis import (
     Answers,
     Outcome,
     analysis_of,
@@ -27,17 +30,46 @@ from understudy.inference.bootstrap.replicate_analysis import (
     require_askable,
     require_restored,
 )
-from understudy.inference.estimates.question import Question
+from understudy.methods import METHODS
+from understudy.methods.configuration import configure
+from understudy.models import Model
+from understudy.models.model import Blend
 from understudy.parallel import in_chunks, single_threaded
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
-from understudy.pipeline.rebuilt_model import model_of, restorable
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.release import Release
 from understudy.release.decoding import decode
+from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
+
+
+def restorable() -> tuple[str, ...]:
+    """Names of the methods whose model can be made again from a release."""
+    return tuple(name for name, kind in METHODS.items() if kind.restored is not Method.restored)
+
+
+def model_of(release: Release, fits: int) -> Model | None:
+    """The model that the sets of a release were drawn from, made again; None if it has none.
+
+    Args:
+        release: the release.
+        fits: how many fits it was made with; records then come from all of them alike.
+    """
+    schema, manifest = release.schema, release.manifest
+    tables = [one.noisy(schema) for one in release.measurements if one.kind is Kind.TABLE]
+    if manifest.method not in METHODS or not tables:
+        return None
+    method = configure(manifest.method, manifest.options)
+    parts = method.by_fit(schema, tables, fits)
+    found = [method.restored(schema, part, manifest.n_rows) for part in parts]
+    models = [one for one in found if one is not None]
+    if len(models) < fits:
+        return None
+    return models[0] if fits == 1 else Blend(tuple(models))
+
 
 LEAST_POPULATION = 100_000
 POPULATION_TIMES = 4
@@ -142,7 +174,7 @@ def bootstrap(
         question: asked of it.
         door: see `Door`.
         repeats: number of replicates.
-        interval: one of `understudy.inference.bootstrap.intervals.INTERVALS`.
+        interval: one of `understudy.inference.bootstrap_intervals.INTERVALS`.
         level: confidence level in (0, 1).
         seed: everything random follows from it.
         workers: processes.

@@ -1,9 +1,9 @@
-"""Ctrl-C ends the rounds of a method that measures in rounds, and a complete release is made.
+"""What whoever waits sees of long work, and how Ctrl-C ends it with a complete release.
 
-The first Ctrl-C only notes the wish; the method sees it between two rounds (`gate.stopping`) and
-ends with what it has paid for. The second aborts, as the first does with any other method. When to
-stop is decided by whoever waits, who has seen nothing but the clock and what was spent; it is no
-statistic of the rows.
+Ctrl-C ends the rounds of a method that measures in rounds. The first Ctrl-C only notes the wish;
+the method sees it between two rounds (`gate.stopping`) and ends with what it has paid for. The
+second aborts, as the first does with any other method. When to stop is decided by whoever waits,
+who has seen nothing but the clock and what was spent; it is no statistic of the rows.
 """
 
 from __future__ import annotations
@@ -58,3 +58,7 @@ def _ours() -> bool:
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, and how much of how much is done."""

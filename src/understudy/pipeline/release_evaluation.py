@@ -1,4 +1,9 @@
-"""Comparing a release with the rows it was made from. INTERNAL: outside ε, never to be released."""
+"""Comparing a release with the rows it was made from. INTERNAL: outside ε, never to be released.
+
+The rows are held in memory, and a random part of them is held out. A risk that is measured needs
+people who are *not* in the release: what an intruder learns about them is what the population tells
+of anyone. So some rows are held out before a release is made.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +11,66 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+
 from understudy import engine as engines
 from understudy.arguments import require_function, require_list, require_text
-from understudy.errors import MethodError
-from understudy.pipeline.progress import Progress
+from understudy.engine import Table
+from understudy.engine.reading.readers import open_rows
+from understudy.errors import DataError, MethodError
+from understudy.pipeline.interruption import Progress
 from understudy.privacy.internal import Internal
 from understudy.release import Release
 from understudy.release.release import given_release
+from understudy.schema import Schema
 
 if TYPE_CHECKING:
     from understudy.evaluation.evaluation_results import Evaluation
     from understudy.evaluation.risk.risk_results import Risks
+
+
+def rows_in_memory(data: object, schema: Schema) -> pl.DataFrame:
+    """The columns of the schema as they are in the data, in the order of the data. CONFIDENTIAL.
+
+    Args:
+        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        schema: names the columns.
+
+    Raises:
+        DataError: a structural fault of the data, or there are no rows.
+    """
+    opened = open_rows(data, schema)
+    Table(opened, schema)  # finds what cannot be read
+    rows = opened.ask(opened.lazy.select(cs.by_name(list(schema.names))))
+    if not rows.height:
+        raise DataError("The table has no rows, so there is nothing to compare with.")
+    return rows
+
+
+def hold_out(
+    rows: pl.DataFrame, share: float, rng: np.random.Generator
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Members, and a control group of non-members, split at random.
+
+    Args:
+        rows: the table.
+        share: of the rows that become the control group, in (0, 1); rounded to whole rows.
+        rng: randomness of the split.
+
+    Raises:
+        DataError: there are too few rows for one in each part.
+    """
+    n_control = round(share * rows.height)
+    if not 0 < n_control < rows.height:
+        raise DataError(
+            "The table has too few rows to hold a part of them out; take more rows, or another "
+            "share."
+        )
+    order = rng.permutation(rows.height)
+    control, members = np.sort(order[:n_control]), np.sort(order[n_control:])
+    return rows[members], rows[control]
 
 
 def evaluate(

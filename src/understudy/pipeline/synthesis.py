@@ -17,9 +17,8 @@ from understudy.methods import METHODS
 from understudy.models import Sample
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.gates import open_gate
-from understudy.pipeline.interruption import ending_rounds
+from understudy.pipeline.interruption import Progress, ending_rounds
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
-from understudy.pipeline.progress import Progress
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from understudy.engine import Engine
 from understudy.engine.coding import Reading
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.schema import NUMERIC, Column, Domain, Schema
 
 Codes = NDArray[np.integer[Any]]

@@ -11,12 +11,15 @@ import polars as pl
 
 from understudy.errors import SchemaError
 from understudy.release import format_1
-from understudy.release.cell_check import require_cells, require_named, require_stored
-from understudy.release.manifest import InferenceFacts, Manifest
-from understudy.release.manifest_check import require_facts, require_promise
+from understudy.release.content_check import (
+    require_cells,
+    require_named,
+    require_rows,
+    require_stored,
+)
+from understudy.release.manifest import InferenceFacts, Manifest, require_facts, require_promise
 from understudy.release.measurement import Measurement
 from understudy.release.measurement_content import Kind
-from understudy.release.row_check import require_rows
 from understudy.release.shape import Fault, named, require_shape
 from understudy.schema import Schema
 

@@ -16,12 +16,17 @@ from understudy.errors import ReleaseError
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.internal import Internal
 from understudy.release.bundle import open_checked, publish
-from understudy.release.decoding import FrameKind, require_frame, to_frame
+from understudy.release.decoding import (
+    FrameKind,
+    has_formulas,
+    require_frame,
+    to_frame,
+    without_formulas,
+)
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.reading import MALFORMED, PAGES, read_parts
 from understudy.release.shape import Fault
-from understudy.release.spreadsheet_formulas import has_formulas, without_formulas
 from understudy.schema import Schema
 from understudy.schema.cell_values import text_of
 
@@ -160,8 +165,8 @@ class Release:
         """Read a release folder, after checking that it is one.
 
         Version and checksums are checked first; then whether manifest, schema, rows, measurements,
-        ledger and guarantee fit each other, since checksums can be made anew (`row_check`,
-        `cell_check`, `ledger_check`). Nothing is read that the manifest does not list.
+        ledger and guarantee fit each other, since checksums can be made anew (`content_check`,
+        `ledger_check`). Nothing is read that the manifest does not list.
 
         Raises:
             ReleaseError: not a release, another format version, a file that was changed, or a

@@ -2,7 +2,7 @@
 
 A manifest is read from a folder that anybody may have written. Whatever fits this shape can be
 worked with without looking again; what it means is compared with the schema and the files in
-`row_check`, `cell_check` and `ledger_check`.
+`content_check` and `ledger_check`.
 """
 
 from __future__ import annotations

@@ -15,9 +15,8 @@ from markupsafe import Markup
 from understudy.report.number_text import figure as written
 from understudy.report.number_text import shortened
 from understudy.report.svg import KINDS, LETTER, SMALL, Anchor, Box, Chart, Colour, Point, joined
-from understudy.risk_utility.map_axes import Axis, budget_axis, linear_axis, loss_axis
 from understudy.risk_utility.map_results import Interval, Tradeoff
-from understudy.risk_utility.risk_axis import RISKS
+from understudy.risk_utility.risk_axis import RISKS, Axis, budget_axis, linear_axis, loss_axis
 
 _AWAY = 8.0  # points from a marker to its text
 _CORNERS = ((1, -1), (-1, -1), (1, 1), (-1, 1), (1, 0), (-1, 0))

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from understudy.evaluation.utility.losses import LOSSES
 from understudy.methods import METHODS
-from understudy.report import templates
+from understudy.report import number_text as templates
 from understudy.report.number_text import figure as written
 from understudy.risk_utility import map_results
 from understudy.risk_utility.map_figure import Drawing, key, spoken

@@ -12,10 +12,10 @@ import polars as pl
 from understudy import pipeline
 from understudy.errors import BudgetError, MethodError
 from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.holdout import hold_out
 from understudy.evaluation.utility.losses import Pairing, losses
 from understudy.parallel import single_threaded
 from understudy.pipeline.interruption import NOTICE
+from understudy.pipeline.release_evaluation import hold_out
 from understudy.release import Release
 from understudy.risk_utility.map_design import Design, Setting
 from understudy.risk_utility.risk_axis import RISKS, scene_of

@@ -11,8 +11,8 @@ import numpy as np
 
 from understudy.arguments import require_function, require_whole
 from understudy.errors import MethodError
-from understudy.evaluation.holdout import rows_in_memory
 from understudy.parallel import in_chunks
+from understudy.pipeline.release_evaluation import rows_in_memory
 from understudy.privacy.accounting.budget import Number, decimal_up
 from understudy.privacy.internal import Internal
 from understudy.risk_utility.map_design import Design, Setting

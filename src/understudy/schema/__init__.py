@@ -3,10 +3,17 @@
 from understudy.domain.cell_tree import Partition
 from understudy.domain.domain import Domain
 from understudy.domain.gibbs_keys import Sweep
-from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
-from understudy.schema.column import NUMERIC, Column
+from understudy.schema.columns import (
+    NUMERIC,
+    Boolean,
+    Categorical,
+    Column,
+    Continuous,
+    Date,
+    Integer,
+    Ordinal,
+)
 from understudy.schema.given_schema import private_copy
-from understudy.schema.numeric_columns import Continuous, Date, Integer
 from understudy.schema.schema import Schema, Unit
 from understudy.schema.structural_zeros import Range, Rule
 

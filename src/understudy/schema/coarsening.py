@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy.domain.domain import Domain
 from understudy.errors import SchemaError
-from understudy.schema.categorical_columns import Categorical
 from understudy.schema.cell_values import duplicated
-from understudy.schema.column import Column
+from understudy.schema.columns import Categorical, Column
 from understudy.schema.structural_zeros import Rule
 
 Groups = Mapping[str, tuple[int, ...]]

@@ -18,11 +18,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from understudy.errors import nearest, suggestion
-from understudy.schema.column import KINDS
-from understudy.schema.error_sentences import expected, full_stop, place, worded
+from understudy.schema.columns import KINDS
+from understudy.schema.error_sentences import Loc, expected, full_stop, place, worded
 from understudy.schema.structural_zeros import Range, Rule
 
-Loc = tuple[int | str, ...]
 Tell = Callable[[Loc, str], None]
 """Takes where a fault is, and what it is."""
 

@@ -13,14 +13,20 @@ from understudy.arguments import path_of, require_text
 from understudy.domain.domain import Domain
 from understudy.errors import SchemaError
 from understudy.schema import toml
-from understudy.schema.categorical_columns import Boolean, Categorical, Ordinal
 from understudy.schema.coarsening import Groups, grouped_column, grouped_rules
-from understudy.schema.column import NUMERIC, Column
-from understudy.schema.file_format import FileFormat
-from understudy.schema.numeric_columns import Continuous, Date, Integer
+from understudy.schema.columns import (
+    NUMERIC,
+    Boolean,
+    Categorical,
+    Column,
+    Continuous,
+    Date,
+    Integer,
+    Ordinal,
+)
 from understudy.schema.review import Reviewed
 from understudy.schema.structural_zeros import Range, Rule
-from understudy.schema.toml import json_schema
+from understudy.schema.toml import FileFormat, json_schema
 
 
 class Unit(BaseModel):

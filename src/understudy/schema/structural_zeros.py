@@ -20,9 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from understudy.errors import SchemaError, suggestion
 from understudy.schema.bins import Interval
 from understudy.schema.cell_values import Code, same_value, text_of
-from understudy.schema.column import NUMERIC, Column
 from understudy.schema.column_base import Value
-from understudy.schema.numeric_columns import Continuous, Date, Integer
+from understudy.schema.columns import NUMERIC, Column, Continuous, Date, Integer
 
 _SUBJECT = "A forbidden combination "
 _LONGEST = 80  # of a rule's text in a message

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from understudy.inference.combining.combining_rules import pool
+from understudy.inference.combining_rules import pool
 from understudy.parallel import single_threaded
 from understudy_studies.all_studies import STUDIES
 from understudy_studies.bowen_liu_su_2021.simulation import (

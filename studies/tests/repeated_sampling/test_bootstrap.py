@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy import pipeline
-from understudy.inference.estimates.question import Question
+from understudy.inference.estimates.estimators import Question
 from understudy_studies.all_studies import STUDIES, find
 from understudy_studies.framework.study import RunRecord
 from understudy_studies.repeated_sampling.bootstrap import population, simulation

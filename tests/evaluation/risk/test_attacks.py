@@ -6,15 +6,17 @@ import math
 import numpy as np
 import pytest
 
-from understudy.evaluation.risk.attribute import (
+from understudy.evaluation.risk.attack_setup import Outcome, chances, numbered, occurrences
+from understudy.evaluation.risk.inference_attacks import (
+    called_members,
+    copies,
     infer_level,
     infer_number,
     largest,
+    nearest,
     probability_of_truth,
     unmatched,
 )
-from understudy.evaluation.risk.membership import called_members, copies, nearest
-from understudy.evaluation.risk.record_matching import Outcome, chances, numbered, occurrences
 from understudy.evaluation.risk.reidentification import identified, match, shuffled, uniqueness
 
 SEEDS = range(8)

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.evaluation.risk.interpretation import judged, level_of
-from understudy.evaluation.risk.membership import called_members
-from understudy.evaluation.risk.proportion_intervals import (
+from understudy.evaluation.risk.inference_attacks import called_members
+from understudy.evaluation.risk.interpretation import (
     Figure,
     area_under_curve,
     difference,
+    judged,
+    level_of,
     mean_error,
     share,
     wilson,

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.evaluation.utility.chi2_decisions import (
+from understudy.evaluation.utility.associations import (
     agreement,
     class_table,
     consistency,
     joint_pvalue,
     pearson,
 )
-from understudy.inference.combining.pooled_tests import pool_pvalues
+from understudy.inference.pooled_tests import pool_pvalues
 
 
 def test_pearson_drops_empty_rows_and_columns():

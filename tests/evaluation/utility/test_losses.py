@@ -8,10 +8,10 @@ import pytest
 
 from understudy.errors import DataError
 from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.holdout import hold_out, rows_in_memory
 from understudy.evaluation.utility.losses import LOSSES, Pairing, losses
 from understudy.evaluation.utility.marginal_distances import conditional_score, total_variation
 from understudy.evaluation.utility.propensity import propensity_scores
+from understudy.pipeline.release_evaluation import hold_out, rows_in_memory
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

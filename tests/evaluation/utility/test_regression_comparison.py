@@ -11,7 +11,7 @@ from understudy.evaluation.utility.coefficients import (
     expected_overlap,
     interval_overlap,
 )
-from understudy.evaluation.utility.regression_choice import default_models, written_models
+from understudy.evaluation.utility.indicator_designs import default_models, written_models
 from understudy.evaluation.utility.regression_comparison import OTHER, compare, compare_models
 from understudy.evaluation.utility.robust_regression import (
     COLLINEAR,

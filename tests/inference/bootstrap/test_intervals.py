@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError
-from understudy.inference.bootstrap.intervals import (
+from understudy.inference.bootstrap_intervals import (
     INTERVALS,
     Replicates,
     bootstrapped,
@@ -16,14 +16,14 @@ from understudy.inference.bootstrap.intervals import (
     pvalues,
     require_repeats,
 )
-from understudy.inference.bootstrap.replicate_analysis import (
+from understudy.inference.choice.release_facts import merged_columns
+from understudy.inference.estimates.estimators import Question
+from understudy.inference.replicate_analysis import (
     MOST_FAILED,
     Outcome,
     analysis_of,
     doubts,
 )
-from understudy.inference.choice.release_facts import merged_columns
-from understudy.inference.estimates.question import Question
 from understudy.pipeline.bootstrap import World, bootstrap, replicate, replicate_some, replicates
 
 pytestmark = pytest.mark.statistical

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.models.bayesian.column_sequence_model import PosteriorModel
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.categorical_table import LOGS, StateTable

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.not_dp.record_weights import reweighted, vector_weights
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior

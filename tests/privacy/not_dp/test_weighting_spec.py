@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.not_dp.weighting_spec import Weighting, isolation_weights
 from understudy.schema import Schema
 

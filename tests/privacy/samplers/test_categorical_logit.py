@@ -8,8 +8,7 @@ from scipy import stats
 from scipy.special import log_softmax, softmax
 
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
-from understudy.features.number_line import line_of, settled
+from understudy.features.number_line import Drawn, line_of, settled
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.categorical_logit import COEFFICIENTS, MOST, StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable

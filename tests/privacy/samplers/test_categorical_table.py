@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.categorical_table import LARGEST, LOGS, StateTable
 from understudy.privacy.samplers.column_model import slices

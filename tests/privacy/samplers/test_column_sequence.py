@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.features.column_draws import Drawn
-from understudy.features.number_line import line_of, settled
+from understudy.features.number_line import Drawn, line_of, settled
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.categorical_table import StateTable
 from understudy.privacy.samplers.column_sequence import SequentialLaw

@@ -8,9 +8,8 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
 from understudy.features.design import indicated
-from understudy.features.number_line import line_of, settled
+from understudy.features.number_line import Drawn, line_of, settled
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.categorical_table import StateTable
 from understudy.privacy.samplers.conjugate_draws import NormalLinear

@@ -19,15 +19,17 @@ from understudy.evaluation.evaluation_results import (
 from understudy.report import internal_page
 from understudy.report.internal.headline_scores import verdict
 from understudy.report.internal.internal_page import MAX_BYTES, STAMP
-from understudy.report.internal.pair_heatmap import (
+from understudy.report.internal.utility_charts import curves, standard_error, whiskers, width_ratio
+from understudy.report.internal.utility_tables import (
+    agreement,
     arranged,
     chosen,
     end_of_scale,
+    gap_words,
     heat,
+    shown_terms,
     worst_first,
 )
-from understudy.report.internal.utility_charts import curves, standard_error, whiskers, width_ratio
-from understudy.report.internal.utility_tables import agreement, gap_words, shown_terms
 from understudy.report.number_text import figure
 
 NAN, INF = math.nan, math.inf

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from understudy.evaluation.evaluation_results import Evaluation
-from understudy.evaluation.risk.interpretation import judged
-from understudy.evaluation.risk.proportion_intervals import Figure
+from understudy.evaluation.risk.interpretation import Figure, judged
 from understudy.evaluation.risk.risk_results import Risks
 from understudy.report import internal_page, risk_page
 from understudy.report.internal.internal_page import MAX_BYTES

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from understudy.pipeline.progress import Progress
+    from understudy.pipeline.interruption import Progress
 
 LINE_SECONDS = 10.0
 """Where there is no terminal: seconds between lines, and before the first one."""

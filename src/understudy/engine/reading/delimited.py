@@ -23,7 +23,7 @@ from understudy.engine.reading.text_records import LONG, Batch, Splitter, cells_
 from understudy.errors import DataError
 from understudy.schema import NUMERIC, Column, Date, Schema
 from understudy.schema.cell_values import is_number
-from understudy.schema.file_format import LINE_BYTES, RECORD_LINES, FileFormat
+from understudy.schema.toml import LINE_BYTES, RECORD_LINES, FileFormat
 
 BLOCK_BYTES: Final = 2**22
 

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from understudy.engine.steward.column_profile import Profile, Profiler
 from understudy.schema import Boolean, Categorical, Column, Continuous, Date, Integer, Ordinal
 from understudy.schema.cell_values import EXACT_INTEGER, number_of
-from understudy.schema.numeric_columns import DEFAULT_BINS, ONE_BIN_EACH
+from understudy.schema.columns import DEFAULT_BINS, ONE_BIN_EACH
 
 MAX_LEVELS = 1000
 MAX_GRADES = 12

@@ -56,7 +56,7 @@ from understudy.engine.steward.drafted_column import LeftOutError, drafted_colum
 from understudy.engine.steward.sniffing import sniffed
 from understudy.errors import DataError
 from understudy.schema import Column, Schema, toml
-from understudy.schema.file_format import FileFormat
+from understudy.schema.toml import FileFormat
 
 _HEADING = """\
 # CONFIDENTIAL: the levels and bounds below were read from confidential rows, and so was how a text

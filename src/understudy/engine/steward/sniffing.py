@@ -16,7 +16,7 @@ import numpy as np
 
 from understudy.engine.reading.delimited import Delimited
 from understudy.engine.reading.text_records import cells_of, decoded
-from understudy.schema.file_format import Encoding, FileFormat
+from understudy.schema.toml import Encoding, FileFormat
 
 _SEPARATORS: Final = (",", ";", "\t", "|")
 _LINES = 2000

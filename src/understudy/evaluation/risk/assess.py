@@ -23,10 +23,8 @@ from understudy.evaluation.risk.attack_figures import (
     reidentification_risks,
     uniqueness_risks,
 )
-from understudy.evaluation.risk.attack_setup import Scene
-from understudy.evaluation.risk.interpretation import FEWEST
-from understudy.evaluation.risk.proportion_intervals import difference, share
-from understudy.evaluation.risk.record_matching import numbered, occurrences
+from understudy.evaluation.risk.attack_setup import Scene, numbered, occurrences
+from understudy.evaluation.risk.interpretation import FEWEST, difference, share
 from understudy.evaluation.risk.risk_results import Risk, Risks
 from understudy.evaluation.utility.prediction import default_target
 from understudy.privacy.internal import Internal

@@ -8,23 +8,32 @@ from typing import TypeVar
 import numpy as np
 
 from understudy.arrays import Floats
-from understudy.evaluation.risk.attack_setup import Scene, numbers_of, places_of
-from understudy.evaluation.risk.attribute import (
+from understudy.evaluation.risk.attack_setup import (
+    Outcome,
+    Scene,
+    States,
+    numbers_of,
+    over_sets,
+    places_of,
+)
+from understudy.evaluation.risk.inference_attacks import (
+    FALSE_POSITIVES,
+    called_members,
+    copies,
     infer_level,
     infer_number,
     largest,
+    nearest,
     probability_of_truth,
     unmatched,
 )
-from understudy.evaluation.risk.interpretation import judged
-from understudy.evaluation.risk.membership import FALSE_POSITIVES, called_members, copies, nearest
-from understudy.evaluation.risk.proportion_intervals import (
+from understudy.evaluation.risk.interpretation import (
     Figure,
     area_under_curve,
+    judged,
     mean_error,
     share,
 )
-from understudy.evaluation.risk.record_matching import Outcome, States, over_sets
 from understudy.evaluation.risk.reidentification import (
     Uniqueness,
     identified,

@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
-from understudy.evaluation.risk.record_matching import States, numbered, occurrences
+from understudy.evaluation.risk.attack_setup import States, numbered, occurrences
 
 
 @dataclass(frozen=True)

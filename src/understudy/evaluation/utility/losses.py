@@ -20,9 +20,9 @@ import polars as pl
 from understudy.engine.coding import ColumnCoder
 from understudy.evaluation.comparison import Comparison
 from understudy.evaluation.utility.coefficients import coefficient_scores
+from understudy.evaluation.utility.indicator_designs import default_models
 from understudy.evaluation.utility.marginal_distances import conditional_score, marginal_distances
 from understudy.evaluation.utility.propensity import pair_specks
-from understudy.evaluation.utility.regression_choice import default_models
 from understudy.evaluation.utility.regression_comparison import compare_models, records_of
 from understudy.inference.estimates.analysis_records import Records
 from understudy.schema import Schema

@@ -17,7 +17,7 @@ import pandas as pd
 from understudy.arrays import Floats
 from understudy.engine.coding import Reading
 from understudy.errors import InferenceError, MethodError
-from understudy.evaluation.utility.regression_choice import MOST_LEVELS, Model
+from understudy.evaluation.utility.indicator_designs import MOST_LEVELS, Model
 from understudy.evaluation.utility.robust_regression import REASONS, Fit, diagnosed, fit
 from understudy.inference.estimates import formulas as reading
 from understudy.inference.estimates.analysis_records import ABSENT, Records

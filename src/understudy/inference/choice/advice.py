@@ -29,7 +29,7 @@ from typing import Literal
 from understudy.errors import InferenceError
 from understudy.inference.choice.release_facts import Facts
 from understudy.inference.choice.rule_table import choose, most_distortion
-from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS
+from understudy.inference.noise_aware.cell_scores import MOST_CELLS
 from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Release
 

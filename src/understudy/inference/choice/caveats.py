@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from understudy.inference.choice.release_facts import Facts, merged_columns
-from understudy.inference.combining.pooled import Pooled
 from understudy.inference.estimates.analysis_records import grid_numbers
 from understudy.inference.estimates.estimands import SHARES, Estimand
+from understudy.inference.noise_aware.cell_scores import covers
 from understudy.inference.noise_aware.count_estimates import Counted
-from understudy.inference.noise_aware.unbiased_tables import covers
+from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Schema

@@ -2,6 +2,9 @@
 
 Records with an absent value in one of the columns are left out, analysis by analysis. What the sets
 share by their making, noise and synthesis, is for the combining rules to count.
+
+A question to synthetic sets is kept as it was asked: once to a release, and again to each
+replicate.
 """
 
 from __future__ import annotations
@@ -16,11 +19,62 @@ import polars as pl
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.estimates import regression_models
+from understudy.inference.estimates import estimands, formulas, regression_models
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.estimates.estimands import MODELS, SHARES, Estimand
 from understudy.inference.noise_aware.cell_scores import edge_variance, ratio, sampling_covariance
 from understudy.schema import Schema
+
+
+@dataclass(frozen=True)
+class Question:
+    """An estimand, or a function of the analyst's own.
+
+    Attributes:
+        kind: "mean" and the like; "function".
+        formula: as it is shown.
+        columns: that are used.
+        asked: what is estimated.
+    """
+
+    kind: str
+    formula: str
+    columns: tuple[str, ...]
+    asked: Estimand | Estimator
+
+    @classmethod
+    def of(
+        cls, kind: str | Estimator, formula: str, schema: Schema, *, probability: float = 0.5
+    ) -> Question:
+        """Read a question; arguments as in `understudy.inference.analysis.analyze_release`.
+
+        Raises:
+            InferenceError: unknown kind or name, or a formula that cannot be read.
+        """
+        if callable(kind):
+            columns = formulas.crossed(formula, schema.names) if formula else schema.names
+            name = getattr(kind, "__name__", "function")
+            return cls("function", f"{name} ({', '.join(columns)})", columns, kind)
+        estimand = estimands.parse(kind, formula, schema, probability=probability)
+        return cls(kind, formula, estimand.columns, estimand)
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """Columns whose numbers matter, not only their states."""
+        if isinstance(self.asked, Estimand) and self.kind in estimands.SHARES:
+            return self.columns if self.asked.expression else ()
+        return self.columns
+
+    def answer(self, tables: Sequence[pl.DataFrame], schema: Schema) -> SetEstimates:
+        """Estimates from each set.
+
+        Raises:
+            InferenceError: an estimate that cannot be computed.
+        """
+        if isinstance(self.asked, Estimand):
+            return estimate_sets(self.asked, tables, schema)
+        return estimate_by(self.asked, self.columns, tables, schema)
+
 
 Estimator = Callable[[pd.DataFrame], tuple[Any, Any]]
 

@@ -39,7 +39,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
-from understudy.inference.combining.pooled import Pooled
 from understudy.inference.estimates.analysis_records import ABSENT
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.estimates.quantiles import (
@@ -51,12 +50,16 @@ from understudy.inference.estimates.quantiles import (
 from understudy.inference.estimates.value_ranges import value_ranges
 from understudy.inference.noise_aware.cell_scores import (
     CellScores,
+    Table,
     cell_sampling,
     cell_scores,
+    covers,
+    marginal,
+    pooled_table,
     ratio,
     sum_by,
 )
-from understudy.inference.noise_aware.unbiased_tables import Table, covers, marginal, pooled_table
+from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement
 from understudy.schema import Schema
 

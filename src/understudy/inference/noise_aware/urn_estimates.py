@@ -42,9 +42,14 @@ import polars as pl
 from understudy.arrays import Floats
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.estimates.estimands import Estimand
-from understudy.inference.noise_aware.cell_scores import CellScores, cell_scores, sum_by
+from understudy.inference.noise_aware.cell_scores import (
+    MOST_CELLS,
+    CellScores,
+    Table,
+    cell_scores,
+    sum_by,
+)
 from understudy.inference.noise_aware.count_estimates import Counted, Ratios, pooled_ratios, ratios
-from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS, Table
 from understudy.privacy.accounting.budget import UNITS
 from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Manifest, Measurement, Release

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats
 from understudy.domain.domain import completions
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.functions.sequential_generator import SequentialGenerator
 from understudy.models.model import REDRAWS, Sample, conditioned, impossible, put
 from understudy.privacy.samplers.column_model import Theta

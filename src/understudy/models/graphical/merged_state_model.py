@@ -1,6 +1,15 @@
-"""A junction tree over merged states, and what turns these into states and numbers again.
+"""Merged states: which to merge by a noisy table, a junction tree over them, and the way back.
 
-From groups of states back to states goes systematic sampling, by their shares in the group.
+A state with fewer records than noise only adds noise to every table that it is crossed with. So
+rare levels share a group, and the values of an ordered column are cut into runs of about equal
+mass. Later the records of a group are spread over its states as `shapes` says, by systematic
+sampling. All of this is post-processing of a released table.
+
+States that stand in different structural zeros (`understudy.schema.coarsening.signatures`) are
+never merged, so that each group is wholly inside or outside of every rule.
+
+Sources: merged rare levels, McKenna, Miklau & Sheldon (2021), "Winning the NIST contest"; runs of
+equal noisy mass are the histograms of equal depth of databases.
 """
 
 from __future__ import annotations
@@ -11,13 +20,164 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from understudy.arrays import Codes, Floats, compiled
+from understudy.arrays import Codes, Floats, Integers, compiled
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.models.model import Sample, conditioned
+from understudy.models.table_models import projected
 from understudy.models.within_bins import WithinBins
 from understudy.schema import Domain
+
+RARE = 3.0
+"""Deviations of the noise below which a state counts as rare."""
+
+Mask = NDArray[np.bool_]
+
+
+def merged_levels(
+    noisy: ArrayLike,
+    stddev: ArrayLike,
+    *,
+    signatures: ArrayLike | None = None,
+    alone: ArrayLike | None = None,
+) -> Integers:
+    """Groups of an unordered column: those of rare levels, one for each signature, and singles.
+
+    Args:
+        noisy: released counts, shape (K,).
+        stddev: of their noise, one number or shape (K,).
+        signatures: equal numbers for states that may be merged, shape (K,); all may be if None.
+        alone: states that are never merged, such as codes of absence, shape (K,).
+
+    Returns:
+        Group of each state, numbered in the order of their first states; shape (K,).
+
+    Example:
+        >>> merged_levels([90.0, 2.0, 40.0, -1.0, 3.0], 5.0, alone=[False] * 4 + [True]).tolist()
+        [0, 1, 2, 1, 3]
+    """
+    counts = np.asarray(noisy, dtype=np.float64)
+    rules, apart = _marks(len(counts), signatures, alone)
+    rare = (counts < RARE * np.asarray(stddev)) & ~apart
+    # Rare states are named by what stands in the same rules, the others by themselves.
+    return _numbered(np.where(rare, -1 - rules, np.arange(len(counts))))
+
+
+def merged_runs(
+    noisy: ArrayLike,
+    stddev: ArrayLike,
+    *,
+    bins: int,
+    signatures: ArrayLike | None = None,
+    alone: ArrayLike | None = None,
+) -> Integers:
+    """Groups of an ordered column: runs of states next to each other, of about equal mass.
+
+    A run has at least the mass s, the larger of a part in `bins` and three deviations of the noise.
+    A state that has as much by itself ends the run before it and is a group of its own. So there
+    are at most 2·`bins` + 1 groups that no change of signature forces. What is left at the end of a
+    stretch, with less than half of s, joins the run before it.
+
+    Args:
+        noisy: released counts, shape (K,).
+        stddev: of their noise, one number or shape (K,).
+        bins: into how many runs of equal mass, at most, at least 1.
+        signatures: equal numbers for states that may be merged, shape (K,); all may be if None.
+        alone: states that are never merged, such as codes of absence and spikes; runs pass over
+            them; shape (K,).
+
+    Returns:
+        Group of each state, numbered in the order of their first states; shape (K,).
+
+    Example:
+        >>> merged_runs([9.0, 11, 10, 80, 1, 21, 13, 12, 13], 1.0, bins=8).tolist()
+        [0, 0, 0, 1, 2, 2, 3, 3, 4]
+    """
+    counts = np.asarray(noisy, dtype=np.float64)
+    rules, apart = _marks(len(counts), signatures, alone)
+    mass = projected(counts, counts.sum())
+    least = np.maximum(mass.sum() / bins, RARE * np.asarray(stddev))
+    least = np.broadcast_to(least, mass.shape)
+    names = np.arange(len(counts))
+    for stretch in _stretches(np.flatnonzero(~apart), rules):
+        _cut(stretch, mass, least, names)
+    return _numbered(names)
+
+
+def _marks(
+    n_states: int, signatures: ArrayLike | None, alone: ArrayLike | None
+) -> tuple[Integers, Mask]:
+    rules = np.zeros(n_states, dtype=np.int64) if signatures is None else np.asarray(signatures)
+    apart = np.zeros(n_states, dtype=np.bool_) if alone is None else np.asarray(alone, dtype=bool)
+    return rules, apart
+
+
+def _stretches(states: Integers, rules: Integers) -> list[Integers]:
+    """The states, cut where the signature changes."""
+    if not len(states):
+        return []
+    return np.split(states, np.flatnonzero(np.diff(rules[states])) + 1)
+
+
+def _cut(stretch: Integers, mass: Floats, least: Floats, names: Integers) -> None:
+    """Name the states of a stretch by the first of their run, in place."""
+    start, so_far = 0, 0.0
+    joined = -1  # where the run before began, if a light one may still join it
+    for k, state in enumerate(stretch):
+        heavy = mass[state] >= least[state]
+        if k > start and (heavy or so_far + mass[state] / 2 >= least[state]):
+            light = heavy and joined >= 0 and so_far < least[state] / 2
+            names[stretch[start:k]] = stretch[joined if light else start]
+            start, so_far, joined = k, 0.0, start
+        so_far += mass[state]
+        if heavy:
+            start, so_far, joined = k + 1, 0.0, -1
+    if start < len(stretch):
+        light = joined >= 0 and so_far < least[stretch[-1]] / 2
+        names[stretch[start:]] = stretch[joined if light else start]
+
+
+def _numbered(names: Integers) -> Integers:
+    """The groups numbered in the order of their first states."""
+    _, first, places = np.unique(names, return_index=True, return_inverse=True)
+    order = np.empty(len(first), dtype=np.int64)
+    order[np.argsort(first)] = np.arange(len(first))
+    return order[places]
+
+
+def shapes(estimates: ArrayLike, groups: ArrayLike, *, widths: ArrayLike | None = None) -> Floats:
+    """Share of each state in its group.
+
+    Args:
+        estimates: of records, none negative, as `denoised` makes them of a whole column: what that
+            tells of smoothness holds within the groups as well. Shape (..., K).
+        groups: group of each state, numbered from 0, shape (K,).
+        widths: public; what states would share alike, and 0 for one that cannot occur, shape (K,).
+
+    Returns:
+        Shape (..., K), with a sum of 1 in each group. A group without estimated records is shared
+        in proportion to the widths.
+
+    Example:
+        >>> counts = [80.0, 24, 18, 21, 20, 19, 22, 60]
+        >>> from understudy.models.share_tree import denoised
+        >>> shapes(denoised(counts, 3.0), [0, 1, 1, 1, 2, 2, 2, 3]).round(2).tolist()
+        [1.0, 0.36, 0.32, 0.32, 0.33, 0.32, 0.35, 1.0]
+    """
+    counts, numbers = np.asarray(estimates, dtype=np.float64), np.asarray(groups)
+    wide = np.ones(len(numbers)) if widths is None else np.asarray(widths, dtype=np.float64)
+    wide = _shares(wide, np.ones_like(wide), numbers)
+    return _shares(counts, np.broadcast_to(wide, counts.shape), numbers)
+
+
+def _shares(counts: Floats, otherwise: Floats, groups: Integers) -> Floats:
+    """Counts over those of their group; where these are 0, what stands in `otherwise`."""
+    member = groups == np.arange(groups.max() + 1)[:, None]
+    largest = np.where(member, counts[..., None, :], 0.0).max(axis=-1)[..., groups]
+    weights = np.where(largest > 0, counts / np.where(largest > 0, largest, 1.0), otherwise)
+    shares: Floats = weights / (weights @ member.T)[..., groups]
+    return shares
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from understudy.domain.domain import completions
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.accounting.promise import Unpaid
 from understudy.privacy.admission import HowMany
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer

@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.noise.rejection_sampling import compiled
 from understudy.privacy.samplers.column_model import Floats
 from understudy.schema import NUMERIC, Column

@@ -42,8 +42,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
 from understudy.features.design import Features, outcomes_of
+from understudy.features.number_line import Drawn
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.samplers.column_model import Floats, Records, Theta, slices
 from understudy.privacy.samplers.logit_density import WeightedLogit, own_logs

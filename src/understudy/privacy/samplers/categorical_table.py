@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.noise.rejection_sampling import compiled
 from understudy.privacy.samplers.column_model import Floats, Records, Theta, slices

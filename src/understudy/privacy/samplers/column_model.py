@@ -23,7 +23,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.noise.randomness import Randomness
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable

@@ -25,9 +25,8 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.features.column_draws import Drawn
 from understudy.features.design import Features, indicated
-from understudy.features.number_line import Line, line_of, settled
+from understudy.features.number_line import Drawn, Line, line_of, settled
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.samplers.categorical_logit import COEFFICIENTS, StateLogit
 from understudy.privacy.samplers.categorical_table import LOGS, StateTable

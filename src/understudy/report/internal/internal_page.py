@@ -14,9 +14,9 @@ from typing import Any
 from markupsafe import Markup
 
 from understudy.evaluation.evaluation_results import Coefficient, Evaluation, Marginal
-from understudy.report import templates
-from understudy.report.internal import pair_heatmap as heat
+from understudy.report import number_text as templates
 from understudy.report.internal import utility_charts as charts
+from understudy.report.internal import utility_tables as heat
 from understudy.report.internal import utility_tables as sections
 from understudy.report.internal.headline_scores import Tile, verdict
 from understudy.report.internal.risk_cards import risk_context

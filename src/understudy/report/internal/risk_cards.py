@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from understudy.evaluation.risk.risk_results import MUCH, Risk, Risks
-from understudy.report import templates
+from understudy.report import number_text as templates
 from understudy.report.number_text import figure, shortened
 from understudy.report.svg import SMALL, WIDTH, Chart, Colour, Panel
 

@@ -19,7 +19,7 @@ from itertools import combinations, groupby
 
 from markupsafe import Markup
 
-from understudy.inference.noise_aware.unbiased_tables import MOST_CELLS, covers
+from understudy.inference.noise_aware.cell_scores import MOST_CELLS, covers
 from understudy.models.bayesian_network import kept
 from understudy.release import Release
 from understudy.release.measurement_content import Kind

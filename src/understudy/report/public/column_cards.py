@@ -1,4 +1,4 @@
-"""What the public page shows of one column: a chart, its numbers, and notes about them."""
+"""What the public page shows of one column: a small chart, its numbers, and notes about them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,139 @@ from markupsafe import Markup
 
 from understudy.release import Release
 from understudy.release.measurement_content import Kind
-from understudy.report.number_text import number, percent
-from understudy.report.public.column_charts import chart, spark
+from understudy.report.number_text import number, percent, shortened
 from understudy.report.public.count_accuracy import Marginal, half_width_95, marginal
 from understudy.report.public.state_shares import Bar, bars, mean_shares, ordered_as_line
+from understudy.report.svg import LETTER, WIDTH, Box, Chart, Colour, Panel, percent_scale
 from understudy.schema import Column, Schema
+
+_RIGHT = 50.0  # room for the shares in words
+_ROW = 19.0  # height of one row
+_PLOT = 132.0  # height of the upright bars
+_LEFT = 34.0  # room for the scale of the upright bars
+
+
+def chart(bars: Sequence[Bar], *, label: str, line: bool) -> Markup:
+    """Draw the bars of one column.
+
+    Args:
+        bars: states in order.
+        label: what the chart shows, for those who cannot see it.
+        line: whether the ordinary states lie on a number line (upright bars); else rows.
+    """
+    upright = [bar for bar in bars if line and not bar.absent]
+    rows = [bar for bar in bars if not line or bar.absent]
+    gap = 0.6 * (any(bar.absent for bar in rows) and not all(bar.absent for bar in rows))
+    top = _PLOT + 36.0 if upright else 0.0
+    depth = (len(rows) + gap) * _ROW + 6.0 if rows else 0.0
+    drawn = Chart(top + depth)
+    highest = _highest(bars)
+    if upright:
+        place = (_LEFT, 8.0, WIDTH - 10.0, 8.0 + _PLOT)
+        _draw_line(drawn.panel(place, (0, len(upright)), (0, highest)), upright, highest)
+    if rows:
+        gutter = max(_LEFT, 14 + LETTER * max(len(shortened(bar.label)) for bar in rows))
+        place = (gutter, top + 3.0, WIDTH - _RIGHT, top + depth - 3.0)
+        _draw_rows(drawn.panel(place, (0, highest), (len(rows) + gap, 0)), rows, gap, highest)
+    return drawn.svg(label)
+
+
+def spark(bars: Sequence[Bar]) -> Markup:
+    """The shares of one column as a tiny chart without texts, for an overview of many columns."""
+    highest = max((bar.share or 0 for bar in bars if not bar.pooled), default=0) or 1
+    outlines: dict[Colour, list[str]] = {}
+    for k, bar in enumerate(bars):
+        colour = Colour.ABSENT if bar.absent else Colour.SPIKE if bar.spike else Colour.BAR
+        top = 24 - 22 * min((bar.share or 0) / highest, 1)
+        outlines.setdefault(colour, []).append(f"M{k} 24V{top:.0f}h.8V24")
+    paths = Markup("").join(
+        Markup('<path d="{}" style="{}"/>').format("".join(pieces), colour.filled)
+        for colour, pieces in outlines.items()
+    )
+    frame = '<svg viewBox="0 0 {} 25" preserveAspectRatio="none" aria-hidden="true">{}</svg>'
+    return Markup(frame).format(max(len(bars), 1), paths)  # noqa: S704 - our own drawing
+
+
+def _highest(bars: Sequence[Bar]) -> float:
+    """Upper end of the scale: the largest bar or band, a little more, never nothing."""
+    tops = [
+        max(bar.share or 0, (bar.measured or 0) + bar.half_width) for bar in bars if not bar.pooled
+    ]
+    return min(max([*tops, 0.01]), 1.5) * 1.04
+
+
+def _draw_rows(panel: Panel, rows: Sequence[Bar], gap: float, highest: float) -> None:
+    """Lying bars; pooled states have their share in words alone, or they would dwarf the others."""
+    places = [k + 0.5 + gap * bar.absent for k, bar in enumerate(rows)]
+    panel.segments([(0, 0, 0, len(rows) + gap)], Colour.RULE, 1.0)
+    for absent, colour in ((False, Colour.BAR), (True, Colour.ABSENT)):
+        boxes = [
+            (0.0, y - 0.32, bar.share, y + 0.32)
+            for bar, y in zip(rows, places, strict=True)
+            if bar.share and bar.absent == absent and not bar.pooled
+        ]
+        panel.fill(boxes, colour)
+    along, across = _bands(rows, places, 0.42, highest)
+    panel.segments(along, Colour.INK, 1.4)
+    panel.segments(across, Colour.INK, 1.4)
+    for bar, y in zip(rows, places, strict=True):
+        colour = Colour.MUTED if bar.absent or bar.pooled else Colour.INK
+        panel.beside(-7, y, shortened(bar.label), colour)
+        shown = bar.share if bar.share is not None else bar.measured
+        panel.beside(panel.width + _RIGHT, y, percent(shown), Colour.MUTED)
+
+
+def _draw_line(panel: Panel, bars: Sequence[Bar], highest: float) -> None:
+    percent_scale(panel, len(bars), highest)
+    places = [k + 0.5 for k in range(len(bars))]
+    for spike, colour in ((False, Colour.BAR), (True, Colour.SPIKE)):
+        half = 0.28 if spike else 0.46
+        boxes = [
+            (x - half, 0.0, x + half, bar.share)
+            for bar, x in zip(bars, places, strict=True)
+            if bar.share and bar.spike == spike
+        ]
+        panel.fill(boxes, colour)
+    for segments in _bands(bars, places, 0.36, highest):
+        panel.segments([(b, a, d, c) for a, b, c, d in segments], Colour.INK, 1.4)
+    _draw_edges(panel, bars)
+
+
+def _draw_edges(panel: Panel, bars: Sequence[Bar]) -> None:
+    """Texts under the number line: values in the middle of a bar, or edges between bars."""
+    if all(bar.start == bar.end for bar in bars):
+        marks = [(k + 0.5, bar.start) for k, bar in enumerate(bars)]
+    else:
+        marks = [(float(k), bar.start) for k, bar in enumerate(bars) if not bar.spike]
+        marks.append((float(len(bars)), bars[-1].end))
+    longest = max(len(text) for _, text in marks)
+    room = max(2, min(9, int(panel.width / (LETTER * longest + 16))))
+    step = max(1, -(-(len(marks) - 1) // (room - 1)))
+    for x, text in marks[::step]:
+        panel.below(x, 14, text, Colour.MUTED, last=longest > 5 and x == len(bars))
+    for k, bar in enumerate(bars):
+        if bar.spike:
+            panel.below(k + 0.5, 27, "▲", Colour.SPIKE)
+
+
+def _bands(
+    bars: Sequence[Bar], places: Sequence[float], half: float, highest: float
+) -> tuple[list[Box], list[Box]]:
+    """Segments for rows: the band along each bar, the noisy measurement across it.
+
+    Negative noisy shares have no place on the scale: their band begins at zero, without a stroke.
+    """
+    along: list[Box] = []
+    across: list[Box] = []
+    for bar, place in zip(bars, places, strict=True):
+        if bar.measured is None or bar.pooled:
+            continue
+        low = min(max(bar.measured - bar.half_width, 0), highest)
+        high = min(max(bar.measured + bar.half_width, 0), highest)
+        along.append((low, place, high, place))
+        if 0 <= bar.measured <= highest:
+            across.append((bar.measured, place - half, bar.measured, place + half))
+    return along, across
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from markupsafe import Markup
 from understudy.release import Release
 from understudy.release.measurement import kept_columns
 from understudy.release.measurement_content import Kind
-from understudy.report import guarantee_text, templates
+from understudy.report import guarantee_text
+from understudy.report import number_text as templates
 from understudy.report.public import column_cards, measurement_reliability, release_sections
 from understudy.report.public.answers import MOST_COLUMNS, Answers, pair_map
 

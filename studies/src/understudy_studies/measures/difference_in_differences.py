@@ -33,7 +33,7 @@ from understudy.arrays import Floats
 from understudy.evaluation.comparison import Comparison, Rows, distinct
 from understudy.evaluation.utility.coefficients import interval_overlap
 from understudy.evaluation.utility.robust_regression import Fit, fit_counts
-from understudy.inference.combining.combining_rules import partial_variance
+from understudy.inference.combining_rules import partial_variance
 from understudy.schema import NUMERIC, Column, Schema
 
 LEVEL = 0.95

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.risk.attribute import infer_level, infer_number, unmatched
+from understudy.evaluation.risk.inference_attacks import infer_level, infer_number, unmatched
 from understudy.evaluation.risk.reidentification import uniqueness
 from understudy_studies.framework.study import Row
 from understudy_studies.park_ghosh_2014.patient_case import Case

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats
 from understudy.errors import StudyError
-from understudy.features.column_draws import Drawn
+from understudy.features.number_line import Drawn
 from understudy.privacy.samplers.column_model import Records
 from understudy.schema import NUMERIC, Column, Schema
 from understudy_studies.savitsky_williams_hu_2020 import consumer_files, population

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
-from understudy.functions.column_generator import ColumnLaw
+from understudy.functions.sequential_generator import ColumnLaw
 from understudy.privacy.accounting.budget import Neighbours
 from understudy.privacy.mechanisms.choices.censored_likelihood import (
     CensoredLikelihood,

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.utility.chi2_decisions import LI, agreement, class_table
+from understudy.evaluation.utility.associations import LI, agreement, class_table
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_case import Case
 from understudy_studies.framework.study import Row
 from understudy_studies.measures.difference_in_differences import difference_overlaps

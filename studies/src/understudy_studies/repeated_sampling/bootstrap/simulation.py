@@ -13,9 +13,9 @@ from understudy import pipeline
 from understudy.errors import InferenceError
 from understudy.families.method import CostClass
 from understudy.inference.analysis import Analysis, analyze_release
-from understudy.inference.bootstrap.intervals import INTERVALS
-from understudy.inference.bootstrap.replicate_analysis import analysis_of, doubts, outcome_of
-from understudy.inference.estimates.question import Question
+from understudy.inference.bootstrap_intervals import INTERVALS
+from understudy.inference.estimates.estimators import Question
+from understudy.inference.replicate_analysis import analysis_of, doubts, outcome_of
 from understudy.pipeline.bootstrap import World, replicates
 from understudy.release import Release
 from understudy_studies.framework.interval_tally import Estimand

@@ -16,7 +16,7 @@ from understudy.families.method import CostClass, SetsKind
 from understudy.inference.analysis import analyze_release
 from understudy.methods import METHODS
 from understudy.pipeline import planning
-from understudy.pipeline.rebuilt_model import restorable
+from understudy.pipeline.bootstrap import restorable
 from understudy.release import Release
 from understudy_studies.framework.interval_tally import Estimand
 from understudy_studies.framework.study import Row

@@ -17,7 +17,7 @@ import numpy as np
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.analysis import STAMP, Analysis
-from understudy.inference.bootstrap.intervals import (
+from understudy.inference.bootstrap_intervals import (
     Bootstrapped,
     Replicates,
     bootstrapped,
@@ -25,10 +25,9 @@ from understudy.inference.bootstrap.intervals import (
 )
 from understudy.inference.choice import caveats
 from understudy.inference.choice.advice import RefusedError, advise
-from understudy.inference.choice.refusals import apart_reason, merged_reason
 from understudy.inference.choice.release_facts import facts_of
-from understudy.inference.estimates.estimators import SetEstimates
-from understudy.inference.estimates.question import Question
+from understudy.inference.choice.rule_table import apart_reason, merged_reason
+from understudy.inference.estimates.estimators import Question, SetEstimates
 from understudy.release import Release
 
 MOST_FAILED = 0.1
@@ -150,7 +149,7 @@ def analysis_of(
         question: asked of it, and of each replicate.
         truth: the answer of the model's population.
         answers: those of the replicates.
-        interval: one of `understudy.inference.bootstrap.intervals.INTERVALS`.
+        interval: one of `understudy.inference.bootstrap_intervals.INTERVALS`.
         level: confidence level.
         anyway: give numbers even where they are not valid, stamped so.
 

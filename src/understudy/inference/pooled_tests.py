@@ -29,8 +29,8 @@ from scipy import stats
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.combining.combining_rules import between
-from understudy.inference.combining.set_estimates import check_rule, read_sets
+from understudy.inference.combining_rules import between
+from understudy.inference.set_estimates import check_rule, read_sets
 
 WALD_RULES: Final = ("partial", "mi")
 PVALUE_RULES: Final = ("li1991", "partial")

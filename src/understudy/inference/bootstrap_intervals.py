@@ -37,8 +37,7 @@ import numpy as np
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.combining.pooled import Pooled
-from understudy.inference.combining.set_estimates import check_rule
+from understudy.inference.set_estimates import Pooled, check_rule
 
 INTERVALS: Final = ("basic", "percentile", "studentised")
 

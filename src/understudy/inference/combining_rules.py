@@ -58,8 +58,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy.arrays import Floats
-from understudy.inference.combining.pooled import Pooled
-from understudy.inference.combining.set_estimates import (
+from understudy.inference.set_estimates import (
+    Pooled,
     check_rule,
     read_names,
     read_rule_noise,
@@ -285,7 +285,7 @@ def _full_covariance(totals: Totals, within: Floats, between_sets: Floats, m: in
 
     For m ≤ k the matrix B is singular and the difference never is a covariance. To borrow the
     correlations of Ū is what the multivariate tests assume anyway: B proportional to U (Reiter
-    2005, see `understudy.inference.combining.pooled_tests`).
+    2005, see `understudy.inference.pooled_tests`).
     """
     raw = (1 + 1 / m) * between_sets - within
     if np.isfinite(raw).all() and np.linalg.eigvalsh(raw)[0] >= 0:

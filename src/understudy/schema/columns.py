@@ -1,16 +1,97 @@
-"""Columns on the number line: whole numbers, real numbers, dates."""
+"""Columns: what each one may hold, declared in public before anyone looks at the rows.
+
+Some lie on the number line (whole numbers, real numbers, dates), others have levels (categorical,
+ordinal, boolean). A column has *states*: its levels (or, for numbers and dates, its intervals),
+then its not-applicable codes, its missing codes and, if declared, the code for values outside the
+domain. States are numbered 0, 1, 2, … in that order; `size` counts them. Values that fit no state
+are coded as the declared code for values outside the domain; without one they are coded `size`, the
+undeclared out-of-domain state, which is counted but never sampled.
+"""
 
 from __future__ import annotations
 
 import datetime
 import re
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from understudy.schema.bins import Interval, integer_intervals, real_intervals
-from understudy.schema.cell_values import EXACT_INTEGER, Code, number_of, text_of
-from understudy.schema.column_base import Declaration, refuse_repeated_code
+from understudy.schema.cell_values import EXACT_INTEGER, Code, duplicated, number_of, text_of
+from understudy.schema.column_base import Declaration, Value, refuse_repeated_code
+
+
+class _Levels(Declaration):
+    """A column with levels.
+
+    Attributes:
+        levels: the values, each a state of its own; 3, 3.0 and "3" are one level.
+    """
+
+    readable: ClassVar[tuple[str, ...]] = ("levels", *Declaration.readable)
+
+    levels: tuple[Value, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> _Levels:
+        twice = duplicated((*self.levels, *self.codes))
+        if twice is not None:
+            raise ValueError(
+                f"{text_of(twice)!r} stands twice among the levels and codes "
+                "(3, 3.0 and '3' are one level); keep one of them"
+            )
+        return self
+
+    @property
+    def n_ordinary(self) -> int:
+        """Number of levels."""
+        return len(self.levels)
+
+    def _ordinary_labels(self) -> tuple[str, ...]:
+        return tuple(text_of(level) or "(empty)" for level in self.levels)
+
+
+class Categorical(_Levels):
+    """Unordered levels."""
+
+    kind: Literal["categorical"]
+
+
+class Ordinal(_Levels):
+    """Levels in a meaningful order, lowest first."""
+
+    kind: Literal["ordinal"]
+
+
+class Boolean(Declaration):
+    """True or false; read from booleans, from 0 and 1, and from the words in any case."""
+
+    kind: Literal["boolean"]
+
+    @model_validator(mode="after")
+    def _codes_apart(self) -> Boolean:
+        refuse_repeated_code(self.codes)
+        for code in self.codes:
+            if text_of(code).lower() in {"true", "false"} or number_of(code) in {0.0, 1.0}:
+                raise ValueError(
+                    f"code {text_of(code)!r} cannot be told from true or false; use another code, "
+                    "or declare the column as categorical"
+                )
+        return self
+
+    @property
+    def levels(self) -> tuple[bool, bool]:
+        """The two levels."""
+        return (False, True)
+
+    @property
+    def n_ordinary(self) -> int:
+        """Two."""
+        return 2
+
+    def _ordinary_labels(self) -> tuple[str, ...]:
+        return ("false", "true")
+
 
 DEFAULT_BINS = 20
 ONE_BIN_EACH = 50  # integers with at most this many values get one bin each
@@ -207,3 +288,18 @@ def _day(date: datetime.date) -> int:
 
 def _iso(day: int) -> str:
     return datetime.date.fromordinal(day + _EPOCH).isoformat()
+
+
+Column = Annotated[
+    Categorical | Ordinal | Boolean | Integer | Continuous | Date, Field(discriminator="kind")
+]
+NUMERIC = (Integer, Continuous, Date)
+KINDS: dict[str, type[Declaration]] = {
+    "categorical": Categorical,
+    "ordinal": Ordinal,
+    "boolean": Boolean,
+    "integer": Integer,
+    "continuous": Continuous,
+    "date": Date,
+}
+"""What a column of each kind declares."""

@@ -1,1 +1,0 @@
-"""From replicates of a release to intervals."""

@@ -1,1 +1,0 @@
-"""Several sets, one estimate."""
