@@ -1,4 +1,4 @@
-"""What the pages share: texts and numbers as people read them, templates, lists cut to their room."""
+"""What pages share: texts and numbers as people read them, templates, lists cut to their room."""
 
 from __future__ import annotations
 
