@@ -16,7 +16,7 @@ SOURCE = Path(understudy.__file__).parent
 STUDIES = Path(__file__).parents[2] / "studies" / "src" / "understudy_studies"
 """The other distribution of this repository: one more room, which no other knows of."""
 ROOMS = [
-    ["arrays", "errors", "printable"],
+    ["arrays", "errors"],
     ["arguments", "parallel"],
     ["domain"],
     ["schema"],
@@ -428,7 +428,7 @@ PLANTED = {
         ("understudy.privacy.x", "import understudy.release.decoding"),
         ("understudy.report.x", "from understudy import pipeline"),
         ("understudy.release.x", "from understudy import synthesize"),
-        ("understudy.demo.x", "from understudy.cli.terminal.plan_text import methods"),
+        ("understudy.demo.x", "from understudy.cli.terminal.release_text import methods"),
     ],
     imports_of_the_engine: [
         ("understudy_studies.measures.x", "from understudy.engine import coding"),

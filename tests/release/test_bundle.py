@@ -152,3 +152,15 @@ def test_fingerprints_of_the_draft_do_not_leave(tmp_path):
     assert not [one for one in " ".join(drafted.drafted.values()).split() if one in text]
     assert "unchanged from a draft" in made.guarantee.leaks[0]
     assert "unchanged" in (tmp_path / "r" / "manifest.json").read_text()
+
+
+@pytest.mark.parametrize("method", ["independent", "mst"])
+def test_a_budget_of_many_digits_is_read_back(tmp_path, method):
+    """ρ follows from ε and δ as they were stated, not from ε rounded for people."""
+    budget = {"epsilon": "7.123456789123456789", "delta": "0.000001"}
+    made = us.synthesize(DATA, SCHEMA, method=method, **budget)
+    assert {key: made.manifest.budget[key] for key in budget} == budget
+    made.save(tmp_path / "release")
+    loaded = Release.load(tmp_path / "release")
+    assert loaded.manifest.budget == made.manifest.budget
+    assert loaded.manifest.guarantee.to_json() == made.manifest.guarantee.to_json()

@@ -13,8 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from understudy.errors import MethodError, UnderstudyError
-from understudy.printable import shown
+from understudy.errors import MethodError, UnderstudyError, shown
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -26,7 +26,7 @@ from understudy.cli.app import (
     method_options,
 )
 from understudy.cli.json_output import print_json
-from understudy.cli.terminal import plan_text, progress_bar, release_text
+from understudy.cli.terminal import progress_bar, release_text
 from understudy.errors import CheckpointError, UnderstudyError
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ def plan(
         rows_share=rows_share,
     )
     if as_json:
-        print_json(plan_text.plan_json(planned))
+        print_json(release_text.plan_json(planned))
     else:
-        plan_text.planned(planned)
+        release_text.planned(planned)
 
 
 @app.command()
@@ -202,11 +202,11 @@ def methods(
         if as_json:
             print_json({**vars(facts), "options": [vars(option) for option in options]})
         else:
-            plan_text.method(facts, options)
+            release_text.method(facts, options)
     elif as_json:
         print_json([vars(facts) for facts in pipeline.list_methods()])
     else:
-        plan_text.methods(pipeline.list_methods())
+        release_text.methods(pipeline.list_methods())
 
 
 @app.command("show")

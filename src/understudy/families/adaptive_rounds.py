@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from understudy.families.effort import Effort, expected_rows, rounds_effort
+from understudy.families.effort import Effort, expected_rows, known_rows, rounds_effort
 from understudy.families.marginal_family import MarginalMethod, fit_of
 from understudy.families.measurement_plan import Form, PlannedTable
-from understudy.families.method import Names, known_rows
+from understudy.families.method import Names
 from understudy.families.noisy_marginal import Merged, Noted
 from understudy.families.workload import Workload
 from understudy.functions.triangulation import TreeLimit

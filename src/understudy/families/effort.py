@@ -18,6 +18,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from understudy.errors import MethodError
+from understudy.privacy.gate import Gate
 from understudy.schema import Schema
 
 DENSE_CELLS = 2**22
@@ -100,3 +102,18 @@ def rounds_effort(
     memory = 24 * n * d + 5 * n_drawn * d + 8 * counted + 12 * model_cells + 180 * measured
     seconds = len(own) * n / 5e7 + rounds * (len(own) * n_drawn / 5e8 + 0.01 + 0.001 * d)
     return Effort(memory / 1e6, seconds)
+
+
+def known_rows(gate: Gate) -> int:
+    """The number of rows, as declared or bought; its public limit where it was not bought.
+
+    Raises:
+        MethodError: neither known nor limited.
+    """
+    limit = gate.schema.row_limit
+    try:
+        return gate.n_rows.value
+    except MethodError:
+        if limit is None:
+            raise
+        return limit

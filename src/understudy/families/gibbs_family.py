@@ -19,7 +19,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.effort import Effort, expected_rows
+from understudy.families.effort import Effort, expected_rows, known_rows
 from understudy.families.key_choice import (
     bought_keys,
     distinct_tables,
@@ -28,8 +28,8 @@ from understudy.families.key_choice import (
     sweep_of,
 )
 from understudy.families.measurement_plan import Form, PlannedTable, announced
-from understudy.families.method import Method, Names, Prepared, PreparingMethod, known_rows
-from understudy.families.urn_family import PaidRecords
+from understudy.families.method import Method, Names, Prepared, PreparingMethod
+from understudy.families.paid_records import PaidRecords
 from understudy.models import Model
 from understudy.models.conditional_tables import Allocation, ConditionalTables, Seeds
 from understudy.privacy.accounting.budget import Budget, exact

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats
 from understudy.domain.cell_tree import Layer, Split
-from understudy.families.urn_family import PaidRecords
+from understudy.families.paid_records import PaidRecords
 from understudy.models import Model, TableModel
 from understudy.models.node_least_squares import Hierarchy, downward
 from understudy.models.table_models import projected, unravel

@@ -306,18 +306,3 @@ class PreparingMethod(Method):
         gate.require(spend)
         bought = spend * self.setup_share(gate.schema)
         return self.setup(gate, bought).fit(spend - bought, n_rows)
-
-
-def known_rows(gate: Gate) -> int:
-    """The number of rows, as declared or bought; its public limit where it was not bought.
-
-    Raises:
-        MethodError: neither known nor limited.
-    """
-    limit = gate.schema.row_limit
-    try:
-        return gate.n_rows.value
-    except MethodError:
-        if limit is None:
-            raise
-        return limit

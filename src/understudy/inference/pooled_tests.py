@@ -157,7 +157,7 @@ def pool_pvalues(pvalues: ArrayLike, k: int, rule: str = "li1991") -> Hypothesis
 
     Both use F(k, k^(-3/m)·(m - 1)·(1 + 1/r)²). On partially synthetic sets with m = 5, k = 1 and 4,
     b/ū = 0.1 and 1, the rejection rates at nominal 5 % are 1 to 4 % and 5 to 8 %
-    (`tests/inference/combining/test_pooled_tests.py`). Use `wald` where covariances are at hand.
+    (`tests/inference/test_pooled_tests.py`). Use `wald` where covariances are at hand.
 
     Args:
         pvalues: shape (m,), each in [0, 1]; those below 1e-300 count as 1e-300.

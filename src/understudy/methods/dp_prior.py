@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from understudy.families.method import Facts
-from understudy.families.urn_family import UrnMethod
+from understudy.families.paid_records import UrnMethod
 from understudy.privacy.mechanisms.records.urn import Urn
 
 

@@ -33,7 +33,7 @@ from understudy.errors import MethodError
 from understudy.families.effort import DENSE_CELLS
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, Method
-from understudy.families.urn_family import PaidRecords
+from understudy.families.paid_records import PaidRecords
 from understudy.models import Model, TableModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate

@@ -37,10 +37,10 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.families.effort import Effort, pairs_effort
+from understudy.families.effort import Effort, known_rows, pairs_effort
 from understudy.families.marginal_family import MarginalMethod, fit_of
 from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
-from understudy.families.method import Facts, known_rows
+from understudy.families.method import Facts
 from understudy.families.noisy_marginal import Merged, Noted, rare_groups
 from understudy.families.workload import small
 from understudy.models import Model

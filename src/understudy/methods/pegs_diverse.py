@@ -26,7 +26,7 @@ from understudy.errors import MethodError
 from understudy.families.gibbs_family import SweepingMethod
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, Names
-from understudy.families.urn_family import PaidRecords
+from understudy.families.paid_records import PaidRecords
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate

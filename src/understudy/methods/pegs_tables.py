@@ -55,7 +55,7 @@ from typing import Annotated, ClassVar, Literal, final
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.effort import DENSE_CELLS, Effort, expected_rows
+from understudy.families.effort import DENSE_CELLS, Effort, expected_rows, known_rows
 from understudy.families.gibbs_family import NoisyTableGibbs, planned_rows
 from understudy.families.key_choice import (
     TableLimit,
@@ -69,7 +69,7 @@ from understudy.families.key_choice import (
     sweep_of_tables,
 )
 from understudy.families.measurement_plan import PlannedTable, natural_law, planned
-from understudy.families.method import Facts, Names, Prepared, PreparingMethod, known_rows
+from understudy.families.method import Facts, Names, Prepared, PreparingMethod
 from understudy.families.network_options import LARGEST_TABLE, require_columns
 from understudy.models import Model
 from understudy.models.conditional_tables import Allocation, Seeds

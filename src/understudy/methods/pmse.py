@@ -67,10 +67,10 @@ from understudy.decision_trees import (
     random_partitions,
 )
 from understudy.errors import MethodError
-from understudy.families.effort import Effort, expected_rows
+from understudy.families.effort import Effort, expected_rows, known_rows
 from understudy.families.generator_family import GeneratingMethod, ScoreOf, Search
 from understudy.families.measurement_plan import PlannedTable
-from understudy.families.method import Facts, known_rows
+from understudy.families.method import Facts
 from understudy.features.number_line import Drawn
 from understudy.functions.normal_regression import NORMAL, NormalWidths
 from understudy.functions.sequential_generator import SequentialGenerator

@@ -45,8 +45,9 @@ from typing import Annotated, ClassVar, Literal, final
 from pydantic import Field
 
 from understudy.errors import MethodError
+from understudy.families.effort import known_rows
 from understudy.families.measurement_plan import PlannedTable, natural_law, planned, planned_choice
-from understudy.families.method import Facts, Names, Prepared, PreparingMethod, known_rows
+from understudy.families.method import Facts, Names, Prepared, PreparingMethod
 from understudy.families.network_options import (
     LARGEST_TABLE,
     MOST_CANDIDATES,

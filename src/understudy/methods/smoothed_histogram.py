@@ -37,7 +37,7 @@ from typing import ClassVar, Literal, final
 from understudy.families.histogram_bins import Binned
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Facts
-from understudy.families.urn_family import UrnMethod
+from understudy.families.paid_records import UrnMethod
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.schema import Schema

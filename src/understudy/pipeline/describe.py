@@ -6,6 +6,8 @@ import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal, Inexact, localcontext
+from fractions import Fraction
 from functools import lru_cache
 
 from understudy.families.method import Method
@@ -52,8 +54,8 @@ def manifest_of(
         rows_obtained=replace(request, rows_spend=bought or request.rows_spend).rows_words,
         guarantee=gate.guarantee(),
         budget={
-            "epsilon": decimal_up(request.budget.epsilon),
-            "delta": decimal_up(request.budget.delta),
+            "epsilon": _stated(request.budget.epsilon),
+            "delta": _stated(request.budget.delta),
             "unit": request.budget.unit_name,
             "amount": decimal_up(request.budget.amount),
         },
@@ -108,3 +110,13 @@ def measurements_of(gate: Gate, schema: Schema) -> tuple[Measurement, ...]:
         Measurement.from_released(released, f"table-{k:0{width}d}", schema)
         for k, released in enumerate(gate.measured, start=1)
     )
+
+
+def _stated(value: Fraction) -> str:
+    """A stated number as its decimal; rounded up where that has no end."""
+    with localcontext() as context:
+        context.prec, context.traps[Inexact] = 400, True
+        try:
+            return format(Decimal(value.numerator) / Decimal(value.denominator), "f")
+        except Inexact:
+            return decimal_up(value)

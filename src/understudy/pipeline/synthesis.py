@@ -118,19 +118,7 @@ def synthesize(
     )
     schema = request.schema
     _require_arguments(seed, insecure_noise_seed, frame, progress, confide)
-    # Whatever does not fit the schema is refused here, before rows are read.
-    request.tables()
-    request.setup()
-    if not (request.method.private or allow_nonprivate):
-        raise NotPrivateError(
-            f"The method {request.name} {request.method.unprotected}; it needs allow_nonprivate "
-            "(--allow-nonprivate), and its release is stamped not private."
-        )
-    if seed is not None and request.draws_records:
-        raise MethodError(
-            f"In this form of {request.name}, drawing records is the privacy "
-            "mechanism, so no seed is accepted; leave seed out."
-        )
+    _require_possible(request, seed, allow_nonprivate=allow_nonprivate)
     place = None if checkpoint is None else _resumable_place(checkpoint, request)
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
@@ -157,8 +145,8 @@ def synthesize(
         rng = np.random.default_rng(entropy)
         n_rows = gate.ask(RowCount(), spend=request.rows_spend)
         prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
-        tables = []
         samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
+        tables = []
         for k, drawn in enumerate(samples, start=1):
             values = decode(drawn.states, prepared.schema, rng, drawn.values)
             tables.append(values[randomness.permutation(n_rows.value)])
@@ -179,6 +167,22 @@ def synthesize(
     if place is not None and not keep_checkpoint:
         remove_checkpoint(place)
     return release
+
+
+def _require_possible(request: Request, seed: int | None, *, allow_nonprivate: bool) -> None:
+    """Refuse what does not fit the schema or is not permitted, before rows are read."""
+    request.tables()
+    request.setup()
+    if not (request.method.private or allow_nonprivate):
+        raise NotPrivateError(
+            f"The method {request.name} {request.method.unprotected}; it needs allow_nonprivate "
+            "(--allow-nonprivate), and its release is stamped not private."
+        )
+    if seed is not None and request.draws_records:
+        raise MethodError(
+            f"In this form of {request.name}, drawing records is the privacy "
+            "mechanism, so no seed is accepted; leave seed out."
+        )
 
 
 def _pages(release: Release) -> dict[str, str]:

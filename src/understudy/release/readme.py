@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from understudy.printable import line
+from understudy.errors import line
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.schema import Schema

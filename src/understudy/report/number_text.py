@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from understudy.printable import shown
+from understudy.errors import shown
 
 _LONGEST = 20_000
 _LABEL = 20  # most letters of a label in a chart

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich import markup
 from rich.console import Console
 
-from understudy.printable import line
+from understudy.errors import line
 
 MOST_ROWS = 20
 """Rows of a table; the others are in the output with --json."""

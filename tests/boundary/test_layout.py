@@ -1,0 +1,53 @@
+"""Where things stand: one name for one file, files and functions of a size that can be read."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import understudy
+
+FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 360, 320, 60
+
+
+def code_lines(function):
+    """Lines of a function below its signature and its docstring."""
+    first, *rest = function.body
+    told = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    start = (rest[0] if told and rest else first).lineno
+    return function.end_lineno - start + 1
+
+
+def long_functions(name, text):
+    """Names of functions that are too long to be read at once."""
+    return [
+        f"{name}: {node.name}"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef) and code_lines(node) > LONGEST_FUNCTION
+    ]
+
+
+def test_no_two_files_have_one_name():
+    names = Counter(file.stem for file in FILES)
+    assert {name for name, times in names.items() if times > 1} == {"__init__"}
+
+
+def test_there_are_no_more_files_than_one_can_know():
+    assert len(FILES) <= MOST_FILES
+
+
+def test_files_are_short():
+    lines = {file.name: len(file.read_text(encoding="utf-8").splitlines()) for file in FILES}
+    assert [name for name, n in lines.items() if n > MOST_LINES] == []
+
+
+def test_functions_are_short():
+    found = [
+        one for file in FILES for one in long_functions(file.name, file.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_a_long_function_is_noticed():
+    text = 'def f():\n    """Told."""\n' + "    x = 1\n" * (LONGEST_FUNCTION + 1)
+    assert long_functions("x.py", text) == ["x.py: f"]
