@@ -13,8 +13,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from understudy.families.method import Method
+if TYPE_CHECKING:  # progress is named by the help of commands, which loads nothing heavy
+    from understudy.families.method import Method
 
 NOTICE = "Finishing with what was paid for; Ctrl-C again aborts (a checkpoint stays)"
 
