@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from understudy.engine import Engine, ExactTable
-from understudy.schema import Column
+if TYPE_CHECKING:  # a release refuses internal figures, and is read without an engine
+    from understudy.engine import Engine, ExactTable
+    from understudy.schema import Column
 
 T_co = TypeVar("T_co", covariant=True)
 
