@@ -65,7 +65,7 @@ def kernels(repeats: int) -> Table:
         return draw_urn(counts, 2, prior, 1_000, reinforced=True, randomness=source)
 
     parameters = normal.Parameters(np.zeros(1_000), np.ones(1_000))
-    law = TruncatedDiscreteLaplace(Fraction(20), 0, 1_000)
+    distribution = TruncatedDiscreteLaplace(Fraction(20), 0, 1_000)
     statistics = np.full(10**6, 250)
     shares, edges = np.full((1_000, 20), 0.05), np.linspace(-1, 1, 21)
     line = np.full(100, 500)
@@ -80,7 +80,7 @@ def kernels(repeats: int) -> Table:
             lambda: grouped_histograms.draw_values(shares, edges, 1_000, rng),
             10**6,
         ),
-        "truncated whole-number noise": (lambda: law.sample(statistics, source), 10**6),
+        "truncated whole-number noise": (lambda: distribution.sample(statistics, source), 10**6),
         "distribution, 100 cells, 50,000 rows, ε = 1": (
             lambda: draw_counts(line, 50_000, Fraction(1), source),
             1,

@@ -58,9 +58,9 @@ def contestants(source: SecureRandomness) -> Iterator[tuple[str, str, str, Draw 
         draw = lambda size, s=s: rejection_sampling.discrete_gaussian(s**2, size, source)  # noqa: E731
         yield "discrete Gaussian", str(s), "rejection", draw
     for s, step in [(Fraction(20), Fraction(1, 16)), (Fraction(20), Fraction(1, 2**20))]:
-        law = LatticeLaplace(s, step)
+        distribution = LatticeLaplace(s, step)
         path = "inversion" if step > Fraction(1, 2**10) else "rejection"
-        draw = lambda size, law=law: law.sample(size, source)  # noqa: E731
+        draw = lambda size, distribution=distribution: distribution.sample(size, source)  # noqa: E731
         yield f"lattice Laplace, step {step}", str(s), path, draw
 
 
@@ -72,12 +72,12 @@ def rates(size: int, source: SecureRandomness) -> Table:
     for heading in ("million draws/s", "time ÷ numpy's"):
         table.add_column(heading, justify="right")
     table.add_row("numpy Laplace (inexact, PCG64)", "20", "", f"{1e-6 / reference:.1f}", "1.00")
-    for law, scale, path, draw in contestants(source):
+    for distribution, scale, path, draw in contestants(source):
         if draw is None:
-            table.add_row(law, scale, path, "no table", "")
+            table.add_row(distribution, scale, path, "no table", "")
             continue
         each = seconds(draw, size) / size
-        table.add_row(law, scale, path, f"{1e-6 / each:.1f}", f"{each / reference:.2f}")
+        table.add_row(distribution, scale, path, f"{1e-6 / each:.1f}", f"{each / reference:.2f}")
     return table
 
 
@@ -85,12 +85,12 @@ def table_times() -> Table:
     """Measure how long building a table takes; it happens once per law."""
     table = Table("law", "scale", "cells", "milliseconds", title="Building an inversion table")
     for s in SCALES[:-1]:
-        laws = {"discrete Laplace": (1 / s, Fraction(0))}
-        laws["discrete Gaussian"] = (1 / (2 * s**2), 1 / s**2)
-        for name, law in laws.items():
+        noises = {"discrete Laplace": (1 / s, Fraction(0))}
+        noises["discrete Gaussian"] = (1 / (2 * s**2), 1 / s**2)
+        for name, distribution in noises.items():
             inversion_sampling.build_table.cache_clear()
             start = time.perf_counter()
-            cells = inversion_sampling.build_table(*law).thresholds.size
+            cells = inversion_sampling.build_table(*distribution).thresholds.size
             table.add_row(name, str(s), f"{cells:,}", f"{1e3 * (time.perf_counter() - start):.1f}")
     return table
 

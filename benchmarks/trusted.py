@@ -30,10 +30,10 @@ def asked(method: str) -> set[str]:
     from understudy.demo import demo_data, demo_schema
     from understudy.privacy.gate import Gate
 
-    noted, ask = set[str](), Gate.ask
+    noisy_marginals, ask = set[str](), Gate.ask
 
     def noting(gate: Gate, mechanism: Any, *args: Any, **kwargs: Any) -> Any:
-        noted.update(modules_of(mechanism))
+        noisy_marginals.update(modules_of(mechanism))
         return ask(gate, mechanism, *args, **kwargs)
 
     Gate.ask = noting
@@ -46,7 +46,7 @@ def asked(method: str) -> set[str]:
         us.synthesize(rows, schema, epsilon=1, method=method, sets=1)
     finally:
         Gate.ask = ask
-    return noted
+    return noisy_marginals
 
 
 def modules_of(value: Any) -> Iterator[str]:

@@ -40,7 +40,7 @@ from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
 from understudy.privacy.mechanisms.records.imputers import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
-from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
@@ -57,14 +57,14 @@ from understudy.privacy.not_dp.pseudo_posterior_draw import OpenColumns, Posteri
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable
-from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.column_sequence import SequentialModel
 from understudy.privacy.samplers.conjugate_draws import NormalLinear
-from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.samplers.numeric_column import NumberModel
 from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
 from understudy.privacy.selection.metropolis import Walk
 from understudy.privacy.selection.scores import CellCount, DistanceFromModel
 from understudy.privacy.selection.tree_distinguisher_score import PropensityTrees
-from understudy.schema import Partition, Schema, Sweep
+from understudy.schema import GibbsSweep, Partition, Schema
 
 F = Fraction
 SCHEMA = """
@@ -164,15 +164,15 @@ def choices_of_parameters(schema):
     grid = GridDepthTwo(Grid(schema.sizes))
     likelihood = ColumnLikelihood(
         schema,
-        generator.laws[1],
-        generator.laws[1].prior.points(4),
+        generator.column_models[1],
+        generator.column_models[1].prior.points(4),
         Censoring(form="interval", width=3.0, high=0.0),
     )
-    points, own = generator.prior.points(3), generator.laws[1].prior.points(3)
+    points, own = generator.prior.points(3), generator.column_models[1].prior.points(3)
     stumps = PropensityTrees(schema, column, own, Stumps())
     listed = {"": PropensityTrees(schema, whole, points, grid), " of a column": stumps}
     walked = {"": likelihood, " by trees": stumps}
-    prior = generator.laws[1].prior
+    prior = generator.column_models[1].prior
     how = Walk(prior, prior.means, 0.1 * prior.stddevs, 3)
     return {
         f"ListedParameters{words}": ListedParameters(score, names_of(score))
@@ -188,9 +188,9 @@ def names_of(score):
 
 
 def posterior(schema):
-    number = NumberLaw.of(schema, "c", ("a",), NormalLinear())
+    number = NumberModel.of(schema, "c", ("a",), NormalLinear())
     table, logit = StateTable.of(schema, "a", ()), StateLogit.of(schema, "b", ("a",))
-    return PseudoPosterior(SequentialLaw((table, logit, number)), draws=4)
+    return PseudoPosterior(SequentialModel((table, logit, number)), draws=4)
 
 
 def mechanisms(schema):
@@ -199,7 +199,7 @@ def mechanisms(schema):
     pairs = (("a", "b"), ("b", "a"))
     model = DistanceFromModel(schema, pairs, np.zeros(12), (1, 2), np.zeros(2))
     limit = TreeLimit(schema.sizes, ((0, 1),), 100.0)
-    sweep = Sweep.of(schema.names, schema.domain, {"a": ("b",), "b": ("a",)})
+    sweep = GibbsSweep.of(schema.names, schema.domain, {"a": ("b",), "b": ("a",)})
     return {
         "BinomialCount": BinomialCount("b", bounds="threshold", mode="strict"),
         "Candidate": Candidate(("x", "y", "z"), CellCount((0,)), np.array([True, True, False])),
@@ -223,7 +223,7 @@ def mechanisms(schema):
         "Moments": Moments(["d"], ["a"], [1, 2], "split", "threshold", "strict"),
         "NoisyTables": NoisyTables([("a",), ("a", "b")], "geometric", [1, F(1, 2)]),
         "OpenColumns": OpenColumns(("a", "b")),
-        "PerturbedSweeps": PerturbedSweeps(sweep=sweep, n_rows=2),
+        "PerturbedGibbs": PerturbedGibbs(sweep=sweep, n_rows=2),
         "PosteriorDraw": PosteriorDraw(posterior(schema), 0, "strict"),
         "RandomOrder": RandomOrder(3),
         "RangeCounts": RangeCounts("c", [np.array([0, 2, 4])], "geometric"),
@@ -253,7 +253,7 @@ def calls(gate):
 def with_leaves(gate, engine):
     """`LeafRecords` needs leaves that were paid for."""
     tree = Partition(gate.schema.domain).divided([(0,)])
-    leaves = gate.ask(LazyLeaves(tree, law="geometric"), spend=F(2))
+    leaves = gate.ask(LazyLeaves(tree, noise="geometric"), spend=F(2))
     engine.asked.clear()
     return {"mechanism": LeafRecords(leaves, np.ones(3), n_rows=2), "spend": F(0)}
 

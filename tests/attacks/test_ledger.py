@@ -115,7 +115,8 @@ def test_views_of_a_gate_spend_one_budget():
     door._ledger.guard(lambda: time.sleep(0.01))
     views = [door, door.rebinned({"a": 4}), door.rebinned({"a": 2}), door.grouped({"b": (0, 0)})]
     at_once(
-        lambda k: views[k].ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(2, 3)), n=4
+        lambda k: views[k].ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(2, 3)),
+        n=4,
     )
     assert spent(door.ledger) == Fraction(2, 3)
 
@@ -150,7 +151,7 @@ def test_leaves_that_were_paid_once_give_records_once():
     """Claim attacked: threads that race for the records of one payment get them once."""
     door, counted, wins = gate(Budget.of(1)), [], []
     partition = Partition(SCHEMA.domain).divided([(0,)])
-    leaves = door.ask(LazyLeaves(partition, law="geometric"), spend=Fraction(1))
+    leaves = door.ask(LazyLeaves(partition, noise="geometric"), spend=Fraction(1))
 
     def draw(k):
         counted.append(k)
@@ -183,7 +184,7 @@ schema = Schema.loads(
 source = SecureRandomness()
 door = open_gate(Table(pl.DataFrame({{"a": [True], "b": [True]}}), schema), Budget.of(1), source)
 tree = Partition(schema.domain).divided([(0,)])
-leaves = door.ask(LazyLeaves(tree, law="geometric"), spend=Fraction(1, 2))
+leaves = door.ask(LazyLeaves(tree, noise="geometric"), spend=Fraction(1, 2))
 source.words(10)
 door._ledger._lock.acquire()  # as a thread may have, which the child has not
 
@@ -200,7 +201,7 @@ def words(n=50):
 reader, writer = os.pipe()
 if os.fork() == 0:
     found = [
-        attempt(lambda: door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))),
+        attempt(lambda: door.ask(NoisyTables([("b",)], noise="geometric"), spend=Fraction(1, 4))),
         attempt(lambda: door.rebinned({{}}).ask(RowCount(), spend=Fraction(1, 4))),
         attempt(lambda: door.ask(LeafRecords(leaves, leaves.value.summed * 1.0, n_rows=1))),
         str(len(door.ledger)),
@@ -215,7 +216,7 @@ assert number == "1", number
 own = words().hex()
 both = [{{text[i:i + 16] for i in range(0, 800, 16)}} for text in (drawn, own)]
 assert not both[0] & both[1], "the child repeats the noise"
-door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))
+door.ask(NoisyTables([("b",)], noise="geometric"), spend=Fraction(1, 4))
 door.ask(LeafRecords(leaves, leaves.value.summed * 1.0, n_rows=1))
 print("held")
 """
@@ -239,7 +240,7 @@ def test_a_forked_child_neither_spends_the_budget_nor_repeats_the_noise(namespac
 def test_a_choice_by_a_view_is_paid_by_the_whole():
     """Claim attacked: a verb of several steps that is refused midway has paid what it has paid."""
     door = gate(Budget.of(1))
-    door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 2))
+    door.ask(NoisyTables([("b",)], noise="geometric"), spend=Fraction(1, 2))
     view = door.rebinned({"a": 2})
     with pytest.raises(InsufficientBudgetError):
         view.ask(Candidate(range(2), CellCount((1,))), spend=Fraction(2, 3))

@@ -26,13 +26,13 @@ from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
 from understudy.privacy.mechanisms.records.imputers import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
-from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.not_dp.exact_statistics import ExactDeviations
 from understudy.privacy.selection.scores import CellCount
-from understudy.schema import Partition, Schema, Sweep
+from understudy.schema import GibbsSweep, Partition, Schema
 
 SCHEMA = Schema.loads("""
 rows = "public"
@@ -73,8 +73,8 @@ TREES = {
     "a column counted from the end": (((-1,),),),
 }
 WITH_TREES = {
-    "counts of layers": lambda tree: HierarchyLayers(tree, [1], law="geometric"),
-    "counts of leaves": lambda tree: LazyLeaves(tree, law="geometric"),
+    "counts of layers": lambda tree: HierarchyLayers(tree, [1], noise="geometric"),
+    "counts of leaves": lambda tree: LazyLeaves(tree, noise="geometric"),
     "splits by columns": ColumnSplits,
     "a split by groups": GroupSplit,
 }
@@ -103,42 +103,42 @@ def test_a_tree_without_what_is_asked_of_it_is_refused_before_it_is_paid():
         door.ask(GroupSplit(full), spend=SPEND)
     for depth in (0, -1, 2):
         with pytest.raises(MethodError, match="layers below the root"):
-            door.ask(HierarchyLayers(full, [depth], law="geometric"), spend=SPEND)
+            door.ask(HierarchyLayers(full, [depth], noise="geometric"), spend=SPEND)
     assert door.ledger == ()
 
 
 def sweep():
-    return Sweep.of(SCHEMA.names, SCHEMA.domain, {"a": ("b",), "b": ("a",)})
+    return GibbsSweep.of(SCHEMA.names, SCHEMA.domain, {"a": ("b",), "b": ("a",)})
 
 
 SENSELESS = {
     "weights for fewer tables": lambda g: g.ask(
-        NoisyTables([("a",), ("b",)], law="geometric", weights=[1]), spend=SPEND
+        NoisyTables([("a",), ("b",)], noise="geometric", weights=[1]), spend=SPEND
     ),
     "weights for more tables": lambda g: g.ask(
-        NoisyTables([("a",)], law="geometric", weights=[1, 1]), spend=SPEND
+        NoisyTables([("a",)], noise="geometric", weights=[1, 1]), spend=SPEND
     ),
     "weights of nothing": lambda g: g.ask(
-        NoisyTables([("a",)], law="geometric", weights=[0]), spend=SPEND
+        NoisyTables([("a",)], noise="geometric", weights=[0]), spend=SPEND
     ),
     "weights for more lines": lambda g: g.ask(
         CumulativeDistributions([("a",)], weights=[1, 1]), spend=SPEND
     ),
     "weights for more layers": lambda g: g.ask(
         HierarchyLayers(
-            Partition(g.schema.domain).divided([(0,)]), [1], law="laplace", weights=[1, 1]
+            Partition(g.schema.domain).divided([(0,)]), [1], noise="laplace", weights=[1, 1]
         ),
         spend=SPEND,
     ),
-    "a column twice": lambda g: g.ask(NoisyTables([("a", "a")], law="geometric"), spend=SPEND),
+    "a column twice": lambda g: g.ask(NoisyTables([("a", "a")], noise="geometric"), spend=SPEND),
     "a cell by a column twice": lambda g: g.ask(
         Candidate(range(9), CellCount((0, 0))), spend=SPEND
     ),
-    "cells of no column": lambda g: g.ask(ThresholdTable((), 1, law="laplace"), spend=SPEND),
+    "cells of no column": lambda g: g.ask(ThresholdTable((), 1, noise="laplace"), spend=SPEND),
     "records of no column": lambda g: g.ask(LazyTable(columns=(), n_rows=1), spend=SPEND),
     "an urn of no column": lambda g: g.ask(Urn(columns=(), reinforced=True, n_rows=1), spend=SPEND),
     "a threshold beyond 64 bits": lambda g: g.ask(
-        ThresholdTable(("a",), 2**70, law="laplace"), spend=SPEND
+        ThresholdTable(("a",), 2**70, noise="laplace"), spend=SPEND
     ),
     "a deviation of levels": lambda g: g.ask(ExactDeviations(["a"])),
     "an order of fewer than none": lambda g: g.ask(RandomOrder(-1)).value,
@@ -147,7 +147,7 @@ DRAWN = (
     LazyTable(columns=("a",), n_rows=1),
     Urn(columns=("a",), reinforced=True, n_rows=1),
     ImputedRecords(imputation=Imputation(penalty=0.1), n_rows=1),
-    PerturbedSweeps(sweep=sweep(), n_rows=1),
+    PerturbedGibbs(sweep=sweep(), n_rows=1),
     ResetBlocks(sweep=sweep(), n_rows=1),
     LazyRows(sweep=sweep(), sweeps=1, n_rows=1),
 )
@@ -179,7 +179,7 @@ def test_a_price_cannot_be_lowered_after_it_was_paid():
     door, price = gate(), Fraction(100)
     heard = []
     door.listen(heard.append)
-    door.ask(NoisyTables([("a",)], law="geometric"), spend=price)
+    door.ask(NoisyTables([("a",)], noise="geometric"), spend=price)
     for shown in (price, heard[0].spent, door.ledger[0].spent):
         shown._numerator = 0
     door.remaining._numerator = 10**6
@@ -187,7 +187,7 @@ def test_a_price_cannot_be_lowered_after_it_was_paid():
     object.__setattr__(door.ledger[0], "spent", Fraction(0))
     assert door.remaining == 0
     with pytest.raises(InsufficientBudgetError):
-        door.ask(NoisyTables([("a",)], law="geometric"), spend=SPEND)
+        door.ask(NoisyTables([("a",)], noise="geometric"), spend=SPEND)
 
 
 @pytest.mark.parametrize("bins", [10**7 + 1, 10**10, 2**63])

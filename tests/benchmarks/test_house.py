@@ -90,8 +90,8 @@ def test_a_room_stands_just_above_the_rooms_that_import_it():
 
 def test_what_a_mechanism_is_handed_counts_as_well():
     held = (1, {"score": [Budget(epsilon=Fraction(1)), demo_schema()]})
-    noted = set(trusted.modules_of(held))
-    assert {"understudy.privacy.accounting.budget", "understudy.schema.schema"} <= noted
+    noisy_marginals = set(trusted.modules_of(held))
+    assert {"understudy.privacy.accounting.budget", "understudy.schema.schema"} <= noisy_marginals
 
 
 def test_parts_of_what_is_trusted_share_no_module_and_hold_all(package):

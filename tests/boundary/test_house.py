@@ -477,14 +477,14 @@ PLANTED = {
     heirs: [
         (
             "understudy.methods.x",
-            HEIR.format("mechanisms.records.perturbed_gibbs", "PerturbedSweeps"),
+            HEIR.format("mechanisms.records.perturbed_gibbs", "PerturbedGibbs"),
         ),
         (
             "understudy.methods.x",
             HEIR.format("selection.tree_distinguisher_score", "PropensityTrees"),
         ),
         ("understudy.methods.x", HEIR.format("selection.scores", "DistanceFromModel")),
-        ("understudy.methods.x", HEIR.format("samplers.column_sequence", "SequentialLaw")),
+        ("understudy.methods.x", HEIR.format("samplers.column_sequence", "SequentialModel")),
         ("understudy.methods.x", HEIR.format("gate", "Gate")),
         (
             "understudy_studies.x",

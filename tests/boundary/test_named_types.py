@@ -41,15 +41,15 @@ from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
 from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
 from understudy.privacy.mechanisms.records.imputers import Imputation
-from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
-from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.column_sequence import SequentialModel
 from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
 from understudy.privacy.selection.metropolis import Walk
 from understudy.privacy.selection.tree_distinguisher_score import PropensityTrees
-from understudy.schema import Schema, Sweep
+from understudy.schema import GibbsSweep, Schema
 
 SCHEMA = Schema.loads(
     '[columns.a]\nkind = "boolean"\nsource = "codebook"\nreviewed = true\n'
@@ -71,7 +71,7 @@ def gate():
 # --- five foreigners ------------------------------------------------------------------------------
 
 
-class OwnPrice(PerturbedSweeps):
+class OwnPrice(PerturbedGibbs):
     """A sweep with a price and draws of its own."""
 
     price = run = epsilon = keep
@@ -129,7 +129,7 @@ def own_trees():
 PRIOR = Prior(("p",), np.zeros(1), np.ones(1))
 WALK = Walk(PRIOR, PRIOR.means, PRIOR.stddevs, 2)
 PAIRS = (("a", "b"),)
-SWEEP = Sweep.of(SCHEMA.names, SCHEMA.domain, {})
+SWEEP = GibbsSweep.of(SCHEMA.names, SCHEMA.domain, {})
 ONE = Fraction(1)
 FOREIGNERS = {
     "a sweep with its own price and draws": lambda g: g.ask(
@@ -144,7 +144,7 @@ FOREIGNERS = {
         CandidateColumns(PAIRS, OwnDependence(SCHEMA, PAIRS)), spend=ONE
     ),
     "a law within a genuine mechanism": lambda g: g.ask(
-        PosteriorDraw(PseudoPosterior(SequentialLaw((OwnLaw(),)), draws=2))
+        PosteriorDraw(PseudoPosterior(SequentialModel((OwnLaw(),)), draws=2))
     ),
     "the heir of a genuine imputation": lambda g: g.ask(
         ImputedRecords(imputation=OwnImputation(), n_rows=1), spend=ONE

@@ -24,7 +24,7 @@ from understudy.errors import MethodError
 from understudy.families.measurement_plan import PlannedTable
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
-from understudy.pipeline.bootstrap import restorable
+from understudy.pipeline.bootstrap import rebuildable
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.planning import budget_of
 from understudy.privacy.accounting.budget import Budget
@@ -32,32 +32,32 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
-    "independent": [{}, {"law": "geometric"}, {"law": "laplace"}],
+    "independent": [{}, {"noise": "geometric"}, {"noise": "laplace"}],
     "laplace": [
-        {"form": form, "law": law}
+        {"form": form, "noise": distribution}
         for form in ("dense", "filtered", "lazy")
-        for law in ("geometric", "laplace")
+        for distribution in ("geometric", "laplace")
     ],
     "modips": [{}, {"cells": 12}, {"bounds": "truncate"}],
     "perturbed-histogram": [{"form": form} for form in ("dense", "filtered", "lazy")],
     "smoothed-histogram": [{}, {"bins": 3}],
     "steps": [
         {},
-        {"layers": 1, "law": "geometric", "consistency": "gls_inner"},
-        {"order": "job+sex, age", "law": "laplace"},
+        {"layers": 1, "noise": "geometric", "consistency": "gls_inner"},
+        {"order": "job+sex, age", "noise": "laplace"},
         {"split": "groups", "consistency": "paper_phantom", "allocation": "leaves"},
     ],
     "universal-histogram": [{}, {"order": "age, job"}, {"form": "ranges", "fanout": 2}],
     "privbayes": [
         {},
         {"degree": 1, "score": "mi"},
-        {"degree": 2, "law": "laplace"},
+        {"degree": 2, "noise": "laplace"},
         {"network": "sex, age<-sex, job<-age, income<-age&job, moved, smokes<-moved"},
     ],
     "pegs-tables": [
         {},
         {"form": "lazy"},
-        {"keys": "job<-age & sex, sex<-age & job, income<-job", "law": "laplace"},
+        {"keys": "job<-age & sex, sex<-age & job, income<-job", "noise": "laplace"},
     ],
     "pegs": [{"choice_share": 0.3}, {"keys": "job<-age & sex, income<-job", "sweeps": 2}],
     "pegs-reset": [{}, {"block": 0, "key_limit": 4, "choice_share": 0.3}],
@@ -75,11 +75,11 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"sensitive": "income, smokes", "components": 2, "draws": 8, "burn_in": 2, "thin": 1},
     ],
     "perturbed-imputation": [{}, {"sweeps": 2, "penalty": 0.01, "most_rows": 10}],
-    "mst": [{}, {"law": "laplace"}],
-    "aim": [{}, {"law": "laplace", "degree": 2, "target": "job"}],
+    "mst": [{}, {"noise": "laplace"}],
+    "aim": [{}, {"noise": "laplace", "degree": 2, "target": "job"}],
     "marginals": [
         {},
-        {"law": "laplace", "workload": "age & job: 2.5, sex & smokes", "bins": 4},
+        {"noise": "laplace", "workload": "age & job: 2.5, sex & smokes", "bins": 4},
     ],
     "empirical-cdf": [
         {},
@@ -394,7 +394,7 @@ PAID = [case for case in ONE_SET if case.configured.private]
 DRAWING = [case for case in ONE_SET if any(step.records for step in case.plan(10).tables)]
 MODELLING = [case for case in ONE_SET if case not in DRAWING]
 # Those whose noise is a whole number, so that a huge budget leaves none at all.
-WHOLE = [case for case in ONE_SET if case.options.get("law") != "laplace"]
+WHOLE = [case for case in ONE_SET if case.options.get("noise") != "laplace"]
 # Those that measure contingency tables and nothing else, and draw records in proportion to them.
 # A network's tables each decide on one column only, and its option names columns; so do those of
 # sweeps.
@@ -416,7 +416,7 @@ ACCOUNTS = {
     for one in sorted((one for one in PRIVATE if one in PAID), key=lambda one: one in TABLES)
 }
 """One case for each way to count what is spent."""
-RESTORABLE = [case for case in PRIVATE if case.method in restorable()]
+RESTORABLE = [case for case in PRIVATE if case.method in rebuildable()]
 SELECTIONS = {
     "case": CASES,
     "one_set": ONE_SET,
@@ -430,7 +430,7 @@ SELECTIONS = {
     "divided": [
         case
         for case in CASES
-        if case.method in restorable()
+        if case.method in rebuildable()
         and case.sets > 1
         and case.sets_kind == "split"
         and case.rows == "private"

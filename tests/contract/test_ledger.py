@@ -170,7 +170,11 @@ def without_rounds(release, manifest):
     measured = [m for m, one in zip(release.measurements, kept, strict=True) if one]
     ledger = [step for step, one in zip(steps, fixed, strict=True) if one]
     ledger = [{k: v for k, v in one.items() if k != "number"} for one in ledger]
-    return manifest | {"ledger": ledger}, rest, [(m.columns, m.law, m.scale) for m in measured]
+    return (
+        manifest | {"ledger": ledger},
+        rest,
+        [(m.columns, m.distribution, m.scale) for m in measured],
+    )
 
 
 def metadata(release, chosen, rounds=False):

@@ -7,7 +7,7 @@ import pytest
 
 import understudy as us
 from understudy.methods import METHODS
-from understudy.pipeline.bootstrap import model_of, request_again, restorable
+from understudy.pipeline.bootstrap import model_of, rebuildable, request_again
 
 
 def drawn(model, n=400):
@@ -44,18 +44,18 @@ def fitted(monkeypatch):
 
 
 def test_the_restored_model_is_the_one_that_sets_were_drawn_from(
-    restorable, some, fitted, tmp_path
+    rebuildable, some, fitted, tmp_path
 ):
-    release = restorable.release(some(40), "2")
+    release = rebuildable.release(some(40), "2")
     model = model_of(us.Release.load(release.save(tmp_path / "release")), 1)
     if model is None:
-        assert restorable.forms != {"dense"}  # not every cell is released
+        assert rebuildable.forms != {"dense"}  # not every cell is released
     else:
         assert drawn(model) == drawn(fitted[-1])
 
 
 def test_a_method_without_a_released_model_has_none(default, released):
-    if default.method not in restorable():
+    if default.method not in rebuildable():
         assert model_of(released(default), 1) is None
 
 
@@ -73,7 +73,7 @@ def test_split_sets_are_drawn_from_all_of_their_fits_together(divided, some, fit
 
 
 def test_a_request_is_read_back_from_a_release(default, released, tmp_path):
-    if default.method not in restorable():
+    if default.method not in rebuildable():
         return
     release = released(default)
     again = request_again(us.Release.load(release.save(tmp_path / "release")))
@@ -94,7 +94,7 @@ def cost(entry):
 
 def test_a_release_that_does_not_say_how_rows_were_bought_is_read(default, released):
     """As those of earlier versions: the usual share is taken."""
-    if default.method not in restorable():
+    if default.method not in rebuildable():
         return
     release = released(default)
     old = replace(release, manifest=replace(release.manifest, rows_share=None))

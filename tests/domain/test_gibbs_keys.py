@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.schema import Domain, Sweep
+from understudy.schema import Domain, GibbsSweep
 
 
 def schema(*sizes: int) -> us.Schema:
@@ -23,12 +23,12 @@ def schema(*sizes: int) -> us.Schema:
     return us.Schema.loads("".join(columns))
 
 
-def sweep_of(table: us.Schema, keys: Mapping[str, Sequence[str]]) -> Sweep:
-    return Sweep.of(table.names, table.domain, keys)
+def gibbs_sweep(table: us.Schema, keys: Mapping[str, Sequence[str]]) -> GibbsSweep:
+    return GibbsSweep.of(table.names, table.domain, keys)
 
 
 def test_keys_are_mixed_radix_numbers_of_the_key_columns() -> None:
-    sweep = sweep_of(schema(2, 3, 4), {"x0": ("x2", "x1"), "x2": ("x0",)})
+    sweep = gibbs_sweep(schema(2, 3, 4), {"x0": ("x2", "x1"), "x2": ("x0",)})
     states = [np.array([0, 1]), np.array([2, 1]), np.array([3, 0])]
     assert sweep.keys_of(states).tolist() == [[3 * 3 + 2, 1], [0, 0], [0, 1]]
     assert sweep.n_keys == (12, 1, 2)
@@ -42,7 +42,7 @@ def test_moved_keys_are_those_of_the_new_states(seed: int, d: int) -> None:
     sizes = rng.integers(1, 5, d).tolist()
     names = [f"x{j}" for j in range(d)]
     keys = {name: [one for one in names if one != name and rng.random() < 0.6] for name in names}
-    sweep = sweep_of(schema(*sizes), keys)
+    sweep = gibbs_sweep(schema(*sizes), keys)
     states = [rng.integers(0, size, 7) for size in sizes]
     moving = sweep.keys_of(states)
     for column in rng.integers(0, d, 4).tolist():
@@ -63,13 +63,13 @@ def test_moved_keys_are_those_of_the_new_states(seed: int, d: int) -> None:
 )
 def test_keys_that_are_none_are_refused(keys: dict[str, tuple[str, ...]], said: str) -> None:
     with pytest.raises(MethodError, match=said):
-        sweep_of(schema(2, 2), keys)
+        gibbs_sweep(schema(2, 2), keys)
 
 
 def test_keys_beyond_64_bits_are_refused() -> None:
     wide = schema(*[1000] * 8)
     with pytest.raises(MethodError, match="too many values"):
-        sweep_of(wide, {"x0": tuple(f"x{j}" for j in range(1, 8))})
+        gibbs_sweep(wide, {"x0": tuple(f"x{j}" for j in range(1, 8))})
 
 
 def test_open_states_are_those_that_no_rule_forbids() -> None:

@@ -508,7 +508,7 @@ def test_a_method_is_shown_with_its_options(run):
     code, out, _ = run("methods", "laplace")
     assert code == 0
     assert "noise on every cell" in out
-    for option in ("form", "law", "threshold", "spurious", "mode"):
+    for option in ("form", "noise", "threshold", "spurious", "mode"):
         assert option in out
     assert "how many empty cells may survive the threshold" in " ".join(out.split())
 

@@ -282,7 +282,7 @@ class Rounds(Method):
             if k and gate.stopping:
                 break
             tables = gate.ask(
-                NoisyTables([(name,) for name in names], law="geometric"), spend=share
+                NoisyTables([(name,) for name in names], noise="geometric"), spend=share
             )
             for _ in range(self.pressed.count(k)):
                 os.kill(os.getpid(), signal.SIGINT)

@@ -96,10 +96,10 @@ def test_everything_is_found_and_is_plain_data(demo):
     assert len(found.marginals) == 9
     assert len(found.pairs) == 36
     assert set(found.propensity) == set(MODELS)
-    for grid, *laws in found.propensity.values():
-        assert all(len(law) == len(grid) for law in laws)
-        assert all(law[-1] == pytest.approx(1) for law in laws)
-        assert all(np.diff(law).min() >= 0 for law in laws)
+    for grid, *distributions in found.propensity.values():
+        assert all(len(distribution) == len(grid) for distribution in distributions)
+        assert all(distribution[-1] == pytest.approx(1) for distribution in distributions)
+        assert all(np.diff(distribution).min() >= 0 for distribution in distributions)
     assert sum(map(sum, found.agreement)) == 36
     assert {c.model for c in found.coefficients} == {
         f"{name} ~ other columns (ols)" for name in ("affairs", "rate_marriage", "age")

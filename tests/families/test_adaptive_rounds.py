@@ -12,7 +12,7 @@ from understudy.engine import Table
 from understudy.families import adaptive_rounds
 from understudy.families.adaptive_rounds import Pace, mean_size, run_rounds
 from understudy.families.marginal_family import fit_of
-from understudy.families.noisy_marginal import Merged, Noted
+from understudy.families.noisy_marginal import Merged, NoisyMarginal
 from understudy.families.workload import Workload
 from understudy.functions.triangulation import Growth
 from understudy.methods.aim import Aim
@@ -58,7 +58,12 @@ def rounds_of(gate):
     return found
 
 
-METHODS = [Aim(), Aim(law="laplace"), Marginals(), Marginals(law="laplace", measured_share=0.7)]
+METHODS = [
+    Aim(),
+    Aim(noise="laplace"),
+    Marginals(),
+    Marginals(noise="laplace", measured_share=0.7),
+]
 
 
 @pytest.mark.parametrize("delta", ["0", "0.000001"])
@@ -182,20 +187,24 @@ def test_a_workload_is_all_that_is_measured():
     gate = gate_of(epsilon="10")
     declared = gate.schema
     workload = Workload.of(declared, degree=None, target="", entries=["x0 & x2"])
-    tables = NoisyTables([(name,) for name in declared.names], law="gaussian")
-    known = [Noted.of(one) for one in gate.ask(tables, spend=Fraction(1, 100))]
+    tables = NoisyTables([(name,) for name in declared.names], noise="gaussian")
+    known = [NoisyMarginal.of(one) for one in gate.ask(tables, spend=Fraction(1, 100))]
     spend = Fraction(1, 2)
-    noted = run_rounds(
+    noisy_marginals = run_rounds(
         gate,
         known,
         workload,
         spent=Fraction(1, 100),
         pace=Pace(
-            spend=spend, first=spend / 8, measured=Fraction(9, 10), model_cells=1e5, law="gaussian"
+            spend=spend,
+            first=spend / 8,
+            measured=Fraction(9, 10),
+            model_cells=1e5,
+            noise="gaussian",
         ),
         fit=lambda tables, warm: fit_of(Merged(declared, {}), tables, 2_000, warm=warm, steps=12),
     )
-    assert noted[:D] == known
-    columns = {one.table.columns for one in noted[D:]}
+    assert noisy_marginals[:D] == known
+    columns = {one.table.columns for one in noisy_marginals[D:]}
     assert ("x0", "x2") in columns
     assert columns <= {("x0", "x2"), *((name,) for name in declared.names)}

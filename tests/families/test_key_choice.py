@@ -6,7 +6,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.families.key_choice import declared_keys, foremost_keys, sweep_of
+from understudy.families.key_choice import declared_keys, foremost_keys, gibbs_sweep
 
 
 def schema() -> us.Schema:
@@ -47,4 +47,4 @@ def test_orders_that_are_none_are_refused(order: tuple[str, ...]) -> None:
 
 def test_keys_and_order_exclude_each_other() -> None:
     with pytest.raises(MethodError, match="leave one of them out"):
-        sweep_of(schema(), ("job<-age",), ("age",), 10)
+        gibbs_sweep(schema(), ("job<-age",), ("age",), 10)

@@ -82,10 +82,10 @@ def law_of(name):
     return make(column, SCHEMA.columns[column], Features.of(SCHEMA, parents))
 
 
-def parents_of(law, n, rng):
+def parents_of(column_model, n, rng):
     """Parents with all their states, each a few times; and the records one by one."""
     drawn, records = {}, [{} for _ in range(n)]
-    for name in law.parents:
+    for name in column_model.parents:
         column = SCHEMA.columns[name]
         states, numbers = rng.permutation(n) % column.size, None
         if isinstance(column, NUMERIC):
@@ -134,13 +134,13 @@ def ordinary_shares(column, cdf):
     return shares
 
 
-def slow_shares(law, theta, record):
+def slow_shares(column_model, theta, record):
     """Probability of each state."""
-    column, f = SCHEMA.columns[law.column], slow_features(record)
-    if isinstance(law, MultinomialLogit):
+    column, f = SCHEMA.columns[column_model.column], slow_features(record)
+    if isinstance(column_model, MultinomialLogit):
         return softmax([0.0, *theta.reshape(-1, len(f)) @ f])
     eta, sigma = theta[-1 - len(f) : -1] @ f, math.exp(theta[-1])
-    special = [] if isinstance(law, NormalRegression) else indicated(column)
+    special = [] if isinstance(column_model, NormalRegression) else indicated(column)
     kinds = softmax([0.0, *theta[: -1 - len(f)].reshape(-1, len(f)) @ f])
     shares = np.zeros(column.size)
     if isinstance(column, Ordinal):
@@ -148,7 +148,7 @@ def slow_shares(law, theta, record):
         shares[:4] = np.diff([0.0, *norm.cdf(inner), 1.0])
     else:
         low, high = column.bounds
-        normal = isinstance(law, NormalRegression)
+        normal = isinstance(column_model, NormalRegression)
 
         def cdf(x):
             place = (x - low) / (high - low)
@@ -173,12 +173,14 @@ def chi_square(counts, expected):
     return chi2.sf(statistic, degrees)
 
 
-def some_theta(law, seed=3):
+def some_theta(column_model, seed=3):
     rng = np.random.default_rng(seed)
-    return law.prior.means + law.prior.stddevs * rng.normal(0, 0.4, len(law.prior.means))
+    return column_model.prior.means + column_model.prior.stddevs * rng.normal(
+        0, 0.4, len(column_model.prior.means)
+    )
 
 
-def counted(law, theta, drawn, repeats, rng):
+def counted(column_model, theta, drawn, repeats, rng):
     n = PATTERNS * repeats
     many = {
         name: Drawn(
@@ -187,20 +189,20 @@ def counted(law, theta, drawn, repeats, rng):
         )
         for name, one in drawn.items()
     }
-    found = law.draw(theta, many, rng.random((2, n)))
-    size = SCHEMA.columns[law.column].size
+    found = column_model.draw(theta, many, rng.random((2, n)))
+    size = SCHEMA.columns[column_model.column].size
     return np.stack([np.bincount(p, minlength=size) for p in found.states.reshape(PATTERNS, -1)])
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_states_have_their_probabilities_and_no_others(name):
-    law, rng, repeats = law_of(name), np.random.default_rng(1), 8000
-    theta = some_theta(law)
-    drawn, records = parents_of(law, PATTERNS, rng)
-    counts = counted(law, theta, drawn, repeats, rng)
+    column_model, rng, repeats = law_of(name), np.random.default_rng(1), 8000
+    theta = some_theta(column_model)
+    drawn, records = parents_of(column_model, PATTERNS, rng)
+    counts = counted(column_model, theta, drawn, repeats, rng)
 
     def fit(parameters):
-        shares = np.stack([slow_shares(law, parameters, record) for record in records])
+        shares = np.stack([slow_shares(column_model, parameters, record) for record in records])
         assert shares.sum(axis=1) == pytest.approx(np.ones(PATTERNS))
         return chi_square(counts, repeats * shares)
 
@@ -208,25 +210,27 @@ def test_states_have_their_probabilities_and_no_others(name):
     for j in range(len(theta)):  # each parameter matters, and a wrong one is noticed
         wrong = theta.copy()
         wrong[j] += 0.6
-        assert fit(wrong) < LEVEL, law.prior.names[j]
+        assert fit(wrong) < LEVEL, column_model.prior.names[j]
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_parameters_have_names_and_a_prior_each(name):
-    law = law_of(name)
-    names = law.prior.names
+    column_model = law_of(name)
+    names = column_model.prior.names
     assert len(set(names)) == len(names)
-    assert all(one.startswith(law.column) for one in names)
+    assert all(one.startswith(column_model.column) for one in names)
     terms = {one.split(": ", 1)[1] for one in names}
-    assert terms - {"log sd"} == {"intercept", *Features.of(SCHEMA, law.parents).names}
+    assert terms - {"log sd"} == {"intercept", *Features.of(SCHEMA, column_model.parents).names}
 
 
-@pytest.mark.parametrize("name", [n for n, law in LAWS.items() if law[0] is not MultinomialLogit])
+@pytest.mark.parametrize(
+    "name", [n for n, column_model in LAWS.items() if column_model[0] is not MultinomialLogit]
+)
 def test_numbers_fit_their_column_and_stand_where_the_state_is_a_bin(name):
-    law, rng = law_of(name), np.random.default_rng(2)
-    column = SCHEMA.columns[law.column]
-    drawn, _ = parents_of(law, 4000, rng)
-    found = law.draw(some_theta(law), drawn, rng.random((2, 4000)))
+    column_model, rng = law_of(name), np.random.default_rng(2)
+    column = SCHEMA.columns[column_model.column]
+    drawn, _ = parents_of(column_model, 4000, rng)
+    found = column_model.draw(some_theta(column_model), drawn, rng.random((2, 4000)))
     if isinstance(column, Ordinal):
         assert found.numbers is None
         return
@@ -240,31 +244,31 @@ def test_numbers_fit_their_column_and_stand_where_the_state_is_a_bin(name):
 
 @pytest.mark.parametrize("name", ["logistic-normal real", "normal real"])
 def test_numbers_rise_with_the_intercept_and_only_a_little_with_a_little(name):
-    law, rng = law_of(name), np.random.default_rng(3)
-    theta = some_theta(law)
-    drawn, _ = parents_of(law, 5000, rng)
+    column_model, rng = law_of(name), np.random.default_rng(3)
+    theta = some_theta(column_model)
+    drawn, _ = parents_of(column_model, 5000, rng)
     uniforms = rng.random((2, 5000))
     step = 1e-3
-    steepest = 10 / 4 if isinstance(law, LogisticNormal) else 10 / 2
-    before = law.draw(theta, drawn, uniforms).numbers
-    after = law.draw(theta + step * np.eye(len(theta))[0], drawn, uniforms).numbers
+    steepest = 10 / 4 if isinstance(column_model, LogisticNormal) else 10 / 2
+    before = column_model.draw(theta, drawn, uniforms).numbers
+    after = column_model.draw(theta + step * np.eye(len(theta))[0], drawn, uniforms).numbers
     assert (after >= before).all()
     assert (after > before).mean() > 0.5
     assert (after - before).max() <= 1.0001 * step * steepest
 
 
 def test_categories_move_towards_the_one_that_gains_and_few_at_a_time():
-    law, rng = law_of("categorical"), np.random.default_rng(3)
-    theta = some_theta(law)
-    drawn, _ = parents_of(law, 5000, rng)
+    column_model, rng = law_of("categorical"), np.random.default_rng(3)
+    theta = some_theta(column_model)
+    drawn, _ = parents_of(column_model, 5000, rng)
     uniforms = rng.random((2, 5000))
-    before = law.draw(theta, drawn, uniforms).states
-    for k, name in enumerate(law.prior.names):
+    before = column_model.draw(theta, drawn, uniforms).states
+    for k, name in enumerate(column_model.prior.names):
         if not name.endswith("intercept"):
             continue
         gaining = 1 if "= m" in name else 2
         for step, most in ((0.5, 5000), (1e-3, 10)):
-            after = law.draw(theta + step * np.eye(len(theta))[k], drawn, uniforms).states
+            after = column_model.draw(theta + step * np.eye(len(theta))[k], drawn, uniforms).states
             assert (np.abs(after - gaining) <= np.abs(before - gaining)).all()
             assert ((after - gaining) * (before - gaining) >= 0).all()
             assert 0 < (after != before).sum() + (most == 10) <= most
@@ -272,31 +276,31 @@ def test_categories_move_towards_the_one_that_gains_and_few_at_a_time():
 
 @pytest.mark.parametrize("name", LAWS)
 def test_no_parameters_however_far_off_break_a_law(name):
-    law, rng = law_of(name), np.random.default_rng(4)
-    drawn, _ = parents_of(law, 300, rng)
-    size = SCHEMA.columns[law.column].size
+    column_model, rng = law_of(name), np.random.default_rng(4)
+    drawn, _ = parents_of(column_model, 300, rng)
+    size = SCHEMA.columns[column_model.column].size
     for scale in (1e3, 1e100):
         for _ in range(5):
-            theta = rng.normal(0, scale, len(law.prior.means))
-            found = law.draw(theta, drawn, rng.random((2, 300)))
+            theta = rng.normal(0, scale, len(column_model.prior.means))
+            found = column_model.draw(theta, drawn, rng.random((2, 300)))
             assert ((found.states >= 0) & (found.states < size)).all()
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_no_records_are_drawn_for_none(name):
-    law = law_of(name)
-    drawn, _ = parents_of(law, 0, np.random.default_rng(1))
-    found = law.draw(law.prior.means, drawn, np.zeros((2, 0)))
+    column_model = law_of(name)
+    drawn, _ = parents_of(column_model, 0, np.random.default_rng(1))
+    found = column_model.draw(column_model.prior.means, drawn, np.zeros((2, 0)))
     assert found.states.shape == (0,)
     assert found.states.dtype == np.int64
 
 
 def test_a_column_of_one_state_has_no_parameters():
     column = Categorical(kind="categorical", levels=("only",))
-    law = MultinomialLogit("x", column, Features.of(SCHEMA, ("age",)))
-    assert law.prior.names == ()
+    column_model = MultinomialLogit("x", column, Features.of(SCHEMA, ("age",)))
+    assert column_model.prior.names == ()
     drawn = {"age": Drawn(np.array([1, 2]), np.array([3.0, 10.0]))}
-    assert law.draw(np.zeros(0), drawn, np.full((2, 2), 0.9)).states.tolist() == [0, 0]
+    assert column_model.draw(np.zeros(0), drawn, np.full((2, 2), 0.9)).states.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("column", ["age", "rank", "sex", "income", "yes"])
@@ -309,11 +313,11 @@ def test_a_normal_regression_refuses_what_it_cannot_draw(column):
 
 
 def test_the_published_prior_is_there_to_be_asked_for():
-    law = NormalRegression(
+    column_model = NormalRegression(
         "free", SCHEMA.columns["free"], Features.of(SCHEMA, ("whole",)), NormalWidths.flat(2.0)
     )
-    assert law.prior.stddevs.tolist() == [2000.0] * 3
-    assert law.prior.means.tolist() == [0.0] * 3
+    assert column_model.prior.stddevs.tolist() == [2000.0] * 3
+    assert column_model.prior.means.tolist() == [0.0] * 3
 
 
 def in_the_middle(record):
@@ -327,45 +331,47 @@ def in_the_middle(record):
     return found
 
 
-def given_of(law, record):
-    return np.array([record[name][0] for name in law.parents], dtype=np.int64)
+def given_of(column_model, record):
+    return np.array([record[name][0] for name in column_model.parents], dtype=np.int64)
 
 
-def one_by_one(law, points, records):
+def one_by_one(column_model, points, records):
     """`log_shares` of all states for each combination of the parents' states."""
-    states = np.arange(SCHEMA.columns[law.column].size)
-    return np.stack([law.log_shares(points, given_of(law, one), states) for one in records])
+    states = np.arange(SCHEMA.columns[column_model.column].size)
+    return np.stack(
+        [column_model.log_shares(points, given_of(column_model, one), states) for one in records]
+    )
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_log_shares_are_those_that_states_are_drawn_with(name):
     """Against the definition, which the drawn states are tested against."""
-    law, rng = law_of(name), np.random.default_rng(1)
-    points = np.stack([some_theta(law, seed) for seed in range(5)])
-    _, records = parents_of(law, PATTERNS, rng)
-    found = np.exp(one_by_one(law, points, records))
+    column_model, rng = law_of(name), np.random.default_rng(1)
+    points = np.stack([some_theta(column_model, seed) for seed in range(5)])
+    _, records = parents_of(column_model, PATTERNS, rng)
+    found = np.exp(one_by_one(column_model, points, records))
     for shares, record in zip(found, map(in_the_middle, records), strict=True):
-        expected = np.stack([slow_shares(law, theta, record) for theta in points], axis=1)
+        expected = np.stack([slow_shares(column_model, theta, record) for theta in points], axis=1)
         np.testing.assert_allclose(shares, expected, atol=1e-12, rtol=1e-7)
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_log_share_is_the_same_number_in_any_company(name):
-    law, rng = law_of(name), np.random.default_rng(1)
-    points = law.prior.points(33)
-    _, records = parents_of(law, PATTERNS, rng)
-    together = one_by_one(law, points, records)
-    size = SCHEMA.columns[law.column].size
+    column_model, rng = law_of(name), np.random.default_rng(1)
+    points = column_model.prior.points(33)
+    _, records = parents_of(column_model, PATTERNS, rng)
+    together = one_by_one(column_model, points, records)
+    size = SCHEMA.columns[column_model.column].size
     for states in (rng.permutation(size), rng.integers(0, size, 3), np.arange(size)[-1:]):
-        found = law.log_shares(points, given_of(law, records[2]), states)
+        found = column_model.log_shares(points, given_of(column_model, records[2]), states)
         np.testing.assert_array_equal(found, together[2][states])
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_log_shares_far_off_are_no_error(name):
-    law, rng = law_of(name), np.random.default_rng(4)
-    _, records = parents_of(law, PATTERNS, rng)
+    column_model, rng = law_of(name), np.random.default_rng(4)
+    _, records = parents_of(column_model, PATTERNS, rng)
     for scale in (1e3, 1e100):
-        points = rng.normal(0, scale, (20, len(law.prior.means)))
-        found = one_by_one(law, points, records)
+        points = rng.normal(0, scale, (20, len(column_model.prior.means)))
+        found = one_by_one(column_model, points, records)
         assert not (found > 0).any()

@@ -113,18 +113,29 @@ def test_a_record_depends_on_its_own_uniforms_only():
 def test_parts_cut_the_parameters_by_law():
     generator = all_kinds()
     assert [generator.prior.names[part] for part in generator.parts] == [
-        law.prior.names for law in generator.laws
+        column_model.prior.names for column_model in generator.column_models
     ]
 
 
 def test_each_kind_of_column_has_its_law():
-    laws = {law.column: type(law) for law in all_kinds().laws}
-    logits = {name for name, law in laws.items() if law is MultinomialLogit}
+    column_models = {
+        column_model.column: type(column_model) for column_model in all_kinds().column_models
+    }
+    logits = {
+        name for name, column_model in column_models.items() if column_model is MultinomialLogit
+    }
     assert logits == {"categorical", "single", "boolean", "short"}
-    assert all(law is LogisticNormal for name, law in laws.items() if name not in logits)
+    assert all(
+        column_model is LogisticNormal
+        for name, column_model in column_models.items()
+        if name not in logits
+    )
     schema = schema_of({"x": KINDS["point"], "c": KINDS["single"]})
     mixed = regressions(schema, chain(schema), numbers="normal")
-    assert [type(law) for law in mixed.laws] == [NormalRegression, MultinomialLogit]
+    assert [type(column_model) for column_model in mixed.column_models] == [
+        NormalRegression,
+        MultinomialLogit,
+    ]
 
 
 SIX = {
@@ -245,9 +256,14 @@ def test_edges_that_are_no_network_are_refused(edges):
     with pytest.raises(ValueError, match="network"):
         regressions(schema, edges)
     if all(name in schema.names for name, _ in edges):
-        laws = {law.column: law for law in regressions(schema, chain(schema)).laws}
+        column_models = {
+            column_model.column: column_model
+            for column_model in regressions(schema, chain(schema)).column_models
+        }
         with pytest.raises(ValueError, match="network"):
-            SequentialGenerator(schema, (laws["b"], laws["a"], laws["c"]))
+            SequentialGenerator(
+                schema, (column_models["b"], column_models["a"], column_models["c"])
+            )
 
 
 def test_normal_regressions_name_the_column_that_they_cannot_draw():
@@ -270,10 +286,12 @@ def test_one_column_given_its_parents_is_the_column_of_the_whole():
     drawn = generator.records(theta, uniforms)
     codes = SimulatedRecords(generator, uniforms).codes(theta)
     whole = dict(zip(generator.schema.names, codes, strict=True))
-    for k, (law, part) in enumerate(zip(generator.laws, generator.parts, strict=True)):
-        parents = {name: drawn[name] for name in law.parents}
+    for k, (column_model, part) in enumerate(
+        zip(generator.column_models, generator.parts, strict=True)
+    ):
+        parents = {name: drawn[name] for name in column_model.parents}
         one = SimulatedColumn(generator, k, parents, uniforms[k])
-        assert one.columns == (*law.parents, law.column)
+        assert one.columns == (*column_model.parents, column_model.column)
         assert one.prior.names == prior.names[part]
         codes = one.codes(theta[part])
         for name, states in zip(one.columns, codes, strict=True):

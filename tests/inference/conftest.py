@@ -83,7 +83,7 @@ def measurement(columns: tuple[str, ...], counts: Any, stddev: float, **more: An
         name="table-1",
         columns=columns,
         counts=flat,
-        law="discrete_laplace",
+        distribution="discrete_laplace",
         scale="1",
         stddev=stddev,
         entry=1,

@@ -119,13 +119,13 @@ def test_coverage_of_noise_aware_intervals_and_of_naive_ones(small, population, 
     reps = 4_000
     rng = np.random.default_rng(2)
     one = release(sets=1)
-    law = calibrate(
+    distribution = calibrate(
         "geometric", spend=Fraction(95, 100), accounting="pure", neighbours=small.neighbours
     )
     (measurement,) = one.measurements
-    assert measurement.stddev == law.stddev
+    assert measurement.stddev == distribution.stddev
     counts = rng.multinomial(N, population.reshape(-1), size=reps).astype(float)
-    noise = law.sample(counts.size, SeededRandomness(4)).reshape(counts.shape)
+    noise = distribution.sample(counts.size, SeededRandomness(4)).reshape(counts.shape)
     noisy = counts + noise
     clipped = np.maximum(noisy, 0)
     drawn = rng.multinomial(N, clipped / clipped.sum(axis=1, keepdims=True)).astype(float)

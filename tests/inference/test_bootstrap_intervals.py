@@ -351,8 +351,8 @@ def test_failures_and_bias_are_noted_and_too_much_is_refused(release, failed, bi
             analysed(anyway=False)
         assert not analysed(anyway=True).valid
     else:
-        noted = any("left out" in note for note in analysed(anyway=False).notes)
-        assert noted == bool(failed)
+        noisy_marginals = any("left out" in note for note in analysed(anyway=False).notes)
+        assert noisy_marginals == bool(failed)
 
 
 # --- merged states ------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.engine import Table
-from understudy.families.noisy_marginal import Merged, Noted, observations
+from understudy.families.noisy_marginal import Merged, NoisyMarginal, observations
 from understudy.methods.configuration import configure
 from understudy.pipeline.bootstrap import model_of
 from understudy.pipeline.gates import open_gate
@@ -130,7 +130,7 @@ def test_a_fitted_model_is_restored_from_its_tables_alone(name):
     prepared = method.setup(gate, budget.amount)
     model = prepared.fit(budget.amount, 1_000)
     tables = [(m.value, m.noise) for m in gate.measured if isinstance(m.value, NoisyTable)]
-    again = method.restored(prepared.schema, tables, 1_000)
+    again = method.rebuilt(prepared.schema, tables, 1_000)
     drawn = [one.sample(700, np.random.default_rng(5)) for one in (model, again)]
     assert [one.tolist() for one in drawn[0].states] == [one.tolist() for one in drawn[1].states]
 
@@ -172,11 +172,11 @@ def test_scaling_by_hand():
     )
     noise = Noise("laplace", "1", 1.0)
     table = NoisyTable(("x",), np.array([60.0, 30.0]), outside=10.0)
-    (one,) = observations(Merged(schema, {}), [Noted(table, noise)], 100)
+    (one,) = observations(Merged(schema, {}), [NoisyMarginal(table, noise)], 100)
     np.testing.assert_allclose(one.counts, [600 / 9, 300 / 9])
     np.testing.assert_allclose(one.variance, (10 / 9) ** 2)
     few = NoisyTable(("x",), np.array([60.0, 30.0]), outside=3.0)
-    (one,) = observations(Merged(schema, {}), [Noted(few, noise)], 100)
+    (one,) = observations(Merged(schema, {}), [NoisyMarginal(few, noise)], 100)
     np.testing.assert_allclose(one.counts, [60, 30])
 
 
@@ -187,7 +187,7 @@ def test_a_fine_table_is_summed_over_groups():
     )
     table = NoisyTable(("x",), np.array([1.0, 2.0, 4.0]), outside=0.0)
     merged = Merged(schema, {"x": (0, 1, 0)})
-    (one,) = observations(merged, [Noted(table, Noise("laplace", "1", 3.0))], 7)
+    (one,) = observations(merged, [NoisyMarginal(table, Noise("laplace", "1", 3.0))], 7)
     assert one.counts.tolist() == [5, 2]
     assert one.variance.tolist() == [18, 9]
 

@@ -338,8 +338,8 @@ def test_redrawing_is_conditioning_on_what_can_occur():
     sample = BlocksModel(of, blocks).sample(40_000, np.random.default_rng(1))
     counts = np.bincount(sample.states[0] * 2 + sample.states[1], minlength=4)
     assert counts[3] == 0
-    law = np.array([0.09, 0.21, 0.21])
-    assert stats.chisquare(counts[:3], law / law.sum() * 40_000).pvalue > 1e-4
+    distribution = np.array([0.09, 0.21, 0.21])
+    assert stats.chisquare(counts[:3], distribution / distribution.sum() * 40_000).pvalue > 1e-4
 
 
 # --- budget and options --------------------------------------------------------------------------

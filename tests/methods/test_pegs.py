@@ -195,7 +195,7 @@ def test_a_release_says_how_it_was_drawn(method, tmp_path):
     assert ("block" in one.totals) == (method == "pegs-reset")
     made.save(tmp_path / "made")
     again = us.Release.load(tmp_path / "made").measurements[0]
-    assert (again.of, again.totals, again.law) == (one.of, one.totals, one.law)
+    assert (again.of, again.totals, again.distribution) == (one.of, one.totals, one.distribution)
     text = (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
     assert "drawn column by column" in text
     assert "no estimate can be corrected" in text
@@ -204,7 +204,7 @@ def test_a_release_says_how_it_was_drawn(method, tmp_path):
 def test_a_diverse_release_is_stamped_not_private(tmp_path):
     made = release("pegs-diverse")
     assert made.guarantee.kind == "none"
-    assert {one.law for one in made.measurements} == {"diverse rows"}
+    assert {one.distribution for one in made.measurements} == {"diverse rows"}
     assert all("not differential privacy" in one["noise"] for one in made.manifest.ledger)
     made.save(tmp_path / "made")
     text = (tmp_path / "made" / "README.md").read_text(encoding="utf-8")

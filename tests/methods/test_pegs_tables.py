@@ -13,16 +13,16 @@ from understudy.errors import InferenceError, MethodError
 from understudy.families.key_choice import (
     MOST_KEYS,
     distinct_tables,
+    gibbs_sweep_of_tables,
     key_candidates,
     most_key_columns,
     ordered_keys,
     own_tables,
-    sweep_of_tables,
 )
 from understudy.methods.configuration import configure
 from understudy.pipeline.planning import budget_of
 from understudy.privacy.accounting.budget import Budget
-from understudy.schema import Sweep
+from understudy.schema import GibbsSweep
 
 SIZES = {"a": 3, "b": 3, "c": 2, "d": 4, "e": 3}
 PUBLIC = 'rows = "public"\nn_rows = {n}\n'
@@ -99,13 +99,13 @@ def test_tables_tell_the_keys():
     for _ in range(200):
         schema = schema_of(dict.fromkeys("abcd", 2))
         given = tuple(tuple(k for k in range(4) if k != j and rng.random() < 0.5) for j in range(4))
-        sweep = Sweep(schema.names, schema.domain, given)
+        sweep = GibbsSweep(schema.names, schema.domain, given)
         tables = distinct_tables(sweep)
         needed = {frozenset(one) for one in own_tables(sweep)}
         assert len(needed) <= len(tables) <= 4
         fewer += len(tables) < 4
         for found in (tables, own_tables(sweep)):
-            again = sweep_of_tables(schema, found)
+            again = gibbs_sweep_of_tables(schema, found)
             assert [set(one) for one in again.given] == [set(one) for one in given]
     assert fewer > 20
 
@@ -201,11 +201,11 @@ def test_a_lazy_release_of_a_huge_table():
     [
         ({"form": "lazy", "allocation": "projected"}, "leave them out"),
         ({"form": "lazy", "seeds": "chain"}, "leave them out"),
-        ({"form": "lazy", "law": "laplace"}, "whole numbers"),
+        ({"form": "lazy", "noise": "laplace"}, "whole numbers"),
         ({"keys": "a<-b", "order": "a"}, "leave one of them out"),
         ({"keys": "a<-x"}, "names 'x'"),
         ({"order": "x"}, "names 'x'"),
-        ({"law": "gaussian"}, "no pure guarantee"),
+        ({"noise": "gaussian"}, "no pure guarantee"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_the_plan(options, says):
@@ -215,8 +215,8 @@ def test_what_does_not_fit_is_refused_by_the_plan(options, says):
 
 def test_gaussian_noise_is_kept_in_gaussian_dp():
     schema = schema_of()
-    for law, accounting in (("auto", "gdp"), ("geometric", "zcdp")):
-        method = configure("pegs-tables", {"law": law})
+    for distribution, accounting in (("auto", "gdp"), ("geometric", "zcdp")):
+        method = configure("pegs-tables", {"noise": distribution})
         assert budget_of("1", "0.000001", method, schema).accounting == accounting
 
 

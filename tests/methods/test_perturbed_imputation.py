@@ -103,4 +103,8 @@ def test_relations_are_kept_at_a_huge_budget_and_lost_at_a_usual_one():
     assert abs(women - men) < 0.15
     assert (lost.tables[0]["job"] == "boss").mean() > 0.15
     (one,) = lost.measurements
-    assert (one.kind, one.law, one.columns) == ("sweeps", METHOD.replace("-", " "), schema().names)
+    assert (one.kind, one.distribution, one.columns) == (
+        "sweeps",
+        METHOD.replace("-", " "),
+        schema().names,
+    )

@@ -8,11 +8,11 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.families.noisy_marginal import Noted, fresh
+from understudy.families.noisy_marginal import NoisyMarginal, fresh
 from understudy.inference.choice.release_facts import facts_of
 from understudy.inference.choice.rule_table import MOST_SHARE, choose, outweighs
 from understudy.inference.combining_rules import mi_variance, pool
-from understudy.models.model import Redrawn
+from understudy.models.model import RedrawnParameters
 from understudy.privacy.released import Noise, NoisyTable
 
 SCHEMA = us.Schema.loads(
@@ -54,13 +54,17 @@ def release(seed=1, sets=5, kind="posterior", method="mst", **more):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("law", "name"), [("discrete_gaussian", "norm"), ("laplace", "laplace")])
-def test_fresh_noise_has_the_released_law(law, name):
+@pytest.mark.parametrize(
+    ("distribution", "name"), [("discrete_gaussian", "norm"), ("laplace", "laplace")]
+)
+def test_fresh_noise_has_the_released_law(distribution, name):
     """40,000 draws; Kolmogorov-Smirnov at p > 0.001, seed fixed; ±30 % scales must be rejected."""
     rng = np.random.default_rng(1)
     counts = np.full((2, 4), 100.0)
-    noted = Noted(NoisyTable(("sex", "kids"), counts, outside=0.0), Noise(law, "1", 5.0))
-    drawn = [fresh(SCHEMA, noted, rng).table for _ in range(6_000)]
+    noisy_marginals = NoisyMarginal(
+        NoisyTable(("sex", "kids"), counts, outside=0.0), Noise(distribution, "1", 5.0)
+    )
+    drawn = [fresh(SCHEMA, noisy_marginals, rng).table for _ in range(6_000)]
     moved = np.stack([one.counts for one in drawn]) - counts
     assert (moved[:, 0, 3] == 0).all()  # a structural zero
     found = np.delete(moved.reshape(len(moved), -1), 3, axis=1).reshape(-1)
@@ -168,6 +172,6 @@ def test_parameters_are_drawn_for_each_sample():
         def sample(self, n_rows, rng):
             return self.value
 
-    model = Redrawn(lambda rng: Fixed(rng.random()))
+    model = RedrawnParameters(lambda rng: Fixed(rng.random()))
     rng = np.random.default_rng(1)
     assert model.sample(1, rng) != model.sample(1, rng)

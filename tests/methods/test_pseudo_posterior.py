@@ -17,7 +17,7 @@ from understudy.methods.configuration import configure
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable
 from understudy.privacy.samplers.conjugate_draws import NormalLinear
-from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.samplers.numeric_column import NumberModel
 from understudy.schema import Schema
 
 REVIEWED = 'reviewed = true\nsource = "codebook"'
@@ -331,42 +331,47 @@ def test_plans_say_what_is_published_and_how_long_it_takes():
 
 
 def test_a_number_is_given_all_columns_before_it_and_a_table_the_last_ones():
-    law = Modelling(regression=NormalLinear(), parents=1, states="table").sequence(schema())
-    assert law.columns == schema().names
-    parents = {one.column: one.parents for one in law.laws}
+    column_model = Modelling(regression=NormalLinear(), parents=1, states="table").sequence(
+        schema()
+    )
+    assert column_model.columns == schema().names
+    parents = {one.column: one.parents for one in column_model.column_models}
     assert parents == {
         "sex": (),
         "age": ("sex",),
         "height": ("sex", "age"),
         "income": ("sex", "age", "height"),
     }
-    kinds = law.laws[3].kinds
+    kinds = column_model.column_models[3].kinds
     assert kinds.parents == ("height",)
 
 
-def kinds_of_laws(law):
+def kinds_of_models(column_model):
     """Column → class and parents of the law of its states or kinds."""
-    whole = {one.column: one.kinds if isinstance(one, NumberLaw) else one for one in law.laws}
+    whole = {
+        one.column: one.kinds if isinstance(one, NumberModel) else one
+        for one in column_model.column_models
+    }
     return {name: one and (type(one), one.parents) for name, one in whole.items()}
 
 
 def test_states_and_kinds_have_logits_on_all_columns_before_them_where_these_are_small():
-    law = Modelling(regression=NormalLinear(), parents=1).sequence(schema())
+    column_model = Modelling(regression=NormalLinear(), parents=1).sequence(schema())
     whole = {"sex": (StateTable, ()), "age": None, "height": None}
     whole["income"] = (StateLogit, ("sex", "age", "height"))
-    assert kinds_of_laws(law) == whole
+    assert kinds_of_models(column_model) == whole
     given = ("sex", "age", "height")
     for states, kind, parents in (
         ("auto", StateLogit, given),
         ("logit", StateLogit, given),
         ("table", StateTable, ("age", "height")),
     ):
-        law = Modelling(regression=NormalLinear(), states=states).sequence(schema(), given)
-        assert kinds_of_laws(law) == {"income": (kind, parents)}
+        column_model = Modelling(regression=NormalLinear(), states=states).sequence(schema(), given)
+        assert kinds_of_models(column_model) == {"income": (kind, parents)}
     network = ("height", "income<-height", "sex<-income", "age")
-    law = Modelling(regression=NormalLinear(), network=network).sequence(schema())
-    assert kinds_of_laws(law)["income"] == (StateLogit, ("height",))
-    assert kinds_of_laws(law)["sex"] == (StateLogit, ("income",))
+    column_model = Modelling(regression=NormalLinear(), network=network).sequence(schema())
+    assert kinds_of_models(column_model)["income"] == (StateLogit, ("height",))
+    assert kinds_of_models(column_model)["sex"] == (StateLogit, ("income",))
 
 
 def test_a_logit_of_more_than_200_coefficients_gives_way_to_a_table():
@@ -378,8 +383,8 @@ def test_a_logit_of_more_than_200_coefficients_gives_way_to_a_table():
     ]
     of = Schema.loads("row_limit = 9\n" + "\n".join(lines))
     for network, kind in ((("a", "b<-a", "c"), StateLogit), (("c", "b<-c", "a"), StateTable)):
-        law = Modelling(regression=NormalLinear(), network=network).sequence(of)
-        assert kinds_of_laws(law)["b"] == (kind, (network[0],))
+        column_model = Modelling(regression=NormalLinear(), network=network).sequence(of)
+        assert kinds_of_models(column_model)["b"] == (kind, (network[0],))
     forced = Modelling(regression=NormalLinear(), states="logit")
     with pytest.raises(MethodError, match=r"logit of 'c' given 'a', 'b'.*states=table"):
         forced.sequence(of)
@@ -404,11 +409,16 @@ def test_the_share_of_a_spike_goes_with_predictors_that_a_table_would_not_have()
 
 def test_a_network_says_the_parents():
     network = ("income", "age<-income", "sex<-age & income", "height")
-    law = Modelling(regression=NormalLinear(), network=network).sequence(schema())
-    assert law.columns == ("income", "age", "sex", "height")
-    assert [one.parents for one in law.laws] == [(), ("income",), ("age", "income"), ()]
+    column_model = Modelling(regression=NormalLinear(), network=network).sequence(schema())
+    assert column_model.columns == ("income", "age", "sex", "height")
+    assert [one.parents for one in column_model.column_models] == [
+        (),
+        ("income",),
+        ("age", "income"),
+        (),
+    ]
     partial = Modelling(regression=NormalLinear(), network=("income<-sex",))
-    assert partial.sequence(schema(), ("sex", "age", "height")).laws[0].parents == ("sex",)
+    assert partial.sequence(schema(), ("sex", "age", "height")).column_models[0].parents == ("sex",)
 
 
 def test_many_columns_are_left_out_of_tables_and_regressions_the_farthest_first():
@@ -417,10 +427,10 @@ def test_many_columns_are_left_out_of_tables_and_regressions_the_farthest_first(
         for k in range(5)
     )
     of = Schema.loads(f'row_limit = 9\n{wide}\n[columns.y]\nkind = "integer"\nlower = 0\nupper = 9')
-    law = Modelling(regression=NormalLinear(), parents=5).sequence(of)
-    assert law.laws[4].parents == ("c3",)  # 30³ probabilities are too many
-    assert law.laws[5].parents == ("c3", "c4")
-    assert len(Features.of(of, law.laws[5].parents).names) <= MOST_FEATURES
+    column_model = Modelling(regression=NormalLinear(), parents=5).sequence(of)
+    assert column_model.column_models[4].parents == ("c3",)  # 30³ probabilities are too many
+    assert column_model.column_models[5].parents == ("c3", "c4")
+    assert len(Features.of(of, column_model.column_models[5].parents).names) <= MOST_FEATURES
 
 
 def test_the_table_of_methods_says_that_nothing_is_promised():

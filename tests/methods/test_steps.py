@@ -255,7 +255,7 @@ def model_shares(model):
 @pytest.mark.parametrize("consistency", ["gls", "paper_phantom"])
 @pytest.mark.parametrize("allocation", ["downward", "projected", "leaves"])
 @pytest.mark.parametrize(
-    "options", [{}, {"split": "groups"}, {"order": "b, c"}, {"law": "laplace"}]
+    "options", [{}, {"split": "groups"}, {"order": "b, c"}, {"noise": "laplace"}]
 )
 def test_without_noise_the_model_is_the_table(consistency, allocation, options):
     rows = some(400)
@@ -430,7 +430,7 @@ def test_what_cannot_be_done_is_refused_from_public_facts(sizes, options, words)
 
 def test_gaussian_noise_needs_leaves_that_are_written_out():
     with pytest.raises(MethodError, match="geometric or laplace"):
-        plan(delta="0.001", law="gaussian", consistency="gls_inner")
+        plan(delta="0.001", noise="gaussian", consistency="gls_inner")
     assert plan(delta="0.001", consistency="gls_inner").tables
     assert plan(delta="0.001").tables[-1].noise.startswith("discrete Gaussian")
 

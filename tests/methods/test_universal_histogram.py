@@ -170,9 +170,11 @@ def test_a_long_range_is_better_known_than_the_sum_of_its_states():
         noise = DiscreteLaplace(Fraction(scale)).sample(300 * len(counts), source)
         return counts + noise.reshape(300, len(counts))
 
-    law = DiscreteLaplace(Fraction(tree.depth))
+    distribution = DiscreteLaplace(Fraction(tree.depth))
     layers = [
-        NoisyLayer(noisy(np.add.reduceat(rows, edges[:-1]), tree.depth), 0.0, law.stddev**2)
+        NoisyLayer(
+            noisy(np.add.reduceat(rows, edges[:-1]), tree.depth), 0.0, distribution.stddev**2
+        )
         for edges in tree.edges
     ]
     fine = consistent(tree.hierarchy, layers, np.full(300, 5120), 0.0)[-1]

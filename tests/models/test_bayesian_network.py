@@ -87,7 +87,7 @@ def test_the_margin_keeps_to_the_states_that_are_allowed_with_the_parents():
     assert found.shares.tolist() == [[1, 0, 0], [0, 0.5, 0.5]]
 
 
-def law(model):
+def distribution(model):
     """Probability of every cell: the product of the conditionals."""
     sizes = model.domain.sizes
     result = np.ones(sizes)
@@ -126,7 +126,7 @@ def random_network(sizes, seed, boxes=()):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_records_follow_the_product_of_the_conditionals(sizes, seed):
     model = random_network(sizes, seed)
-    expected = 40_000 * law(model)
+    expected = 40_000 * distribution(model)
     found = counted(model, 40_000, seed)
     alive = expected > 0
     assert found[~alive].sum() == 0
@@ -136,7 +136,7 @@ def test_records_follow_the_product_of_the_conditionals(sizes, seed):
 
 def test_the_same_test_rejects_a_share_that_is_wrong_by_ten_percent():
     model = random_network((2, 3, 2), 1)
-    wrong = 40_000 * law(random_network((2, 3, 2), 1)).reshape(-1)
+    wrong = 40_000 * distribution(random_network((2, 3, 2), 1)).reshape(-1)
     first, second = np.argsort(wrong)[-2:]
     wrong[first], wrong[second] = wrong[first] * 0.9, wrong[second] + wrong[first] * 0.1
     alive = wrong > 0
@@ -146,7 +146,7 @@ def test_the_same_test_rejects_a_share_that_is_wrong_by_ten_percent():
 def test_impossible_records_are_drawn_again_which_conditions_on_the_rules():
     boxes = [{0: frozenset({0}), 2: frozenset({1})}, {1: frozenset({2}), 2: frozenset({0})}]
     model = random_network((2, 3, 2), 3, boxes)
-    expected = np.where(model.domain.allowed_mask(), law(model), 0).reshape(-1)
+    expected = np.where(model.domain.allowed_mask(), distribution(model), 0).reshape(-1)
     expected *= 40_000 / expected.sum()
     found = counted(model, 40_000, 5).reshape(-1)
     alive = expected > 0
@@ -167,14 +167,14 @@ def test_a_network_fitted_to_one_full_table_draws_from_that_table():
     counts = np.array([[5, 0, 1], [2, 7, -1]])
     schema = schema_of({"a": 2, "b": 3})
     model = BayesianNetwork.fitted(schema, (("a", ()), ("b", ("a",))), [table("ab", counts)])
-    assert law(model) == pytest.approx(np.maximum(counts, 0) / 15)
+    assert distribution(model) == pytest.approx(np.maximum(counts, 0) / 15)
 
 
 def test_a_structural_zero_inside_a_table_never_occurs():
     schema = schema_of({"a": 2, "b": 3}, rule('{a = "1", b = ["0", "1"]}'))
     counts = np.array([[1, -1, -1], [0, 0, -2]])
     model = BayesianNetwork.fitted(schema, (("b", ()), ("a", ("b",))), [table("ab", counts)])
-    assert law(model)[1, :2].sum() == 0
+    assert distribution(model)[1, :2].sum() == 0
     assert counted(model, 1000, 1)[1, :2].sum() == 0
 
 
@@ -186,7 +186,7 @@ def law_without_noise(edges, truth, names):
         others = tuple(k for k, name in enumerate(names) if name not in used)
         tables.append(table(used, truth.sum(axis=others)))
     domain = Domain(truth.shape)
-    return law(BayesianNetwork(domain, conditionals(tables, edges, domain, names)))
+    return distribution(BayesianNetwork(domain, conditionals(tables, edges, domain, names)))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -8,9 +8,9 @@ from scipy.stats import chisquare
 
 from understudy.models.conditional_tables import ConditionalTables
 from understudy.privacy.released import NoisyTable
-from understudy.schema import Domain, Sweep
+from understudy.schema import Domain, GibbsSweep
 
-BOTH = Sweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))
+BOTH = GibbsSweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))
 ZERO = ({0: frozenset({1}), 1: frozenset({2})},)
 
 
@@ -27,7 +27,7 @@ def test_a_projected_table_is_the_nearest_and_a_row_without_mass_has_the_margin(
 
 
 def test_a_clipped_row_without_mass_is_uniform_over_what_can_occur():
-    sweep = Sweep(("a", "b"), Domain((2, 3), ZERO), ((), (0,)))
+    sweep = GibbsSweep(("a", "b"), Domain((2, 3), ZERO), ((), (0,)))
     tables = [
         NoisyTable(("a",), np.array([1.0, 3.0]), 0),
         NoisyTable(("a", "b"), np.array([[4, -1, 4], [-3, -1, 0]]), 0),
@@ -52,7 +52,7 @@ def test_sweeps_end_in_the_joint_law_of_exact_tables():
     """Each of three columns given both others. Chi-square, false-alarm rate 10⁻⁴."""
     rng = np.random.default_rng(1)
     joint = rng.integers(1, 30, (2, 3, 2))
-    sweep = Sweep(("a", "b", "c"), Domain((2, 3, 2)), ((1, 2), (0, 2), (0, 1)))
+    sweep = GibbsSweep(("a", "b", "c"), Domain((2, 3, 2)), ((1, 2), (0, 2), (0, 1)))
     table = NoisyTable(("a", "b", "c"), joint, 0)
     n = 40_000
     for seeds in ("uniform", "chain"):
@@ -80,7 +80,7 @@ def test_a_chain_starts_where_sweeps_from_uniform_seeds_cannot_get():
 def test_impossible_cells_are_never_drawn(seeds):
     """A rule over columns of which no table has both, beside one that a table knows."""
     rules = ({0: frozenset({0}), 2: frozenset({0, 1})}, {0: frozenset({1}), 1: frozenset({1})})
-    sweep = Sweep(("a", "b", "c"), Domain((2, 2, 3), rules), ((1,), (0,), ()))
+    sweep = GibbsSweep(("a", "b", "c"), Domain((2, 2, 3), rules), ((1,), (0,), ()))
     tables = [
         NoisyTable(("b", "a"), np.array([[5, 50], [30, 0]]), 0),
         NoisyTable(("c",), np.array([60, 30, 20]), 0),

@@ -16,12 +16,12 @@ from understudy.engine import ExactCells, ExactTable
 from understudy.models.conditional_tables import ConditionalTables
 from understudy.privacy.mechanisms.counts.noisy_table import noisy_table
 from understudy.privacy.mechanisms.records.key_counts import HashedRows
-from understudy.privacy.mechanisms.records.lazy_gibbs import lazy_sweeps
+from understudy.privacy.mechanisms.records.lazy_gibbs import lazy_gibbs_records
 from understudy.privacy.mechanisms.records.noisy_rows import NoisyRows
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import NoisyTable
-from understudy.schema import Domain, Sweep
+from understudy.schema import Domain, GibbsSweep
 
 LEVEL = 1e-4
 NAMES = ("a", "b", "c")
@@ -32,8 +32,8 @@ RULES = (
 )
 
 
-def sweep_of(rules=()):
-    return Sweep(NAMES, Domain((2, 3, 4), tuple(rules)), ((2, 1), (2,), (1,)))
+def gibbs_sweep(rules=()):
+    return GibbsSweep(NAMES, Domain((2, 3, 4), tuple(rules)), ((2, 1), (2,), (1,)))
 
 
 def noisy_tables(sweep, seed):
@@ -85,7 +85,7 @@ def swept(sweep, tables, seeds, sweeps, rng):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_kernel_does_what_a_plain_sampler_does(rules, seed):
     """From the same uniform numbers the same records."""
-    sweep = sweep_of(rules)
+    sweep = gibbs_sweep(rules)
     tables = noisy_tables(sweep, seed)
     model = ConditionalTables.fitted(
         sweep, tables, 50, sweeps=3, allocation="clipped", seeds="uniform"
@@ -98,7 +98,9 @@ def test_the_kernel_does_what_a_plain_sampler_does(rules, seed):
 
 # --- lazy rows against tables written out ---------------------------------------------------------
 
-SMALL = Sweep(("a", "b"), Domain((2, 3), ({0: frozenset({1}), 1: frozenset({2})},)), ((1,), (0,)))
+SMALL = GibbsSweep(
+    ("a", "b"), Domain((2, 3), ({0: frozenset({1}), 1: frozenset({2})},)), ((1,), (0,))
+)
 EXACT = np.array([[4, 0, 2], [0, 3, 0]])
 SCALE = F(3)
 RUNS = 3000
@@ -116,18 +118,18 @@ def hashed(counts):
 
 def lazy_run(scale, randomness):
     """Two records from tables of their own."""
-    law = DiscreteLaplace(scale)
-    tables = [NoisyRows(hashed(one), one.shape[-1], law) for one in exact_tables()]
-    drawn = lazy_sweeps(tables, SMALL, 2, sweeps=2, randomness=randomness)
+    distribution = DiscreteLaplace(scale)
+    tables = [NoisyRows(hashed(one), one.shape[-1], distribution) for one in exact_tables()]
+    drawn = lazy_gibbs_records(tables, SMALL, 2, sweeps=2, randomness=randomness)
     return tuple(np.stack(drawn.columns).reshape(-1).tolist())
 
 
 def dense_run(randomness, rng):
-    law, tables = DiscreteLaplace(SCALE), []
+    distribution, tables = DiscreteLaplace(SCALE), []
     for counts, places in zip(exact_tables(), SMALL.tables, strict=True):
         names = tuple(SMALL.names[j] for j in places)
         exact, domain = ExactTable(counts, 0), SMALL.domain.project(places)
-        tables.append(noisy_table(exact, names, domain, law, randomness))
+        tables.append(noisy_table(exact, names, domain, distribution, randomness))
     model = ConditionalTables.fitted(
         SMALL, tables, 9, sweeps=2, allocation="clipped", seeds="uniform"
     )

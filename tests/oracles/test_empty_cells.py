@@ -16,7 +16,7 @@ from understudy.engine import ExactCells, ExactTable
 from understudy.privacy.mechanisms.counts.lazy_table import below_each, lazy_records
 from understudy.privacy.mechanisms.counts.noisy_table import noisy_table
 from understudy.privacy.mechanisms.counts.threshold_table import (
-    fresh_cells,
+    drawn_cells,
     noisy_cells,
     threshold_for,
 )
@@ -44,8 +44,8 @@ def lattice(scale: float) -> LatticeLaplace:
     return LatticeLaplace(representable(exact, step), step)
 
 
-def dense_pattern(law, randomness, rng):
-    table = noisy_table(EXACT, ("a", "b"), DOMAIN, law, randomness)
+def dense_pattern(distribution, randomness, rng):
+    table = noisy_table(EXACT, ("a", "b"), DOMAIN, distribution, randomness)
     weights = np.maximum(table.counts.reshape(-1), 0)
     shares = (
         DOMAIN.allowed_mask().reshape(-1) / 8 if weights.sum() == 0 else weights / weights.sum()
@@ -53,9 +53,9 @@ def dense_pattern(law, randomness, rng):
     return pattern(rng.choice(9, size=N_ROWS, p=shares))
 
 
-def lazy_pattern(law, randomness):
+def lazy_pattern(distribution, randomness):
     records, _ = lazy_records(
-        OCCUPIED, ("a", "b"), DOMAIN, law, n_rows=N_ROWS, randomness=randomness
+        OCCUPIED, ("a", "b"), DOMAIN, distribution, n_rows=N_ROWS, randomness=randomness
     )
     return pattern(records.columns[0] * 3 + records.columns[1])
 
@@ -81,10 +81,10 @@ def patterns(law_lazy, law_dense, repetitions, seed):
     return p_value(lazy, dense)
 
 
-@pytest.mark.parametrize("law", [geometric, lattice])
+@pytest.mark.parametrize("distribution", [geometric, lattice])
 @pytest.mark.parametrize("scale", [0.7, 1.43])
-def test_lazy_records_have_the_law_of_the_dense_sanitizer(law, scale):
-    assert patterns(law(scale), law(scale), 6_000, seed=1) > ALPHA
+def test_lazy_records_have_the_law_of_the_dense_sanitizer(distribution, scale):
+    assert patterns(distribution(scale), distribution(scale), 6_000, seed=1) > ALPHA
 
 
 @pytest.mark.parametrize("factor", [0.7, 1.3])
@@ -109,25 +109,25 @@ def test_places_of_lazy_records_are_uniform_over_the_empty_cells():
 def test_totals_are_those_of_the_dense_table():
     """Number of positive cells: chi-square against the dense table."""
     randomness = SeededRandomness(4)
-    law = geometric(1.43)
+    distribution = geometric(1.43)
     lazy = Counter(
-        lazy_records(OCCUPIED, ("a", "b"), DOMAIN, law, n_rows=1, randomness=randomness)[
+        lazy_records(OCCUPIED, ("a", "b"), DOMAIN, distribution, n_rows=1, randomness=randomness)[
             1
         ].positive_cells
         for _ in range(4000)
     )
     dense = Counter(
-        int((noisy_table(EXACT, ("a", "b"), DOMAIN, law, randomness).counts > 0).sum())
+        int((noisy_table(EXACT, ("a", "b"), DOMAIN, distribution, randomness).counts > 0).sum())
         for _ in range(4000)
     )
     assert p_value(lazy, dense) > ALPHA
 
 
-@pytest.mark.parametrize("law", [geometric, lattice])
+@pytest.mark.parametrize("distribution", [geometric, lattice])
 @pytest.mark.parametrize("threshold", [1, 3])
-def test_survivors_are_those_of_the_dense_table(law, threshold):
+def test_survivors_are_those_of_the_dense_table(distribution, threshold):
     """Which cells survive with which count (whole part), by chi-square."""
-    randomness, noise = SeededRandomness(5), law(1.43)
+    randomness, noise = SeededRandomness(5), distribution(1.43)
 
     def filtered():
         cells = noisy_cells(
@@ -159,14 +159,19 @@ def test_spurious_cells_are_as_many_as_asked_for():
     """Mean of a binomial number over 40 tables of 10¹² cells, within 4.5 standard errors."""
     domain = Domain((10**4, 10**4, 10**4))
     none = ExactCells(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
-    law = DiscreteLaplace(Fraction(3))
-    threshold = threshold_for(domain.n_cells, law.scale, 200)
+    distribution = DiscreteLaplace(Fraction(3))
+    threshold = threshold_for(domain.n_cells, distribution.scale, 200)
     rate = float(np.exp(-threshold / 3) / (1 + np.exp(-1 / 3)))
     randomness = SeededRandomness(6)
     found = [
         len(
             noisy_cells(
-                none, ("a", "b", "c"), domain, law, threshold=threshold, randomness=randomness
+                none,
+                ("a", "b", "c"),
+                domain,
+                distribution,
+                threshold=threshold,
+                randomness=randomness,
             ).codes
         )
         for _ in range(40)
@@ -187,9 +192,9 @@ def test_below_each_stays_below_and_is_uniform(bound):
 
 def test_no_mass_at_all_gives_uniform_allowed_cells():
     none = ExactCells(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
-    law = DiscreteLaplace(Fraction(1, 100))  # noise is zero but with probability 4·10⁻⁴⁴
+    distribution = DiscreteLaplace(Fraction(1, 100))  # noise is zero but with probability 4·10⁻⁴⁴
     records, _ = lazy_records(
-        none, ("a", "b"), DOMAIN, law, n_rows=8000, randomness=SeededRandomness(8)
+        none, ("a", "b"), DOMAIN, distribution, n_rows=8000, randomness=SeededRandomness(8)
     )
     counts = np.bincount(records.columns[0] * 3 + records.columns[1], minlength=9)
     assert counts[8] == 0
@@ -208,7 +213,7 @@ def test_places_of_empty_cells_are_uniform_whether_listed_or_drawn():
     for n, repetitions in ((20, 400), (1000, 8)):
         randomness, found = SeededRandomness(n), []
         for _ in range(repetitions):
-            cells = fresh_cells(n, domain, occupied, randomness)
+            cells = drawn_cells(n, domain, occupied, randomness)
             assert len(set(cells.tolist())) == n
             found.append(cells)
         places = np.searchsorted(empty, np.concatenate(found))

@@ -30,7 +30,7 @@ def step(record, column, real, *, sweep, prior, used):
     return {after: weight / total for after, weight in weights.items()}, (column, key)
 
 
-def law(rows, sweep, prior, n_rows, *, seed=None, length=1, sweeps=1, reset=False):
+def distribution(rows, sweep, prior, n_rows, *, seed=None, length=1, sweeps=1, reset=False):
     """Probability of every sequence of records, all from one seed or from uniform ones."""
     real = Counter(rows)
     cells = [one for one in product(*map(range, sweep.domain.sizes)) if allowed(one, sweep)]
@@ -80,7 +80,7 @@ def tables(rows, sweep):
 @pytest.fixture(scope="session")
 def oracle():
     """The law of sweeps, and the tables that kernels draw from."""
-    return SimpleNamespace(law=law, tables=tables, allowed=allowed)
+    return SimpleNamespace(distribution=distribution, tables=tables, allowed=allowed)
 
 
 @pytest.fixture(scope="session")

@@ -75,9 +75,9 @@ def verbs():
     half = Fraction(1, 2)
     return {
         "count_rows": lambda g, s=half: g.ask(RowCount(), spend=s),
-        "count": lambda g, s=half: g.ask(NoisyTables([("a",), ("b",)], law="geometric"), spend=s),
+        "count": lambda g, s=half: g.ask(NoisyTables([("a",), ("b",)], noise="geometric"), spend=s),
         "count_above": lambda g, s=half: g.ask(
-            ThresholdTable(("a", "b"), 3, law="geometric"), spend=s
+            ThresholdTable(("a", "b"), 3, noise="geometric"), spend=s
         ),
         "records": lambda g, s=half: g.ask(LazyTable(columns=("a", "b"), n_rows=5), spend=s),
         "posterior": lambda g, s=half: g.ask(
@@ -128,10 +128,10 @@ def test_nothing_is_free(verb, spend):
 def test_a_budget_can_be_spent_to_the_last_fraction_and_no_further():
     door, _ = gate()
     for _ in range(3):
-        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 3))
+        door.ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(1, 3))
     assert door.remaining == 0
     with pytest.raises(InsufficientBudgetError):
-        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 10**12))
+        door.ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(1, 10**12))
 
 
 def test_the_public_number_of_rows_is_free_and_exact():
@@ -154,7 +154,7 @@ def test_counts_are_unbiased_with_the_stated_standard_deviation():
     """Mean and variance over 1,500 draws of one count, false-alarm rate about 10⁻⁵."""
     n = 1500
     released = [
-        gate(seed=s)[0].ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1))[0]
+        gate(seed=s)[0].ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(1))[0]
         for s in range(n)
     ]
     draws = np.array([r.value.counts[0] for r in released], dtype=float)
@@ -167,21 +167,21 @@ def test_counts_are_unbiased_with_the_stated_standard_deviation():
 
 def test_weights_divide_the_cost():
     door, _ = gate()
-    door.ask(NoisyTables([("a",), ("b",)], law="geometric", weights=[3, 1]), spend=Fraction(1))
+    door.ask(NoisyTables([("a",), ("b",)], noise="geometric", weights=[3, 1]), spend=Fraction(1))
     assert [entry.spent for entry in door.ledger] == [Fraction(3, 4), Fraction(1, 4)]
     assert [entry.noise.split()[-1] for entry in door.ledger] == ["4/3", "4"]
 
 
 def test_replace_doubles_the_noise():
     door, _ = gate(schema=PUBLIC)
-    door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1))
+    door.ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(1))
     assert door.ledger[0].sensitivity == "L1 = 2"
     assert door.ledger[0].noise.endswith("scale 2")
 
 
 def test_gaussian_noise_needs_a_delta():
     with pytest.raises(MethodError, match="delta"):
-        gate()[0].ask(NoisyTables([("a",)], law="gaussian"), spend=Fraction(1))
+        gate()[0].ask(NoisyTables([("a",)], noise="gaussian"), spend=Fraction(1))
 
 
 def test_choose_has_the_probabilities_of_the_exponential_mechanism():
@@ -287,8 +287,8 @@ def test_a_score_that_does_not_fit_is_refused_before_it_is_paid(weights, estimat
 def test_a_grouped_view_shares_the_ledger_and_says_how_states_are_merged():
     door, _ = gate(epsilon=1000)
     view = door.grouped({"a": (1, 0, 0)})
-    (fine,) = door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(500))
-    (coarse,) = view.ask(NoisyTables([("a", "b")], law="geometric"), spend=Fraction(500))
+    (fine,) = door.ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(500))
+    (coarse,) = view.ask(NoisyTables([("a", "b")], noise="geometric"), spend=Fraction(500))
     assert coarse.value.groups == {"a": (1, 0, 0)}
     assert fine.value.groups == {}
     assert coarse.value.counts.sum(axis=1).tolist() == [15, 20]
@@ -332,9 +332,9 @@ def test_huge_tables_are_refused_with_alternatives():
     frame = pl.DataFrame({f"c{k}": [1] for k in range(5)})
     door = open_gate(Table(frame, schema), Budget.of(1), SeededRandomness(1))
     with pytest.raises(MethodError, match="independent"):
-        door.ask(ThresholdTable(schema.names, 5, law="geometric"), spend=Fraction(1))
+        door.ask(ThresholdTable(schema.names, 5, noise="geometric"), spend=Fraction(1))
     with pytest.raises(MethodError, match="too many to write out"):
-        door.ask(NoisyTables([schema.names[:2]], law="geometric"), spend=Fraction(1))
+        door.ask(NoisyTables([schema.names[:2]], noise="geometric"), spend=Fraction(1))
     assert door.ledger == ()
 
 
@@ -358,7 +358,7 @@ def test_a_gate_with_another_mechanism_stamps_its_release_as_not_private():
     )
     assert ours.guarantee().kind == "pure"
     assert theirs.guarantee().kind == "none"
-    theirs.ask(NoisyTables([("a",)], law="laplace"), spend=Fraction(1, 2))
+    theirs.ask(NoisyTables([("a",)], noise="laplace"), spend=Fraction(1, 2))
     assert theirs.guarantee().kind == "none"
     with pytest.raises(MethodError, match="Leaking"):
         ours.ask(Leaking(), spend=Fraction(1, 2))

@@ -77,11 +77,11 @@ def test_contingency_tables_change_by_at_most_the_stated_norms_and_attain_them(r
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@pytest.mark.parametrize("law", ["geometric", "laplace"])
-def test_noise_realises_the_stated_epsilon_and_no_more(relation, law):
+@pytest.mark.parametrize("distribution", ["geometric", "laplace"])
+def test_noise_realises_the_stated_epsilon_and_no_more(relation, distribution):
     """Largest log ratio of the noisy table's law over neighbours and outcomes: Σ|change| / b."""
     epsilon = Fraction(3, 4)
-    noise = calibrate(law, spend=epsilon, accounting="pure", neighbours=relation)
+    noise = calibrate(distribution, spend=epsilon, accounting="pure", neighbours=relation)
     grid = np.arange(-6, 7).astype(float)
     for a, b in neighbours(relation):
         change = vectors(a)[2] - vectors(b)[2]

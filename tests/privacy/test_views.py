@@ -42,7 +42,7 @@ def gate(epsilon=10_000):
 
 
 def counted(door, spend=5_000):
-    (table,) = door.ask(NoisyTables([("sex", "pay")], law="geometric"), spend=Fraction(spend))
+    (table,) = door.ask(NoisyTables([("sex", "pay")], noise="geometric"), spend=Fraction(spend))
     return table.value
 
 
@@ -67,7 +67,7 @@ def test_views_share_ledger_budget_measurements_and_conditions():
     assert door.remaining == view.remaining == 1
     with pytest.raises(InsufficientBudgetError):
         counted(door, Fraction(3, 2))
-    published = NoisyTables([("pay",)], law="geometric", mode="paper")
+    published = NoisyTables([("pay",)], noise="geometric", mode="paper")
     view.ask(published, spend=Fraction(1, 2))
     promise = door.guarantee()
     assert promise.kind == "conditional"

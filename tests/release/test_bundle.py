@@ -31,7 +31,7 @@ FORMS = [
     ("laplace", {"form": "dense"}),
     ("laplace", {"form": "filtered"}),
     ("laplace", {"form": "lazy"}),
-    ("laplace", {"form": "dense", "law": "laplace"}),
+    ("laplace", {"form": "dense", "noise": "laplace"}),
 ]
 
 

@@ -65,7 +65,9 @@ reviewed = true
 """
 
 
-def table(name, columns, counts, *, law="discrete_laplace", scale="10", stddev=14.1, entry=1):
+def table(
+    name, columns, counts, *, distribution="discrete_laplace", scale="10", stddev=14.1, entry=1
+):
     """A whole measured table."""
     counts = np.asarray(counts)
     return Measurement(
@@ -75,7 +77,7 @@ def table(name, columns, counts, *, law="discrete_laplace", scale="10", stddev=1
         np.arange(counts.size),
         counts.reshape(-1),
         0.0,
-        law,
+        distribution,
         scale,
         stddev,
         entry,
@@ -120,7 +122,7 @@ def release_of(schema, measurements, *, n_rows=200, sets=2, guarantee=None, **ma
     )
     content = {
         "method": "independent",
-        "options": {"law": "auto"},
+        "options": {"noise": "auto"},
         "reason": "",
         "sets": sets,
         "sets_kind": "free",

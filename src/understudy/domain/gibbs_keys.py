@@ -25,7 +25,7 @@ MOST_KEYS = 2**62
 
 
 @dataclass(frozen=True)
-class Sweep:
+class GibbsSweep:
     """The columns of a schema in their order, and what each is drawn given.
 
     Attributes:
@@ -39,7 +39,9 @@ class Sweep:
     given: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, names: Sequence[str], domain: Domain, keys: Mapping[str, Sequence[str]]) -> Sweep:
+    def of(
+        cls, names: Sequence[str], domain: Domain, keys: Mapping[str, Sequence[str]]
+    ) -> GibbsSweep:
         """The sweep in which columns have these key columns; a column without any has none.
 
         Args:

@@ -32,7 +32,7 @@ from understudy.families.effort import Effort, expected_rows, known_rows, rounds
 from understudy.families.marginal_family import MarginalMethod, fit_of
 from understudy.families.measurement_plan import Form, PlannedTable
 from understudy.families.method import Names
-from understudy.families.noisy_marginal import Merged, Noted
+from understudy.families.noisy_marginal import Merged, NoisyMarginal
 from understudy.families.workload import Workload
 from understudy.functions.triangulation import TreeLimit
 from understudy.models import Model
@@ -42,7 +42,7 @@ from understudy.privacy.accounting.budget import Accounting
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise.calibration import LawName, calibrate
+from understudy.privacy.noise.calibration import NoiseName, calibrate
 from understudy.privacy.selection.scores import DistanceFromModel
 from understudy.schema import Schema
 
@@ -51,7 +51,7 @@ _DRAWN = (20_000, 200_000)
 _STEPS = 12
 """Steps of the fit between two rounds; the last fit runs until it has converged."""
 
-Fit = Callable[[Sequence[Noted], MaxEntropy | None], MaxEntropy]
+Fit = Callable[[Sequence[NoisyMarginal], MaxEntropy | None], MaxEntropy]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,14 +63,14 @@ class Pace:
         first: cost of the first round.
         measured: share of a round's cost that buys the table; the rest buys the choice.
         model_cells: most cells of the model, once all is spent.
-        law: noise of the tables.
+        noise: noise of the tables.
     """
 
     spend: Fraction
     first: Fraction
     measured: Fraction
     model_cells: float
-    law: LawName
+    noise: NoiseName
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,13 @@ class Round:
 
 def run_rounds(
     gate: Gate,
-    known: Sequence[Noted],
+    known: Sequence[NoisyMarginal],
     workload: Workload,
     *,
     spent: Fraction,
     pace: Pace,
     fit: Fit,
-) -> list[Noted]:
+) -> list[NoisyMarginal]:
     """Buy tables until the budget is spent, or somebody asks to stop.
 
     Args:
@@ -115,23 +115,23 @@ def run_rounds(
     Returns:
         All tables, those known before first.
     """
-    noted, left, cost = list(known), pace.spend, min(pace.first, pace.spend)
+    noisy_marginals, left, cost = list(known), pace.spend, min(pace.first, pace.spend)
     n_rows = max(float(known_rows(gate)), 1.0)
-    model = fit(noted, None)
+    model = fit(noisy_marginals, None)
     while left > 0 and not gate.stopping:
         cost, listed = _affordable(gate, workload, cost, left=left, n_rows=n_rows, pace=pace)
         this = _round(gate, cost, pace)
         left -= this.cost
         earlier, before = model, _estimates(model, gate, listed, n_rows)
         limit = pace.model_cells * float(1 - left / (pace.spend + spent))
-        winner = _choose(gate, noted, listed, [*before.values()], this=this, limit=limit)
-        (released,) = gate.ask(NoisyTables([winner], law=pace.law), spend=this.table)
-        noted.append(Noted.of(released))
-        model = fit(noted, model)
-        noise = mean_size(pace.law, released.noise.stddev) * _cells(gate, winner)
+        winner = _choose(gate, noisy_marginals, listed, [*before.values()], this=this, limit=limit)
+        (released,) = gate.ask(NoisyTables([winner], noise=pace.noise), spend=this.table)
+        noisy_marginals.append(NoisyMarginal.of(released))
+        model = fit(noisy_marginals, model)
+        noise = mean_size(pace.noise, released.noise.stddev) * _cells(gate, winner)
         if _moved(gate, winner, earlier, before[winner], model) <= noise:
             cost *= _faster(gate.budget.accounting)
-    return noted
+    return noisy_marginals
 
 
 def expected_effort(
@@ -191,20 +191,23 @@ def _faster(accounting: Accounting) -> int:
 
 def _round(gate: Gate, cost: Fraction, pace: Pace) -> Round:
     table = cost * pace.measured
-    law = calibrate(
-        pace.law, spend=table, accounting=gate.budget.accounting, neighbours=gate.neighbours
+    distribution = calibrate(
+        pace.noise,
+        spend=table,
+        accounting=gate.budget.accounting,
+        neighbours=gate.neighbours,
     )
-    return Round(cost - table, table, max(mean_size(pace.law, law.stddev), 1e-12))
+    return Round(cost - table, table, max(mean_size(pace.noise, distribution.stddev), 1e-12))
 
 
-def mean_size(law: LawName, stddev: float) -> float:
+def mean_size(distribution: NoiseName, stddev: float) -> float:
     """E|noise|: √(2/π) of the deviation of a Gaussian, √½ of that of a Laplace law."""
-    return stddev * (math.sqrt(2 / math.pi) if law == "gaussian" else math.sqrt(0.5))
+    return stddev * (math.sqrt(2 / math.pi) if distribution == "gaussian" else math.sqrt(0.5))
 
 
 def _choose(
     gate: Gate,
-    noted: Sequence[Noted],
+    noisy_marginals: Sequence[NoisyMarginal],
     listed: Workload,
     estimates: Sequence[NDArray[np.floating]],
     *,
@@ -213,7 +216,7 @@ def _choose(
 ) -> tuple[str, ...]:
     """The candidate that the exponential mechanism picks among those that fit into the model."""
     place = {name: j for j, name in enumerate(gate.schema.names)}
-    cliques = tuple(tuple(place[name] for name in one.table.columns) for one in noted)
+    cliques = tuple(tuple(place[name] for name in one.table.columns) for one in noisy_marginals)
     fits = TreeLimit(gate.schema.sizes, cliques, limit)
     cells = np.array([_cells(gate, one) for one in listed.candidates], dtype=np.float64)
     flat = np.concatenate(estimates, dtype=np.float32)
@@ -299,7 +302,13 @@ class AdaptiveMethod(MarginalMethod):
         return Workload.of(schema, degree=self.degree, target=self.target, entries=self.workload)
 
     def _in_rounds(
-        self, gate: Gate, merged: Merged, known: Sequence[Noted], pace: Pace, *, bought: Fraction
+        self,
+        gate: Gate,
+        merged: Merged,
+        known: Sequence[NoisyMarginal],
+        pace: Pace,
+        *,
+        bought: Fraction,
     ) -> Model:
         """The model after rounds that spend what pace says.
 
@@ -312,9 +321,9 @@ class AdaptiveMethod(MarginalMethod):
         """
         n_rows, view = known_rows(gate), gate.grouped(merged.groups)
 
-        def fit(noted: Sequence[Noted], warm: MaxEntropy | None) -> MaxEntropy:
-            return fit_of(merged, noted, n_rows, warm=warm, steps=_STEPS)
+        def fit(noisy_marginals: Sequence[NoisyMarginal], warm: MaxEntropy | None) -> MaxEntropy:
+            return fit_of(merged, noisy_marginals, n_rows, warm=warm, steps=_STEPS)
 
         workload = self._workload(view.schema)
-        noted = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit)
-        return self._model(gate.schema, noted, n_rows)
+        noisy_marginals = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit)
+        return self._model(gate.schema, noisy_marginals, n_rows)

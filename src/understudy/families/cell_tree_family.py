@@ -41,7 +41,7 @@ from understudy.families.measured_tree import (
     along,
     known_layers,
 )
-from understudy.families.measurement_plan import Form, PlannedTable, natural_law, planned
+from understudy.families.measurement_plan import Form, PlannedTable, natural_noise, planned
 from understudy.families.method import Names, Prepared, PreparingMethod
 from understudy.models.tree_consistency import Consistency
 from understudy.privacy.accounting.budget import Accounting, Budget, split
@@ -49,7 +49,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.hierarchy_layer import layer_query
 from understudy.privacy.mechanisms.counts.lazy_table import require_tokens_fit
 from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
-from understudy.privacy.noise.calibration import LawName, calibrate
+from understudy.privacy.noise.calibration import NoiseName, calibrate
 from understudy.privacy.noise.distributions import DiscreteGaussian
 from understudy.schema import Partition, Schema
 
@@ -68,7 +68,7 @@ class TreeMethod(PreparingMethod):
         order: columns that divide the layers, the first one the root; "a+b" puts a group of columns
             in one layer, unless a column is called so. All nodes of a layer are divided alike, and
             nothing is spent on choosing.
-        law: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
+        noise: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
         consistency: "gls", "gls_inner", "hay", "paper_phantom", or "auto" (gls up to 2²² cells,
             gls_inner beyond).
         allocation: how records are shared out: "downward" the tree, "projected" on the nearest
@@ -80,7 +80,7 @@ class TreeMethod(PreparingMethod):
     sets: Literal["free", "split"] = "free"
     layers: Annotated[int, Field(ge=1)] | None = None
     order: Names = ()
-    law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
+    noise: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
     consistency: Literal["auto", "gls", "gls_inner", "hay", "paper_phantom"] = "auto"
     allocation: Allocation = "downward"
 
@@ -89,10 +89,10 @@ class TreeMethod(PreparingMethod):
         self.require(schema, budget)
         layers = self.inner(schema)
         shares = split(spend, [1] * (len(layers) + 1))
-        law = self.noise(schema, budget.accounting)
+        distribution = self.noise_name(schema, budget.accounting)
         lazy = self.lazy(schema)
         if lazy:
-            self._require_lazy(schema, shares[-1], budget, law)
+            self._require_lazy(schema, shares[-1], budget, distribution)
         return (
             *(
                 planned(
@@ -100,7 +100,7 @@ class TreeMethod(PreparingMethod):
                     one.columns,
                     share,
                     budget,
-                    law,
+                    distribution,
                     form=Form.NODES,
                     n_cells=one.nodes,
                     query=layer_query(one.columns, depth, alike=one.known),
@@ -112,7 +112,7 @@ class TreeMethod(PreparingMethod):
                 schema.names,
                 shares[-1],
                 budget,
-                law,
+                distribution,
                 form=Form.LAZY if lazy else Form.DENSE,
                 records=lazy,
             ),
@@ -136,7 +136,7 @@ class TreeMethod(PreparingMethod):
         measured = MeasuredTree(
             tree=self.grow(gate, spend),
             lazy=self.lazy(schema),
-            law=self.noise(schema, gate.budget.accounting),
+            noise=self.noise_name(schema, gate.budget.accounting),
             consistency=PUBLISHED.get(self.consistency, "gls"),
             allocation=self.allocation,
         )
@@ -192,11 +192,11 @@ class TreeMethod(PreparingMethod):
         products = [math.prod(largest[: k + 1]) for k in range(depth)]
         return tuple(PlannedLayer((), min(one, schema.domain.n_allowed)) for one in products)
 
-    def noise(self, schema: Schema, accounting: Accounting) -> LawName:
+    def noise_name(self, schema: Schema, accounting: Accounting) -> NoiseName:
         """The noise law."""
-        if self.law != "auto":
-            return self.law
-        return "geometric" if self.lazy(schema) else natural_law(accounting)
+        if self.noise != "auto":
+            return self.noise
+        return "geometric" if self.lazy(schema) else natural_noise(accounting)
 
     def require(self, schema: Schema, budget: Budget) -> None:
         """Refuse what cannot be done, from public facts alone.
@@ -237,9 +237,11 @@ class TreeMethod(PreparingMethod):
                 "included, and no structural zeros; take consistency=gls."
             )
 
-    def _require_lazy(self, schema: Schema, share: Fraction, budget: Budget, law: LawName) -> None:
+    def _require_lazy(
+        self, schema: Schema, share: Fraction, budget: Budget, distribution: NoiseName
+    ) -> None:
         noise = calibrate(
-            law, spend=share, accounting=budget.accounting, neighbours=schema.neighbours
+            distribution, spend=share, accounting=budget.accounting, neighbours=schema.neighbours
         )
         if isinstance(noise, DiscreteGaussian):
             raise MethodError(

@@ -20,8 +20,8 @@ from understudy.features.design import Features, indicated
 from understudy.functions.sequential_generator import Edge
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import LARGEST, StateTable
-from understudy.privacy.samplers.column_sequence import AnyLaw, SequentialLaw
-from understudy.privacy.samplers.numeric_column import KindLaw, NumberLaw, NumberRegression
+from understudy.privacy.samplers.column_sequence import AnyColumnModel, SequentialModel
+from understudy.privacy.samplers.numeric_column import KindModel, NumberModel, NumberRegression
 from understudy.privacy.samplers.response_scale import Form
 from understudy.schema import NUMERIC, Schema
 
@@ -57,7 +57,7 @@ class Modelling:
     parents: int = 2
     states: States = "auto"
 
-    def sequence(self, schema: Schema, given: tuple[str, ...] = ()) -> SequentialLaw:
+    def sequence(self, schema: Schema, given: tuple[str, ...] = ()) -> SequentialModel:
         """Laws of all columns but those that are given.
 
         Raises:
@@ -65,16 +65,16 @@ class Modelling:
                 scale that does not fit a column.
         """
         said = dict(declared_edges(schema, given, self.network)) if self.network else {}
-        laws: list[AnyLaw] = []
+        column_models: list[AnyColumnModel] = []
         known = list(given)
         for name in said or [one for one in schema.names if one not in given]:
-            laws.append(self._law(schema, name, tuple(known), said.get(name)))
+            column_models.append(self._column_model(schema, name, tuple(known), said.get(name)))
             known.append(name)
-        return SequentialLaw(tuple(laws), given)
+        return SequentialModel(tuple(column_models), given)
 
-    def _law(
+    def _column_model(
         self, schema: Schema, name: str, known: tuple[str, ...], said: tuple[str, ...] | None
-    ) -> AnyLaw:
+    ) -> AnyColumnModel:
         """The law of one column, given what is said, or what suits of the columns before it."""
         column, foremost = schema.columns[name], known if said is None else said
         many = _described(schema, known) if said is None else said
@@ -86,7 +86,7 @@ class Modelling:
         few = _nearest(schema, size, foremost, self.parents) if numeric or said is None else said
         if not numeric:
             return StateTable.of(schema, name, few)
-        return NumberLaw.of(
+        return NumberModel.of(
             schema,
             name,
             many,
@@ -95,10 +95,10 @@ class Modelling:
             offset=self.offset,
             unit=self.unit,
             kind_parents=many if how == "logit" else few,
-            kind_law=how,
+            kind_model=how,
         )
 
-    def _how(self, size: int, features: Features) -> KindLaw:
+    def _how(self, size: int, features: Features) -> KindModel:
         """A table or a logit, for so many states or kinds."""
         if self.states != "auto":
             return self.states

@@ -97,7 +97,7 @@ class Search:
         theta, stages = generator.prior.means.copy(), self.stages(generator)
         for place, share in zip(stages, _shares(spend, len(stages)), strict=True):
             if self.by_column:
-                prior, part = generator.laws[place].prior, generator.parts[place]
+                prior, part = generator.column_models[place].prior, generator.parts[place]
                 theta[part] = self._chosen(gate, scoring(place, theta), prior, share)
             else:
                 theta = self._chosen(gate, scoring(None, theta), generator.prior, share)
@@ -115,8 +115,11 @@ class Search:
             budget: the whole budget.
         """
         schema, stages = generator.schema, self.stages(generator)
-        laws = [generator.laws[place] for place in stages]
-        compared = [(*law.parents, law.column) if self.by_column else schema.names for law in laws]
+        distributions = [generator.column_models[place] for place in stages]
+        compared = [
+            (*distribution.parents, distribution.column) if self.by_column else schema.names
+            for distribution in distributions
+        ]
         return tuple(
             planned_choice(schema, self._query(names, title_of(names)), each, budget)
             for names, share in zip(compared, _shares(spend, len(stages)), strict=True)
@@ -129,7 +132,7 @@ class Search:
         Args:
             generator: whose parameters are looked for.
         """
-        sizes = [len(law.prior.names) for law in generator.laws]
+        sizes = [len(distribution.prior.names) for distribution in generator.column_models]
         most, stages = (max(sizes), "a column") if self.by_column else (sum(sizes), "all columns")
         if self.steps or not most:
             return ""
@@ -145,7 +148,10 @@ class Search:
         A column of one state needs none: nothing of it can be compared.
         """
         states = generator.schema.columns
-        sizes = [len(law.prior.names) * (states[law.column].size > 1) for law in generator.laws]
+        sizes = [
+            len(distribution.prior.names) * (states[distribution.column].size > 1)
+            for distribution in generator.column_models
+        ]
         if self.by_column:
             return tuple(k for k, size in enumerate(sizes) if size)
         return (0,) if sum(sizes) else ()

@@ -23,9 +23,9 @@ from understudy.families.effort import Effort, expected_rows, known_rows
 from understudy.families.key_choice import (
     bought_keys,
     distinct_tables,
+    gibbs_sweep,
     own_tables,
     planned_keys,
-    sweep_of,
 )
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method, Names, Prepared, PreparingMethod
@@ -38,11 +38,11 @@ from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
 from understudy.privacy.mechanisms.records.key_counts import n_cells
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
-from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
-from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.released import NoisyTable
-from understudy.schema import Schema, Sweep
+from understudy.schema import GibbsSweep, Schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,16 +53,16 @@ class NoisyTableGibbs:
         sweep: what each column is drawn given.
         shared: whether columns share a table that serves several of them.
         lazy: whether tables are never written out.
-        law: noise.
+        noise: noise.
         sweeps: how often each column is drawn.
         allocation: how negative counts are dealt with.
         seeds: from where sweeps start.
     """
 
-    sweep: Sweep
+    sweep: GibbsSweep
     shared: bool
     lazy: bool
-    law: LawName
+    noise: NoiseName
     sweeps: int
     allocation: Allocation
     seeds: Seeds
@@ -76,7 +76,7 @@ class NoisyTableGibbs:
         """The tables, in equal parts; one step if they are not written out."""
         if self.lazy:
             return (planned_rows(schema, self._rows(1), spend, budget, n_cells(self.sweep)),)
-        tables = NoisyTables(self.tables, law=self.law)
+        tables = NoisyTables(self.tables, noise=self.noise)
         return announced(tables, schema, spend, budget, self.tables)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
@@ -89,11 +89,11 @@ class NoisyTableGibbs:
         """
         if self.lazy:
             return PaidRecords.of(gate.ask(self._rows(n_rows), spend=spend))
-        tables = gate.ask(NoisyTables(self.tables, law=self.law), spend=spend)
+        tables = gate.ask(NoisyTables(self.tables, noise=self.noise), spend=spend)
         return self.model([one.value for one in tables], known_rows(gate))
 
     def _rows(self, n_rows: int) -> LazyRows:
-        return LazyRows(sweep=self.sweep, sweeps=self.sweeps, n_rows=n_rows, noise=self.law)
+        return LazyRows(sweep=self.sweep, sweeps=self.sweeps, n_rows=n_rows, noise=self.noise)
 
     def model(self, tables: Sequence[NoisyTable], n_rows: int) -> Model:
         """The model of measured tables.
@@ -141,7 +141,7 @@ BYTES_PER_CELL = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepingMethod(Method):
+class GibbsMethod(Method):
     """A method that draws records column by column.
 
     Attributes:
@@ -158,13 +158,13 @@ class SweepingMethod(Method):
     keys: Names = ()
     key_limit: Annotated[float, Field(ge=1)] = 1_000
 
-    def sweep(self, schema: Schema) -> Sweep:
+    def sweep(self, schema: Schema) -> GibbsSweep:
         """What each column is drawn given.
 
         Raises:
             MethodError: options that do not fit the schema, or each other.
         """
-        return sweep_of(schema, self.keys, self.order, self.key_limit)
+        return gibbs_sweep(schema, self.keys, self.order, self.key_limit)
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """Memory for the occupied cells, 1 µs for each step, and 1 µs for each row and table."""
@@ -181,7 +181,7 @@ class SweepingMethod(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaidSweeps(SweepingMethod, PreparingMethod):
+class PaidGibbsRecords(GibbsMethod, PreparingMethod):
     """A method that draws records column by column, and pays for that.
 
     Attributes:
@@ -192,7 +192,7 @@ class PaidSweeps(SweepingMethod, PreparingMethod):
     choice_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
     @abstractmethod
-    def mechanism(self, sweep: Sweep, n_rows: int) -> PerturbedSweeps | ResetBlocks:
+    def mechanism(self, sweep: GibbsSweep, n_rows: int) -> PerturbedGibbs | ResetBlocks:
         """The named mechanism, over known keys, that draws so many records."""
 
     @property
@@ -230,7 +230,7 @@ class PaidSweeps(SweepingMethod, PreparingMethod):
             sweep = self.sweep(schema)
         return Prepared(partial(self._drawn, gate, sweep), schema)
 
-    def _drawn(self, gate: Gate, sweep: Sweep, spend: Fraction, n_rows: int) -> Model:
+    def _drawn(self, gate: Gate, sweep: GibbsSweep, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
         return PaidRecords.of(gate.ask(self.mechanism(sweep, n_rows), spend=spend))
 

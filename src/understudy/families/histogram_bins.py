@@ -203,7 +203,7 @@ def _planned_deviation(
 ) -> list[PlannedTable]:
     counted, summed = _shares(spend)
     binned, columns = schema.with_bins({name: 1}), [(name,)]
-    (count,) = announced(NoisyTables(columns, law="geometric"), binned, counted, budget, columns)
+    (count,) = announced(NoisyTables(columns, noise="geometric"), binned, counted, budget, columns)
     moments = announced(_moments(name), binned, summed, budget, columns * 2, form=Form.MOMENTS)
     return [count, *moments]
 
@@ -216,7 +216,7 @@ def _bought(gate: Gate, spend: Fraction) -> dict[str, float]:
     for name, share in zip(names, split(spend, [1] * len(names)), strict=True):
         counted, summed = _shares(share)
         view = gate.rebinned({name: 1})
-        (count,) = view.ask(NoisyTables([(name,)], law="geometric"), spend=counted)
+        (count,) = view.ask(NoisyTables([(name,)], noise="geometric"), spend=counted)
         _, scatter = view.ask(_moments(name), spend=summed)
         n = _numbers(count.value, view.schema)
         found[name] = float(max(scatter.value.values[0], 0.0) / max(n - 1, 1)) ** 0.5

@@ -19,9 +19,9 @@ from understudy.families.network_options import LARGEST_TABLE, edge, parent_sets
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
-from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
-from understudy.schema import Schema, Sweep
+from understudy.schema import GibbsSweep, Schema
 
 MOST_KEYS = 200
 """Candidates for the key of one column, by which the number of its columns is limited."""
@@ -106,7 +106,9 @@ def require_one_of(keys: Sequence[str], order: Sequence[str]) -> None:
         raise MethodError("The option keys says all that order would; leave one of them out.")
 
 
-def sweep_of(schema: Schema, keys: Sequence[str], order: Sequence[str], key_limit: float) -> Sweep:
+def gibbs_sweep(
+    schema: Schema, keys: Sequence[str], order: Sequence[str], key_limit: float
+) -> GibbsSweep:
     """The sweep of these options.
 
     Raises:
@@ -114,7 +116,7 @@ def sweep_of(schema: Schema, keys: Sequence[str], order: Sequence[str], key_limi
     """
     require_one_of(keys, order)
     chosen = declared_keys(schema, keys) if keys else foremost_keys(schema, order, key_limit)
-    return Sweep.of(schema.names, schema.domain, chosen)
+    return GibbsSweep.of(schema.names, schema.domain, chosen)
 
 
 def most_key_columns(n_columns: int) -> int:
@@ -154,7 +156,7 @@ class TableLimit:
         return tuple(min(self.key_limit * size, most) for size in schema.sizes)
 
     def cells(
-        self, schema: Schema, n_rows: int, spend: Fraction, budget: Budget, law: LawName
+        self, schema: Schema, n_rows: int, spend: Fraction, budget: Budget, distribution: NoiseName
     ) -> tuple[float, ...]:
         """Most cells of each column's table.
 
@@ -163,17 +165,25 @@ class TableLimit:
             n_rows: number of records, as known.
             spend: cost of all tables together.
             budget: the whole budget.
-            law: noise.
+            distribution: noise.
         """
         if self.key_limit is not None:
             return self.declared(schema)
         d = len(schema.names)
-        useful = useful_cells(schema, n_rows, spend / d, budget, law=law, theta=self.theta)
+        useful = useful_cells(
+            schema, n_rows, spend / d, budget, distribution=distribution, theta=self.theta
+        )
         most = LARGEST_TABLE if self.all_cells is None else self.all_cells / d
         return (min(useful, most),) * d
 
     def largest(
-        self, schema: Schema, spend: Fraction, budget: Budget, law: LawName, *, bought: bool
+        self,
+        schema: Schema,
+        spend: Fraction,
+        budget: Budget,
+        distribution: NoiseName,
+        *,
+        bought: bool,
     ) -> tuple[int, ...]:
         """Cells of the largest table that each column may get, from public facts alone.
 
@@ -181,13 +191,17 @@ class TableLimit:
             schema: the columns.
             spend: cost of all tables together.
             budget: the whole budget.
-            law: noise.
+            distribution: noise.
             bought: whether keys are, by which the number of their columns is limited.
         """
         d = len(schema.names)
         rows = schema.n_rows if schema.rows == "public" else schema.row_limit
         known = self.key_limit is not None or rows is not None
-        most = self.cells(schema, rows or 0, spend, budget, law) if known else (LARGEST_TABLE,) * d
+        most = (
+            self.cells(schema, rows or 0, spend, budget, distribution)
+            if known
+            else (LARGEST_TABLE,) * d
+        )
         width, found = most_key_columns(d) if bought else d, []
         for j, (size, limit) in enumerate(zip(schema.sizes, most, strict=True)):
             others = sorted((*schema.sizes[:j], *schema.sizes[j + 1 :]), reverse=True)[:width]
@@ -213,7 +227,7 @@ def key_candidates(schema: Schema, column: str, cells: float) -> tuple[tuple[str
     return tuple((column, *key) for key in found)
 
 
-def bought_keys(gate: Gate, cells: Sequence[float], spend: Fraction) -> Sweep:
+def bought_keys(gate: Gate, cells: Sequence[float], spend: Fraction) -> GibbsSweep:
     """A key for each column, chosen for an equal part each.
 
     Args:
@@ -228,7 +242,7 @@ def bought_keys(gate: Gate, cells: Sequence[float], spend: Fraction) -> Sweep:
         score = DistanceFromIndependence(schema, listed)
         winner = gate.ask(CandidateColumns(listed, score), spend=share).value
         keys[name] = winner[1:]
-    return Sweep.of(schema.names, schema.domain, keys)
+    return GibbsSweep.of(schema.names, schema.domain, keys)
 
 
 def planned_keys(schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
@@ -246,7 +260,7 @@ def planned_keys(schema: Schema, spend: Fraction, budget: Budget) -> tuple[Plann
     )
 
 
-def ordered_keys(schema: Schema, order: Sequence[str], cells: Sequence[float]) -> Sweep:
+def ordered_keys(schema: Schema, order: Sequence[str], cells: Sequence[float]) -> GibbsSweep:
     """For each column the foremost others of an order, as long as its table has few enough cells.
 
     Args:
@@ -260,11 +274,11 @@ def ordered_keys(schema: Schema, order: Sequence[str], cells: Sequence[float]) -
     ranked = ranked_columns(schema, order)
     limits = zip(schema.names, cells, schema.sizes, strict=True)
     keys = {name: foremost_key(schema, name, ranked, most / size) for name, most, size in limits}
-    return Sweep.of(schema.names, schema.domain, keys)
+    return GibbsSweep.of(schema.names, schema.domain, keys)
 
 
-def distinct_tables(sweep: Sweep) -> tuple[tuple[str, ...], ...]:
-    """A table for each set of columns that a sweep needs, if `sweep_of_tables` can read it off.
+def distinct_tables(sweep: GibbsSweep) -> tuple[tuple[str, ...], ...]:
+    """A table for each set of columns that a sweep needs, for `gibbs_sweep_of_tables` to read off.
 
     Columns that need the same set share its table; one for which it is not the first table with
     this column stands last. Where two of them had to, each column has a table of its own.
@@ -273,7 +287,7 @@ def distinct_tables(sweep: Sweep) -> tuple[tuple[str, ...], ...]:
         Columns a and b share the table that a is drawn from given b, and b given a:
 
         >>> from understudy.schema import Domain
-        >>> distinct_tables(Sweep(("a", "b", "c"), Domain((2, 2, 2)), ((1,), (0,), (1,))))
+        >>> distinct_tables(GibbsSweep(("a", "b", "c"), Domain((2, 2, 2)), ((1,), (0,), (1,))))
         (('b', 'a'), ('b', 'c'))
     """
     own = own_tables(sweep)
@@ -289,12 +303,12 @@ def distinct_tables(sweep: Sweep) -> tuple[tuple[str, ...], ...]:
     return found if _read(sweep.names, found) == needed else own
 
 
-def own_tables(sweep: Sweep) -> tuple[tuple[str, ...], ...]:
+def own_tables(sweep: GibbsSweep) -> tuple[tuple[str, ...], ...]:
     """A table for each column, which stands last in it, in the order of the columns."""
     return tuple(tuple(sweep.names[j] for j in places) for places in sweep.tables)
 
 
-def sweep_of_tables(schema: Schema, tables: Sequence[tuple[str, ...]]) -> Sweep:
+def gibbs_sweep_of_tables(schema: Schema, tables: Sequence[tuple[str, ...]]) -> GibbsSweep:
     """The sweep whose tables were measured: a column is drawn given the others of its table.
 
     That is the table in which it stands last, or else the first one that has it.
@@ -307,7 +321,7 @@ def sweep_of_tables(schema: Schema, tables: Sequence[tuple[str, ...]]) -> Sweep:
     for name, table in zip(schema.names, _read(schema.names, tables), strict=True):
         given = next(one for one in tables if frozenset(one) == table)
         keys[name] = tuple(other for other in given if other != name)
-    return Sweep.of(schema.names, schema.domain, keys)
+    return GibbsSweep.of(schema.names, schema.domain, keys)
 
 
 def _read(names: Sequence[str], tables: Sequence[tuple[str, ...]]) -> list[frozenset[str]]:

@@ -16,20 +16,26 @@ import numpy as np
 from pydantic import Field
 
 from understudy.arrays import Floats
-from understudy.families.measurement_plan import PlannedTable, announced, natural_law
+from understudy.families.measurement_plan import PlannedTable, announced, natural_noise
 from understudy.families.method import Method
 from understudy.families.network_options import require_columns
-from understudy.families.noisy_marginal import Merged, Noted, fresh, is_ordered, observations
+from understudy.families.noisy_marginal import (
+    Merged,
+    NoisyMarginal,
+    fresh,
+    is_ordered,
+    observations,
+)
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy, fitted
 from understudy.models.graphical.merged_state_model import Expansion, MarginalModel, shapes
-from understudy.models.model import Redrawn
+from understudy.models.model import RedrawnParameters
 from understudy.models.share_tree import denoised
 from understudy.models.within_bins import WithinBins, state_widths
 from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import NUMERIC, Column, Schema
 
@@ -47,21 +53,21 @@ class MarginalMethod(Method):
             them (a single set is drawn from the fit itself); "free": all from one fit, a little
             closer to the rows, without valid error bars; "split": each from a fit of its own, at
             its share of the budget.
-        law: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
+        noise: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
         model_mb: largest model, in megabytes of 8 bytes for each cell of the junction tree.
     """
 
     posterior_rule: ClassVar[Literal["partial", "mi"]] = "mi"
 
     sets: Literal["free", "split", "posterior"] = "posterior"
-    law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
+    noise: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
     model_mb: Annotated[float, Field(gt=0)] = 10.0
 
-    def restored(
+    def rebuilt(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """The model that sets are drawn from, from what is released."""
-        return self._model(schema, [Noted(table, noise) for table, noise in tables], n_rows)
+        return self._model(schema, [NoisyMarginal(table, noise) for table, noise in tables], n_rows)
 
     def by_fit(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], fits: int
@@ -92,24 +98,24 @@ class MarginalMethod(Method):
         if self.sets != "posterior":
             return model
         assert isinstance(model, MarginalModel)
-        noted = [Noted(table, noise) for table, noise in tables]
+        noisy_marginals = [NoisyMarginal(table, noise) for table, noise in tables]
 
         def refit(rng: np.random.Generator) -> Model:
-            again = [fresh(schema, one, rng) for one in noted]
+            again = [fresh(schema, one, rng) for one in noisy_marginals]
             return self._model(schema, again, n_rows, warm=model.fit)
 
-        return Redrawn(refit)
+        return RedrawnParameters(refit)
 
     def _model(
         self,
         schema: Schema,
-        noted: Sequence[Noted],
+        noisy_marginals: Sequence[NoisyMarginal],
         n_rows: int,
         warm: MaxEntropy | None = None,
     ) -> MarginalModel:
-        merged = Merged.by_tables(schema, noted)
-        fit = fit_of(merged, noted, n_rows, warm=warm)
-        masses = denoised_columns(merged, fine_tables(noted), n_rows)
+        merged = Merged.by_tables(schema, noisy_marginals)
+        fit = fit_of(merged, noisy_marginals, n_rows, warm=warm)
+        masses = denoised_columns(merged, fine_tables(noisy_marginals), n_rows)
         return MarginalModel(
             schema.domain, fit, expansions(merged, masses), numbers(schema, masses)
         )
@@ -117,20 +123,20 @@ class MarginalMethod(Method):
     @property
     def accounting(self) -> Approximate:
         """Gaussian noise is best kept in Gaussian DP."""
-        return "gdp" if self.law in ("auto", "gaussian") else "zcdp"
+        return "gdp" if self.noise in ("auto", "gaussian") else "zcdp"
 
-    def _law(self, budget: Budget) -> LawName:
-        return natural_law(budget.accounting) if self.law == "auto" else self.law
+    def _noise(self, budget: Budget) -> NoiseName:
+        return natural_noise(budget.accounting) if self.noise == "auto" else self.noise
 
     @property
     def _cells(self) -> float:
         """Most cells of the model."""
         return self.model_mb * 1e6 / 8
 
-    def _one_ways(self, gate: Gate, spend: Fraction, exponent: float = 0.0) -> list[Noted]:
+    def _one_ways(self, gate: Gate, spend: Fraction, exponent: float = 0.0) -> list[NoisyMarginal]:
         """A table of each column."""
         tables = self._tables(gate.schema, gate.budget, exponent)
-        return [Noted.of(one) for one in gate.ask(tables, spend=spend)]
+        return [NoisyMarginal.of(one) for one in gate.ask(tables, spend=spend)]
 
     def _planned_one_ways(
         self, schema: Schema, spend: Fraction, budget: Budget, exponent: float = 0.0
@@ -141,7 +147,9 @@ class MarginalMethod(Method):
 
     def _tables(self, schema: Schema, budget: Budget, exponent: float) -> NoisyTables:
         marginals = [(name,) for name in schema.names]
-        return NoisyTables(marginals, law=self._law(budget), weights=size_weights(schema, exponent))
+        return NoisyTables(
+            marginals, noise=self._noise(budget), weights=size_weights(schema, exponent)
+        )
 
 
 def size_weights(schema: Schema, exponent: float) -> list[Fraction]:
@@ -155,7 +163,7 @@ def size_weights(schema: Schema, exponent: float) -> list[Fraction]:
 
 def fit_of(
     merged: Merged,
-    noted: Sequence[Noted],
+    noisy_marginals: Sequence[NoisyMarginal],
     n_rows: float,
     *,
     warm: MaxEntropy | None = None,
@@ -165,15 +173,15 @@ def fit_of(
 
     Args:
         merged: the columns.
-        noted: tables.
+        noisy_marginals: tables.
         n_rows: number of rows.
         warm: an earlier model to begin from.
         steps: most steps.
     """
-    deviations = [one.stddev for one in noted]
+    deviations = [one.stddev for one in noisy_marginals]
     return fitted(
         merged.coarse.sizes,
-        observations(merged, noted, n_rows),
+        observations(merged, noisy_marginals, n_rows),
         float(max(n_rows, 1)),
         regularisation=REGULARISATION / float(np.median(deviations)),
         forbidden=merged.coarse.domain.boxes,
@@ -183,7 +191,7 @@ def fit_of(
 
 
 def denoised_columns(
-    merged: Merged, one_ways: Mapping[str, Noted], n_rows: float
+    merged: Merged, one_ways: Mapping[str, NoisyMarginal], n_rows: float
 ) -> dict[str, Floats]:
     """Estimated records in each state of the columns that are merged or hold numbers.
 
@@ -238,10 +246,10 @@ def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int
     }
 
 
-def fine_tables(noted: Sequence[Noted]) -> dict[str, Noted]:
+def fine_tables(noisy_marginals: Sequence[NoisyMarginal]) -> dict[str, NoisyMarginal]:
     """The most precise one-way table of each column in states that are not merged."""
-    found: dict[str, Noted] = {}
-    for one in noted:
+    found: dict[str, NoisyMarginal] = {}
+    for one in noisy_marginals:
         if len(one.table.columns) == 1 and not one.table.groups:
             (name,) = one.table.columns
             if name not in found or one.noise.stddev < found[name].noise.stddev:

@@ -22,7 +22,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.released import NoisyNodes, NoisyTable
 from understudy.schema import Partition, Schema
 
@@ -84,14 +84,14 @@ class MeasuredTree:
     Attributes:
         tree: the inner layers.
         lazy: whether the leaves are never written out, so that records are drawn behind the gate.
-        law: noise.
+        noise: noise.
         consistency: "gls", "hay" or "paper_phantom".
         allocation: "downward", "projected" or "leaves".
     """
 
     tree: Partition
     lazy: bool
-    law: LawName
+    noise: NoiseName
     consistency: Consistency
     allocation: Allocation
 
@@ -110,7 +110,7 @@ class MeasuredTree:
         """Measure every layer, all cells included."""
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
         layers = self._measured(gate, sum(shares, Fraction(0)))
-        (table,) = gate.ask(NoisyTables([gate.schema.names], law=self.law), spend=last)
+        (table,) = gate.ask(NoisyTables([gate.schema.names], noise=self.noise), spend=last)
         codes, parents = self._leaves
         leaves = table.value.counts.reshape(-1)[codes]
         variance = table.noise.stddev**2
@@ -122,7 +122,7 @@ class MeasuredTree:
         """Measure the inner layers and the sums of the leaves; records are drawn from those."""
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
         layers = self._measured(gate, sum(shares, Fraction(0)))
-        leaves = gate.ask(LazyLeaves(self.tree, law=self.law), spend=last)
+        leaves = gate.ask(LazyLeaves(self.tree, noise=self.noise), spend=last)
         sums = leaves.value
         variance = leaves.noise.stddev**2
         layers.append(NoisyLayer(sums.counts, sums.outside, variance, sums.summed))
@@ -136,7 +136,7 @@ class MeasuredTree:
         if not self.tree.depth:
             return []
         depths = range(1, self.tree.depth + 1)
-        found = gate.ask(HierarchyLayers(self.tree, depths, law=self.law), spend=spend)
+        found = gate.ask(HierarchyLayers(self.tree, depths, noise=self.noise), spend=spend)
         return [
             NoisyLayer(
                 _of_nodes(one.value, layer, gate.schema), one.value.outside, one.noise.stddev**2

@@ -10,9 +10,16 @@ from typing import Any
 
 from understudy.privacy.accounting.budget import Accounting, Budget
 from understudy.privacy.mechanism import Charge, Mechanism
-from understudy.privacy.noise.calibration import LawName, mean_positive
+from understudy.privacy.noise.calibration import NoiseName, mean_positive
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.perturbation import LAWS, Bounds, Law, Mode, count_law, words
+from understudy.privacy.noise.perturbation import (
+    DISTRIBUTIONS,
+    Bounds,
+    Mode,
+    NoiseDistribution,
+    count_noise,
+    words,
+)
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace, TruncatedLaplace
 from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
@@ -93,7 +100,7 @@ class PlannedTable:
             object.__setattr__(self, "query", f"counts by {' × '.join(self.columns)}")
 
 
-def natural_law(accounting: Accounting) -> LawName:
+def natural_noise(accounting: Accounting) -> NoiseName:
     """The noise that fits the accounting best: geometric for pure ε, else Gaussian."""
     return "geometric" if accounting == "pure" else "gaussian"
 
@@ -103,7 +110,7 @@ def planned(
     columns: tuple[str, ...],
     spend: Fraction,
     budget: Budget,
-    law: LawName,
+    distribution: NoiseName,
     *,
     form: Form = Form.DENSE,
     n_cells: int | None = None,
@@ -120,7 +127,7 @@ def planned(
         columns: names; () if an earlier step chooses them.
         spend: its cost.
         budget: the whole budget.
-        law: noise.
+        distribution: noise.
         form: as in `PlannedTable`.
         n_cells: its cells, at most; those that the columns allow if None.
         query: what is asked; counts by the columns if "".
@@ -129,8 +136,13 @@ def planned(
         mode: "paper" for the noise as published.
         records: whether records leave, and no table.
     """
-    noise = count_law(
-        law, spend=spend, accounting=budget.accounting, schema=schema, bounds=bounds, mode=mode
+    noise = count_noise(
+        distribution,
+        spend=spend,
+        accounting=budget.accounting,
+        schema=schema,
+        bounds=bounds,
+        mode=mode,
     )
     n_cells = schema.table(columns).n_allowed if n_cells is None else n_cells
     return PlannedTable(
@@ -177,7 +189,7 @@ def planned_charge(
         noise=charge.noise,
         stddev=charge.recorded.stddev,
         noise_mass=(charge.cells - 1) * _mean_in_empty_cell(noise)
-        if isinstance(noise, LAWS)
+        if isinstance(noise, DISTRIBUTIONS)
         else 0.0,
         form=form,
         threshold=threshold,
@@ -266,11 +278,11 @@ def planned_rounds(
     )
 
 
-def _mean_in_empty_cell(law: Law) -> float:
+def _mean_in_empty_cell(distribution: NoiseDistribution) -> float:
     """Records' worth of noise that an empty cell receives on average, negative noise set to 0."""
-    if isinstance(law, ContinuousLaplace):
-        return law.scale / 2
-    if isinstance(law, TruncatedDiscreteLaplace | TruncatedLaplace):
+    if isinstance(distribution, ContinuousLaplace):
+        return distribution.scale / 2
+    if isinstance(distribution, TruncatedDiscreteLaplace | TruncatedLaplace):
         # Exponential on [0, limit]: its scale if the limit is far, half the limit if it is near.
-        return min(float(law.scale), float(law.high - law.low) / 2)
-    return mean_positive(law)
+        return min(float(distribution.scale), float(distribution.high - distribution.low) / 2)
+    return mean_positive(distribution)

@@ -213,7 +213,7 @@ class Method(ABC):
         """
         return None
 
-    def restored(
+    def rebuilt(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """The model that sets were drawn from, made anew from what is released; None if it cannot.

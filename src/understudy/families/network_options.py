@@ -16,7 +16,7 @@ from understudy.errors import MethodError
 from understudy.functions.sequential_generator import Edge
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
-from understudy.privacy.noise.calibration import LawName, calibrate
+from understudy.privacy.noise.calibration import NoiseName, calibrate
 from understudy.schema import Schema
 
 MOST_CANDIDATES = 100_000
@@ -234,7 +234,13 @@ def _require_cells(schema: Schema, names: tuple[str, ...]) -> None:
 
 
 def useful_cells(
-    schema: Schema, n_rows: int, spend: Fraction, budget: Budget, *, law: LawName, theta: float
+    schema: Schema,
+    n_rows: int,
+    spend: Fraction,
+    budget: Budget,
+    *,
+    distribution: NoiseName,
+    theta: float,
 ) -> float:
     """Cells at which the records in one are θ times the scale of its noise, on average.
 
@@ -246,10 +252,12 @@ def useful_cells(
         n_rows: records.
         spend: cost of the table.
         budget: the whole budget, for its accounting.
-        law: noise.
+        distribution: noise.
         theta: least number of records per cell and scale of noise.
 
     Source: Zhang, Cormode, Procopiuc, Srivastava & Xiao (2017), PrivBayes, ACM TODS 42(4), §4.5.
     """
-    noise = calibrate(law, spend=spend, accounting=budget.accounting, neighbours=schema.neighbours)
+    noise = calibrate(
+        distribution, spend=spend, accounting=budget.accounting, neighbours=schema.neighbours
+    )
     return n_rows * math.sqrt(2) / max(theta * noise.stddev, 1e-300)

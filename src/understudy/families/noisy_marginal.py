@@ -40,7 +40,7 @@ _CLEAR = 4.0
 
 
 @dataclass(frozen=True)
-class Noted:
+class NoisyMarginal:
     """A released table and its noise.
 
     Attributes:
@@ -57,7 +57,7 @@ class Noted:
         return max(self.noise.stddev, LEAST_STDDEV)
 
     @classmethod
-    def of(cls, released: Released[NoisyTable]) -> Noted:
+    def of(cls, released: Released[NoisyTable]) -> NoisyMarginal:
         """From what the gate gave out."""
         return cls(released.value, released.noise)
 
@@ -75,10 +75,10 @@ class Merged:
     groups: Groups
 
     @classmethod
-    def by_tables(cls, schema: Schema, noted: Sequence[Noted]) -> Merged:
+    def by_tables(cls, schema: Schema, noisy_marginals: Sequence[NoisyMarginal]) -> Merged:
         """As the tables say that were measured over groups."""
         found: dict[str, tuple[int, ...]] = {}
-        for one in noted:
+        for one in noisy_marginals:
             found.update(one.table.groups)
         return cls(schema, found)
 
@@ -88,7 +88,9 @@ class Merged:
         return self.schema.with_groups(self.groups) if self.groups else self.schema
 
 
-def observations(merged: Merged, noted: Sequence[Noted], n_rows: float) -> list[Observation]:
+def observations(
+    merged: Merged, noisy_marginals: Sequence[NoisyMarginal], n_rows: float
+) -> list[Observation]:
     """The tables in merged states, as if every record were in domain.
 
     A table of all states of a column is summed over each group: the variance adds up. Where records
@@ -96,13 +98,13 @@ def observations(merged: Merged, noted: Sequence[Noted], n_rows: float) -> list[
 
     Args:
         merged: the columns in which the tables were measured.
-        noted: the tables.
+        noisy_marginals: the tables.
         n_rows: number of rows.
     """
     groups = merged.groups
     place = {name: j for j, name in enumerate(merged.schema.names)}
     found = []
-    for one in noted:
+    for one in noisy_marginals:
         counts = np.asarray(one.table.counts, dtype=np.float64)
         measured = merged.coarse if one.table.groups else merged.schema
         allowed = measured.table(one.table.columns).allowed_mask()
@@ -118,7 +120,7 @@ def observations(merged: Merged, noted: Sequence[Noted], n_rows: float) -> list[
     return found
 
 
-def _scale(one: Noted, n_rows: float, n_cells: int) -> float:
+def _scale(one: NoisyMarginal, n_rows: float, n_cells: int) -> float:
     """What turns counts of records in domain into counts of all records."""
     outside = float(one.table.outside)
     inside = float(np.sum(one.table.counts))
@@ -134,25 +136,25 @@ _SINGLE = 10**9
 """Runs that no mass limits: only values with too little of it beside noise are merged."""
 
 
-def rare_groups(schema: Schema, noted: Sequence[Noted]) -> Groups:
+def rare_groups(schema: Schema, noisy_marginals: Sequence[NoisyMarginal]) -> Groups:
     """Rare states of each column in one group; those of few ordered values with their neighbours.
 
     Args:
         schema: in which the tables were measured.
-        noted: a one-way table of each column.
+        noisy_marginals: a one-way table of each column.
     """
-    return _groups(schema, noted, None)
+    return _groups(schema, noisy_marginals, None)
 
 
-def coarse_groups(schema: Schema, noted: Sequence[Noted], bins: int) -> Groups:
+def coarse_groups(schema: Schema, noisy_marginals: Sequence[NoisyMarginal], bins: int) -> Groups:
     """Rare levels in one group, and ordered values in runs of about equal noisy mass.
 
     Args:
         schema: in which the tables were measured.
-        noted: a one-way table of each column.
+        noisy_marginals: a one-way table of each column.
         bins: runs of an ordered column.
     """
-    return _groups(schema, noted, bins)
+    return _groups(schema, noisy_marginals, bins)
 
 
 def is_ordered(column: Column) -> bool:
@@ -160,10 +162,10 @@ def is_ordered(column: Column) -> bool:
     return isinstance(column, (*NUMERIC, Ordinal))
 
 
-def _groups(schema: Schema, noted: Sequence[Noted], bins: int | None) -> Groups:
+def _groups(schema: Schema, noisy_marginals: Sequence[NoisyMarginal], bins: int | None) -> Groups:
     rules = dict(zip(schema.names, signatures(schema.domain), strict=True))
     found = {}
-    for one in noted:
+    for one in noisy_marginals:
         (name,) = one.table.columns
         column, counts = schema.columns[name], np.asarray(one.table.counts, dtype=np.float64)
         signature = _signature(column, rules[name])
@@ -197,21 +199,25 @@ def _alone(column: Column) -> NDArray[np.bool_]:
     return alone
 
 
-def fresh(schema: Schema, noted: Noted, rng: np.random.Generator) -> Noted:
+def fresh(
+    schema: Schema, noisy_marginals: NoisyMarginal, rng: np.random.Generator
+) -> NoisyMarginal:
     """A measured table with fresh noise on top; structural zeros stay 0.
 
     Args:
         schema: in which it was measured, states not merged.
-        noted: the released table and its noise.
+        noisy_marginals: the released table and its noise.
         rng: randomness.
     """
-    table = noted.table
+    table = noisy_marginals.table
     binned = schema.with_bins(table.bins) if table.bins else schema
     coarse = binned.with_groups(table.groups) if table.groups else binned
     allowed = coarse.table(table.columns).allowed_mask().reshape(table.counts.shape)
-    drawn = np.where(allowed, noise_of(noted.noise, table.counts.shape, rng), 0.0)
-    outside = float(table.outside) + float(noise_of(noted.noise, (), rng))
-    return Noted(replace(table, counts=table.counts + drawn, outside=outside), noted.noise)
+    drawn = np.where(allowed, noise_of(noisy_marginals.noise, table.counts.shape, rng), 0.0)
+    outside = float(table.outside) + float(noise_of(noisy_marginals.noise, (), rng))
+    return NoisyMarginal(
+        replace(table, counts=table.counts + drawn, outside=outside), noisy_marginals.noise
+    )
 
 
 def noise_of(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -222,6 +228,6 @@ def noise_of(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> 
         shape: of the result.
         rng: randomness.
     """
-    if "gaussian" in noise.law:
+    if "gaussian" in noise.distribution:
         return np.asarray(rng.normal(0.0, noise.stddev, shape))
     return np.asarray(rng.laplace(0.0, noise.stddev / np.sqrt(2), shape))

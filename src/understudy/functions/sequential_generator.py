@@ -79,7 +79,7 @@ def require_network(edges: Sequence[Edge], names: Sequence[str]) -> None:
         raise ValueError("a network has all columns of the schema")
 
 
-ColumnLaw = LogisticNormal | MultinomialLogit | NormalRegression
+ColumnGenerator = LogisticNormal | MultinomialLogit | NormalRegression
 """The law of one column given its parents."""
 
 
@@ -89,27 +89,32 @@ class SequentialGenerator:
 
     Attributes:
         schema: columns, in whose bins states are.
-        laws: one per column of the schema, parents before children.
+        column_models: one per column of the schema, parents before children.
 
     Raises:
         ValueError: laws that are no network of the schema's columns.
     """
 
     schema: Schema
-    laws: tuple[ColumnLaw, ...]
+    column_models: tuple[ColumnGenerator, ...]
 
     def __post_init__(self) -> None:
-        require_network([(law.column, law.parents) for law in self.laws], self.schema.names)
+        require_network(
+            [(column_model.column, column_model.parents) for column_model in self.column_models],
+            self.schema.names,
+        )
 
     @cached_property
     def prior(self) -> Prior:
         """Of all parameters, law by law."""
-        return Prior.joined([law.prior for law in self.laws])
+        return Prior.joined([column_model.prior for column_model in self.column_models])
 
     @cached_property
     def parts(self) -> tuple[slice, ...]:
         """Where the parameters of each law stand in θ."""
-        ends = accumulate((len(law.prior.names) for law in self.laws), initial=0)
+        ends = accumulate(
+            (len(column_model.prior.names) for column_model in self.column_models), initial=0
+        )
         return tuple(slice(start, end) for start, end in pairwise(ends))
 
     def records(self, theta: Floats, uniforms: Floats) -> dict[str, Drawn]:
@@ -123,8 +128,8 @@ class SequentialGenerator:
             For each column, in the order of `laws`, n records.
         """
         drawn: dict[str, Drawn] = {}
-        for law, part, own in zip(self.laws, self.parts, uniforms, strict=True):
-            drawn[law.column] = law.draw(theta[part], drawn, own)
+        for column_model, part, own in zip(self.column_models, self.parts, uniforms, strict=True):
+            drawn[column_model.column] = column_model.draw(theta[part], drawn, own)
         return drawn
 
 
@@ -156,7 +161,7 @@ def regressions(
     """
     require_network(edges, schema.names)
 
-    def law(name: str, parents: tuple[str, ...]) -> ColumnLaw:
+    def column_model(name: str, parents: tuple[str, ...]) -> ColumnGenerator:
         column, features = schema.columns[name], Features.of(schema, parents)
         if isinstance(column, Categorical | Boolean) or _is_short(column):
             return MultinomialLogit(name, column, features, logit)
@@ -164,7 +169,9 @@ def regressions(
             return NormalRegression(name, column, features, normal)
         return LogisticNormal(name, column, features, logistic)
 
-    return SequentialGenerator(schema, tuple(law(name, tuple(given)) for name, given in edges))
+    return SequentialGenerator(
+        schema, tuple(column_model(name, tuple(given)) for name, given in edges)
+    )
 
 
 def normal_regressions(

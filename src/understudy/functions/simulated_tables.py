@@ -60,7 +60,10 @@ class SimulatedRecords:
     uniforms: Floats
 
     def __post_init__(self) -> None:
-        if self.uniforms.ndim != 3 or self.uniforms.shape[:2] != (len(self.generator.laws), 2):
+        if self.uniforms.ndim != 3 or self.uniforms.shape[:2] != (
+            len(self.generator.column_models),
+            2,
+        ):
             raise ValueError("uniforms have the shape (columns, 2, n)")
 
     @property
@@ -110,14 +113,14 @@ class SimulatedColumn:
     def __post_init__(self) -> None:
         if self.uniforms.ndim != 2 or len(self.uniforms) != 2:
             raise ValueError("uniforms of one column have the shape (2, n)")
-        if not set(self._law_parents) <= set(self.drawn):
+        if not set(self._model_parents) <= set(self.drawn):
             raise ValueError("a column is drawn after its parents")
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the parents, then of the column."""
-        law = self.generator.laws[self.place]
-        return (*law.parents, law.column)
+        column_model = self.generator.column_models[self.place]
+        return (*column_model.parents, column_model.column)
 
     @property
     def n_records(self) -> int:
@@ -127,7 +130,7 @@ class SimulatedColumn:
     @property
     def prior(self) -> Prior:
         """Of the column's parameters."""
-        return self.generator.laws[self.place].prior
+        return self.generator.column_models[self.place].prior
 
     def codes(self, theta: Floats) -> Codes:
         """States of the parents, which are the same for every θ, then of the column.
@@ -135,10 +138,10 @@ class SimulatedColumn:
         Args:
             theta: the column's parameters, shape (p,).
         """
-        law = self.generator.laws[self.place]
-        states = law.draw(theta, self.drawn, self.uniforms).states
-        return (*(self.drawn[name].states for name in law.parents), states)
+        column_model = self.generator.column_models[self.place]
+        states = column_model.draw(theta, self.drawn, self.uniforms).states
+        return (*(self.drawn[name].states for name in column_model.parents), states)
 
     @property
-    def _law_parents(self) -> tuple[str, ...]:
-        return self.generator.laws[self.place].parents
+    def _model_parents(self) -> tuple[str, ...]:
+        return self.generator.column_models[self.place].parents

@@ -73,7 +73,7 @@ def outcome_of(found: SetEstimates) -> Outcome:
     return Outcome(found.names, found.estimates.mean(axis=0), np.sqrt(variances.mean(axis=0)))
 
 
-def require_restored(model: object | None, release: Release, question: Question) -> None:
+def require_rebuilt(model: object | None, release: Release, question: Question) -> None:
     """Refuse a release without a model.
 
     Raises:

@@ -88,7 +88,7 @@ class Aim(AdaptiveMethod):
             first=first,
             measured=MEASURED,
             model_cells=self._cells,
-            law=self._law(gate.budget),
+            noise=self._noise(gate.budget),
         )
         return self._in_rounds(gate, Merged(gate.schema, {}), known, pace, bought=bought)
 

@@ -131,23 +131,26 @@ class CensoredPosterior(GeneratingMethod):
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """Log probabilities of the cells that can hold rows, at each candidate."""
-        n, laws = expected_rows(schema), self._generator(schema).laws
+        n, column_models = expected_rows(schema), self._generator(schema).column_models
         sizes = {name: schema.columns[name].size for name in schema.names}
-        cells = [min(n, prod(sizes[name] for name in (*one.parents, one.column))) for one in laws]
-        memory = (8 * n * len(laws) + 2**25) / 1e6
+        cells = [
+            min(n, prod(sizes[name] for name in (*one.parents, one.column)))
+            for one in column_models
+        ]
+        memory = (8 * n * len(column_models) + 2**25) / 1e6
         if self.search == "walk":
-            groups = [min(n, prod(sizes[name] for name in one.parents)) for one in laws]
-            return Effort(memory, self.steps * (5e-5 * sum(groups) + 1e-4 * len(laws)))
-        widest = max((len(one.prior.names) for one in laws), default=0)
+            groups = [min(n, prod(sizes[name] for name in one.parents)) for one in column_models]
+            return Effort(memory, self.steps * (5e-5 * sum(groups) + 1e-4 * len(column_models)))
+        widest = max((len(one.prior.names) for one in column_models), default=0)
         seconds = 6e-8 * self.candidates * sum(cells) * (1 + self.refinements)
         return Effort(memory + 32 * self.candidates * widest / 1e6, seconds)
 
     def _score_of(self, declared: SequentialGenerator, place: int | None, theta: Floats) -> ScoreOf:
         """The likelihood of one column, which parameters of other columns have no part in."""
         assert place is not None, "all stages are columns"
-        law = declared.laws[place]
-        censoring = self._censoring(declared.schema, law.column)
-        return lambda points: ColumnLikelihood(declared.schema, law, points, censoring)
+        column_model = declared.column_models[place]
+        censoring = self._censoring(declared.schema, column_model.column)
+        return lambda points: ColumnLikelihood(declared.schema, column_model, points, censoring)
 
     def _censoring(self, schema: Schema, column: str) -> Censoring:
         """What a record contributes: of probabilities, whose logarithms are 0 at most."""

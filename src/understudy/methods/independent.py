@@ -23,13 +23,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
-from understudy.families.measurement_plan import PlannedTable, announced, natural_law
+from understudy.families.measurement_plan import PlannedTable, announced, natural_noise
 from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
 from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
 
@@ -42,7 +42,7 @@ class Independent(Method):
     Attributes:
         sets: "free": all sets are drawn from one noisy fit; "split": each has a fit of its own, at
             its share of the budget.
-        law: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
+        noise: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -58,12 +58,12 @@ class Independent(Method):
     independent: ClassVar[bool] = True
 
     sets: Literal["free", "split"] = "free"
-    law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
+    noise: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
 
     @property
     def accounting(self) -> Approximate:
         """Gaussian DP for Gaussian noise."""
-        return "gdp" if self.law in ("auto", "gaussian") else "zcdp"
+        return "gdp" if self.noise in ("auto", "gaussian") else "zcdp"
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table per column, each with the same share."""
@@ -77,13 +77,13 @@ class Independent(Method):
 
     def _tables(self, schema: Schema, budget: Budget) -> NoisyTables:
         marginals = [(name,) for name in schema.names]
-        return NoisyTables(marginals, law=self._law(budget.accounting))
+        return NoisyTables(marginals, noise=self._noise(budget.accounting))
 
-    def restored(
+    def rebuilt(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """Columns drawn by their released tables."""
         return ProductModel(schema.domain, tuple(table.counts for table, _ in tables))
 
-    def _law(self, accounting: Accounting) -> LawName:
-        return natural_law(accounting) if self.law == "auto" else self.law
+    def _noise(self, accounting: Accounting) -> NoiseName:
+        return natural_noise(accounting) if self.noise == "auto" else self.noise

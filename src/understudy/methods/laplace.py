@@ -55,7 +55,7 @@ class Laplace(Method):
     Attributes:
         form: "dense" writes every noisy cell out; "filtered" keeps those above a public threshold;
             "lazy" keeps none, for the records alone; "auto": dense up to 2²² cells, else filtered.
-        law: "geometric" (whole numbers) or "laplace" (on a fine public lattice).
+        noise: "geometric" (whole numbers) or "laplace" (on a fine public lattice).
         threshold: public threshold of the filtered form, in records; None derives it from the
             number of cells and `spurious`.
         spurious: how many empty cells may survive the threshold on average.
@@ -77,7 +77,7 @@ class Laplace(Method):
 
     sets: Literal["free", "split"] = "free"
     form: Literal["auto", "dense", "filtered", "lazy"] = "auto"
-    law: Literal["geometric", "laplace"] = "geometric"
+    noise: Literal["geometric", "laplace"] = "geometric"
     threshold: Annotated[int, Field(ge=1)] | None = None
     spurious: Annotated[float, Field(gt=0)] = 10.0
     mode: Mode = "strict"
@@ -120,15 +120,17 @@ class Laplace(Method):
         return TableModel.dense(table.value, schema.domain)
 
     def _dense(self, schema: Schema) -> NoisyTables:
-        return NoisyTables([schema.names], law=self.law, mode=self.mode)
+        return NoisyTables([schema.names], noise=self.noise, mode=self.mode)
 
     def _filtered(self, schema: Schema, spend: Fraction, budget: Budget) -> ThresholdTable:
-        return ThresholdTable(schema.names, self._threshold(schema, spend, budget), law=self.law)
+        return ThresholdTable(
+            schema.names, self._threshold(schema, spend, budget), noise=self.noise
+        )
 
     def _lazy(self, schema: Schema, n_rows: int) -> LazyTable:
-        return LazyTable(columns=schema.names, n_rows=n_rows, law=self.law)
+        return LazyTable(columns=schema.names, n_rows=n_rows, noise=self.noise)
 
-    def restored(
+    def rebuilt(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """The table, in the dense form; the others do not release every cell."""
@@ -157,8 +159,11 @@ class Laplace(Method):
     def _threshold(self, schema: Schema, spend: Fraction, budget: Budget) -> int:
         if self.threshold is not None:
             return self.threshold
-        law = calibrate(
-            self.law, spend=spend, accounting=budget.accounting, neighbours=schema.neighbours
+        distribution = calibrate(
+            self.noise,
+            spend=spend,
+            accounting=budget.accounting,
+            neighbours=schema.neighbours,
         )
-        assert not isinstance(law, DiscreteGaussian)
-        return threshold_for(schema.domain.n_allowed, law.scale, self.spurious)
+        assert not isinstance(distribution, DiscreteGaussian)
+        return threshold_for(schema.domain.n_allowed, distribution.scale, self.spurious)

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from understudy.families.measurement_plan import PlannedTable, announced
 from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
-from understudy.models.model import Redrawn
+from understudy.models.model import RedrawnParameters
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.not_dp.exact_statistics import ExactTables
@@ -72,7 +72,7 @@ class MarginalBootstrap(Method):
         """Take the exact table of each column."""
         tables = gate.ask(_tables(gate.schema))
         counts = [table.value.counts for table in tables]
-        return Redrawn(lambda rng: _drawn(gate.schema.domain, counts, rng))
+        return RedrawnParameters(lambda rng: _drawn(gate.schema.domain, counts, rng))
 
 
 def _tables(schema: Schema) -> ExactTables:

@@ -138,7 +138,7 @@ class Marginals(AdaptiveMethod):
             first=spend / (per_column * len(gate.schema.names)),
             measured=exact(self.measured_share),
             model_cells=self._cells,
-            law=self._law(gate.budget),
+            noise=self._noise(gate.budget),
         )
 
     def _one_way_spend(self, schema: Schema, spend: Fraction) -> Fraction:

@@ -121,7 +121,7 @@ class Modips(BlocksMethod):
             for one in layouts
             if one.counted
             for planned in announced(
-                NoisyTables([one.columns], law="geometric", **how),
+                NoisyTables([one.columns], noise="geometric", **how),
                 binned,
                 each,
                 budget,
@@ -196,7 +196,9 @@ class Modips(BlocksMethod):
         found: dict[tuple[str, ...], Counts] = {}
         tabled = [one.columns for one in layouts if one.counted]
         if tabled:
-            tables = gate.ask(NoisyTables(tabled, law="geometric", **how), spend=each * len(tabled))
+            tables = gate.ask(
+                NoisyTables(tabled, noise="geometric", **how), spend=each * len(tabled)
+            )
             found |= {table.value.columns: table.value.counts for table in tables}
         for one in layouts:
             if one.model == "bernoulli":

@@ -41,7 +41,7 @@ from understudy.families.effort import Effort, known_rows, pairs_effort
 from understudy.families.marginal_family import MarginalMethod, fit_of
 from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
 from understudy.families.method import Facts
-from understudy.families.noisy_marginal import Merged, Noted, rare_groups
+from understudy.families.noisy_marginal import Merged, NoisyMarginal, rare_groups
 from understudy.families.workload import small
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy
@@ -83,7 +83,7 @@ class Mst(MarginalMethod):
                 (),
                 share,
                 budget,
-                self._law(budget),
+                self._noise(budget),
                 n_cells=largest,
                 query="counts by two columns",
             )
@@ -102,13 +102,16 @@ class Mst(MarginalMethod):
         if len(names) == 1:
             return self._model(gate.schema, self._one_ways(gate, spend), total)
         third = spend / 3
-        noted = self._one_ways(gate, third)
-        merged = Merged(gate.schema, rare_groups(gate.schema, noted))
-        view, model = gate.grouped(merged.groups), fit_of(merged, noted, total)
+        noisy_marginals = self._one_ways(gate, third)
+        merged = Merged(gate.schema, rare_groups(gate.schema, noisy_marginals))
+        view, model = gate.grouped(merged.groups), fit_of(merged, noisy_marginals, total)
         pairs = self._tree(view, model, third)
-        law = self._law(gate.budget)
-        noted += [Noted.of(one) for one in view.ask(NoisyTables(pairs, law=law), spend=third)]
-        return self._model(gate.schema, noted, total)
+        distribution = self._noise(gate.budget)
+        noisy_marginals += [
+            NoisyMarginal.of(one)
+            for one in view.ask(NoisyTables(pairs, noise=distribution), spend=third)
+        ]
+        return self._model(gate.schema, noisy_marginals, total)
 
     def _tree(self, view: Gate, model: MaxEntropy, spend: Fraction) -> list[tuple[str, ...]]:
         """Pairs of columns that connect all of them, as far as they fit into the model."""

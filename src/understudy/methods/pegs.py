@@ -28,16 +28,16 @@ from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
-from understudy.families.gibbs_family import PaidSweeps
+from understudy.families.gibbs_family import PaidGibbsRecords
 from understudy.families.method import Facts
-from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
-from understudy.schema import Schema, Sweep
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
+from understudy.schema import GibbsSweep, Schema
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Pegs(PaidSweeps):
-    """Configuration; options about keys are those of `PaidSweeps`.
+class Pegs(PaidGibbsRecords):
+    """Configuration; options about keys are those of `PaidGibbsRecords`.
 
     Attributes:
         sweeps: how often each column is drawn for one record; each time is paid for.
@@ -55,9 +55,9 @@ class Pegs(PaidSweeps):
 
     sweeps: Annotated[int, Field(ge=1)] = 1
 
-    def mechanism(self, sweep: Sweep, n_rows: int) -> PerturbedSweeps:
+    def mechanism(self, sweep: GibbsSweep, n_rows: int) -> PerturbedGibbs:
         """The named mechanism."""
-        return PerturbedSweeps(sweep=sweep, n_rows=n_rows, sweeps=self.sweeps)
+        return PerturbedGibbs(sweep=sweep, n_rows=n_rows, sweeps=self.sweeps)
 
     @property
     def turns(self) -> int:

@@ -23,7 +23,7 @@ from typing import Annotated, ClassVar, final
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.gibbs_family import SweepingMethod
+from understudy.families.gibbs_family import GibbsMethod
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts, Names
 from understudy.families.paid_records import PaidRecords
@@ -37,8 +37,8 @@ from understudy.schema import Schema
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class PegsDiverse(SweepingMethod):
-    """Configuration; `order`, `keys` and `key_limit` are in `SweepingMethod`.
+class PegsDiverse(GibbsMethod):
+    """Configuration; `order`, `keys` and `key_limit` are in `GibbsMethod`.
 
     Attributes:
         diversity: ℓ, at most the number of states of each sensitive column.

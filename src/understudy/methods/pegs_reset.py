@@ -27,16 +27,16 @@ from typing import Annotated, ClassVar, final
 
 from pydantic import Field
 
-from understudy.families.gibbs_family import PaidSweeps
+from understudy.families.gibbs_family import PaidGibbsRecords
 from understudy.families.method import Facts
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks, usual_block
-from understudy.schema import Schema, Sweep
+from understudy.schema import GibbsSweep, Schema
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class PegsReset(PaidSweeps):
-    """Configuration; options about keys are those of `PaidSweeps`.
+class PegsReset(PaidGibbsRecords):
+    """Configuration; options about keys are those of `PaidGibbsRecords`.
 
     Attributes:
         block: records of a block; 0 for the whole release in one, None for about as many as a
@@ -55,11 +55,11 @@ class PegsReset(PaidSweeps):
 
     block: Annotated[int, Field(ge=0)] | None = None
 
-    def mechanism(self, sweep: Sweep, n_rows: int) -> ResetBlocks:
+    def mechanism(self, sweep: GibbsSweep, n_rows: int) -> ResetBlocks:
         """The named mechanism."""
         return ResetBlocks(sweep=sweep, n_rows=n_rows, block=self._block(sweep))
 
-    def _block(self, sweep: Sweep) -> int:
+    def _block(self, sweep: GibbsSweep) -> int:
         """Records of a block; bought keys must not decide on it, since the plan announces it."""
         if self.block is not None:
             return self.block

@@ -61,14 +61,14 @@ from understudy.families.key_choice import (
     TableLimit,
     bought_keys,
     declared_keys,
+    gibbs_sweep_of_tables,
     most_key_columns,
     ordered_keys,
     planned_keys,
     ranked_columns,
     require_one_of,
-    sweep_of_tables,
 )
-from understudy.families.measurement_plan import PlannedTable, natural_law, planned
+from understudy.families.measurement_plan import PlannedTable, natural_noise, planned
 from understudy.families.method import Facts, Names, Prepared, PreparingMethod
 from understudy.families.network_options import LARGEST_TABLE, require_columns
 from understudy.models import Model
@@ -77,9 +77,9 @@ from understudy.privacy.accounting.budget import Approximate, Budget, exact
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.key_counts import n_cells
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
-from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.released import Noise, NoisyTable
-from understudy.schema import Schema, Sweep
+from understudy.schema import GibbsSweep, Schema
 
 _SWEEPS = {"chain": 5, "uniform": 20}
 
@@ -103,7 +103,7 @@ class PegsTables(PreparingMethod):
         sweeps: how often each column is drawn; None for 5 from a chain and 20 from uniform seeds.
         allocation: "projected" or "clipped"; "auto" is the first where tables are written out.
         seeds: "chain" or "uniform"; "auto" is the first where tables are written out.
-        law: noise of the tables; "auto" is geometric for δ = 0 and Gaussian otherwise.
+        noise: noise of the tables; "auto" is geometric for δ = 0 and Gaussian otherwise.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -128,7 +128,7 @@ class PegsTables(PreparingMethod):
     sweeps: Annotated[int, Field(ge=1)] | None = None
     allocation: Literal["auto", "projected", "clipped"] = "auto"
     seeds: Literal["auto", "chain", "uniform"] = "auto"
-    law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
+    noise: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The tables, or as many unknown ones as there will be."""
@@ -136,19 +136,20 @@ class PegsTables(PreparingMethod):
         sweep = self._public_sweep(schema, spend, budget)
         if sweep is not None:
             return self._sampler(schema, sweep, budget).plan(schema, spend, budget)
-        law, share = self._law(budget), spend / len(schema.names)
-        most = self._limit.largest(schema, spend, budget, law, bought=self._buys(schema))
+        distribution, share = self._noise(budget), spend / len(schema.names)
+        most = self._limit.largest(schema, spend, budget, distribution, bought=self._buys(schema))
         if self._lazy(schema):
             rows = LazyRows(
-                sweep=Sweep.of(schema.names, schema.domain, {}),
+                sweep=GibbsSweep.of(schema.names, schema.domain, {}),
                 sweeps=self._turns(schema),
                 n_rows=1,
-                noise=law,
+                noise=distribution,
             )
             return (planned_rows(schema, rows, spend, budget, sum(most), chosen=True),)
         query = "counts by a column and its key"
         return tuple(
-            planned(schema, (), share, budget, law, n_cells=cells, query=query) for cells in most
+            planned(schema, (), share, budget, distribution, n_cells=cells, query=query)
+            for cells in most
         )
 
     @property
@@ -159,7 +160,7 @@ class PegsTables(PreparingMethod):
     @property
     def accounting(self) -> Approximate:
         """Gaussian DP where the noise of the tables is Gaussian."""
-        return "gdp" if self.law in ("auto", "gaussian") else "zcdp"
+        return "gdp" if self.noise in ("auto", "gaussian") else "zcdp"
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """Memory for cells and records; time for sweeps, noise and the scores of candidates."""
@@ -193,15 +194,17 @@ class PegsTables(PreparingMethod):
             sweep = bought_keys(gate, cells, spend)
         return Prepared(partial(self._measured, gate, sweep), schema)
 
-    def restored(
+    def rebuilt(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """The sweeps of the released tables, which tell the keys."""
         found = [table for table, _ in tables]
-        sweep = sweep_of_tables(schema, [table.columns for table in found])
+        sweep = gibbs_sweep_of_tables(schema, [table.columns for table in found])
         return self._sampler(schema, sweep, None).model(found, n_rows)
 
-    def _measured(self, gate: Gate, sweep: Sweep | None, spend: Fraction, n_rows: int) -> Model:
+    def _measured(
+        self, gate: Gate, sweep: GibbsSweep | None, spend: Fraction, n_rows: int
+    ) -> Model:
         """Measure the tables of bought keys, or of those that follow from an order."""
         schema, budget = gate.schema, gate.budget
         gate.require(spend)
@@ -212,31 +215,31 @@ class PegsTables(PreparingMethod):
 
     def _table_cells(self, gate: Gate, spend: Fraction) -> tuple[float, ...]:
         """Most cells of each column's table, where all tables of a fit cost so much."""
-        law = self._law(gate.budget)
-        return self._limit.cells(gate.schema, known_rows(gate), spend, gate.budget, law)
+        distribution = self._noise(gate.budget)
+        return self._limit.cells(gate.schema, known_rows(gate), spend, gate.budget, distribution)
 
-    def _sampler(self, schema: Schema, sweep: Sweep, budget: Budget | None) -> NoisyTableGibbs:
+    def _sampler(self, schema: Schema, sweep: GibbsSweep, budget: Budget | None) -> NoisyTableGibbs:
         """Columns share tables where the plan can know which; only then is their number known."""
         lazy = self._lazy(schema)
-        law: LawName = "geometric" if budget is None else self._law(budget)
+        distribution: NoiseName = "geometric" if budget is None else self._noise(budget)
         allocation: Allocation = "projected" if self.allocation == "auto" else self.allocation
         return NoisyTableGibbs(
             sweep=sweep,
             shared=self._shares_tables(schema),
             lazy=lazy,
-            law=law,
+            noise=distribution,
             sweeps=self._turns(schema),
             allocation="clipped" if lazy else allocation,
             seeds=self._start(schema),
         )
 
-    def _public_sweep(self, schema: Schema, spend: Fraction, budget: Budget) -> Sweep | None:
+    def _public_sweep(self, schema: Schema, spend: Fraction, budget: Budget) -> GibbsSweep | None:
         """The keys, where they are known before anything is bought."""
         if self.keys:
-            return Sweep.of(schema.names, schema.domain, declared_keys(schema, self.keys))
+            return GibbsSweep.of(schema.names, schema.domain, declared_keys(schema, self.keys))
         if self._buys(schema) or not self._shares_tables(schema):
             return None
-        cells = self._limit.cells(schema, schema.n_rows or 0, spend, budget, self._law(budget))
+        cells = self._limit.cells(schema, schema.n_rows or 0, spend, budget, self._noise(budget))
         return ordered_keys(schema, self.order, cells)
 
     def _shares_tables(self, schema: Schema) -> bool:
@@ -258,7 +261,9 @@ class PegsTables(PreparingMethod):
             return self.form == "lazy"
         cells: float
         if self.keys:
-            cells = n_cells(Sweep.of(schema.names, schema.domain, declared_keys(schema, self.keys)))
+            cells = n_cells(
+                GibbsSweep.of(schema.names, schema.domain, declared_keys(schema, self.keys))
+            )
         elif self.key_limit is None:
             return False
         elif self._buys(schema):
@@ -275,8 +280,8 @@ class PegsTables(PreparingMethod):
     def _turns(self, schema: Schema) -> int:
         return self.sweeps or _SWEEPS[self._start(schema)]
 
-    def _law(self, budget: Budget) -> LawName:
-        return natural_law(budget.accounting) if self.law == "auto" else self.law
+    def _noise(self, budget: Budget) -> NoiseName:
+        return natural_noise(budget.accounting) if self.noise == "auto" else self.noise
 
     def _require(self, schema: Schema) -> None:
         """Refuse what cannot be done, from public facts alone."""
@@ -290,5 +295,5 @@ class PegsTables(PreparingMethod):
                 "form=lazy never has a whole table, so allocation=projected and seeds=chain are "
                 "not for it; leave them out."
             )
-        if self.law == "laplace":
-            raise MethodError("form=lazy needs whole numbers; take law=geometric.")
+        if self.noise == "laplace":
+            raise MethodError("form=lazy needs whole numbers; take noise=geometric.")

@@ -249,9 +249,9 @@ class SimulatedScoring:
 
     def _column(self, place: int, theta: Floats) -> Iterator[SimulatedColumn]:
         """A column among records of those before it, which follow from θ."""
-        before = tuple(zip(self.generator.laws, self.generator.parts, strict=True))[:place]
+        before = tuple(zip(self.generator.column_models, self.generator.parts, strict=True))[:place]
         for world in self.worlds:
             drawn: dict[str, Drawn] = {}
-            for (law, part), own in zip(before, world, strict=False):
-                drawn[law.column] = law.draw(theta[part], drawn, own)
+            for (distribution, part), own in zip(before, world, strict=False):
+                drawn[distribution.column] = distribution.draw(theta[part], drawn, own)
             yield SimulatedColumn(self.generator, place, drawn, world[place])

@@ -46,7 +46,12 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.effort import known_rows
-from understudy.families.measurement_plan import PlannedTable, natural_law, planned, planned_choice
+from understudy.families.measurement_plan import (
+    PlannedTable,
+    natural_noise,
+    planned,
+    planned_choice,
+)
 from understudy.families.method import Facts, Names, Prepared, PreparingMethod
 from understudy.families.network_options import (
     LARGEST_TABLE,
@@ -68,7 +73,7 @@ from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns, RandomOrder
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.released import Noise, NoisyTable
 from understudy.privacy.selection.dependence_scores import (
     DistanceFromDependence,
@@ -100,7 +105,7 @@ class PrivBayes(PreparingMethod):
         score: what a choice goes by: "r", distance from independence; "mi", mutual information;
             "f", distance from the greatest dependence, for two states; "auto" is r.
         network_share: part of the budget that buys the network, once for all sets.
-        law: noise of the tables; "auto" is geometric for δ = 0 and Gaussian otherwise.
+        noise: noise of the tables; "auto" is geometric for δ = 0 and Gaussian otherwise.
         network: a public network, one entry per column and parents before children, like
             "age, job<-age, income<-age&job"; nothing is then spent on choosing.
     """
@@ -120,7 +125,7 @@ class PrivBayes(PreparingMethod):
     theta: Annotated[float, Field(gt=0)] = 8.0
     score: Literal["auto", "mi", "r", "f"] = "auto"
     network_share: Annotated[float, Field(gt=0, lt=1)] = 0.3
-    law: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
+    noise: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
     network: Names = ()
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
@@ -129,7 +134,7 @@ class PrivBayes(PreparingMethod):
         if self.network:
             tables = self._tables(schema, declared(schema, self.network))
             return tuple(
-                planned(schema, names, share, budget, self._law(budget))
+                planned(schema, names, share, budget, self._noise(budget))
                 for names, share in zip(tables, split(spend, [1] * len(tables)), strict=True)
             )
         n_tables = self._n_tables(schema)
@@ -138,7 +143,7 @@ class PrivBayes(PreparingMethod):
             (),
             spend / n_tables,
             budget,
-            self._law(budget),
+            self._noise(budget),
             n_cells=self._most_cells(schema, budget),
             query="counts by a column and its parents",
         )
@@ -180,7 +185,7 @@ class PrivBayes(PreparingMethod):
     ) -> BayesianNetwork:
         """Measure the tables of a network."""
         names = self._tables(gate.schema, edges)
-        tables = gate.ask(NoisyTables(names, law=self._law(gate.budget)), spend=spend)
+        tables = gate.ask(NoisyTables(names, noise=self._noise(gate.budget)), spend=spend)
         return BayesianNetwork.fitted(gate.schema, edges, [one.value for one in tables])
 
     def network_of(
@@ -191,7 +196,7 @@ class PrivBayes(PreparingMethod):
             return declared(schema, self.network)
         return edges_of(tables) if tables else None
 
-    def restored(
+    def rebuilt(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """The network, as declared or as the released tables tell, with their counts."""
@@ -224,7 +229,9 @@ class PrivBayes(PreparingMethod):
 
     def _usefulness(self, schema: Schema, n_rows: int, spend: Fraction, budget: Budget) -> float:
         share = spend / len(schema.names)
-        return useful_cells(schema, n_rows, share, budget, law=self._law(budget), theta=self.theta)
+        return useful_cells(
+            schema, n_rows, share, budget, distribution=self._noise(budget), theta=self.theta
+        )
 
     def _most_cells(self, schema: Schema, budget: Budget) -> int:
         """The largest table that may be chosen."""
@@ -266,8 +273,8 @@ class PrivBayes(PreparingMethod):
         """Columns of each table that is measured; one of them covers each edge."""
         return joints(edges) if self.network or self._fixed(schema) else own_joints(edges)
 
-    def _law(self, budget: Budget) -> LawName:
-        return natural_law(budget.accounting) if self.law == "auto" else self.law
+    def _noise(self, budget: Budget) -> NoiseName:
+        return natural_noise(budget.accounting) if self.noise == "auto" else self.noise
 
     def _require(self, schema: Schema) -> None:
         """Refuse what cannot be done, from public facts alone."""

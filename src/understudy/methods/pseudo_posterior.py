@@ -70,12 +70,12 @@ from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.not_dp.weighting_spec import Weighting
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable
-from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.column_sequence import SequentialModel
 from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.mixture_density import Power
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 from understudy.privacy.samplers.mixture_regression import MixtureRegression, Sampler
-from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.samplers.numeric_column import NumberModel
 from understudy.schema import NUMERIC, Schema
 
 _CHAINS = {"unweighted": 1, "count": 1, "vector": 2, "scalar": 3}
@@ -186,7 +186,7 @@ class PseudoPosteriorMechanism(PreparingMethod):
                 f"Each of {fits:,} sets needs a draw of its own, and of {self.draws:,} no more "
                 f"than {mechanism.releasable:,} are sure to be kept; take more draws."
             )
-        given = mechanism.law.given
+        given = mechanism.column_model.given
         kept = gate.ask(OpenColumns(given)).value if given else {}
         numbers = count()
 
@@ -194,7 +194,7 @@ class PseudoPosteriorMechanism(PreparingMethod):
             """Another draw of parameters."""
             asked = PosteriorDraw(mechanism, next(numbers), self.mode)
             one = gate.ask(asked).value
-            return PosteriorModel(gate.schema, mechanism.law, one.theta, kept, one.labels)
+            return PosteriorModel(gate.schema, mechanism.column_model, one.theta, kept, one.labels)
 
         return Prepared(drawn, gate.schema)
 
@@ -206,21 +206,21 @@ class PseudoPosteriorMechanism(PreparingMethod):
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """What this does not promise, and what it publishes."""
-        law = self._mechanism(schema).law
+        column_model = self._mechanism(schema).column_model
         kept = (
-            f"The columns {', '.join(law.given)} are published as they stand, for every record; "
-            "nothing protects them.",
+            f"The columns {', '.join(column_model.given)} are published as they stand, for every "
+            "record; nothing protects them.",
         )
         kinds = (
             f"Whether {one.column} is a spike, a code or another number is drawn given "
             f"{', '.join(one.kinds.parents) or 'nothing'} alone (options states, parents, network)."
-            for one in law.laws
-            if isinstance(one, NumberLaw) and isinstance(one.kinds, StateTable)
+            for one in column_model.column_models
+            if isinstance(one, NumberModel) and isinstance(one.kinds, StateTable)
         )
         return (
             "This is not differentially private at any number of rows: its proof is for the limit "
             "of ever more rows, and budget spent on it protects nothing.",
-            *kept * bool(law.given),
+            *kept * bool(column_model.given),
             *kinds,
         )
 
@@ -231,16 +231,18 @@ class PseudoPosteriorMechanism(PreparingMethod):
         log-likelihood 20 ns for each component, and is read twice. What logits take `_of_logit`
         says.
         """
-        law, n = self._mechanism(schema).law, expected_rows(schema)
+        column_model, n = self._mechanism(schema).column_model, expected_rows(schema)
         mixed = self.model == "mixture"
         components, sweeps = (
             (self.components, self.burn_in + self.thin * self.draws) if mixed else (1, 1)
         )
-        numbers = [one for one in law.laws if isinstance(one, NumberLaw)]
+        numbers = [one for one in column_model.column_models if isinstance(one, NumberModel)]
         features = sum(1 + len(one.features.names) for one in numbers)
         chain = sweeps * (1e-3 * len(numbers) + 2e-9 * n * components * features)
-        chain += sum(_of_logit(one, n, self.draws) for one in _logits(law))
-        chain += 4e-8 * self.draws * n * (components * len(numbers) + len(law.laws))
+        chain += sum(_of_logit(one, n, self.draws) for one in _logits(column_model))
+        chain += (
+            4e-8 * self.draws * n * (components * len(numbers) + len(column_model.column_models))
+        )
         chains = _CHAINS[self.weights] + (self.reweight is not None)
         memory = 8 * n * (2 * features + 4 * len(schema.names)) + 2**26
         return Effort(memory / 1e6, 1e-7 * n * len(schema.names), chains * chain)
@@ -258,10 +260,12 @@ class PseudoPosteriorMechanism(PreparingMethod):
             radius=self.radius,
             reweight=self.reweight,
         )
-        law = self._modelling().sequence(schema, given)
-        if self.mode == "paper" and not any(isinstance(one, NumberLaw) for one in law.laws):
+        column_model = self._modelling().sequence(schema, given)
+        if self.mode == "paper" and not any(
+            isinstance(one, NumberModel) for one in column_model.column_models
+        ):
             raise MethodError("mode=paper is about the numbers of a sensitive numeric column.")
-        return PseudoPosterior(law, weighting, self.draws)
+        return PseudoPosterior(column_model, weighting, self.draws)
 
     def _modelling(self) -> Modelling:
         prior = MixturePrior(components=self.components)
@@ -306,13 +310,15 @@ class PseudoPosteriorMechanism(PreparingMethod):
                 )
 
 
-def _logits(law: SequentialLaw) -> list[StateLogit]:
+def _logits(column_model: SequentialModel) -> list[StateLogit]:
     """Logits of states and of kinds."""
-    whole = (one.kinds if isinstance(one, NumberLaw) else one for one in law.laws)
+    whole = (
+        one.kinds if isinstance(one, NumberModel) else one for one in column_model.column_models
+    )
     return [one for one in whole if isinstance(one, StateLogit)]
 
 
-def _of_logit(law: StateLogit, n: float, draws: int) -> float:
+def _of_logit(column_model: StateLogit, n: float, draws: int) -> float:
     """Seconds of a chain: 10 ns an evaluation of a record, 8 a state, 0.15 a coefficient."""
-    each = 1e-8 + 8e-9 * (law.size - 1) + 1.5e-10 * law.coefficients
-    return law.chains.evaluations(draws) * n * each
+    each = 1e-8 + 8e-9 * (column_model.size - 1) + 1.5e-10 * column_model.coefficients
+    return column_model.chains.evaluations(draws) * n * each

@@ -88,10 +88,13 @@ class UniversalHistogram(TreeMethod):
         if self.form == "layers":
             return super().plan(schema, spend, budget)
         self.require(schema, budget)
-        law = self.noise(schema, budget.accounting)
+        distribution = self.noise_name(schema, budget.accounting)
         found: list[PlannedTable] = []
         for name, tree, shares in self._trees(schema, spend):
-            ranges, columns = RangeCounts(name, tree.edges, law=law), [(name,)] * len(shares)
+            ranges, columns = (
+                RangeCounts(name, tree.edges, noise=distribution),
+                [(name,)] * len(shares),
+            )
             whole = sum(shares, Fraction(0))
             found += announced(ranges, schema, whole, budget, columns, form=Form.RANGES)
         return tuple(found)
@@ -155,8 +158,10 @@ class UniversalHistogram(TreeMethod):
 
     def _column(self, gate: Gate, name: str, tree: RangeTree, spend: Fraction | int) -> Floats:
         """Weights of the states of one column."""
-        law = self.noise(gate.schema, gate.budget.accounting)
-        measured = gate.ask(RangeCounts(name, tree.edges, law=law), spend=Fraction(spend))
+        distribution = self.noise_name(gate.schema, gate.budget.accounting)
+        measured = gate.ask(
+            RangeCounts(name, tree.edges, noise=distribution), spend=Fraction(spend)
+        )
         layers = [
             NoisyLayer(one.value.counts, one.value.outside, one.noise.stddev**2) for one in measured
         ]

@@ -39,7 +39,7 @@ from understudy.models.bayesian_network import BayesianNetwork, conditionals, ro
 from understudy.models.model import Sample
 from understudy.models.table_models import projected
 from understudy.privacy.released import NoisyTable
-from understudy.schema import Sweep
+from understudy.schema import GibbsSweep
 
 Allocation = Literal["projected", "clipped"]
 Seeds = Literal["chain", "uniform"]
@@ -61,14 +61,14 @@ class ConditionalTables:
         A column x and a copy of it, y, of which the table has seen one combination only:
 
         >>> from understudy.schema import Domain
-        >>> sweep = Sweep(("x", "y"), Domain((2, 2)), ((1,), (0,)))
+        >>> sweep = GibbsSweep(("x", "y"), Domain((2, 2)), ((1,), (0,)))
         >>> noisy = NoisyTable(("x", "y"), np.array([[0.0, 0.0], [-1.0, 9.0]]), outside=0)
         >>> model = ConditionalTables.fitted(sweep, [noisy], 9, sweeps=1)
         >>> [one.tolist() for one in model.sample(3, np.random.default_rng(1)).states]
         [[1, 1, 1], [1, 1, 1]]
     """
 
-    sweep: Sweep
+    sweep: GibbsSweep
     shares: tuple[Floats, ...]
     sweeps: int
     chain: BayesianNetwork | None = None
@@ -76,7 +76,7 @@ class ConditionalTables:
     @classmethod
     def fitted(
         cls,
-        sweep: Sweep,
+        sweep: GibbsSweep,
         tables: Sequence[NoisyTable],
         n_rows: int,
         *,
@@ -171,7 +171,7 @@ def _allocated(table: NoisyTable, n_rows: int, allocation: Allocation) -> Floats
 
 
 def _shares(
-    sweep: Sweep,
+    sweep: GibbsSweep,
     places: tuple[int, ...],
     tables: Sequence[NoisyTable],
     *,
@@ -187,7 +187,7 @@ def _shares(
     return row_shares(rows, allowed, margin=margin)
 
 
-def _chain(sweep: Sweep, tables: Sequence[NoisyTable]) -> BayesianNetwork:
+def _chain(sweep: GibbsSweep, tables: Sequence[NoisyTable]) -> BayesianNetwork:
     """Each column given those of its key columns that come before it."""
     edges = [
         (name, tuple(sweep.names[j] for j in sorted(key) if j < place))

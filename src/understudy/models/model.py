@@ -41,7 +41,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
-class Blend:
+class PooledFits:
     """What split sets are drawn from, taken together.
 
     Attributes:
@@ -61,7 +61,7 @@ class Blend:
 
 
 @dataclass(frozen=True)
-class Redrawn:
+class RedrawnParameters:
     """Parameters first, then records.
 
     Attributes:

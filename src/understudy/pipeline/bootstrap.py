@@ -28,12 +28,12 @@ from understudy.inference.replicate_analysis import (
     analysis_of,
     outcome_of,
     require_askable,
-    require_restored,
+    require_rebuilt,
 )
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
 from understudy.models import Model
-from understudy.models.model import Blend
+from understudy.models.model import PooledFits
 from understudy.parallel import in_chunks, single_threaded
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
 from understudy.pipeline.set_drawing import draw_sets
@@ -46,9 +46,9 @@ from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
 
 
-def restorable() -> tuple[str, ...]:
+def rebuildable() -> tuple[str, ...]:
     """Names of the methods whose model can be made again from a release."""
-    return tuple(name for name, kind in METHODS.items() if kind.restored is not Method.restored)
+    return tuple(name for name, kind in METHODS.items() if kind.rebuilt is not Method.rebuilt)
 
 
 def model_of(release: Release, fits: int) -> Model | None:
@@ -64,11 +64,11 @@ def model_of(release: Release, fits: int) -> Model | None:
         return None
     method = configure(manifest.method, manifest.options)
     parts = method.by_fit(schema, tables, fits)
-    found = [method.restored(schema, part, manifest.n_rows) for part in parts]
+    found = [method.rebuilt(schema, part, manifest.n_rows) for part in parts]
     models = [one for one in found if one is not None]
     if len(models) < fits:
         return None
-    return models[0] if fits == 1 else Blend(tuple(models))
+    return models[0] if fits == 1 else PooledFits(tuple(models))
 
 
 LEAST_POPULATION = 100_000
@@ -114,11 +114,11 @@ class World:
         Raises:
             InferenceError: its model cannot be made anew; says which methods have one.
         """
-        if release.manifest.method not in restorable():
-            require_restored(None, release, questions[0])
+        if release.manifest.method not in rebuildable():
+            require_rebuilt(None, release, questions[0])
         request, n_rows = request_again(release), release.manifest.n_rows
         model = model_of(release, request.fits)
-        require_restored(model, release, questions[0])
+        require_rebuilt(model, release, questions[0])
         assert model is not None
         rng = np.random.default_rng(seed)
         drawn = model.sample(max(LEAST_POPULATION, POPULATION_TIMES * n_rows), rng)

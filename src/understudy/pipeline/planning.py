@@ -19,7 +19,7 @@ from understudy.methods.auto import choose
 from understudy.methods.configuration import configure
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up, exact
 from understudy.privacy.noise.calibration import (
-    LawName,
+    NoiseName,
     calibrate,
     describe,
     gaussian_variance,
@@ -161,17 +161,17 @@ class Request:
         """How the number of rows is obtained."""
         if self.schema.rows == "public":
             return "declared as public in the schema"
-        law = calibrate(
-            _rows_law(self.budget),
+        distribution = calibrate(
+            _rows_noise(self.budget),
             spend=self.rows_spend,
             accounting=self.budget.accounting,
             neighbours=self.schema.neighbours,
         )
         cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
-        return f"bought once for {cost} ({describe(law)})"
+        return f"bought once for {cost} ({describe(distribution)})"
 
 
-def _rows_law(budget: Budget) -> LawName:
+def _rows_noise(budget: Budget) -> NoiseName:
     return "geometric" if budget.accounting == "pure" else "gaussian"
 
 

@@ -18,10 +18,10 @@ from understudy.privacy.released_draws import (
     Choice,
     ChosenParameters,
     ExactStatistics,
+    GibbsDraws,
     Groups,
     KeptColumns,
     PosteriorDraws,
-    SweepDraws,
     UrnDraws,
 )
 
@@ -32,6 +32,7 @@ __all__ = [
     "ChosenParameters",
     "DrawnDistribution",
     "ExactStatistics",
+    "GibbsDraws",
     "Groups",
     "KeptColumns",
     "Noise",
@@ -46,7 +47,6 @@ __all__ = [
     "Published",
     "Records",
     "Released",
-    "SweepDraws",
     "UrnDraws",
 ]
 
@@ -58,13 +58,13 @@ class Noise:
     """Noise added to each number of a released value.
 
     Attributes:
-        law: name of the distribution ("none" where nothing was added).
+        distribution: name of the distribution ("none" where nothing was added).
         scale: its exact parameter as a fraction: the scale of a Laplace law, the variance of a
             Gaussian one.
         stddev: standard deviation of the noise in one number.
     """
 
-    law: str
+    distribution: str
     scale: str
     stddev: float
 
@@ -256,7 +256,7 @@ Published = (
     | NoisySuccesses
     | NoisyMoment
     | UrnDraws
-    | SweepDraws
+    | GibbsDraws
     | DrawnDistribution
     | NoisyNodes
     | NoisyRanges

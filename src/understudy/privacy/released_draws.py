@@ -33,13 +33,14 @@ class UrnDraws:
 
 
 @dataclass(frozen=True)
-class SweepDraws:
+class GibbsDraws:
     """What is public about records that were drawn column by column, each given some others.
 
     Attributes:
         columns: names of the columns.
         keys: for each column the names of those that it is drawn given.
-        law: "perturbed sweeps", "blocks with reset", "noisy rows" or "perturbed imputation".
+        distribution: "perturbed sweeps", "blocks with reset", "noisy rows" or "perturbed
+        imputation".
         prior: weight added to each state, in records (of an imputation: in units of probability);
             None where noise was added to the counts instead.
         block: how many records share the rows that reset, where rows do; None otherwise.
@@ -48,7 +49,7 @@ class SweepDraws:
 
     columns: tuple[str, ...]
     keys: Mapping[str, tuple[str, ...]]
-    law: str
+    distribution: str
     prior: Fraction | None = None
     block: int | None = None
     bins: Bins = field(default_factory=dict)

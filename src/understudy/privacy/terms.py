@@ -17,8 +17,8 @@ from understudy.domain.domain import Domain
 from understudy.errors import MethodError
 from understudy.privacy.accounting.budget import Accounting, Budget, Neighbours
 from understudy.privacy.accounting.ledger import require_payable
-from understudy.privacy.noise.calibration import LawName, calibrate
-from understudy.privacy.noise.distributions import NoiseLaw
+from understudy.privacy.noise.calibration import NoiseName, calibrate
+from understudy.privacy.noise.distributions import DiscreteNoise
 from understudy.privacy.released import Bins, Groups, Released
 from understudy.schema import Schema
 
@@ -160,7 +160,7 @@ class Terms:
         """
         require_payable(spend, self.left, self.budget)
 
-    def calibrated(self, law: LawName, spend: Fraction) -> NoiseLaw:
+    def calibrated(self, distribution: NoiseName, spend: Fraction) -> DiscreteNoise:
         """The noise for one contingency table.
 
         Raises:
@@ -168,7 +168,9 @@ class Terms:
             BudgetError: more than is left, or next to nothing.
         """
         self.require(spend)
-        return calibrate(law, spend=spend, accounting=self.accounting, neighbours=self.neighbours)
+        return calibrate(
+            distribution, spend=spend, accounting=self.accounting, neighbours=self.neighbours
+        )
 
 
 def terms_of(schema: Schema, budget: Budget) -> Terms:

@@ -103,7 +103,7 @@ def require_cells(one: Measurement, schema: Schema) -> None:
         fits = _covers_all(one, binned)
     if not fits:
         raise Fault(f"the table {named(one.name)} has other cells than its schema")
-    bounded = one.law.startswith("truncated") and one.kind is Kind.TABLE
+    bounded = one.distribution.startswith("truncated") and one.kind is Kind.TABLE
     if (bounded or one.kind is Kind.DISTRIBUTION) and len(one.counts) and one.counts.min() < 0:
         raise Fault(f"the table {named(one.name)} has negative counts, which its law never gives")
 

@@ -180,7 +180,7 @@ def _require_rule(
     """
     if (facts.posterior_rule is not None) != (sets_kind == "posterior"):
         raise Fault("its combining rule is for another kind of sets")
-    noisy = any(one.law != "none" for one in measurements if one.kind is not Kind.CHOICE)
+    noisy = any(one.distribution != "none" for one in measurements if one.kind is not Kind.CHOICE)
     if sets_kind == "posterior" and (facts.posterior_rule == "mi") != noisy:
         raise Fault("its combining rule is for other noise than its measurements have")
 

@@ -51,7 +51,7 @@ class Measurement:
         counts: noisy count (or sum) of each of these cells.
         outside: noisy number of records that are in no cell, with one of these columns (of a layer
             of a hierarchy: any column) out of domain.
-        law: distribution of the noise in each number.
+        distribution: distribution of the noise in each number.
         scale: its exact parameter (Laplace: scale; Gaussian: variance).
         stddev: standard deviation of the noise in one number, before any threshold.
         threshold: public threshold; None where every cell is released.
@@ -72,7 +72,7 @@ class Measurement:
     codes: NDArray[np.int64]
     counts: NDArray[Any]
     outside: float
-    law: str
+    distribution: str
     scale: str
     stddev: float
     entry: int
@@ -113,7 +113,7 @@ class Measurement:
             codes=content.codes,
             counts=content.counts,
             outside=content.outside,
-            law=noise.law,
+            distribution=noise.distribution,
             scale=noise.scale,
             stddev=noise.stddev,
             entry=released.entry,
@@ -147,7 +147,7 @@ class Measurement:
         table = NoisyTable(
             self.columns, self.counts.reshape(sizes), self.outside, self.bins, self.groups
         )
-        return table, Noise(self.law, self.scale, self.stddev)
+        return table, Noise(self.distribution, self.scale, self.stddev)
 
     def frame(self, schema: Schema) -> pl.DataFrame:
         """The cells as a table: one labelled column per variable, and their `count` (or `sum`).
@@ -171,7 +171,7 @@ class Measurement:
             "columns": list(self.columns),
             "cells": len(self.codes),
             "outside": self.outside,
-            "law": self.law,
+            "law": self.distribution,
             "scale": self.scale,
             "stddev": self.stddev,
             "threshold": self.threshold,
@@ -200,7 +200,7 @@ class Measurement:
             codes=codes,
             counts=counts,
             outside=data["outside"],
-            law=data["law"],
+            distribution=data["law"],
             scale=data["scale"],
             stddev=data["stddev"],
             threshold=data["threshold"],

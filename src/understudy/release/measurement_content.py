@@ -17,6 +17,7 @@ from understudy.privacy.released import (
     ChosenParameters,
     DrawnDistribution,
     ExactStatistics,
+    GibbsDraws,
     Groups,
     KeptColumns,
     NoisyCells,
@@ -28,7 +29,6 @@ from understudy.privacy.released import (
     NoisyTotals,
     PosteriorDraws,
     Published,
-    SweepDraws,
     UrnDraws,
 )
 from understudy.schema import Schema
@@ -214,7 +214,7 @@ def _(value: UrnDraws, schema: Schema) -> Content:
 
 
 @content_of.register
-def _(value: SweepDraws, schema: Schema) -> Content:
+def _(value: GibbsDraws, schema: Schema) -> Content:
     """Keys stand as in the option `keys`; what does not apply is left out of the totals."""
     totals = {"prior": value.prior, "block": value.block}
     return Content(

@@ -79,7 +79,7 @@ def readme(
             stored=[one for one in measurements if one.name],
             kinds={one.kind for one in measurements},
             facts=manifest.inference,
-            laws=_laws(measurements),
+            distributions=_noises(measurements),
             covered=_covered(measurements),
             most_columns=_MOST_COLUMNS,
             most_measurements=_MOST_MEASUREMENTS,
@@ -115,10 +115,12 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
 
 
-def _laws(measurements: tuple[Measurement, ...]) -> list[str]:
+def _noises(measurements: tuple[Measurement, ...]) -> list[str]:
     """The laws of the noise in what was measured, in words; choices hold no number."""
-    laws = {one.law for one in measurements if one.kind.has_noise}
-    return sorted(_LAWS.get(law, law.replace("_", " ")) for law in laws)
+    distributions = {one.distribution for one in measurements if one.kind.has_noise}
+    return sorted(
+        _LAWS.get(distribution, distribution.replace("_", " ")) for distribution in distributions
+    )
 
 
 def _covered(measurements: tuple[Measurement, ...]) -> bool:

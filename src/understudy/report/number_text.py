@@ -117,9 +117,9 @@ def times(columns: Sequence[str]) -> str:
     return " × ".join(columns) or "number of records"
 
 
-def law_words(law: str) -> str:
+def noise_words(distribution: str) -> str:
     """Name of a law of noise for people."""
-    return _LAWS.get(law, law.replace("_", " "))
+    return _LAWS.get(distribution, distribution.replace("_", " "))
 
 
 def shortened(label: str, length: int = _LABEL) -> str:

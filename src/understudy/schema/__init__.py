@@ -2,7 +2,7 @@
 
 from understudy.domain.cell_tree import Partition
 from understudy.domain.domain import Domain
-from understudy.domain.gibbs_keys import Sweep
+from understudy.domain.gibbs_keys import GibbsSweep
 from understudy.schema.columns import (
     NUMERIC,
     Boolean,
@@ -25,13 +25,13 @@ __all__ = [
     "Continuous",
     "Date",
     "Domain",
+    "GibbsSweep",
     "Integer",
     "Ordinal",
     "Partition",
     "Range",
     "Rule",
     "Schema",
-    "Sweep",
     "Unit",
     "private_copy",
 ]

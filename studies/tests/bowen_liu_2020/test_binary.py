@@ -81,9 +81,9 @@ def test_the_urn_gives_the_beta_binomial_law():
     )
     found = binary.from_urn(sample, 1, reinforced=True)[:, 0]
     alpha = n / math.expm1(10.0)
-    law = stats.betabinom(n, ones + alpha, n - ones + alpha)
-    assert abs(found.mean() - law.mean()) < 4.5 * law.std() / math.sqrt(sets)
-    assert abs(found.var() / law.var() - 1) < 4.5 * math.sqrt(2 / sets)
+    distribution = stats.betabinom(n, ones + alpha, n - ones + alpha)
+    assert abs(found.mean() - distribution.mean()) < 4.5 * distribution.std() / math.sqrt(sets)
+    assert abs(found.var() / distribution.var() - 1) < 4.5 * math.sqrt(2 / sets)
 
 
 @pytest.mark.parametrize(("scale", "agree"), [(1.0, True), (1.3, False)])

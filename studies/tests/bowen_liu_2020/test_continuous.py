@@ -88,7 +88,7 @@ def test_one_repetition_of_a_normal_model_is_what_the_gate_gives(method, monkeyp
 def test_one_repetition_of_a_perturbed_histogram_is_what_the_gate_gives():
     data = numeric_data()
     gate = numeric_gate(data, 3)
-    (table,) = gate.ask(NoisyTables([("x",)], law="laplace", mode="paper"), spend=Fraction(1, 2))
+    (table,) = gate.ask(NoisyTables([("x",)], noise="laplace", mode="paper"), spend=Fraction(1, 2))
     counts = bin_counts(data, histograms.edges(7, NUMERIC.bounds))
     noisy = perturb(counts, ContinuousLaplace(2.0), SeededRandomness(3))
     assert noisy[0] == pytest.approx(table.value.counts)

@@ -85,7 +85,7 @@ def test_one_repetition_of_mixed_statistics_is_what_the_gate_gives(monkeypatch):
     gate = open_gate(table, Budget.of(50.0), SeededRandomness(4)).rebinned({"x": 1, "y": 1})
     spend = Fraction(30) / 6
     (counts,) = gate.ask(
-        NoisyTables([(*names, "x", "y")], law="laplace", mode="paper"), spend=spend
+        NoisyTables([(*names, "x", "y")], noise="laplace", mode="paper"), spend=spend
     )
     moments = gate.ask(Moments(["x", "y"], names, mode="paper"), spend=5 * spend)
     first, second, *scatter = (one.value.values for one in moments)

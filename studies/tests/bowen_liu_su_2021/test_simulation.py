@@ -162,7 +162,7 @@ def test_noise_is_of_the_stated_scale(method):
     counted = [one for one in release.measurements if one.kind in {"table", "nodes"}]
     scales = [float(Fraction(one.scale)) * epsilon for one in counted]
     assert scales == pytest.approx([SCALES[method]] * len(counted))
-    assert {one.law for one in counted} == {"discrete_laplace"}
+    assert {one.distribution for one in counted} == {"discrete_laplace"}
     assert len(release.tables) == 4
 
 

@@ -60,7 +60,7 @@ def test_one_repetition_has_the_noise_and_the_shares_of_the_gate():
     values = np.random.default_rng(3).normal(size=40)
     rows = Table(pl.DataFrame({"x": values}), schema(40))
     gate = open_gate(rows, Budget.of(1), SeededRandomness(5))
-    (released,) = gate.ask(NoisyTables([("x",)], law="geometric"), spend=Fraction(1))
+    (released,) = gate.ask(NoisyTables([("x",)], noise="geometric"), spend=Fraction(1))
     # The gate's last number is the noise of the out-of-domain count.
     exact = np.append(bin_counts(values, EDGES), 0)
     noisy = perturb(exact[None], DiscreteLaplace(Fraction(2)), SeededRandomness(5))[:, :-1]

@@ -183,7 +183,7 @@ def test_priors_are_what_the_stated_budget_buys(name, block, shared, monkeypatch
         asked.update(prior=prior, n_rows=n_rows, block=block)
         return record_ways.Records(tuple(np.zeros((13, 2), dtype=np.int64)))
 
-    monkeypatch.setattr(record_ways, "sweep_records", kernel)
+    monkeypatch.setattr(record_ways, "gibbs_records", kernel)
     monkeypatch.setattr(record_ways, "block_records", kernel)
     record_ways.records_of(patient_case.find(patient_case.DISCHARGES), name, 0.3, Streams(1))
     alpha = 1 / math.expm1(0.3 * shared / 13)

@@ -191,13 +191,13 @@ def test_the_law_of_a_mean_has_the_mean_and_error_of_the_set():
     values = rng.lognormal(size=(2, 800))
     counts = resampling.resampled_counts(800, rng)
     assert (counts.sum(axis=1) == 800).all()
-    law = resampling.law_of_mean(values, counts)
+    column_model = resampling.law_of_mean(values, counts)
     error = values.std(axis=1) / np.sqrt(800)
-    assert law.shape == (2, resampling.POINTS)
-    assert np.abs(law.mean(axis=1) - values.mean(axis=1)) == pytest.approx(
+    assert column_model.shape == (2, resampling.POINTS)
+    assert np.abs(column_model.mean(axis=1) - values.mean(axis=1)) == pytest.approx(
         [0, 0], abs=5 * error.max() / 20
     )
-    assert law.std(axis=1) == pytest.approx(error, rel=0.2)
+    assert column_model.std(axis=1) == pytest.approx(error, rel=0.2)
 
 
 def test_the_barycentre_of_shifted_laws_is_the_one_between():
@@ -230,23 +230,25 @@ def test_fits_are_those_of_a_release(few, fitted):
     assert scalar.weights == pytest.approx(np.full(150, alpha))
     assert (found[UNWEIGHTED].posterior.weights == 1).all()
     assert 0 < found[COUNT].posterior.weights.min() < found[COUNT].posterior.weights.max()
-    law = found[VECTOR].model.law.laws[0]
-    assert (law.response.form, law.response.unit) == ("asinh", 1_000.0)
-    assert law.regression.prior.components == 10
+    column_model = found[VECTOR].model.column_model.column_models[0]
+    assert (column_model.response.form, column_model.response.unit) == ("asinh", 1_000.0)
+    assert column_model.regression.prior.components == 10
     others = mechanisms.fits(few, MODEL, SETTINGS[4], Streams(3))
     assert [one.mechanism for one in others] == [VECTOR, SCALAR]
     one = mechanisms.Model("identity", 1.0, 1)
     (single,) = mechanisms.fits(few, one, MAIN, Streams(3), alone=True)
     assert single.mechanism == VECTOR
-    law = single.model.law.laws[0]
-    assert (law.response.form, law.regression.prior.components) == ("identity", 1)
+    column_model = single.model.column_model.column_models[0]
+    assert (column_model.response.form, column_model.regression.prior.components) == ("identity", 1)
 
 
 def test_printed_bounds_are_those_of_weights_times_log_likelihoods(few, fitted):
     for name in MECHANISMS:
         fit = fitted[name]
         posterior, records = fit.posterior, few.records()
-        matrix = np.concatenate(list(fit.model.law.log_likelihoods(posterior.theta, records)))
+        matrix = np.concatenate(
+            list(fit.model.column_model.log_likelihoods(posterior.theta, records))
+        )
         largest = (np.abs(matrix) * posterior.weights).max(axis=1)
         kept = np.sort(largest)[: int(np.ceil(0.95 * len(largest)))]
         assert mechanisms.printed_bounds(fit, records).bound == pytest.approx(kept.max())
@@ -332,17 +334,20 @@ def made_up(one, reverse=False):
     if reverse:
         bounds = {UNWEIGHTED: 1.0, VECTOR: 10.0 + step, SCALAR: 40.0, COUNT: 5.0}
         off = {UNWEIGHTED: 1e3, VECTOR: (9 + 9 * step) * 1e3, SCALAR: 8e3, COUNT: 2e3}
-    law = 1.6e5 + 3e3 * stats.norm.ppf(resampling.PROBABILITIES)
+    column_model = 1.6e5 + 3e3 * stats.norm.ppf(resampling.PROBABILITIES)
     groups = np.geomspace(1e3, 1e6, risk_and_utility.GROUPS)
     data = {"mechanism": DATA, "values": joined(groups)} | dict.fromkeys(
-        risk_and_utility.STATISTICS, joined(law)
+        risk_and_utility.STATISTICS, joined(column_model)
     )
     names = MECHANISMS if (one.scale, one.shift) == MAIN else (VECTOR, SCALAR)
     names = names if one.compared else (VECTOR,)
-    return [data, *(_made_up_row(name, bounds[name], off[name], law, reverse) for name in names)]
+    return [
+        data,
+        *(_made_up_row(name, bounds[name], off[name], column_model, reverse) for name in names),
+    ]
 
 
-def _made_up_row(name, bound, off, law, reverse):
+def _made_up_row(name, bound, off, column_model, reverse):
     risks = np.linspace(0, 1, len(risk_and_utility.RISK_POINTS)) ** 4 * bound
     row = dict.fromkeys(risk_and_utility.NUMBERS, 0.5)
     row |= {one: off for one in risk_and_utility.NUMBERS if one.endswith("_off")}
@@ -353,7 +358,7 @@ def _made_up_row(name, bound, off, law, reverse):
     row["typical"] = 2.0 if (name == SCALAR) == reverse else 1.0
     groups = joined(np.linspace(0.3, 0.7, risk_and_utility.GROUPS))
     row |= {one: groups for one in risk_and_utility.TEXTS if one.startswith("weights_")}
-    row |= {one: joined(law + off) for one in risk_and_utility.LAWS}
+    row |= {one: joined(column_model + off) for one in risk_and_utility.LAWS}
     return {"mechanism": name, **row, "risks": joined(risks)}
 
 

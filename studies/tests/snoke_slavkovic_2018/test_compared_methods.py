@@ -242,7 +242,7 @@ def test_one_repetition_of_noisy_bayes_is_what_the_gate_gives():
 def test_noise_of_bayes_has_the_scale_of_a_fifth_of_the_budget():
     """R·5/ε for sums and (n − 1)/n·R₁R₂·5/ε for scatters."""
     ranges = 2 * 4.0 * candidates.SPREADS
-    scales = [one.law.scale for one in comparators.planned(4.0, Fraction(1, 2))]
+    scales = [one.distribution.scale for one in comparators.planned(4.0, Fraction(1, 2))]
     within = (N_ROWS - 1) / N_ROWS * np.outer(ranges, ranges)
     expected = [*ranges, within[0, 0], within[0, 1], within[1, 1]]
     assert scales == pytest.approx(10 * np.array(expected), rel=1e-6)

@@ -82,7 +82,7 @@ def test_area_has_the_variance_of_the_rank_test_where_nothing_tells_them_apart()
     assert (high - low) / 2 == pytest.approx(expected, rel=0.005)
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "shares": lambda rng, n: rng.random(n) < 0.3,
     "rare shares": lambda rng, n: rng.random(n) < 0.01,
     "means of two sets": lambda rng, n: (rng.random((2, n)) < rng.beta(1, 3, n)).mean(axis=0),
@@ -90,12 +90,12 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_members_like_the_control_are_called_raised_once_in_forty(name):
     """The stated rate is 2.5 %; for skewed laws of few hits up to 4 % is accepted."""
-    rng, law = np.random.default_rng(3), LAWS[name]
+    rng, distribution = np.random.default_rng(3), DISTRIBUTIONS[name]
     levels = [
-        judged("a", "m", share(law(rng, N)), share(law(rng, 2 * N)), None).level
+        judged("a", "m", share(distribution(rng, N)), share(distribution(rng, 2 * N)), None).level
         for _ in range(REPETITIONS)
     ]
     alarms = np.mean([one in {"raised", "high"} for one in levels])

@@ -126,7 +126,9 @@ def test_the_conditional_score_is_the_mean_over_ordered_pairs(compare):
             if not len(second):
                 value += weight * 2
                 continue
-            laws = [np.bincount(part, minlength=12) / len(part) for part in (first, second)]
-            value += weight * np.abs(laws[0] - laws[1]).sum()
+            distributions = [
+                np.bincount(part, minlength=12) / len(part) for part in (first, second)
+            ]
+            value += weight * np.abs(distributions[0] - distributions[1]).sum()
         values.append(value)
     assert conditional_score(comparison).value == pytest.approx(np.mean(values))

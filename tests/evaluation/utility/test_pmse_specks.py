@@ -7,9 +7,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from understudy.evaluation.utility.discriminators import (
     fitted_null,
-    fresh_null,
     pmse,
     sd_of_mean,
+    simulated_null,
     specks,
     stack_sets,
 )
@@ -75,7 +75,7 @@ def test_the_nulls_of_logistic_pmse(n_synthetic, compare):
         rng = np.random.default_rng(seed)
         rows = rng.integers(0, 400, n_synthetic)
         copy = comparison.with_sets([[c[rows] for c in comparison.original]])
-        for found, one, null in ((fresh, comparison, fresh_null), (copied, copy, fitted_null)):
+        for found, one, null in ((fresh, comparison, simulated_null), (copied, copy, fitted_null)):
             (stack,), _ = stack_sets(one)
             model = Logistic(main_design(stack.rows, one.columns))
             expected = null(model.rank, 400, n_synthetic)
@@ -90,7 +90,7 @@ def test_the_nulls_of_logistic_pmse(n_synthetic, compare):
 
 def test_the_nulls_are_told_apart(compare):
     """The power of the test above: for equal sizes the other null is 1.5 and 3 sd away."""
-    fresh, fitted = fresh_null(20, 400, 400), fitted_null(20, 400, 400)
+    fresh, fitted = simulated_null(20, 400, 400), fitted_null(20, 400, 400)
     assert fitted.mean == pytest.approx(fresh.mean / 2)
     assert (fresh.mean - fitted.mean) / fitted.sd > 1.5
 

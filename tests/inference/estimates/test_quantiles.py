@@ -26,7 +26,7 @@ from understudy.privacy.noise.randomness import SeededRandomness
 REPETITIONS = 2_000
 LEAST = 0.95 - 4.5 * np.sqrt(0.95 * 0.05 / REPETITIONS)
 
-LAWS = {
+DISTRIBUTIONS = {
     "even": np.full(6, 1 / 6),
     "falling": np.array([0.55, 0.2, 0.12, 0.08, 0.04, 0.01]),
     "heaped": np.array([0.02, 0.03, 0.9, 0.02, 0.02, 0.01]),
@@ -42,29 +42,31 @@ def exact(values):
     return Ranges(("x",), np.zeros(k, dtype=int), values, values, values, np.arange(k))
 
 
-def true_quantile(law, p):
-    return int(np.searchsorted(law.cumsum(), p - 1e-9))
+def true_quantile(distribution, p):
+    return int(np.searchsorted(distribution.cumsum(), p - 1e-9))
 
 
-def noisy_counts(law, n, epsilon, repetitions, seed):
+def noisy_counts(distribution, n, epsilon, repetitions, seed):
     """Noisy tables of samples, and the variance of the noise."""
     rng = np.random.default_rng(seed)
     noise = DiscreteLaplace(Fraction(1) / Fraction(str(epsilon)))
-    drawn = noise.sample(repetitions * len(law), SeededRandomness(seed)).reshape(repetitions, -1)
-    return rng.multinomial(n, law, repetitions) + drawn.astype(float), noise.stddev**2
+    drawn = noise.sample(repetitions * len(distribution), SeededRandomness(seed)).reshape(
+        repetitions, -1
+    )
+    return rng.multinomial(n, distribution, repetitions) + drawn.astype(float), noise.stddev**2
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_intervals_from_noisy_counts_cover(name):
-    law, lines = LAWS[name], [""]
+    distribution, lines = DISTRIBUTIONS[name], [""]
     for n in (200, 1_000, 5_000):
         for epsilon in (0.5, 1, 5):
-            counts, variance = noisy_counts(law, n, epsilon, REPETITIONS, n)
-            table = Table(counts, np.full(len(law), variance))
+            counts, variance = noisy_counts(distribution, n, epsilon, REPETITIONS, n)
+            table = Table(counts, np.full(len(distribution), variance))
             for p in (0.1, 0.5, 0.9):
                 curve = counted_curve(table, np.arange(6), exact(range(6)), p, heavy=True)
                 low, high = curve.interval(0.95)
-                truth = true_quantile(law, p)
+                truth = true_quantile(distribution, p)
                 covered = ((low <= truth) & (truth <= high)).mean()
                 said = f"{covered:.3f}, {np.mean(high - low) + 1:.2f} values"
                 lines.append(f"{name:12} n {n:5} ε {epsilon:3} p {p}: {said}")
@@ -75,13 +77,13 @@ def test_intervals_from_noisy_counts_cover(name):
 
 def test_the_errors_that_a_symmetric_interval_makes_are_seen():
     """On the edge of a heap the estimate ± 1.96 Woodruff errors leaves the median out."""
-    law, n = LAWS["on the edge"], 5_000
-    counts, _ = noisy_counts(law, n, 5, REPETITIONS, 1)
+    distribution, n = DISTRIBUTIONS["on the edge"], 5_000
+    counts, _ = noisy_counts(distribution, n, 5, REPETITIONS, 1)
     shares = counts.cumsum(axis=1) / counts.sum(axis=1, keepdims=True)
     reach = 1.96 * np.sqrt(0.25 / n)
     middle, low, high = ((shares < p).sum(axis=1) for p in (0.5, 0.5 - reach, 0.5 + reach))
     half = (high - low) / 2
-    assert np.mean(np.abs(middle - true_quantile(law, 0.5)) <= half) < LEAST
+    assert np.mean(np.abs(middle - true_quantile(distribution, 0.5)) <= half) < LEAST
 
 
 def test_noise_of_one_cell_is_given_its_tails():
@@ -100,15 +102,15 @@ def test_noise_of_one_cell_is_given_its_tails():
 def test_bins_are_covered_as_a_whole():
     """Numbers heaped at the low end of each bin: any within-bin rule errs, whole bins cannot."""
     edges = np.array([0.0, 10, 20, 50, 100])
-    law = np.array([0.4, 0.3, 0.2, 0.1])
+    distribution = np.array([0.4, 0.3, 0.2, 0.1])
     k = np.arange(4)
     ranges = Ranges(("x",), np.zeros(4, dtype=int), edges[:-1], edges[1:], edges[:-1] + 1, k)
     for n, epsilon in ((200, 1), (5_000, 5)):
-        counts, variance = noisy_counts(law, n, epsilon, REPETITIONS, 7)
+        counts, variance = noisy_counts(distribution, n, epsilon, REPETITIONS, 7)
         table = Table(counts, np.full(4, variance))
         for p in (0.1, 0.5, 0.69, 0.95):
             low, high = counted_curve(table, k, ranges, p, heavy=True).interval(0.95)
-            within = true_quantile(law, p)
+            within = true_quantile(distribution, p)
             for truth in (edges[within] + 0.1, edges[within + 1] - 0.1):
                 assert np.mean((low <= truth) & (truth <= high)) >= LEAST
             assert np.isin(low, edges).all()
@@ -121,16 +123,16 @@ def test_intervals_from_split_sets_cover():
     rng, reps, m, n = np.random.default_rng(11), 400, 3, 1_000
     least = 0.95 - 4.5 * np.sqrt(0.05 * 0.95 / reps)
     for name in ("falling", "heaped", "on the edge"):
-        law = LAWS[name]
+        distribution = DISTRIBUTIONS[name]
         for p in (0.5, 0.9):
             hits = 0
             for _ in range(reps):
-                counts = rng.multinomial(n, law)
+                counts = rng.multinomial(n, distribution)
                 noisy = np.maximum(counts + rng.laplace(0, 3, (m, 6)), 0)
                 sets = [rng.choice(6, n, p=one / one.sum()).astype(float) for one in noisy]
                 steps = set_steps(sets, p, "partial")
                 low, high = Curve(steps, steps).interval(0.95)
-                hits += low <= true_quantile(law, p) <= high
+                hits += low <= true_quantile(distribution, p) <= high
             assert hits / reps >= least, (name, p)
 
 
@@ -162,7 +164,7 @@ def people(n=2_000, seed=1):
     income = np.where(rng.random(n) < 0.3, 0, rng.gamma(2, 12, n).clip(0, 100).round(1))
     return pl.DataFrame(
         {
-            "kids": rng.choice(6, n, p=LAWS["falling"]),
+            "kids": rng.choice(6, n, p=DISTRIBUTIONS["falling"]),
             "sex": rng.choice(["f", "m"], n),
             "income": income,
         }

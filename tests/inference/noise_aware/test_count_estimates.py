@@ -166,10 +166,10 @@ def test_a_group_that_is_small_beside_its_noise_is_named(schema, measured):
 def test_unbiased_with_exact_variance_under_the_law_of_the_noise(schema, measured, counts):
     """20,000 draws of discrete Laplace noise; 6 standard errors, a false alarm in 10⁸."""
     truth = 20.0 * np.maximum(counts, 0)
-    law = DiscreteLaplace(Fraction(3))
-    table = measured(TABLE, truth, law.stddev)
+    distribution = DiscreteLaplace(Fraction(3))
+    table = measured(TABLE, truth, distribution.stddev)
     n = 20_000
-    noise = law.sample(n * truth.size, SeededRandomness(3)).reshape(n, -1)
+    noise = distribution.sample(n * truth.size, SeededRandomness(3)).reshape(n, -1)
     allowed = [is_allowed(schema, cell) for cell in cells(schema, TABLE)]
     for kind, formula in [("mean", "age ~ sex"), ("table", "sex + job"), ("proportion", "job")]:
         estimand = parse(kind, formula, schema)
@@ -271,7 +271,7 @@ def test_intervals_of_rare_shares_cover(n):
     own = share * (1 - share) / (n - 1)
     reach = 1.96 * np.sqrt(np.maximum(own, edge_variance(np.full(n + 1, float(n)))))
     for expected in np.linspace(0.05, 4, 40):
-        law = stats.binom.pmf(x, n, expected / n)
-        assert law @ (np.abs(share - expected / n) <= reach) > 0.93
+        distribution = stats.binom.pmf(x, n, expected / n)
+        assert distribution @ (np.abs(share - expected / n) <= reach) > 0.93
     short = 1.96 * np.sqrt(own)
     assert stats.binom.pmf(x, n, 1 / n) @ (np.abs(share - 1 / n) <= short) < 0.7

@@ -92,30 +92,36 @@ def test_dp_prior_on_a_grid(n, size, prior, data):
 
 @MANY
 @given(st.integers(0, 25), st.sampled_from(LAWS), st.integers(-8, 40))
-def test_noisy_count_on_a_grid(n, law, noisy):
+def test_noisy_count_on_a_grid(n, distribution, noisy):
     counts = np.arange(n + 1)
-    if law == LAWS[-1]:
+    if distribution == LAWS[-1]:
         noisy, counts = 4 * (noisy // 4), 4 * np.rint(counts / 4)
-    posterior = from_noisy_count(noisy, law, n_rows=n)
-    assert figures(posterior) == pytest.approx(by_grid(law.pmf(noisy - counts), n), abs=2e-4)
+    posterior = from_noisy_count(noisy, distribution, n_rows=n)
+    assert figures(posterior) == pytest.approx(
+        by_grid(distribution.pmf(noisy - counts), n), abs=2e-4
+    )
 
 
 @pytest.mark.parametrize("noisy_rows", [0, 7, 18, 30])
 @pytest.mark.parametrize("noisy", [-3, 5, 21])
 def test_noisy_counts_on_a_grid(noisy, noisy_rows):
-    law, rows_law, limit = LAWS[0], DiscreteGaussian(Fraction(4)), 30
+    distribution, rows_distribution, limit = LAWS[0], DiscreteGaussian(Fraction(4)), 30
     likelihood = np.zeros(GRID.size)
     for n in range(limit + 1):
         beyond = np.arange(noisy_rows, noisy_rows + 60)
         if noisy_rows == limit:
-            chance = rows_law.pmf(beyond - n).sum()
+            chance = rows_distribution.pmf(beyond - n).sum()
         elif noisy_rows == 0:
-            chance = rows_law.pmf(-beyond - n).sum()
+            chance = rows_distribution.pmf(-beyond - n).sum()
         else:
-            chance = rows_law.pmf(noisy_rows - n)
-        likelihood += chance * law.pmf(noisy - np.arange(n + 1)) @ binomial(n)
+            chance = rows_distribution.pmf(noisy_rows - n)
+        likelihood += chance * distribution.pmf(noisy - np.arange(n + 1)) @ binomial(n)
     posterior = from_noisy_counts(
-        noisy, law, noisy_rows=noisy_rows, rows_law=rows_law, row_limit=limit
+        noisy,
+        distribution,
+        noisy_rows=noisy_rows,
+        rows_distribution=rows_distribution,
+        row_limit=limit,
     )
     assert figures(posterior) == pytest.approx(summary(likelihood), abs=2e-4)
 
@@ -182,7 +188,7 @@ def test_large_numbers_are_stable(n):
     counted = from_noisy_count(0.3 * n, LAWS[0], n_rows=n)
     assert counted.sd == pytest.approx(np.sqrt(0.21 / n + noise**2), rel=0.01)
     both = from_noisy_counts(
-        0.3 * n, LAWS[0], noisy_rows=n, rows_law=DiscreteGaussian(Fraction(400))
+        0.3 * n, LAWS[0], noisy_rows=n, rows_distribution=DiscreteGaussian(Fraction(400))
     )
     total = 0.21 / n + noise**2 + 0.3**2 * 400 / n**2
     assert both.sd == pytest.approx(np.sqrt(total), rel=0.01)
@@ -200,16 +206,18 @@ def test_dropped_components_do_not_show(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("law", "noisy", "noisy_rows"),
+    ("distribution", "noisy", "noisy_rows"),
     [
         (DiscreteLaplace(Fraction(30)), 5, 20),
         (DiscreteLaplace(Fraction(14)), 300, 1000),
         (DiscreteGaussian(Fraction(14400)), 10, 60),
     ],
 )
-def test_runs_do_not_show(monkeypatch, law, noisy, noisy_rows):
+def test_runs_do_not_show(monkeypatch, distribution, noisy, noisy_rows):
     def posterior():
-        return from_noisy_counts(noisy, law, noisy_rows=noisy_rows, rows_law=law)
+        return from_noisy_counts(
+            noisy, distribution, noisy_rows=noisy_rows, rows_distribution=distribution
+        )
 
     runs = posterior()
     monkeypatch.setattr(proportion_posterior, "_LARGEST_SIDE", 10**6)
@@ -219,11 +227,13 @@ def test_runs_do_not_show(monkeypatch, law, noisy, noisy_rows):
 
 
 def test_numbers_that_contradict_each_other_still_give_a_posterior():
-    law = DiscreteGaussian(Fraction(4))
-    more = from_noisy_counts(240, law, noisy_rows=200, rows_law=law)
+    distribution = DiscreteGaussian(Fraction(4))
+    more = from_noisy_counts(240, distribution, noisy_rows=200, rows_distribution=distribution)
     assert more.rows @ more.weights == pytest.approx(220, abs=2)
     assert more.mean > 0.98
-    below = from_noisy_counts(-30, law, noisy_rows=0, rows_law=law, row_limit=10)
+    below = from_noisy_counts(
+        -30, distribution, noisy_rows=0, rows_distribution=distribution, row_limit=10
+    )
     assert 0 < below.mean < 0.6
 
 
@@ -238,9 +248,9 @@ REFUSED = [
     (lambda: from_noisy_count(np.inf, LAWS[0], n_rows=5), "finite"),
     (lambda: from_noisy_count([], LAWS[0], n_rows=5), "finite"),
     (lambda: from_noisy_count(0.1, LAWS[3], n_rows=5), "lattice"),
-    (lambda: from_noisy_counts(0.1, LAWS[3], noisy_rows=4, rows_law=LAWS[0]), "lattice"),
+    (lambda: from_noisy_counts(0.1, LAWS[3], noisy_rows=4, rows_distribution=LAWS[0]), "lattice"),
     (
-        lambda: from_noisy_counts(1, LAWS[0], noisy_rows=4, rows_law=LAWS[0], row_limit=3),
+        lambda: from_noisy_counts(1, LAWS[0], noisy_rows=4, rows_distribution=LAWS[0], row_limit=3),
         "row_limit",
     ),
     (lambda: from_noisy_count(1, LAWS[0], n_rows=5).interval(0), "level"),
@@ -308,15 +318,17 @@ def test_coverage_dp_prior(fixed):
 
 
 @pytest.mark.parametrize("fixed", [None, 0.3])
-@pytest.mark.parametrize("law", [DiscreteLaplace(Fraction(8)), DiscreteGaussian(Fraction(64))])
-def test_coverage_noisy_count(law, fixed):
+@pytest.mark.parametrize(
+    "distribution", [DiscreteLaplace(Fraction(8)), DiscreteGaussian(Fraction(64))]
+)
+def test_coverage_noisy_count(distribution, fixed):
     rng, n = np.random.default_rng(3), 200
     truth = proportions(rng, 20_000, fixed)
-    noisy = rng.binomial(n, truth) + law.sample(truth.size, SeededRandomness(3))
+    noisy = rng.binomial(n, truth) + distribution.sample(truth.size, SeededRandomness(3))
     require_coverage(
         truth,
         noisy.tolist(),
-        lambda y: from_noisy_count(y, law, n_rows=n).interval(),
+        lambda y: from_noisy_count(y, distribution, n_rows=n).interval(),
         lambda y: wald_interval(y, n),
     )
 
@@ -324,16 +336,20 @@ def test_coverage_noisy_count(law, fixed):
 def test_coverage_noisy_counts():
     """With n from its own flat prior, and N* clipped as it is released."""
     rng, limit = np.random.default_rng(4), 40
-    law, rows_law = DiscreteLaplace(Fraction(2)), DiscreteLaplace(Fraction(3))
+    distribution, rows_distribution = DiscreteLaplace(Fraction(2)), DiscreteLaplace(Fraction(3))
     truth = rng.random(2_000)
     n = rng.integers(0, limit + 1, truth.size)
-    noisy = rng.binomial(n, truth) + law.sample(truth.size, SeededRandomness(4))
-    rows = np.clip(n + rows_law.sample(truth.size, SeededRandomness(5)), 0, limit)
+    noisy = rng.binomial(n, truth) + distribution.sample(truth.size, SeededRandomness(4))
+    rows = np.clip(n + rows_distribution.sample(truth.size, SeededRandomness(5)), 0, limit)
     require_coverage(
         truth,
         list(zip(noisy.tolist(), rows.tolist(), strict=True)),
         lambda both: from_noisy_counts(
-            both[0], law, noisy_rows=both[1], rows_law=rows_law, row_limit=limit
+            both[0],
+            distribution,
+            noisy_rows=both[1],
+            rows_distribution=rows_distribution,
+            row_limit=limit,
         ).interval(),
         lambda both: wald_interval(both[0], max(both[1], 1)),
     )

@@ -132,8 +132,13 @@ def test_coverage_from_records_of_urns(rows, reinforced):
     tables = rng.multinomial(N, POPULATION, size=reps)
     n_rows, variance = np.full(reps, N), 0.0
     if rows == "private":
-        law = calibrate("geometric", spend=epsilon / 20, accounting="pure", neighbours="add_remove")
-        n_rows, variance = N + law.sample(reps, SeededRandomness(4)), law.stddev**2
+        distribution = calibrate(
+            "geometric", spend=epsilon / 20, accounting="pure", neighbours="add_remove"
+        )
+        n_rows, variance = (
+            N + distribution.sample(reps, SeededRandomness(4)),
+            distribution.stddev**2,
+        )
         epsilon = epsilon * 19 / 20
     source = SeededRandomness(5)
     lines = [
@@ -242,8 +247,10 @@ def test_absent_values_are_left_out_and_counted():
 
 
 def test_the_noise_in_a_bought_number_of_rows_is_known():
-    law = calibrate("geometric", spend=Fraction(12, 20), accounting="pure", neighbours="add_remove")
-    assert urns_of(release(PRIVATE), ("sex",)).rows_variance == law.stddev**2
+    distribution = calibrate(
+        "geometric", spend=Fraction(12, 20), accounting="pure", neighbours="add_remove"
+    )
+    assert urns_of(release(PRIVATE), ("sex",)).rows_variance == distribution.stddev**2
     assert urns_of(release(), ("sex",)).rows_variance == 0
 
 

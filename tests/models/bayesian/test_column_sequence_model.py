@@ -9,9 +9,9 @@ from understudy.features.number_line import Drawn
 from understudy.models.bayesian.column_sequence_model import PosteriorModel
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.categorical_table import LOGS, StateTable
-from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.column_sequence import SequentialModel
 from understudy.privacy.samplers.conjugate_draws import NormalLinear
-from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.samplers.numeric_column import NumberModel
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""
@@ -34,9 +34,9 @@ where = { sex = "f", income = { lower = 50, upper = 100 } }
 """)
 JOB = StateTable("job", 3, {"sex": 2})
 SEX = StateTable("sex", 2)
-INCOME = NumberLaw.of(SCHEMA, "income", ("sex",), NormalLinear(), form="identity")
-FULL = SequentialLaw((SEX, INCOME, JOB))
-BESIDE = SequentialLaw((JOB,), ("sex", "income"))
+INCOME = NumberModel.of(SCHEMA, "income", ("sex",), NormalLinear(), form="identity")
+FULL = SequentialModel((SEX, INCOME, JOB))
+BESIDE = SequentialModel((JOB,), ("sex", "income"))
 
 
 def theta(sex=(0.4, 0.6), job=((0.2, 0.3, 0.5), (0.1, 0.1, 0.8)), middle=0.0, stddev=1.0):
@@ -50,16 +50,18 @@ def theta(sex=(0.4, 0.6), job=((0.2, 0.3, 0.5), (0.1, 0.1, 0.8)), middle=0.0, st
         }
 
 
-def require_shape_of(law, parameters):
+def require_shape_of(column_model, parameters):
     """The parameters here are shaped as those that the law itself draws."""
     nobody = {"sex": Drawn(np.zeros(0, int)), "job": Drawn(np.zeros(0, int))}
     nobody["income"] = Drawn(np.zeros(0, int), np.zeros(0))
-    drawn = law.posterior(nobody, np.zeros(0), SeededRandomness(1), draws=2)
+    drawn = column_model.posterior(nobody, np.zeros(0), SeededRandomness(1), draws=2)
     return {name: parameters[name].reshape(one.shape[1:]) for name, one in drawn.items()}
 
 
-def model(law, given=None, **more):
-    return PosteriorModel(SCHEMA, law, require_shape_of(law, theta(**more)), given or {})
+def model(column_model, given=None, **more):
+    return PosteriorModel(
+        SCHEMA, column_model, require_shape_of(column_model, theta(**more)), given or {}
+    )
 
 
 def keep(n, rng):
@@ -127,10 +129,12 @@ def test_what_the_law_never_allows_is_drawn_evenly_from_what_rules_leave():
 
 
 def test_a_column_of_numbers_that_is_drawn_evenly_has_no_number_of_its_own():
-    law = SequentialLaw((INCOME,), ("sex", "job"))
+    column_model = SequentialModel((INCOME,), ("sex", "job"))
     given = {"sex": Drawn(np.zeros(20, int)), "job": Drawn(np.arange(20) % 3)}
-    parameters = require_shape_of(law, theta(middle=3.0, stddev=0.011))  # at the upper bound
-    found = PosteriorModel(SCHEMA, law, parameters, given, redraws=3).sample(
+    parameters = require_shape_of(
+        column_model, theta(middle=3.0, stddev=0.011)
+    )  # at the upper bound
+    found = PosteriorModel(SCHEMA, column_model, parameters, given, redraws=3).sample(
         20, np.random.default_rng(7)
     )
     assert np.all(found.states[2] == 0)
@@ -155,4 +159,4 @@ def test_another_number_of_records_or_other_columns_are_refused():
     with pytest.raises(ValueError, match="the law is given"):
         PosteriorModel(SCHEMA, BESIDE, theta())
     with pytest.raises(ValueError, match="given or drawn"):
-        PosteriorModel(SCHEMA, SequentialLaw((SEX, INCOME)), theta())
+        PosteriorModel(SCHEMA, SequentialModel((SEX, INCOME)), theta())

@@ -28,9 +28,9 @@ def product(root):
     return root @ np.swapaxes(root, -1, -2)
 
 
-def pvalue(draws, law):
+def pvalue(draws, distribution):
     """Kolmogorov–Smirnov."""
-    return stats.kstest(draws, law.cdf).pvalue
+    return stats.kstest(draws, distribution.cdf).pvalue
 
 
 # --- Bernoulli and multinomial -------------------------------------------------------------------
@@ -166,8 +166,8 @@ def test_the_inverse_wishart_law_has_its_mean_and_variance():
     mean = scatter / (nu - p - 1)
     # Σ_jj is inverse gamma with shape (ν − p + 1)/2.
     for j in range(p):
-        law = stats.invgamma((nu - p + 1) / 2, scale=scatter[j, j] / 2)
-        assert pvalue(sigma[:, j, j], law) > 1e-4
+        distribution = stats.invgamma((nu - p + 1) / 2, scale=scatter[j, j] / 2)
+        assert pvalue(sigma[:, j, j], distribution) > 1e-4
     assert np.abs(sigma.mean(axis=0) - mean).max() < 5 * sigma.std(axis=0).max() / np.sqrt(R)
     reference = stats.invwishart(nu, scatter).rvs(R, random_state=2)
     for j, k in ((0, 1), (1, 2)):
@@ -207,8 +207,8 @@ def test_one_cell_and_one_number_are_the_normal_model():
     other = normal.posterior(np.full(R, mean), variance, n, rng(2), bounds=(-4, 6))
     assert stats.ks_2samp(theta.means[:, 0, 0], other.mean).pvalue > 1e-4
     assert stats.ks_2samp(np.abs(theta.root[:, 0, 0]), other.stddev).pvalue > 1e-4
-    law = stats.invgamma((n - 1) / 2, scale=(n - 1) * variance / 2)
-    assert pvalue(theta.root[:, 0, 0] ** 2, law) > 1e-4
+    distribution = stats.invgamma((n - 1) / 2, scale=(n - 1) * variance / 2)
+    assert pvalue(theta.root[:, 0, 0] ** 2, distribution) > 1e-4
 
 
 def test_one_cell_is_the_multivariate_normal_model():
@@ -296,8 +296,8 @@ def test_a_column_that_is_absent_from_cells_is_estimated_from_the_others():
     )
     drawn = product(theta.root)
     for j, nu in enumerate((998, 599)):
-        law = stats.invgamma((nu - 1) / 2, scale=nu * sigma[j, j] / 2)
-        assert pvalue(drawn[:, j, j], law) > 1e-4
+        distribution = stats.invgamma((nu - 1) / 2, scale=nu * sigma[j, j] / 2)
+        assert pvalue(drawn[:, j, j], distribution) > 1e-4
     assert drawn[:, 0, 1].mean() == pytest.approx(0.4, abs=0.01)
 
 
@@ -325,8 +325,8 @@ def test_without_rows_the_law_does_not_depend_on_the_statistics(statistic):
     )
     theta = model.posterior(found, rng())
     assert np.median(theta.means, axis=0) == pytest.approx(np.array([[3, 6]] * 2), abs=0.1)
-    law = stats.invgamma((4 - 2 + 1) / 2, scale=4 / 2)
-    assert pvalue((product(theta.root))[:, 0, 0], law) > 1e-4
+    distribution = stats.invgamma((4 - 2 + 1) / 2, scale=4 / 2)
+    assert pvalue((product(theta.root))[:, 0, 0], distribution) > 1e-4
 
 
 def test_any_statistics_give_finite_records():

@@ -77,10 +77,10 @@ def test_parallel_composition_doubles_under_replace():
 
     from understudy.privacy.noise.distributions import DiscreteLaplace
 
-    law = DiscreteLaplace(Fraction(1))
+    distribution = DiscreteLaplace(Fraction(1))
     x = np.arange(-30, 31)
-    before = law.log_pmf(x - 1)[:, None] + law.log_pmf(x)[None, :]
-    after = law.log_pmf(x)[:, None] + law.log_pmf(x - 1)[None, :]
+    before = distribution.log_pmf(x - 1)[:, None] + distribution.log_pmf(x)[None, :]
+    after = distribution.log_pmf(x)[:, None] + distribution.log_pmf(x - 1)[None, :]
     assert np.abs(before - after).max() == pytest.approx(2.0)
 
 

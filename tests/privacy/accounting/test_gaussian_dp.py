@@ -164,12 +164,12 @@ def test_variance_and_cost_are_inverse_and_monotone(amount):
 
 @pytest.mark.parametrize(("relation", "changed"), [("add_remove", 1), ("replace", 2)])
 def test_tables_pay_for_each_changed_cell(relation, changed):
-    law = calibrate("gaussian", spend=F(1, 50), accounting="gdp", neighbours=relation)
-    assert isinstance(law, DiscreteGaussian)
+    distribution = calibrate("gaussian", spend=F(1, 50), accounting="gdp", neighbours=relation)
+    assert isinstance(distribution, DiscreteGaussian)
     needed = gaussian_variance(F(1, 50), accounting="gdp", squared=changed)
-    assert needed <= law.variance <= needed * (1 + F(1, 10**11))
-    assert changed * unit_amount(law.variance) <= F(1, 50) * (1 + F(1, 10**11))
-    assert changed * gaps(law.variance).max() ** 2 / 2 <= 1 / 50
+    assert needed <= distribution.variance <= needed * (1 + F(1, 10**11))
+    assert changed * unit_amount(distribution.variance) <= F(1, 50) * (1 + F(1, 10**11))
+    assert changed * gaps(distribution.variance).max() ** 2 / 2 <= 1 / 50
 
 
 # --- choices and pure steps -------------------------------------------------------------------
@@ -271,11 +271,11 @@ def test_a_choice_is_charged_what_its_epsilon_costs(spend, rest):
 # --- all together -----------------------------------------------------------------------------
 
 
-def brute_delta(epsilon, law, tables, choices):
+def brute_delta(epsilon, distribution, tables, choices):
     """δ of several noisy counts and choices with the losses ±e/2, by convolving what they give."""
-    far = int(40 * law.stddev) + 5
+    far = int(40 * distribution.stddev) + 5
     x = np.arange(-far, far + 1)
-    one, two = law.pmf(x), law.pmf(x - 1)
+    one, two = distribution.pmf(x), distribution.pmf(x - 1)
     p, q = np.ones(1), np.ones(1)
     for _ in range(tables):
         p, q = np.convolve(p, one), np.convolve(q, two)
@@ -292,17 +292,19 @@ def test_rounds_of_choices_and_counts_keep_the_promise(epsilon, delta, measured)
     """Rounds as AIM has them: a choice, then a count. δ is kept."""
     rounds, budget = 4, Budget.of(epsilon, delta, "gdp")
     each = budget.amount / rounds
-    law = calibrate("gaussian", spend=each * measured, accounting="gdp", neighbours="add_remove")
+    distribution = calibrate(
+        "gaussian", spend=each * measured, accounting="gdp", neighbours="add_remove"
+    )
     left, choices = budget.amount, []
     for _ in range(rounds):
         left -= each * (1 - measured)
         choices.append(float(selection_epsilon(each * (1 - measured), "gdp", rest=left)))
         left -= each * measured
     assert left == 0
-    found = brute_delta(epsilon, law, rounds, choices)
+    found = brute_delta(epsilon, distribution, rounds, choices)
     assert 0.05 * float(budget.delta) < found <= float(budget.delta)
     # The check could fail: with a fifth less variance it does.
-    weak = DiscreteGaussian(law.variance * F(4, 5))
+    weak = DiscreteGaussian(distribution.variance * F(4, 5))
     assert brute_delta(epsilon, weak, rounds, choices) > float(budget.delta)
 
 

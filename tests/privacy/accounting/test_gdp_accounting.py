@@ -51,7 +51,7 @@ def gate(epsilon=1, delta="1e-9"):
 def test_the_gate_charges_and_promises_in_gaussian_dp():
     one = gate()
     one.ask(RowCount(), spend=one.remaining / 20)
-    (noisy,) = one.ask(NoisyTables([("a",)], law="gaussian"), spend=one.remaining)
+    (noisy,) = one.ask(NoisyTables([("a",)], noise="gaussian"), spend=one.remaining)
     assert one.remaining == 0
     ideal = 1 / (2 * one.budget.amount * F(19, 20))
     assert ideal < F(noisy.noise.scale) < ideal * (1 + one.budget.amount / 5)
@@ -111,8 +111,8 @@ def test_gaussian_dp_is_taken_where_its_noise_is_less(epsilon, delta, neighbours
 
 
 def test_other_noise_keeps_its_accounting():
-    for law in ("geometric", "laplace"):
-        method = configure("independent", {"law": law})
+    for distribution in ("geometric", "laplace"):
+        method = configure("independent", {"noise": distribution})
         assert budget_of(1, "1e-9", method, SCHEMA).accounting == "zcdp"
     assert budget_of(1, 0, configure("independent", {}), SCHEMA).accounting == "pure"
 

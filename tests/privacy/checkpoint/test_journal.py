@@ -131,15 +131,16 @@ def ask(door):
     """One question of each kind, through views too; everything that comes out, as plain data."""
     every = [door.ask(RowCount(), spend=Fraction(1, 20)), door.ask(RandomOrder(5)).value]
     every += door.ask(
-        NoisyTables([("a",), ("b", "n")], law="geometric", weights=[3, 1]), spend=Fraction(1, 5)
+        NoisyTables([("a",), ("b", "n")], noise="geometric", weights=[3, 1]),
+        spend=Fraction(1, 5),
     )
     every.append(door.ask(Candidate(range(3), CellCount((0,))), spend=Fraction(1, 10)))
     pairs = [("a", "b"), ("a", "n"), ("b", "n")]
     every.append(door.ask(CandidateColumns(pairs, CellCount((0,))), spend=Fraction(1, 10)))
     finer = door.rebinned({"n": 5})
-    every += finer.ask(NoisyTables([("n",)], law="laplace"), spend=Fraction(1, 20))
+    every += finer.ask(NoisyTables([("n",)], noise="laplace"), spend=Fraction(1, 20))
     coarse = door.grouped({"a": (0, 0, 1)})
-    every += coarse.ask(NoisyTables([("a", "b")], law="geometric"), spend=door.remaining)
+    every += coarse.ask(NoisyTables([("a", "b")], noise="geometric"), spend=door.remaining)
     return pack(every), pack(door.measured), pack(door.n_rows)
 
 
@@ -348,7 +349,7 @@ def test_charges_are_on_disk_before_rows_and_noise_and_answers_before_they_are_g
     assert all([line["kind"] for line in seen] == ["charge"] for seen in engine.seen)
     assert unpack(lines(tmp_path)[-1]["value"]).answers == (rows.value,)
     engine.seen.clear()
-    door.ask(NoisyTables([("a",), ("b",)], law="geometric"), spend=Fraction(1, 10))
+    door.ask(NoisyTables([("a",), ("b",)], noise="geometric"), spend=Fraction(1, 10))
     assert engine.seen
     assert all(
         [line["kind"] for line in seen] == ["charge", "answer", "charge", "charge"]
@@ -377,7 +378,7 @@ def test_conditions_and_leaks_are_restored(tmp_path):
     for engine in (Table(FRAME, SCHEMA), NoRows()):
         journal = opened(tmp_path)
         door = gate(journal, engine)
-        door.ask(NoisyTables([("a",)], law="laplace", mode="paper"), spend=Fraction(1, 2))
+        door.ask(NoisyTables([("a",)], noise="laplace", mode="paper"), spend=Fraction(1, 2))
         assert "floating-point" in " ".join(door.guarantee().leaks)
         journal.close()
 
@@ -399,7 +400,7 @@ def test_nothing_about_the_rows_is_in_the_journal(tmp_path):
 
 def test_two_equal_questions_are_two_draws_and_stay_so(tmp_path):
     """Outcomes are read by their position: of two equal questions none gets the other's."""
-    table = NoisyTables([("a",)], law="geometric")
+    table = NoisyTables([("a",)], noise="geometric")
 
     def twice(door):
         return [door.ask(table, spend=Fraction(1, 4))[0].value.counts.tolist() for _ in range(2)]
@@ -476,7 +477,7 @@ TREE = Partition(SCHEMA.domain).divided([(0,)])
 
 def leaves_and_records(door):
     """Sums of noisy leaves, and records from the leaves that stay behind the gate."""
-    leaves = door.ask(LazyLeaves(TREE, law="geometric"), spend=Fraction(1, 2))
+    leaves = door.ask(LazyLeaves(TREE, noise="geometric"), spend=Fraction(1, 2))
     records = door.ask(LeafRecords(leaves, np.ones(3), n_rows=9))
     door.ask(RowCount(), spend=Fraction(1, 4))
     return leaves.value.counts.tolist(), [one.tolist() for one in records.value.columns]
@@ -511,8 +512,8 @@ def test_what_is_asked_again_must_be_the_same(tmp_path):
 def test_what_was_refused_is_refused_again_and_leaves_no_trace(tmp_path):
     def careless(door):
         with pytest.raises(InsufficientBudgetError):
-            door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(2))
-        return door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 2))
+            door.ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(2))
+        return door.ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(1, 2))
 
     journal = opened(tmp_path)
     first = careless(gate(journal))
@@ -581,11 +582,11 @@ def test_killed_at_every_write_and_continued(tmp_path, disk, when):
 
 def test_a_lost_charge_counts_and_later_costs_shrink_so_that_all_fit(tmp_path, disk):
     def run(door):
-        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 2))
-        door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))
+        door.ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(1, 2))
+        door.ask(NoisyTables([("b",)], noise="geometric"), spend=Fraction(1, 4))
         assert door.remaining == Fraction(1, 4)
         door.require(Fraction(1, 4))
-        return door.ask(NoisyTables([("n",)], law="geometric"), spend=Fraction(1, 4))
+        return door.ask(NoisyTables([("n",)], noise="geometric"), spend=Fraction(1, 4))
 
     assert killed_at(disk, tmp_path, 3, "before", run)  # charge, answer, charge; killed: answer
     journal = opened(tmp_path)
@@ -611,8 +612,8 @@ def test_killed_again_and_again(tmp_path, disk):
     """Each run comes no further than the charge of the second step: costs shrink each time."""
 
     def run(door):
-        door.ask(NoisyTables([("a",)], law="geometric"), spend=Fraction(1, 2))
-        return door.ask(NoisyTables([("b",)], law="geometric"), spend=Fraction(1, 4))
+        door.ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(1, 2))
+        return door.ask(NoisyTables([("b",)], noise="geometric"), spend=Fraction(1, 4))
 
     assert killed_at(disk, tmp_path, 3, "before", run)
     for _ in range(3):
@@ -628,8 +629,8 @@ def test_killed_again_and_again(tmp_path, disk):
 
 def test_costs_shrink_in_rho_too(tmp_path, disk):
     def run(door):
-        door.ask(NoisyTables([("a",)], law="gaussian"), spend=door.remaining / 2)
-        door.ask(NoisyTables([("b",)], law="gaussian"), spend=door.remaining)
+        door.ask(NoisyTables([("a",)], noise="gaussian"), spend=door.remaining / 2)
+        door.ask(NoisyTables([("b",)], noise="gaussian"), spend=door.remaining)
 
     more = {"epsilon": 1, "delta": "1e-6"}
     assert killed_at(disk, tmp_path, 1, "before", run, **more)
@@ -645,7 +646,8 @@ def test_costs_shrink_in_rho_too(tmp_path, disk):
 def in_rounds(door, most=5):
     """A small method in rounds: choose, measure, look whether to end; as AIM does."""
     found = door.ask(
-        NoisyTables([("a",), ("b",), ("n",)], law="geometric"), spend=door.budget.amount / 4
+        NoisyTables([("a",), ("b",), ("n",)], noise="geometric"),
+        spend=door.budget.amount / 4,
     )
     share = door.remaining / most
     for _ in range(most):
@@ -653,7 +655,7 @@ def in_rounds(door, most=5):
             break
         pairs = [("a", "b"), ("a", "n"), ("b", "n")]
         best = door.ask(CandidateColumns(pairs, CellCount((0,))), spend=share / 10)
-        found += door.ask(NoisyTables([best.value], law="geometric"), spend=share * 9 / 10)
+        found += door.ask(NoisyTables([best.value], noise="geometric"), spend=share * 9 / 10)
     return pack(found)
 
 
@@ -726,6 +728,6 @@ def test_listeners_hear_of_every_entry_when_it_is_on_disk_also_of_restored_ones(
         journal = opened(tmp_path)
         door = gate(journal, engine)
         door.listen(lambda entry, door=door: heard.append((entry.number, door.share_spent)))
-        door.ask(NoisyTables([("a",), ("b",)], law="geometric"), spend=Fraction(1, 2))
+        door.ask(NoisyTables([("a",), ("b",)], noise="geometric"), spend=Fraction(1, 2))
         journal.close()
     assert heard == [(1, Fraction(1, 4)), (2, Fraction(1, 2))] * 2

@@ -103,12 +103,12 @@ def test_an_empty_cell_can_survive_whatever_an_occupied_one_can():
     At scale 1/60 an empty cell reaches 1 with probability e^-60 < 2⁻⁵³. With uniform numbers on a
     grid of 53 bits that was 0 whatever the words were; words of ones now make it survive.
     """
-    law = DiscreteLaplace(F(1, 60))
+    noise = DiscreteLaplace(F(1, 60))
     none = ExactCells(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
     outcomes = {}
     for word in (0, ONES):
         source = Scripted([word, word, *SeededRandomness(1).words(4000)])
-        cells = noisy_cells(none, ("a",), Domain((1,)), law, threshold=1, randomness=source)
+        cells = noisy_cells(none, ("a",), Domain((1,)), noise, threshold=1, randomness=source)
         outcomes[word] = cells.codes.tolist(), cells.counts.tolist()
     assert outcomes == {0: ([], []), ONES: ([0], [1])}
 
@@ -130,11 +130,11 @@ def test_a_place_that_is_one_among_2_to_the_60_can_be_drawn():
     assert counted == [0, big - 1, big - 1, big - 1]
 
 
-def pooled(drawn, law):
+def pooled(drawn, noise):
     """p-value by chi-square, cells of expected count below 5 pooled at both ends."""
-    low, high = int(law.ppf(2e-3)), int(law.ppf(1 - 2e-3))
+    low, high = int(noise.ppf(2e-3)), int(noise.ppf(1 - 2e-3))
     edges = np.unique(np.linspace(low, high, 12).astype(int))
-    expected = np.diff([0, *law.cdf(edges), 1]) * len(drawn)
+    expected = np.diff([0, *noise.cdf(edges), 1]) * len(drawn)
     observed = np.histogram(drawn, bins=[-np.inf, *(edges + 0.5), np.inf])[0]
     keep = expected > 1e-9
     return stats.chisquare(
@@ -150,9 +150,9 @@ def test_the_law_is_binomial(n, p):
     """4,000 draws, chi-square; false alarms 10⁻⁴ each. p off by a tenth (30 % for n = 1) fails."""
     source = SeededRandomness(1)
     drawn = [successes(n, rational(p), source) for _ in range(4000)]
-    law = (lambda q: stats.poisson(n * q)) if n > 2**53 else (lambda q: stats.binom(n, q))
-    assert pooled(drawn, law(float(p))) > ALPHA
-    assert pooled(drawn, law(float(p) * (0.7 if n == 1 else 0.9))) < ALPHA
+    noise = (lambda q: stats.poisson(n * q)) if n > 2**53 else (lambda q: stats.binom(n, q))
+    assert pooled(drawn, noise(float(p))) > ALPHA
+    assert pooled(drawn, noise(float(p) * (0.7 if n == 1 else 0.9))) < ALPHA
 
 
 @pytest.mark.parametrize("factor", [F(7, 10), F(1), F(13, 10)])

@@ -23,13 +23,13 @@ DRAWS = 200_000
 LEVEL = 1e-6
 
 
-def fit_pvalue(draws, law):
+def fit_pvalue(draws, distribution):
     """Chi-square p-value of the draws under the law, in cells an eighth of a stddev wide."""
-    cuts = np.unique(np.floor(8 * np.linspace(-8, 8, 129)) / 8 * law.stddev)
-    if not isinstance(law, LatticeLaplace):
+    cuts = np.unique(np.floor(8 * np.linspace(-8, 8, 129)) / 8 * distribution.stddev)
+    if not isinstance(distribution, LatticeLaplace):
         cuts = np.unique(np.floor(cuts))
     observed = np.bincount(np.searchsorted(cuts, draws, side="left"), minlength=cuts.size + 1)
-    expected = draws.size * np.diff(law.cdf(cuts), prepend=0.0, append=1.0)
+    expected = draws.size * np.diff(distribution.cdf(cuts), prepend=0.0, append=1.0)
     rare = expected < 25
     target = int(np.argmin(np.where(rare, np.inf, expected)))
     observed[target] += observed[rare].sum()
@@ -86,15 +86,15 @@ def case_name(value):
     return getattr(value, "__name__", None) or str(value)
 
 
-@pytest.mark.parametrize(("sampler", "law", "scale"), CASES, ids=case_name)
-def test_draws_follow_the_claimed_law(sampler, law, scale):
-    assert fit_pvalue(sampler(scale, SeededRandomness(11)), law(scale)) > LEVEL
+@pytest.mark.parametrize(("sampler", "distribution", "scale"), CASES, ids=case_name)
+def test_draws_follow_the_claimed_law(sampler, distribution, scale):
+    assert fit_pvalue(sampler(scale, SeededRandomness(11)), distribution(scale)) > LEVEL
 
 
 @pytest.mark.parametrize("wrong", [F(7, 10), F(13, 10)], ids=["x0.7", "x1.3"])
-@pytest.mark.parametrize(("sampler", "law", "scale"), CASES, ids=case_name)
-def test_the_same_test_rejects_another_scale(sampler, law, scale, wrong):
-    assert fit_pvalue(sampler(scale * wrong, SeededRandomness(12)), law(scale)) < LEVEL
+@pytest.mark.parametrize(("sampler", "distribution", "scale"), CASES, ids=case_name)
+def test_the_same_test_rejects_another_scale(sampler, distribution, scale, wrong):
+    assert fit_pvalue(sampler(scale * wrong, SeededRandomness(12)), distribution(scale)) < LEVEL
 
 
 def test_sample_takes_the_path_that_suits_law_and_size():
@@ -106,53 +106,55 @@ def test_sample_takes_the_path_that_suits_law_and_size():
     assert np.array_equal(narrow.sample(1000, SeededRandomness(1)), by_table)
 
 
-LAWS = [
+DISTRIBUTIONS = [
     *(DiscreteLaplace(s) for s in [F(1, 10000), F(1, 5), F(1), F(100, 19), F(50)]),
     *(DiscreteGaussian(s**2) for s in [F(1, 10000), F(1, 5), F(1), F(100, 19), F(150), F(250)]),
 ]
 
 
-@pytest.mark.parametrize("law", LAWS, ids=str)
-def test_the_description_of_a_law_agrees_with_summing_it(law):
-    reach = int(45 * law.stddev) + 60
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=str)
+def test_the_description_of_a_law_agrees_with_summing_it(distribution):
+    reach = int(45 * distribution.stddev) + 60
     x = np.arange(-reach, reach + 1)
-    pmf = law.pmf(x)
+    pmf = distribution.pmf(x)
     assert math.fsum(pmf) == pytest.approx(1, abs=1e-12)
-    assert math.sqrt(math.fsum(x**2 * pmf)) == pytest.approx(law.stddev, rel=1e-12, abs=1e-300)
-    assert law.cdf(x) == pytest.approx(np.cumsum(pmf), abs=1e-11)
-    assert law.cdf(x + 0.5) == pytest.approx(law.cdf(x), abs=0)
-    assert law.positive_probability() == pytest.approx(math.fsum(pmf[x > 0]), rel=1e-9)
+    assert math.sqrt(math.fsum(x**2 * pmf)) == pytest.approx(
+        distribution.stddev, rel=1e-12, abs=1e-300
+    )
+    assert distribution.cdf(x) == pytest.approx(np.cumsum(pmf), abs=1e-11)
+    assert distribution.cdf(x + 0.5) == pytest.approx(distribution.cdf(x), abs=0)
+    assert distribution.positive_probability() == pytest.approx(math.fsum(pmf[x > 0]), rel=1e-9)
 
 
 def test_a_lattice_law_is_its_integer_law_stretched():
-    law, steps = LatticeLaplace(F(3), F(1, 4)), DiscreteLaplace(F(12))
+    distribution, steps = LatticeLaplace(F(3), F(1, 4)), DiscreteLaplace(F(12))
     x = np.arange(-40, 41)
-    assert law.pmf(x / 4) == pytest.approx(steps.pmf(x))
-    assert law.cdf(x / 4 + 0.1) == pytest.approx(steps.cdf(x))
-    assert law.pmf([0.1, -0.3]).tolist() == [0, 0]
-    assert law.stddev == pytest.approx(steps.stddev / 4)
-    assert law.positive_probability() == steps.positive_probability()
-    draws = law.sample(1000, SeededRandomness(3))
+    assert distribution.pmf(x / 4) == pytest.approx(steps.pmf(x))
+    assert distribution.cdf(x / 4 + 0.1) == pytest.approx(steps.cdf(x))
+    assert distribution.pmf([0.1, -0.3]).tolist() == [0, 0]
+    assert distribution.stddev == pytest.approx(steps.stddev / 4)
+    assert distribution.positive_probability() == steps.positive_probability()
+    draws = distribution.sample(1000, SeededRandomness(3))
     assert draws.dtype == np.float64
     assert np.array_equal(draws * 4, np.rint(draws * 4))
 
 
 @pytest.mark.parametrize("scale", [F(1, 10**12), F(1, 10**4), F(10**7), F(10**9), F(10**12)])
 def test_extreme_scales_neither_overflow_nor_hang(scale):
-    law = DiscreteLaplace(scale)
-    draws = law.sample(20_000, SeededRandomness(4))
-    assert draws.std() == pytest.approx(law.stddev, rel=0.05, abs=1e-9)
-    assert np.isfinite(law.log_pmf([0, 1, -(10**6)])).all()
-    assert 0 <= law.positive_probability() <= 0.5
+    distribution = DiscreteLaplace(scale)
+    draws = distribution.sample(20_000, SeededRandomness(4))
+    assert draws.std() == pytest.approx(distribution.stddev, rel=0.05, abs=1e-9)
+    assert np.isfinite(distribution.log_pmf([0, 1, -(10**6)])).all()
+    assert 0 <= distribution.positive_probability() <= 0.5
 
 
 @pytest.mark.parametrize(
     "variance", [F(1, 2**40), F(1, 10**8), F(1, 4), F(10**14), F(10**18), F(2**60, 2**40 - 1)]
 )
 def test_extreme_variances_neither_overflow_nor_hang(variance):
-    law = DiscreteGaussian(variance)
-    draws = law.sample(20_000, SeededRandomness(5))
-    assert draws.std() == pytest.approx(law.stddev, rel=0.05, abs=1e-9)
+    distribution = DiscreteGaussian(variance)
+    draws = distribution.sample(20_000, SeededRandomness(5))
+    assert draws.std() == pytest.approx(distribution.stddev, rel=0.05, abs=1e-9)
 
 
 def test_secure_words_draw_the_same_laws():
@@ -180,8 +182,8 @@ def test_representable_keeps_small_terms_and_otherwise_rounds_up():
 
 def test_representable_serves_lattice_laws():
     scale, step = F(10**15 + 7, 3 * 10**13), F(1, 2**16)
-    law = LatticeLaplace(representable(scale, step), step)
-    assert scale <= law.scale <= scale * (1 + F(1, 10**11))
+    distribution = LatticeLaplace(representable(scale, step), step)
+    assert scale <= distribution.scale <= scale * (1 + F(1, 10**11))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +213,7 @@ def test_laws_refuse_what_they_cannot_draw_exactly(make):
 def test_laws_are_values():
     assert DiscreteLaplace(F(2)) == DiscreteLaplace(F(4, 2))
     assert len({DiscreteGaussian(F(2)), DiscreteGaussian(F(2)), DiscreteLaplace(F(2))}) == 2
-    law = LatticeLaplace(F(2), F(1, 8))
-    assert pickle.loads(pickle.dumps(law)) == law
-    names = [DiscreteLaplace(F(1)).name, DiscreteGaussian(F(1)).name, law.name]
+    distribution = LatticeLaplace(F(2), F(1, 8))
+    assert pickle.loads(pickle.dumps(distribution)) == distribution
+    names = [DiscreteLaplace(F(1)).name, DiscreteGaussian(F(1)).name, distribution.name]
     assert names == ["discrete_laplace", "discrete_gaussian", "lattice_laplace"]

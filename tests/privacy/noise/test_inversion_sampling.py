@@ -36,7 +36,7 @@ def gaussian(stddev):
     return 1 / (2 * F(stddev) ** 2), 1 / F(stddev) ** 2
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "laplace 0.2": laplace(F(1, 5)),
     "laplace 1": laplace(1),
     "laplace 100/19": laplace(F(100, 19)),
@@ -46,7 +46,9 @@ LAWS = {
     "gaussian 100/19": gaussian(F(100, 19)),
     "gaussian 50": gaussian(50),
 }
-every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+every_distribution = pytest.mark.parametrize(
+    "distribution", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS
+)
 
 
 def exact_cdf(linear, quadratic):
@@ -79,19 +81,19 @@ def magnitude_at(cdf, prefix, bits):
         return bisect_right(cdf, Decimal(prefix) / 2**bits)
 
 
-@every_law
-def test_every_threshold_is_the_exact_floor(law):
-    table = inversion_sampling.build_table(*law)
-    cdf = exact_cdf(*law)
+@every_distribution
+def test_every_threshold_is_the_exact_floor(distribution):
+    table = inversion_sampling.build_table(*distribution)
+    cdf = exact_cdf(*distribution)
     exact = [scaled_floor(value, 63) for value in cdf[: table.thresholds.size]]
     assert table.thresholds.tolist() == exact
     assert table.thresholds[-1] == TOP
     assert np.all(table.thresholds[:-1] < TOP)
 
 
-@every_law
-def test_words_beside_every_boundary_fall_into_the_right_cell(law):
-    table, cdf = inversion_sampling.build_table(*law), exact_cdf(*law)
+@every_distribution
+def test_words_beside_every_boundary_fall_into_the_right_cell(distribution):
+    table, cdf = inversion_sampling.build_table(*distribution), exact_cdf(*distribution)
     limits = table.thresholds.astype(object)
     leading = np.unique(np.clip(np.concatenate([limits - 2, limits - 1, limits + 1]), 0, TOP))
     leading = leading[~np.isin(leading, limits)]
@@ -103,10 +105,10 @@ def test_words_beside_every_boundary_fall_into_the_right_cell(law):
         assert not words.script, "an unambiguous word asked for more words"
 
 
-@every_law
-def test_ambiguous_words_are_resolved_by_the_bits_that_follow(law):
+@every_distribution
+def test_ambiguous_words_are_resolved_by_the_bits_that_follow(distribution):
     """Each boundary word, followed by the words below, beside and above the true boundary."""
-    table, cdf = inversion_sampling.build_table(*law), exact_cdf(*law)
+    table, cdf = inversion_sampling.build_table(*distribution), exact_cdf(*distribution)
     for k in sorted({0, 1, 2, table.thresholds.size // 2, table.thresholds.size - 1}):
         if k >= table.thresholds.size:
             continue
@@ -121,9 +123,9 @@ def test_ambiguous_words_are_resolved_by_the_bits_that_follow(law):
             assert inversion_sampling.draw(table, 1, source).tolist() == [-expected]
 
 
-@every_law
-def test_a_word_ambiguous_twice_is_resolved_by_the_third(law):
-    table, cdf = inversion_sampling.build_table(*law), exact_cdf(*law)
+@every_distribution
+def test_a_word_ambiguous_twice_is_resolved_by_the_third(distribution):
+    table, cdf = inversion_sampling.build_table(*distribution), exact_cdf(*distribution)
     leading, second = int(table.thresholds[0]), scaled_floor(cdf[0], 127) % 2**64
     third = scaled_floor(cdf[0], 191) % 2**64
     for follow in {max(third - 1, 0), min(third + 1, 2**64 - 1)} - {third}:
@@ -134,8 +136,8 @@ def test_a_word_ambiguous_twice_is_resolved_by_the_third(law):
 
 
 def test_the_tail_beyond_the_table_is_reached_exactly():
-    law = laplace(1)
-    table, cdf = inversion_sampling.build_table(*law), exact_cdf(*law)
+    distribution = laplace(1)
+    table, cdf = inversion_sampling.build_table(*distribution), exact_cdf(*distribution)
     source = Scripted([2 * TOP, 2**64 - 2**20, 0])
     drawn = int(inversion_sampling.draw(table, 1, source)[0])
     assert drawn == magnitude_at(cdf, (TOP << 64) | (2**64 - 2**20), 127)
@@ -164,9 +166,11 @@ def test_look_up_equals_a_binary_search_on_random_words():
     assert np.array_equal(inversion_sampling.draw(table, words.size, Scripted(words)), expected)
 
 
-@pytest.mark.parametrize("law", [laplace(F(1, 10**4)), laplace(F(1, 2**40)), gaussian(F(1, 10**4))])
-def test_a_tiny_scale_has_one_cell_and_still_only_zeros(law):
-    table = inversion_sampling.build_table(*law)
+@pytest.mark.parametrize(
+    "distribution", [laplace(F(1, 10**4)), laplace(F(1, 2**40)), gaussian(F(1, 10**4))]
+)
+def test_a_tiny_scale_has_one_cell_and_still_only_zeros(distribution):
+    table = inversion_sampling.build_table(*distribution)
     assert table.thresholds.tolist() == [TOP]
     # Even the one ambiguous word is a zero unless some 14,000 bits are all ones.
     source = Scripted([2**64 - 1, 2**64 - 1, 2**64 - 1, 7])
@@ -194,8 +198,8 @@ def test_precision_is_raised_until_the_floors_are_certain(monkeypatch):
 
 
 def test_brackets_hold_the_exact_law():
-    for law in LAWS.values():
-        cells, cdf = inversion_sampling._cells(*law, 63), exact_cdf(*law)
+    for distribution in DISTRIBUTIONS.values():
+        cells, cdf = inversion_sampling._cells(*distribution, 63), exact_cdf(*distribution)
         with localcontext() as context:
             context.prec = DIGITS + 10
             for low, high, value in zip(cells.low, cells.high, cdf, strict=False):

@@ -22,11 +22,11 @@ ALPHA = 1e-4
 N = 4000
 
 
-def chi_square(drawn, law):
+def chi_square(drawn, distribution):
     """p-value of the draws under a discrete law, cells of expected count below 5 pooled."""
-    low, high = int(law.ppf(1e-3)), int(law.ppf(1 - 1e-3))
+    low, high = int(distribution.ppf(1e-3)), int(distribution.ppf(1 - 1e-3))
     edges = np.unique(np.linspace(low, high, 12).astype(int))
-    expected = np.diff([0, *law.cdf(edges), 1]) * len(drawn)
+    expected = np.diff([0, *distribution.cdf(edges), 1]) * len(drawn)
     observed = np.histogram(drawn, bins=[-np.inf, *(edges + 0.5), np.inf])[0]
     keep = expected > 1e-9
     return stats.chisquare(

@@ -81,10 +81,10 @@ def test_lattice_noise_keeps_its_epsilon_on_the_rounded_statistic():
     """The realised log-ratio of outputs, from the law itself, over the largest rounded move."""
     epsilon, step, bound = F(1, 2), F(1, 4), F(1, 3)
     sensitivity = lattice_sensitivity(bound, step, 1)
-    law = LatticeLaplace(sensitivity / epsilon, step)
+    distribution = LatticeLaplace(sensitivity / epsilon, step)
     outputs = np.arange(-400, 401) * float(step)
-    moved = law.log_pmf(outputs - float(sensitivity))
-    assert np.max(np.abs(law.log_pmf(outputs) - moved)) <= float(epsilon) + 1e-12
+    moved = distribution.log_pmf(outputs - float(sensitivity))
+    assert np.max(np.abs(distribution.log_pmf(outputs) - moved)) <= float(epsilon) + 1e-12
 
 
 def test_the_public_step_inflates_the_sensitivity_by_no_more_than_promised():

@@ -114,10 +114,12 @@ def test_gaussians_with_the_largest_terms_keep_their_moments(variance):
     draws = rejection_sampling.discrete_gaussian(variance, 100_000, SeededRandomness(6)).astype(
         float
     )
-    law = DiscreteGaussian(variance)
+    distribution = DiscreteGaussian(variance)
     # 6 standard errors of the mean and of the second moment: false alarm below 4e-9.
-    assert abs(draws.mean()) <= 6 * law.stddev / math.sqrt(draws.size)
-    assert np.mean(draws**2) == pytest.approx(law.stddev**2, rel=6 * math.sqrt(2 / draws.size))
+    assert abs(draws.mean()) <= 6 * distribution.stddev / math.sqrt(draws.size)
+    assert np.mean(draws**2) == pytest.approx(
+        distribution.stddev**2, rel=6 * math.sqrt(2 / draws.size)
+    )
 
 
 @pytest.mark.parametrize(

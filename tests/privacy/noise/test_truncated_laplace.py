@@ -25,8 +25,8 @@ EPSILONS = [F(1, 10**5), F(1, 10), F(1, 2), F(1), F(2), F(30)]
 
 def continuous_log_mass(statistics, scale, low, high):
     """log of the mass of the Laplace law inside the interval, by the cdf of scipy."""
-    law = stats.laplace(scale=float(scale))
-    return np.log(law.cdf(high - statistics) - law.cdf(low - statistics))
+    distribution = stats.laplace(scale=float(scale))
+    return np.log(distribution.cdf(high - statistics) - distribution.cdf(low - statistics))
 
 
 def realised_on_the_line(scale, n):
@@ -54,9 +54,9 @@ def test_the_exact_law_realises_at_most_epsilon_for_every_pair_of_neighbours(
     epsilon, sensitivity, width
 ):
     scale = calibrated_scale(epsilon, sensitivity, width, discrete=True)
-    law = TruncatedDiscreteLaplace(scale, -3, width - 3)
+    distribution = TruncatedDiscreteLaplace(scale, -3, width - 3)
     points = np.arange(-3, width - 2)
-    log_pmf = law.log_pmf(points, points[:, None])  # one row per statistic
+    log_pmf = distribution.log_pmf(points, points[:, None])  # one row per statistic
     worst = max(
         (
             np.abs(log_pmf[a] - log_pmf[b]).max()
@@ -98,19 +98,19 @@ def test_the_formula_falls_with_the_scale_and_twice_the_nominal_scale_suffices(d
 
 @pytest.mark.parametrize(("scale", "width"), [(F(1, 3), 4), (F(2), 9), (F(50), 9), (F(7, 2), 200)])
 def test_the_pmf_sums_to_one(scale, width):
-    law = TruncatedDiscreteLaplace(scale, -width, 0)
+    distribution = TruncatedDiscreteLaplace(scale, -width, 0)
     y = np.arange(-width - 2, 3)
     for s in (-width, -width // 2, 0):
-        pmf = np.exp(law.log_pmf(y, s))
+        pmf = np.exp(distribution.log_pmf(y, s))
         assert pmf.sum() == pytest.approx(1, abs=1e-12)
         assert pmf[0] == pmf[-1] == 0
-    assert law.log_pmf(y, 5).tolist() == law.log_pmf(y, 0).tolist()
+    assert distribution.log_pmf(y, 5).tolist() == distribution.log_pmf(y, 0).tolist()
 
 
-def chi_square_level(draws, law, statistic):
-    y = np.arange(law.low, law.high + 1)
-    expected = draws.size * np.exp(law.log_pmf(y, statistic))
-    observed = np.bincount(draws - law.low, minlength=y.size).astype(float)
+def chi_square_level(draws, distribution, statistic):
+    y = np.arange(distribution.low, distribution.high + 1)
+    expected = draws.size * np.exp(distribution.log_pmf(y, statistic))
+    observed = np.bincount(draws - distribution.low, minlength=y.size).astype(float)
     common = expected >= 20
     table = np.append(observed[common], observed[~common].sum())
     wanted = np.append(expected[common], expected[~common].sum())
@@ -127,28 +127,28 @@ CASES = [(F(2), 0, 9), (F(7, 2), -30, 30), (F(40), 0, 9), (F(100, 3), -5, 27), (
 @pytest.mark.parametrize("at", ["low", "middle", "outside"])
 def test_draws_follow_the_law_and_not_one_of_another_scale(scale, low, high, at):
     statistic = {"low": low, "middle": (low + high) // 2, "outside": high + 12}[at]
-    law = TruncatedDiscreteLaplace(scale, low, high)
+    distribution = TruncatedDiscreteLaplace(scale, low, high)
     exact = np.full(150_000, statistic)
-    draws = law.sample(exact, SeededRandomness(5))
-    assert chi_square_level(draws, law, statistic) > LEVEL
+    draws = distribution.sample(exact, SeededRandomness(5))
+    assert chi_square_level(draws, distribution, statistic) > LEVEL
     if high - low > 1 and scale < high - low:  # else the law is nearly uniform whatever the scale
         for wrong in (F(7, 10), F(13, 10)):
             other = TruncatedDiscreteLaplace(scale * wrong, low, high)
             wrongly = other.sample(exact, SeededRandomness(6))
-            assert chi_square_level(wrongly, law, statistic) < LEVEL
+            assert chi_square_level(wrongly, distribution, statistic) < LEVEL
 
 
 def test_a_narrow_interval_shows_a_wrong_scale_too():
-    law = TruncatedDiscreteLaplace(F(10), 0, 9)
+    distribution = TruncatedDiscreteLaplace(F(10), 0, 9)
     wrong = TruncatedDiscreteLaplace(F(7), 0, 9).sample(np.zeros(150_000, int), SeededRandomness(6))
-    assert chi_square_level(wrong, law, 0) < LEVEL
+    assert chi_square_level(wrong, distribution, 0) < LEVEL
 
 
 @pytest.mark.parametrize(("scale", "width"), [(2.0, 9.0), (40.0, 9.0), (1e-3, 1.0), (1e6, 1.0)])
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_continuous_draws_follow_the_truncated_law(scale, width, share):
-    centre, law = share * width, TruncatedLaplace(scale, 0.0, width)
-    draws = law.sample(np.full(60_000, centre), SeededRandomness(8))
+    centre, distribution = share * width, TruncatedLaplace(scale, 0.0, width)
+    draws = distribution.sample(np.full(60_000, centre), SeededRandomness(8))
     laplace = stats.laplace(centre, scale)
     low, high = laplace.cdf(0), laplace.cdf(width)
 
@@ -167,31 +167,31 @@ def test_continuous_draws_follow_the_truncated_law(scale, width, share):
 
 
 def test_continuous_laplace_noise_is_what_it_says():
-    law = ContinuousLaplace(3.0)
-    draws = law.sample(100_000, SeededRandomness(3))
-    assert stats.kstest(draws, law.cdf).pvalue > LEVEL
+    distribution = ContinuousLaplace(3.0)
+    draws = distribution.sample(100_000, SeededRandomness(3))
+    assert stats.kstest(draws, distribution.cdf).pvalue > LEVEL
     for wrong in (0.7, 1.3):
         wrongly = ContinuousLaplace(3.0 * wrong).sample(100_000, SeededRandomness(4))
-        assert stats.kstest(wrongly, law.cdf).pvalue < LEVEL
+        assert stats.kstest(wrongly, distribution.cdf).pvalue < LEVEL
     x = np.array([-4.0, 0.0, 1.5])
-    assert law.log_pdf(x) == pytest.approx(stats.laplace(scale=3).logpdf(x))
-    assert law.cdf(x) == pytest.approx(stats.laplace(scale=3).cdf(x))
-    assert law.stddev == pytest.approx(stats.laplace(scale=3).std())
+    assert distribution.log_pdf(x) == pytest.approx(stats.laplace(scale=3).logpdf(x))
+    assert distribution.cdf(x) == pytest.approx(stats.laplace(scale=3).cdf(x))
+    assert distribution.stddev == pytest.approx(stats.laplace(scale=3).std())
 
 
 @pytest.mark.parametrize(
-    "law",
+    "distribution",
     [
         TruncatedDiscreteLaplace(F(5), 0, 30),
         TruncatedDiscreteLaplace(F(500), 0, 30),
         TruncatedLaplace(5.0, 0.0, 30.0),
     ],
 )
-def test_repetitions_are_a_leading_axis_and_each_statistic_keeps_its_place(law):
+def test_repetitions_are_a_leading_axis_and_each_statistic_keeps_its_place(distribution):
     exact = np.broadcast_to(np.array([0, 15, 30]), (20_000, 3))
-    draws = law.sample(exact, SeededRandomness(2))
+    draws = distribution.sample(exact, SeededRandomness(2))
     assert draws.shape == exact.shape
-    assert np.array_equal(draws.ravel(), law.sample(exact.ravel(), SeededRandomness(2)))
+    assert np.array_equal(draws.ravel(), distribution.sample(exact.ravel(), SeededRandomness(2)))
     means = draws.mean(axis=0)
     assert means[0] < means[1] < means[2]
     assert means[0] + means[2] == pytest.approx(30, abs=0.5)
@@ -200,10 +200,10 @@ def test_repetitions_are_a_leading_axis_and_each_statistic_keeps_its_place(law):
 @pytest.mark.parametrize("scale", [F(1, 2**40), F(1), F(2**40)])
 def test_extreme_scales_and_intervals_end(scale):
     for low, high in [(0, 0), (0, 1), (-(2**40), 2**40), (-(2**61), 2**61)]:
-        law = TruncatedDiscreteLaplace(scale, low, high)
-        draws = law.sample(np.array([low, (low + high) // 2, high]), SeededRandomness(1))
+        distribution = TruncatedDiscreteLaplace(scale, low, high)
+        draws = distribution.sample(np.array([low, (low + high) // 2, high]), SeededRandomness(1))
         assert ((draws >= low) & (draws <= high)).all()
-    assert law.sample(np.zeros((0, 4), dtype=int), SeededRandomness(1)).shape == (0, 4)
+    assert distribution.sample(np.zeros((0, 4), dtype=int), SeededRandomness(1)).shape == (0, 4)
 
 
 @pytest.mark.parametrize(

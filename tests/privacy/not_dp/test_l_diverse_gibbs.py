@@ -17,7 +17,7 @@ from understudy.privacy.mechanisms.records.key_counts import HashedRows
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows, diverse_records, diverse_weights
 from understudy.privacy.released import ExactStatistics
-from understudy.schema import Domain, Schema, Sweep
+from understudy.schema import Domain, GibbsSweep, Schema
 
 
 def row(*counts):
@@ -63,7 +63,7 @@ def test_many_rows_at_once_are_each_their_own():
     assert diverse_weights(rows, 4, 2.5) == pytest.approx(np.array(alone))
 
 
-SWEEP = Sweep(("a", "b"), Domain((2, 3)), ((), (0,)))
+SWEEP = GibbsSweep(("a", "b"), Domain((2, 3)), ((), (0,)))
 ROWS = [(0, 0)] * 8 + [(0, 1), (0, 2)] + [(1, 0)] * 5
 
 
@@ -79,16 +79,16 @@ def shares(oracle, diversity, sensitive, n=40_000, rows=ROWS, sweep=SWEEP):
     return Counter(zip(*(c.tolist() for c in drawn.columns), strict=True))
 
 
-def p_value(seen, law):
+def p_value(seen, distribution):
     """χ² of what was seen, by cells; false alarms 1e-4, as the seed is fixed none."""
-    assert seen.keys() <= {cell for cell, p in law.items() if p > 0}
-    cells = [cell for cell, p in law.items() if p > 0]
-    expected = np.array([law[cell] for cell in cells]) * sum(seen.values())
+    assert seen.keys() <= {cell for cell, p in distribution.items() if p > 0}
+    cells = [cell for cell, p in distribution.items() if p > 0]
+    expected = np.array([distribution[cell] for cell in cells]) * sum(seen.values())
     return stats.chisquare([seen[cell] for cell in cells], expected).pvalue
 
 
 def test_records_are_drawn_from_the_diverse_rows(oracle):
-    def law(factor):
+    def distribution(factor):
         found = {}
         for a, counts, weight in ((0, (8, 1, 1), 0.205443), (1, (5, 0, 0), 0.861030)):
             p = (np.array(counts) + factor * weight) / (sum(counts) + 3 * factor * weight)
@@ -96,8 +96,8 @@ def test_records_are_drawn_from_the_diverse_rows(oracle):
         return found
 
     seen = shares(oracle, 2.0, (1,))
-    assert p_value(seen, law(1)) > 1e-4
-    assert max(p_value(seen, law(0.7)), p_value(seen, law(1.3))) < 1e-6
+    assert p_value(seen, distribution(1)) > 1e-4
+    assert max(p_value(seen, distribution(0.7)), p_value(seen, distribution(1.3))) < 1e-6
 
 
 def test_other_columns_are_drawn_as_they_are(oracle):
@@ -112,7 +112,7 @@ def test_as_many_states_as_there_are_makes_rows_uniform_and_so_do_no_records(ora
 
 
 def test_forbidden_states_are_left_out_of_diverse_rows(oracle):
-    ruled = Sweep(("a", "b"), Domain((2, 3), ({0: {1}, 1: {1, 2}},)), ((), (0,)))
+    ruled = GibbsSweep(("a", "b"), Domain((2, 3), ({0: {1}, 1: {1, 2}},)), ((), (0,)))
     seen = shares(oracle, 2.0, (1,), sweep=ruled)
     assert set(seen) == {(0, 0), (0, 1), (0, 2), (1, 0)}
 
@@ -132,7 +132,7 @@ reviewed = true
 )
 FRAME = pl.DataFrame({"a": [True, False, True], "b": ["x", "y", "?"]})
 SPEC = DiverseRows(
-    sweep=Sweep.of(SCHEMA.names, SCHEMA.domain, {"b": ["a"]}),
+    sweep=GibbsSweep.of(SCHEMA.names, SCHEMA.domain, {"b": ["a"]}),
     diversity=2.0,
     sensitive=(1,),
     n_rows=1,
@@ -155,7 +155,7 @@ def test_it_needs_permission_and_its_own_schema():
     door = open_gate(Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1))
     with pytest.raises(NotPrivateError):
         door.ask(replace(SPEC, n_rows=20))
-    other = Sweep(("a", "b"), Domain((3, 3)), ((), ()))
+    other = GibbsSweep(("a", "b"), Domain((3, 3)), ((), ()))
     open_door = open_gate(
         Table(FRAME, SCHEMA), Budget.of(1), SeededRandomness(1), allow_nonprivate=True
     )

@@ -19,11 +19,11 @@ from understudy.privacy.not_dp.pseudo_posterior_draw import OpenColumns, Posteri
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.not_dp.weighting_spec import Weighting
 from understudy.privacy.samplers.categorical_table import LOGS, StateTable
-from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.column_sequence import SequentialModel
 from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 from understudy.privacy.samplers.mixture_regression import MixtureRegression
-from understudy.privacy.samplers.numeric_column import NO_LABEL, NumberLaw
+from understudy.privacy.samplers.numeric_column import NO_LABEL, NumberModel
 from understudy.schema import Schema
 
 COLUMNS = """
@@ -52,13 +52,13 @@ def schema(n=None):
     return Schema.loads(f"{head}\n{COLUMNS}")
 
 
-def law(of, regression=None, given=("sex", "age")):
-    income = NumberLaw.of(of, "income", given, regression or NormalLinear())
-    return SequentialLaw((income,), given)
+def column_model(of, regression=None, given=("sex", "age")):
+    income = NumberModel.of(of, "income", given, regression or NormalLinear())
+    return SequentialModel((income,), given)
 
 
 def mechanism(of, *, draws=8, regression=None, **weighting):
-    return PseudoPosterior(law(of, regression), Weighting(**weighting), draws)
+    return PseudoPosterior(column_model(of, regression), Weighting(**weighting), draws)
 
 
 def people(n, seed=1):
@@ -113,7 +113,7 @@ def test_an_infinite_cost_is_charged_before_rows_are_read():
 
 def test_a_law_of_other_columns_is_refused_before_anything_is_charged():
     of = schema(10)
-    other = SequentialLaw((StateTable("job", 3),))
+    other = SequentialModel((StateTable("job", 3),))
     gate = gate_of(None, of)
     with pytest.raises(MethodError, match="job"):
         gate.ask(PosteriorDraw(PseudoPosterior(other, Weighting(), 5)))
@@ -159,7 +159,7 @@ def test_parameters_are_those_of_the_rows_that_fit_the_schema():
     age = [20, 30, 40, 50, 60, 70, 20, 5]  # the last one is a combination that cannot occur
     frame = pl.DataFrame({"sex": sex, "age": age, "income": [1.0] * 8})
     table = StateTable("sex", 2, {}, 1e-9)
-    how = PseudoPosterior(SequentialLaw((table,), ("age",)), Weighting(form="unweighted"), 2_000)
+    how = PseudoPosterior(SequentialModel((table,), ("age",)), Weighting(form="unweighted"), 2_000)
     told = []
     gate_of(frame, of, confide=told.append).ask(PosteriorDraw(how))
     shares = np.exp(told[0].value.theta[f"sex: {LOGS}"])[:, 0, 0]

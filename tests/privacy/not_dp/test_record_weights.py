@@ -172,16 +172,16 @@ def test_one_record_replaced_changes_the_density_by_far_more_than_the_nominal_ep
     """θ ∈ [-3, 3], prior ∝ exp(-θ²/18) on a grid: every parameter stands in the matrix, none is
     dropped, and the law is exact. The two tables call themselves 14.1 and 16.0; it is 348.7."""
     grid = np.linspace(-3, 3, 61)
-    laws, nominal = [], []
+    distributions, nominal = [], []
     for y in (CALM, OUTLIER):
         matrix = log_density(y, grid)
         alpha = vector_weights(lipschitz_bounds(chunked(matrix, 10), level=1).by_record)
         bounds = lipschitz_bounds(chunked(matrix, 10), level=1, weights=alpha)
         nominal.append(nominal_epsilon(bounds.bound))
         scores = matrix @ alpha - grid**2 / 18
-        laws.append(scores - np.logaddexp.reduce(scores))
+        distributions.append(scores - np.logaddexp.reduce(scores))
     assert nominal == pytest.approx([14.088, 16.018], abs=0.001)
-    realised = np.abs(laws[0] - laws[1]).max()
+    realised = np.abs(distributions[0] - distributions[1]).max()
     assert realised == pytest.approx(348.743, abs=0.001)
     assert realised > 5 * nominal_epsilon(8.009, neighbours="replace")
 
@@ -199,19 +199,19 @@ def test_so_it_does_at_parameters_that_were_really_drawn():
         precision = 1 / 9 + alpha.sum()
         return stats.norm((alpha * y).sum() / precision, precision**-0.5)
 
-    laws, drawn, nominal, shares = [], [], [], []
+    distributions, drawn, nominal, shares = [], [], [], []
     for y in (CALM, OUTLIER):
         first = posterior(y, np.ones(100)).rvs(400, random_state=rng)
         alpha = vector_weights(lipschitz_bounds(chunked(log_density(y, first), 50)).by_record)
-        law = posterior(y, alpha)
-        theta = law.rvs(400, random_state=rng)
+        distribution = posterior(y, alpha)
+        theta = distribution.rvs(400, random_state=rng)
         bounds = lipschitz_bounds(chunked(log_density(y, theta), 50), weights=alpha)
-        laws.append(law)
+        distributions.append(distribution)
         drawn.append(theta[bounds.kept])
         nominal.append(nominal_epsilon(bounds.bound))
         shares.append(alpha[:99].mean())
     theta = np.concatenate(drawn)
-    realised = np.abs(laws[0].logpdf(theta) - laws[1].logpdf(theta)).max()
+    realised = np.abs(distributions[0].logpdf(theta) - distributions[1].logpdf(theta)).max()
     assert max(nominal) < 2.5
     assert realised > 10
     assert shares[0] == pytest.approx(0.5, abs=0.05)

@@ -12,11 +12,11 @@ from understudy.privacy.not_dp.record_weights import reweighted, vector_weights
 from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
 from understudy.privacy.not_dp.weighting_spec import Weighting, isolation_weights
 from understudy.privacy.samplers.categorical_table import LOGS, StateTable
-from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.column_sequence import SequentialModel
 from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 from understudy.privacy.samplers.mixture_regression import MixtureRegression
-from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.samplers.numeric_column import NumberModel
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""
@@ -34,12 +34,12 @@ upper = 1000
 bins = 3
 """)
 FORMS = ("unweighted", "vector", "scalar", "count")
-TABLE = SequentialLaw((StateTable.of(SCHEMA, "job", ("sex",)),), ("sex",))
+TABLE = SequentialModel((StateTable.of(SCHEMA, "job", ("sex",)),), ("sex",))
 
 
 def numbers(regression=None):
-    law = NumberLaw.of(SCHEMA, "income", ("sex",), regression or NormalLinear())
-    return SequentialLaw((law,), ("sex",))
+    column_model = NumberModel.of(SCHEMA, "income", ("sex",), regression or NormalLinear())
+    return SequentialModel((column_model,), ("sex",))
 
 
 def people(n, seed=1):
@@ -53,14 +53,14 @@ def people(n, seed=1):
     }
 
 
-def fit(law, records, *, seed=3, draws=100, **weighting):
-    mechanism = PseudoPosterior(law, Weighting(**weighting), draws)
+def fit(column_model, records, *, seed=3, draws=100, **weighting):
+    mechanism = PseudoPosterior(column_model, Weighting(**weighting), draws)
     return mechanism.fit(records, SeededRandomness(seed))
 
 
-def slow_bounds(law, fitted, records, level):
+def slow_bounds(column_model, fitted, records, level):
     """Steps 1 and 2 anew, from the draws and weights that are told."""
-    whole = law.log_contributions(fitted.theta, records, fitted.weights)
+    whole = column_model.log_contributions(fitted.theta, records, fitted.weights)
     sizes = np.abs(np.concatenate(list(whole)))
     by_draw = sizes.max(axis=1)
     cut = np.sort(by_draw)[max(1, int(np.ceil(round(level * len(by_draw), 9)))) - 1]
@@ -69,11 +69,11 @@ def slow_bounds(law, fitted, records, level):
 
 @pytest.mark.parametrize("form", FORMS[:3])
 @pytest.mark.parametrize("level", [0.5, 1.0])
-@pytest.mark.parametrize("law", [TABLE, numbers()], ids=["states", "numbers"])
-def test_the_bounds_are_those_of_the_last_draws_under_the_last_weights(law, form, level):
+@pytest.mark.parametrize("column_model", [TABLE, numbers()], ids=["states", "numbers"])
+def test_the_bounds_are_those_of_the_last_draws_under_the_last_weights(column_model, form, level):
     records = people(40)
-    fitted = fit(law, records, form=form, level=level)
-    by_record, kept = slow_bounds(law, fitted, records, level)
+    fitted = fit(column_model, records, form=form, level=level)
+    by_record, kept = slow_bounds(column_model, fitted, records, level)
     assert np.allclose(fitted.after.by_record, by_record, rtol=1e-12)
     assert fitted.after.kept.tolist() == kept.tolist()
     assert fitted.after.bound == by_record.max()
@@ -178,9 +178,9 @@ def test_without_records_parameters_come_from_the_prior(form):
 
 def test_the_mixture_runs_under_all_weights_and_less_weight_has_a_smaller_bound():
     regression = MixtureRegression(prior=MixturePrior(components=3), burn_in=50, thin=1)
-    records, law = people(150), numbers(regression)
+    records, column_model = people(150), numbers(regression)
     bounds = {
-        (c, g): fit(law, records, scale=c, shift=g, draws=60).after.bound
+        (c, g): fit(column_model, records, scale=c, shift=g, draws=60).after.bound
         for c, g in ((1.0, 0.0), (0.5, 0.0), (0.5, -0.2))
     }
     assert bounds[1.0, 0.0] > bounds[0.5, 0.0] > bounds[0.5, -0.2] > 0
@@ -191,8 +191,8 @@ def test_what_cannot_be_is_refused():
         PseudoPosterior(TABLE, Weighting(), 0)
     with pytest.raises(MethodError, match="one numeric column"):
         PseudoPosterior(TABLE, Weighting(form="count"))
-    income = numbers().laws[0]
-    both = SequentialLaw((StateTable.of(SCHEMA, "job", ()), income), ("sex",))
+    income = numbers().column_models[0]
+    both = SequentialModel((StateTable.of(SCHEMA, "job", ()), income), ("sex",))
     with pytest.raises(MethodError, match="one numeric column"):
         PseudoPosterior(both, Weighting(form="count"))
 

@@ -13,11 +13,11 @@ from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.categorical_logit import COEFFICIENTS, MOST, StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable
 from understudy.privacy.samplers.column_model import slices
-from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.column_sequence import SequentialModel
 from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.logit_density import WeightedLogit
 from understudy.privacy.samplers.logit_hmc import logit_draws
-from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.samplers.numeric_column import NumberModel
 from understudy.schema import Schema
 
 LEVEL = 1e-5
@@ -179,9 +179,9 @@ def test_states_that_are_certain(u):
 # --- kinds of numbers ---
 
 
-def income(kind_law="logit", parents=("sex", "age", "grade")):
-    return NumberLaw.of(
-        SCHEMA, "income", parents, NormalLinear(), kind_parents=parents, kind_law=kind_law
+def income(kind_model="logit", parents=("sex", "age", "grade")):
+    return NumberModel.of(
+        SCHEMA, "income", parents, NormalLinear(), kind_parents=parents, kind_model=kind_model
     )
 
 
@@ -201,15 +201,15 @@ def incomes(n, seed=1):
 
 
 def test_kinds_by_a_logit_have_its_likelihoods_and_ordinary_numbers_as_reference():
-    law, (rows, spike) = income(), incomes(60)
-    assert law.parents == ("sex", "age", "grade")
+    column_model, (rows, spike) = income(), incomes(60)
+    assert column_model.parents == ("sex", "age", "grade")
     weights = np.linspace(0, 1, 60)
-    draws = law.posterior(rows, weights, SeededRandomness(10), draws=4)
+    draws = column_model.posterior(rows, weights, SeededRandomness(10), draws=4)
     assert draws["kind_coefficients"].shape == (4, 2, 5)
     assert draws["coefficients"].shape == (4, 5)
     kinds = np.select([rows["income"].states == spike, np.isnan(rows["income"].numbers)], [1, 2], 0)
-    found = matrix(law.log_contributions(draws, rows, weights))
-    plain = NumberLaw.of(SCHEMA, "income", law.features.parents, NormalLinear())
+    found = matrix(column_model.log_contributions(draws, rows, weights))
+    plain = NumberModel.of(SCHEMA, "income", column_model.features.parents, NormalLinear())
     flat = {name: array for name, array in draws.items() if name != "kind_coefficients"}
     shares = np.zeros((4, 1, 3))
     numbers = matrix(
@@ -221,13 +221,13 @@ def test_kinds_by_a_logit_have_its_likelihoods_and_ordinary_numbers_as_reference
 
 
 def test_weights_and_kinds_reach_the_logit():
-    law, (rows, spike) = income(), incomes(60)
+    column_model, (rows, spike) = income(), incomes(60)
     weights = np.linspace(0, 1, 60)
     kinds = np.select([rows["income"].states == spike, np.isnan(rows["income"].numbers)], [1, 2], 0)
-    expected = law.kinds.posterior(
+    expected = column_model.kinds.posterior(
         rows | {"income": Drawn(kinds)}, weights, SeededRandomness(11), draws=6
     )
-    found = law.posterior(rows, weights, SeededRandomness(11), draws=6)
+    found = column_model.posterior(rows, weights, SeededRandomness(11), draws=6)
     assert (found["kind_coefficients"] == expected[COEFFICIENTS]).all()
 
 
@@ -246,10 +246,10 @@ def test_the_share_of_a_spike_goes_with_all_parents():
     uniforms = np.random.default_rng(12).uniform(size=(3, 5000))
     given = {name: rows[name] for name in ("sex", "age", "grade")}
     gaps = {}
-    for name, law in {"logit": income(), "table": _table()}.items():
-        draws = law.posterior(rows, np.ones(5000), SeededRandomness(13), draws=1)
+    for name, column_model in {"logit": income(), "table": _table()}.items():
+        draws = column_model.posterior(rows, np.ones(5000), SeededRandomness(13), draws=1)
         one = {key: array[0] for key, array in draws.items()}
-        new = given | {"income": law.draw(one, given, uniforms)}
+        new = given | {"income": column_model.draw(one, given, uniforms)}
         gaps[name] = np.abs(shares(new, spike) - shares(rows, spike)).max()
     assert gaps["logit"] < 5 * 0.021
     assert gaps["table"] > 0.2
@@ -257,19 +257,19 @@ def test_the_share_of_a_spike_goes_with_all_parents():
 
 def _table():
     parents = ("sex", "age", "grade")
-    return NumberLaw.of(SCHEMA, "income", parents, NormalLinear(), kind_parents=("grade",))
+    return NumberModel.of(SCHEMA, "income", parents, NormalLinear(), kind_parents=("grade",))
 
 
 def test_logits_stand_in_a_joint_law():
     rows, _ = incomes(50)
-    law = SequentialLaw((JOB, income()), ("sex", "age", "grade"))
-    draws = law.posterior(rows, np.ones(50), SeededRandomness(14), draws=3)
+    column_model = SequentialModel((JOB, income()), ("sex", "age", "grade"))
+    draws = column_model.posterior(rows, np.ones(50), SeededRandomness(14), draws=3)
     assert set(draws) >= {"job: coefficients", "income: coefficients", "income: kind_coefficients"}
-    assert matrix(law.log_likelihoods(draws, rows)).shape == (3, 50)
+    assert matrix(column_model.log_likelihoods(draws, rows)).shape == (3, 50)
     one = {name: array[0] for name, array in draws.items()}
-    new = law.sample(one, rows, np.random.default_rng(15).uniform(size=(2, 3, 50)))
+    new = column_model.sample(one, rows, np.random.default_rng(15).uniform(size=(2, 3, 50)))
     assert set(new) == {"job", "income"}
-    assert law.part(draws, JOB)[COEFFICIENTS].shape == (3, 2, 5)
+    assert column_model.part(draws, JOB)[COEFFICIENTS].shape == (3, 2, 5)
 
 
 # --- configurations ---
@@ -287,7 +287,7 @@ def test_what_cannot_be_is_refused():
     kinds = StateTable("income", 3), StateLogit("income", 3, JOB.features)
     assert [type(income(how).kinds) for how in ("table", "logit")] == [type(one) for one in kinds]
     with pytest.raises(MethodError, match="'income' has 2 spikes and codes"):
-        NumberLaw(
+        NumberModel(
             "income",
             SCHEMA.columns["income"],
             JOB.features,
@@ -299,9 +299,11 @@ def test_what_cannot_be_is_refused():
 
 def test_probabilities_before_anything_is_known():
     """Odds of two of three states, given one parent: as wide as those of a table's cells, about."""
-    law = StateLogit.of(SCHEMA, "job", ("grade",))
+    column_model = StateLogit.of(SCHEMA, "job", ("grade",))
     rows = {"grade": Drawn(np.array([0])), "job": Drawn(np.array([0]))}
-    logit = law.posterior(rows, np.zeros(1), SeededRandomness(16), draws=2000)[COEFFICIENTS]
+    logit = column_model.posterior(rows, np.zeros(1), SeededRandomness(16), draws=2000)[
+        COEFFICIENTS
+    ]
     shares = softmax(np.insert(logit @ [1, -1], 0, 0.0, axis=1), axis=1)
     table = StateTable("job", 3).posterior(rows, np.zeros(1), SeededRandomness(17), draws=2000)
     cells = table["log_probabilities"][:, 0]

@@ -7,11 +7,11 @@ from scipy import stats
 from understudy.features.number_line import Drawn, line_of, settled
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.samplers.categorical_table import StateTable
-from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.column_sequence import SequentialModel
 from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 from understudy.privacy.samplers.mixture_regression import MixtureRegression
-from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.samplers.numeric_column import NumberModel
 from understudy.schema import Schema
 
 LEVEL = 1e-5
@@ -37,9 +37,9 @@ upper = 1800000
 MIXTURE = MixtureRegression(prior=MixturePrior(components=3), burn_in=5, thin=1)
 SEX = StateTable.of(SCHEMA, "sex", ())
 MORE = StateTable.of(SCHEMA, "sex: more", ("sex",))
-AGE = NumberLaw.of(SCHEMA, "age", ("sex",), NormalLinear(), kind_parents=("sex: more",))
-INCOME = NumberLaw.of(SCHEMA, "income", ("age", "sex"), MIXTURE)
-LAW = SequentialLaw((SEX, MORE, AGE, INCOME))
+AGE = NumberModel.of(SCHEMA, "age", ("sex",), NormalLinear(), kind_parents=("sex: more",))
+INCOME = NumberModel.of(SCHEMA, "income", ("age", "sex"), MIXTURE)
+LAW = SequentialModel((SEX, MORE, AGE, INCOME))
 
 
 def records(n):
@@ -94,10 +94,10 @@ def test_likelihoods_and_contributions_add_up(fitted, monkeypatch, chunk):
     rows, draws = fitted
     weights = np.linspace(0, 1, 60)
     plain, weighted = np.zeros((7, 60)), np.zeros((7, 60))
-    for law in LAW.laws:
-        own = LAW.part(draws, law)
-        plain += matrix(law.log_likelihoods(own, rows))
-        weighted += matrix(law.log_contributions(own, rows, weights))
+    for column_model in LAW.column_models:
+        own = LAW.part(draws, column_model)
+        plain += matrix(column_model.log_likelihoods(own, rows))
+        weighted += matrix(column_model.log_contributions(own, rows, weights))
     assert matrix(LAW.log_likelihoods(draws, rows)) == pytest.approx(plain)
     found = list(LAW.log_contributions(draws, rows, weights))
     assert np.concatenate(found) == pytest.approx(weighted)
@@ -110,9 +110,9 @@ def test_the_posterior_is_that_of_each_column():
     rows, weights = records(40), np.linspace(0, 1, 40)
     together = LAW.posterior(rows, weights, SeededRandomness(2), draws=3)
     source = SeededRandomness(2)
-    for law in LAW.laws:
-        for name, array in law.posterior(rows, weights, source, draws=3).items():
-            assert (together[f"{law.column}: {name}"] == array).all()
+    for column_model in LAW.column_models:
+        for name, array in column_model.posterior(rows, weights, source, draws=3).items():
+            assert (together[f"{column_model.column}: {name}"] == array).all()
 
 
 def test_children_are_drawn_given_the_parents_that_were_drawn():
@@ -120,22 +120,22 @@ def test_children_are_drawn_given_the_parents_that_were_drawn():
         "sex: log_probabilities": np.log([[0.3, 0.7]]),
         "sex: more: log_probabilities": np.array([[0.0, -99.0, -99.0], [-99.0, -99.0, 0.0]]),
     }
-    law, n = SequentialLaw((SEX, MORE)), 5000
+    column_model, n = SequentialModel((SEX, MORE)), 5000
     uniforms = np.random.default_rng(3).uniform(size=(2, 3, n))
-    new = law.sample(theta, {}, uniforms)
-    assert tuple(new) == law.columns == ("sex", "sex: more")
+    new = column_model.sample(theta, {}, uniforms)
+    assert tuple(new) == column_model.columns == ("sex", "sex: more")
     assert stats.binomtest(int(new["sex"].states.sum()), n, 0.7).pvalue > LEVEL
     assert (new["sex: more"].states == 2 * new["sex"].states).all()
 
 
 def test_given_columns_stay_as_they_are_and_do_not_come_out(fitted):
     rows, draws = fitted
-    law = SequentialLaw((INCOME,), given=("sex", "age"))
+    column_model = SequentialModel((INCOME,), given=("sex", "age"))
     theta = {name: array[0] for name, array in draws.items() if name.startswith("income")}
     uniforms = np.random.default_rng(4).uniform(size=(1, 3, 60))
-    new = law.sample(theta, rows, uniforms)
+    new = column_model.sample(theta, rows, uniforms)
     assert tuple(new) == ("income",)
-    expected = INCOME.draw(law.part(theta, INCOME), rows, uniforms[0])
+    expected = INCOME.draw(column_model.part(theta, INCOME), rows, uniforms[0])
     assert (new["income"].numbers == expected.numbers).all()
 
 
@@ -187,6 +187,6 @@ def test_no_records():
     ("laws", "given"),
     [((), ()), ((SEX, SEX), ()), ((MORE, SEX), ()), ((SEX,), ("sex",)), ((INCOME,), ("sex",))],
 )
-def test_columns_out_of_order_are_refused(laws, given):
+def test_columns_out_of_order_are_refused(column_models, given):
     with pytest.raises(ValueError, match="law"):
-        SequentialLaw(laws, given)
+        SequentialModel(column_models, given)

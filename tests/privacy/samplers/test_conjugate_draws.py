@@ -21,8 +21,8 @@ N = 20_000
 LEVEL = 1e-5
 
 
-def p_value(sample, law):
-    return stats.kstest(sample, law.cdf).pvalue
+def p_value(sample, column_model):
+    return stats.kstest(sample, column_model.cdf).pvalue
 
 
 def test_normals():
@@ -52,10 +52,13 @@ def test_gammas_of_a_tiny_shape_have_finite_logarithms():
 def test_gammas_by_rejection_have_the_same_law(shape):
     logs = many_log_gammas(np.full((N // 5, 5), shape), SeededRandomness(30))
     assert logs.shape == (N // 5, 5)
-    law = stats.loggamma(shape)
-    assert p_value(logs.ravel(), law) > LEVEL
-    assert p_value(logs.ravel() + 0.1 * law.std(), law) < LEVEL
-    assert p_value(1.1 * (logs.ravel() - law.mean()) + law.mean(), law) < LEVEL
+    column_model = stats.loggamma(shape)
+    assert p_value(logs.ravel(), column_model) > LEVEL
+    assert p_value(logs.ravel() + 0.1 * column_model.std(), column_model) < LEVEL
+    assert (
+        p_value(1.1 * (logs.ravel() - column_model.mean()) + column_model.mean(), column_model)
+        < LEVEL
+    )
 
 
 def test_gammas_by_rejection_each_by_its_own_shape():

@@ -60,8 +60,8 @@ def p_value(integrated, points, along):
     line = at @ along
     order = np.argsort(line, kind="stable")
     ends, cumulated = line[order], np.cumsum(mass[order]) - mass[order] / 2
-    law = lambda x: np.interp(x, ends, cumulated)  # noqa: E731
-    return stats.kstest(points.reshape(len(points), -1) @ along, law).pvalue
+    column_model = lambda x: np.interp(x, ends, cumulated)  # noqa: E731
+    return stats.kstest(points.reshape(len(points), -1) @ along, column_model).pvalue
 
 
 LINE = np.linspace(-14, 14, 10_001)
@@ -90,10 +90,12 @@ def test_one_coefficient_by_integration(how):
 def test_two_coefficients_by_integration(target, how):
     found = drawn(target, how)
     wrong = replace(target, weights=np.ones(len(target.weights)))
-    laws = grid(target, PLANE), grid(wrong, PLANE)
+    column_models = grid(target, PLANE), grid(wrong, PLANE)
     misses = []
     for along in np.array([[1, 0], [0, 1], [0.6, 0.8], [0.6, -0.8]]):
-        right, unweighted = (p_value(law, found.points, along) for law in laws)
+        right, unweighted = (
+            p_value(column_model, found.points, along) for column_model in column_models
+        )
         assert right > LEVEL
         misses.append(unweighted)
     assert min(misses) < LEVEL
@@ -115,8 +117,8 @@ def test_a_flat_prior_gives_dirichlet_shares_with_weights_as_counts():
     totals, plain = (np.bincount(outcomes, by) for by in (weights, np.ones(50)))
     for k in range(3):
         for counts, right in ((totals, True), (plain, False)):
-            law = stats.beta(counts[k], counts.sum() - counts[k])
-            assert (stats.kstest(shares[:, k], law.cdf).pvalue > LEVEL) == right
+            column_model = stats.beta(counts[k], counts.sum() - counts[k])
+            assert (stats.kstest(shares[:, k], column_model.cdf).pvalue > LEVEL) == right
 
 
 @pytest.mark.parametrize("n", [0, 5])

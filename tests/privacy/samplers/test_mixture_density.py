@@ -56,16 +56,16 @@ def log_shares_law(prior, a, t):
     """The law of t: of π in its first K - 1 shares and of L, by a Jacobian of differences."""
     total = logsumexp(t)
     shares = np.exp(t - total)
-    law = stats.norm.logpdf(total, scale=TOTAL)
+    column_model = stats.norm.logpdf(total, scale=TOTAL)
     if len(t) > 1:
-        law += stats.dirichlet.logpdf(shares / shares.sum(), np.full(len(t), a / len(t)))
+        column_model += stats.dirichlet.logpdf(shares / shares.sum(), np.full(len(t), a / len(t)))
 
     def from_t(t):
         return np.append(np.exp(t[:-1] - logsumexp(t)), logsumexp(t))
 
     step = 1e-6 * np.eye(len(t))
     jacobian = [(from_t(t + one) - from_t(t - one)) / 2e-6 for one in step]
-    return law + np.linalg.slogdet(np.array(jacobian))[1]
+    return column_model + np.linalg.slogdet(np.array(jacobian))[1]
 
 
 def log_coefficients_law(prior, precision, beta, rates):
@@ -73,25 +73,29 @@ def log_coefficients_law(prior, precision, beta, rates):
     p, df = len(rates), prior.coefficient_df + len(rates) - 1
     s = np.diag(2 * prior.coefficient_df * np.exp(rates))
     cov = np.linalg.inv(precision)
-    law = stats.multivariate_normal.logpdf(beta, np.zeros(p), cov, allow_singular=True).sum()
-    law += stats.wishart.logpdf(precision, df, np.linalg.inv(s))
-    law -= stats.wishart.logpdf(precision, df + len(beta), np.linalg.inv(s + beta.T @ beta))
+    column_model = stats.multivariate_normal.logpdf(
+        beta, np.zeros(p), cov, allow_singular=True
+    ).sum()
+    column_model += stats.wishart.logpdf(precision, df, np.linalg.inv(s))
+    column_model -= stats.wishart.logpdf(
+        precision, df + len(beta), np.linalg.inv(s + beta.T @ beta)
+    )
     gamma = stats.gamma.logpdf(np.exp(rates), 0.5, scale=prior.coefficient_scale**2)
-    return law + (gamma + rates).sum()
+    return column_model + (gamma + rates).sum()
 
 
 def slow_log_prior(prior, state, points, c):
     log_a, floor = points["concentration"][c], prior.noise_floor
-    law = stats.gamma.logpdf(
+    column_model = stats.gamma.logpdf(
         np.exp(log_a), prior.concentration_shape, scale=1 / prior.concentration_rate
     )
-    law += log_a + log_shares_law(prior, np.exp(log_a), points["shares"][c])
-    law += log_coefficients_law(
+    column_model += log_a + log_shares_law(prior, np.exp(log_a), points["shares"][c])
+    column_model += log_coefficients_law(
         prior, state.precision[c], points["coefficients"][c], points["rates"][c]
     )
     noise = stats.t(prior.noise_df, scale=prior.noise_scale)
     excess = points["excess"][c]
-    return law + (noise.logpdf(floor + np.exp(excess)) - noise.logsf(floor) + excess).sum()
+    return column_model + (noise.logpdf(floor + np.exp(excess)) - noise.logsf(floor) + excess).sum()
 
 
 @pytest.mark.parametrize("prior", PRIORS)

@@ -97,8 +97,10 @@ def test_variances_of_one_component_are_inverse_gamma_above_the_floor(floor):
 
     def p_value(alpha):
         rate = 3 * 0.2 + (alpha * (y - x @ beta) ** 2).sum() / 2
-        law = stats.invgamma((3 + alpha.sum()) / 2, scale=rate)
-        return stats.kstest(law.sf(drawn) / law.sf(floor**2), stats.uniform.cdf).pvalue
+        column_model = stats.invgamma((3 + alpha.sum()) / 2, scale=rate)
+        return stats.kstest(
+            column_model.sf(drawn) / column_model.sf(floor**2), stats.uniform.cdf
+        ).pvalue
 
     assert drawn.min() >= floor**2
     assert p_value(weights) > LEVEL

@@ -249,8 +249,8 @@ def test_no_records_give_the_prior():
 @needs_numpyro
 def test_a_law_of_a_number_takes_it():
     rows, power, start = few(), "marginal", {"draws": 8, "warm_up": 2}
-    law = MixtureRegression(prior=PRIOR, sampler="nuts", power=power, burn_in=2, thin=1)
-    theta = law.draws(*rows, SeededRandomness(101), draws=8)
+    column_model = MixtureRegression(prior=PRIOR, sampler="nuts", power=power, burn_in=2, thin=1)
+    theta = column_model.draws(*rows, SeededRandomness(101), draws=8)
     drawn = nuts_draws(MixtureNuts(PRIOR, *rows, power), SeededRandomness(101), **start).mixtures
     assert theta.keys() == vars(drawn).keys()
     assert all(np.array_equal(theta[name], getattr(drawn, name)) for name in theta)

@@ -78,10 +78,10 @@ def test_the_marginal_power_is_that_of_the_density(fitted, monkeypatch):
         "understudy.privacy.samplers.mixture_regression.check_numpyro", lambda: None
     )
     z, x, draws = fitted
-    law = MixtureRegression(prior=LAW.prior, sampler="nuts", power="marginal")
+    column_model = MixtureRegression(prior=LAW.prior, sampler="nuts", power="marginal")
     weights = np.linspace(0, 1, 40)
     expected = weights * LAW.log_likelihoods(draws, z, x)
-    assert law.log_contributions(draws, z, x, weights) == pytest.approx(expected)
+    assert column_model.log_contributions(draws, z, x, weights) == pytest.approx(expected)
 
 
 def test_no_records():
@@ -95,10 +95,10 @@ def test_a_chain_follows_the_weights():
     z = np.random.default_rng(5).normal(-1, 0.3, 400)
     z[200:] += 3
     weights = np.repeat([1.0, 0.0], 200)
-    law = MixtureRegression(prior=MixturePrior(components=4), burn_in=150, thin=4)
+    column_model = MixtureRegression(prior=MixturePrior(components=4), burn_in=150, thin=4)
 
     def mean(weights):
-        draws = law.draws(z, x, weights, SeededRandomness(6), draws=60)
+        draws = column_model.draws(z, x, weights, SeededRandomness(6), draws=60)
         middles = np.exp(draws["log_shares"]) * draws["coefficients"][..., 0]
         return middles.sum(axis=1).mean()
 
@@ -131,9 +131,9 @@ def integrated(z, weights, prior):
 def test_one_component_against_an_integral():
     """Means of long chains, thinned; the standard error is that of 40 batches."""
     prior = MixturePrior(components=1, coefficient_scale=0.7, noise_floor=0.1)
-    law = MixtureRegression(prior=prior, burn_in=50, thin=1)
+    column_model = MixtureRegression(prior=prior, burn_in=50, thin=1)
     z, weights = np.array([0.9, 1.4, 2.0, 1.2, -3.0]), np.array([1.0, 0.7, 0.4, 0.9, 0.1])
-    draws = law.draws(z, np.ones((5, 1)), weights, SeededRandomness(7), draws=2400)
+    draws = column_model.draws(z, np.ones((5, 1)), weights, SeededRandomness(7), draws=2400)
     told = draws["coefficients"][:, 0, 0], 0.5 * np.log(draws["variances"][:, 0])
 
     def misfits(expected):

@@ -15,7 +15,7 @@ from understudy.privacy.samplers.categorical_table import StateTable
 from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 from understudy.privacy.samplers.mixture_regression import MixtureRegression
-from understudy.privacy.samplers.numeric_column import NO_LABEL, NumberLaw
+from understudy.privacy.samplers.numeric_column import NO_LABEL, NumberModel
 from understudy.schema import Schema
 
 LEVEL = 1e-5
@@ -56,7 +56,7 @@ def records(n, seed=1):
 
 def income(regression=MIXTURE, **options):
     given = {"kind_parents": ("sex",)} | options
-    return NumberLaw.of(SCHEMA, "income", ("age", "sex"), regression, **given)
+    return NumberModel.of(SCHEMA, "income", ("age", "sex"), regression, **given)
 
 
 def kind(state):
@@ -84,11 +84,11 @@ def matrix(chunks):
 )
 def test_likelihoods_record_by_record(options, transformed):
     """P(kind) times the density of t(y), which is normal within each component."""
-    law, rows = income(**options), records(30)
-    draws = law.posterior(rows, np.ones(30), SeededRandomness(2), draws=4)
-    found = matrix(law.log_likelihoods(draws, rows))
-    design = law.features.matrix(rows, 30)
-    shift, scale = law.response.shift, law.response.scale
+    column_model, rows = income(**options), records(30)
+    draws = column_model.posterior(rows, np.ones(30), SeededRandomness(2), draws=4)
+    found = matrix(column_model.log_likelihoods(draws, rows))
+    design = column_model.features.matrix(rows, 30)
+    shift, scale = column_model.response.shift, column_model.response.scale
     for s in range(4):
         one = one_of(draws, s)
         for i in range(30):
@@ -104,11 +104,11 @@ def test_likelihoods_record_by_record(options, transformed):
 
 
 def test_contributions_go_from_nothing_to_the_likelihood():
-    law, rows = income(), records(40)
-    draws = law.posterior(rows, np.ones(40), SeededRandomness(3), draws=4)
-    plain = matrix(law.log_likelihoods(draws, rows))
-    assert (matrix(law.log_contributions(draws, rows, np.zeros(40))) == 0).all()
-    assert (matrix(law.log_contributions(draws, rows, np.ones(40))) == plain).all()
+    column_model, rows = income(), records(40)
+    draws = column_model.posterior(rows, np.ones(40), SeededRandomness(3), draws=4)
+    plain = matrix(column_model.log_likelihoods(draws, rows))
+    assert (matrix(column_model.log_contributions(draws, rows, np.zeros(40))) == 0).all()
+    assert (matrix(column_model.log_contributions(draws, rows, np.ones(40))) == plain).all()
     weights = np.linspace(0, 1, 40)
     single = income(NormalLinear())
     draws = single.posterior(rows, weights, SeededRandomness(3), draws=4)
@@ -122,9 +122,9 @@ def test_chunks_are_cut_by_all_records(monkeypatch):
         "understudy.privacy.samplers.column_model.slices.__kwdefaults__", {"chunk": 90}
     )
     rows = records(30)
-    for law in (income(), NumberLaw.of(SCHEMA, "age", ("sex",), NormalLinear())):
-        draws = law.posterior(rows, np.ones(30), SeededRandomness(4), draws=7)
-        parts = [one.shape for one in law.log_likelihoods(draws, rows)]
+    for column_model in (income(), NumberModel.of(SCHEMA, "age", ("sex",), NormalLinear())):
+        draws = column_model.posterior(rows, np.ones(30), SeededRandomness(4), draws=7)
+        parts = [one.shape for one in column_model.log_likelihoods(draws, rows)]
         assert parts == [(3, 30), (3, 30), (1, 30)]
 
 
@@ -141,19 +141,19 @@ class Listening(NormalLinear):
 
 def test_the_regression_hears_of_ordinary_numbers_with_their_weights():
     regression = Listening()
-    law, rows, weights = income(regression), records(50), np.linspace(0, 1, 50)
-    law.posterior(rows, weights, SeededRandomness(5), draws=2)
+    column_model, rows, weights = income(regression), records(50), np.linspace(0, 1, 50)
+    column_model.posterior(rows, weights, SeededRandomness(5), draws=2)
     responses, design, heard = regression.heard
     at = [i for i in range(50) if kind(rows["income"].states[i]) == 0]
     assert 0 < len(at) < 50
     assert (heard == weights[at]).all()
-    assert responses == pytest.approx(law.response.to(rows["income"].numbers[at]))
-    assert design == pytest.approx(law.features.matrix(rows, 50)[at])
+    assert responses == pytest.approx(column_model.response.to(rows["income"].numbers[at]))
+    assert design == pytest.approx(column_model.features.matrix(rows, 50)[at])
 
 
 def test_kinds_have_weighted_dirichlet_posteriors():
-    law, rows, weights = income(NormalLinear()), records(50), np.linspace(0, 1, 50)
-    draws = law.posterior(rows, weights, SeededRandomness(6), draws=4000)
+    column_model, rows, weights = income(NormalLinear()), records(50), np.linspace(0, 1, 50)
+    draws = column_model.posterior(rows, weights, SeededRandomness(6), draws=4000)
     shapes = np.full((2, 4), 0.5)
     plain = shapes.copy()
     for i in range(50):
@@ -174,12 +174,12 @@ def test_kinds_have_weighted_dirichlet_posteriors():
 
 @pytest.mark.parametrize("regression", [MIXTURE, NormalLinear()])
 def test_no_records_and_no_number_among_them(regression):
-    law = income(regression)
+    column_model = income(regression)
     for rows in (records(0), {name: _first(one, 6) for name, one in _codes().items()}):
         n = len(rows["sex"].states)
-        draws = law.posterior(rows, np.ones(n), SeededRandomness(7), draws=3)
-        assert matrix(law.log_likelihoods(draws, rows)).shape == (3, n)
-        new = law.draw(one_of(draws, 0), records(9), np.full((3, 9), 0.4))
+        draws = column_model.posterior(rows, np.ones(n), SeededRandomness(7), draws=3)
+        assert matrix(column_model.log_likelihoods(draws, rows)).shape == (3, n)
+        new = column_model.draw(one_of(draws, 0), records(9), np.full((3, 9), 0.4))
         assert len(new.states) == 9
 
 
@@ -208,9 +208,9 @@ THETA = {
 }
 
 
-def drawn(law, seed=8, n=N):
+def drawn(column_model, seed=8, n=N):
     rows, uniforms = records(n), np.random.default_rng(seed).uniform(size=(3, n))
-    return rows, uniforms, law.draw(THETA, rows, uniforms)
+    return rows, uniforms, column_model.draw(THETA, rows, uniforms)
 
 
 def test_new_values_are_states_and_numbers_of_the_column():
@@ -231,38 +231,38 @@ def test_new_values_are_states_and_numbers_of_the_column():
 
 
 def test_new_numbers_are_those_of_the_regression_brought_back():
-    law = income()
-    rows, uniforms, new = drawn(law)
-    z = MIXTURE.numbers(THETA, law.features.matrix(rows, N), uniforms[1:])
+    column_model = income()
+    rows, uniforms, new = drawn(column_model)
+    z = MIXTURE.numbers(THETA, column_model.features.matrix(rows, N), uniforms[1:])
     there = ~np.isnan(new.numbers)
-    _, expected = settled(line_of(INCOME), law.response.back(z[there]))
+    _, expected = settled(line_of(INCOME), column_model.response.back(z[there]))
     assert (new.numbers[there] == expected).all()
 
 
 def test_new_values_do_not_depend_on_the_own_ones():
-    law = income()
-    rows, uniforms, new = drawn(law)
+    column_model = income()
+    rows, uniforms, new = drawn(column_model)
     others = records(N, seed=2)["income"]
     assert not np.array_equal(others.states, rows["income"].states)
     parents = {name: rows[name] for name in ("sex", "age")}
     for given in (parents, parents | {"income": others}):
-        again = law.draw(THETA, given, uniforms)
+        again = column_model.draw(THETA, given, uniforms)
         assert np.array_equal(again.states, new.states)
         assert np.array_equal(again.numbers, new.numbers, equal_nan=True)
 
 
 def test_labels_are_of_records_with_numbers():
-    law = income()
-    rows, uniforms, new = drawn(law)
-    labels = law.labels(THETA, rows, uniforms[0])
+    column_model = income()
+    rows, uniforms, new = drawn(column_model)
+    labels = column_model.labels(THETA, rows, uniforms[0])
     there = ~np.isnan(rows["income"].numbers)
     assert (labels[~there] == NO_LABEL).all()
-    design = law.features.matrix(rows, N)[there]
-    z = law.response.to(rows["income"].numbers[there])
+    design = column_model.features.matrix(rows, N)[there]
+    z = column_model.response.to(rows["income"].numbers[there])
     assert (labels[there] == MIXTURE.labels(THETA, z, design, uniforms[0][there])).all()
-    free = law.draw_labelled(THETA, rows, np.full(N, NO_LABEL), uniforms)
+    free = column_model.draw_labelled(THETA, rows, np.full(N, NO_LABEL), uniforms)
     assert np.array_equal(free.numbers, new.numbers, equal_nan=True)
-    given = law.draw_labelled(THETA, rows, np.full(N, 2), uniforms)
+    given = column_model.draw_labelled(THETA, rows, np.full(N, 2), uniforms)
     assert np.nanmax(given.numbers) < 3e4  # all of the third component
     assert np.nanmax(new.numbers) > 3e5
     assert (np.isnan(given.numbers) == np.isnan(new.numbers)).all()  # kinds are drawn anew
@@ -272,10 +272,10 @@ def test_labels_are_of_records_with_numbers():
 
 
 def test_parents_are_those_of_both_parts():
-    law = NumberLaw.of(SCHEMA, "income", ("age",), MIXTURE, kind_parents=("sex", "age"))
-    assert law.parents == ("age", "sex")
-    assert law.kinds.given == {"sex": 2, "age": SCHEMA.columns["age"].size}
-    plain = NumberLaw.of(SCHEMA, "age", ("sex",), MIXTURE)
+    column_model = NumberModel.of(SCHEMA, "income", ("age",), MIXTURE, kind_parents=("sex", "age"))
+    assert column_model.parents == ("age", "sex")
+    assert column_model.kinds.given == {"sex": 2, "age": SCHEMA.columns["age"].size}
+    plain = NumberModel.of(SCHEMA, "age", ("sex",), MIXTURE)
     assert plain.kinds is None
     assert plain.parents == ("sex",)
     rows = records(20)
@@ -283,20 +283,20 @@ def test_parents_are_those_of_both_parts():
 
 
 def test_kinds_that_are_not_those_of_the_column_are_refused():
-    law = income()
+    column_model = income()
     for kinds in (None, StateTable("income", 3), StateTable("income", 5)):
         with pytest.raises(MethodError, match="'income' has 3 spikes and codes"):
-            replace(law, kinds=kinds)
-    plain = NumberLaw.of(SCHEMA, "age", (), NormalLinear())
+            replace(column_model, kinds=kinds)
+    plain = NumberModel.of(SCHEMA, "age", (), NormalLinear())
     with pytest.raises(MethodError, match="'age' has 0 spikes and codes"):
         replace(plain, kinds=StateTable("age", 1))
 
 
 def test_a_column_without_numbers_is_refused():
     with pytest.raises(MethodError, match="'sex' has no numbers"):
-        NumberLaw.of(SCHEMA, "sex", (), NormalLinear())
+        NumberModel.of(SCHEMA, "sex", (), NormalLinear())
     with pytest.raises(MethodError, match="'sex' has no numbers; use a table"):
-        replace(NumberLaw.of(SCHEMA, "age", (), NormalLinear()), column="sex", declared=_sex())
+        replace(NumberModel.of(SCHEMA, "age", (), NormalLinear()), column="sex", declared=_sex())
 
 
 def _sex():

@@ -287,7 +287,7 @@ CANDIDATES = 4
 METHOD = {"candidates": CANDIDATES, "records": 8, "trees": "depth-2"}
 
 
-def law(records, known, options, n_stages, factor=Fraction(1)):
+def distribution(records, known, options, n_stages, factor=Fraction(1)):
     """Log-probability of every sequence of choices."""
     found, engine = {}, Table(table(records), known)
     for path in itertools.product(range(CANDIDATES), repeat=n_stages):
@@ -308,7 +308,7 @@ def realised(relation, options, n_stages, factor=Fraction(1)):
     def law_of(records):
         key = tuple(sorted(records))
         if key not in cache:
-            cache[key] = law(key, known, options, n_stages, factor)
+            cache[key] = distribution(key, known, options, n_stages, factor)
         return cache[key]
 
     sizes = (3,) if relation == "replace" else (0, 1, 2)

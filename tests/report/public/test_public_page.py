@@ -177,7 +177,7 @@ def test_filtered_and_lazy_measurements_have_no_band(mixed, make, check):
 
 
 def test_exact_values_show_an_infinite_cost(mixed, make, check):
-    exact = make.table("t", ("sex",), [10, 20, 30, 1], law="none", scale="0", stddev=0.0)
+    exact = make.table("t", ("sex",), [10, 20, 30, 1], distribution="none", scale="0", stddev=0.0)
     entry = {
         "number": 1, "mechanism": "none", "query": "reveal", "epsilon": None,
         "epsilon_exact": None, "sensitivity": "unbounded", "noise": "", "cells": 4,
@@ -208,7 +208,9 @@ where = { a = "1", b = 3 }
     delta = Fraction(1, 10**9)
     guarantee = Guarantee("approximate", Fraction(1), delta, "replace", rho=Fraction(1, 50))
     pairs = tuple(
-        make.table(f"t{k}", ("a", "b"), [[100, 90, 80], [70, 60, 0]], law="discrete_gaussian")
+        make.table(
+            f"t{k}", ("a", "b"), [[100, 90, 80], [70, 60, 0]], distribution="discrete_gaussian"
+        )
         for k in range(2)
     )
     ledger_rows = tuple(
@@ -250,7 +252,7 @@ def test_band_equals_hand_computation(mixed, make):
     # First state: (1 − p)² σ² + p² 3σ² with p = 0.6, Laplace quantile ln 20 / √2 of σ.
     by_hand = math.log(20) / math.sqrt(2) * 20 * math.sqrt(0.16 + 3 * 0.36) / 1000
     assert half[0] == pytest.approx(by_hand, rel=1e-9)
-    gaussian = marginal("sex", (replace(measured, law="discrete_gaussian"),), mixed)
+    gaussian = marginal("sex", (replace(measured, noise="discrete_gaussian"),), mixed)
     assert gaussian is not None
     shares = gaussian.shares()
     assert shares is not None

@@ -76,7 +76,7 @@ class Null:
     sd: float
 
 
-def fresh_null(parameters: int, n_original: int, n_synthetic: int) -> Null:
+def simulated_null(parameters: int, n_original: int, n_synthetic: int) -> Null:
     """Null of logistic pMSE for two independent samples of one population.
 
     Args:
@@ -91,7 +91,7 @@ def fresh_null(parameters: int, n_original: int, n_synthetic: int) -> Null:
 
 def fitted_null(parameters: int, n_original: int, n_synthetic: int) -> Null:
     """Null of logistic pMSE for sets from a model fitted to the original (Snoke et al. 2018)."""
-    fresh = fresh_null(parameters, n_original, n_synthetic)
+    fresh = simulated_null(parameters, n_original, n_synthetic)
     left = n_original / (n_original + n_synthetic)
     return Null(fresh.mean * left, fresh.sd * left)
 
@@ -131,10 +131,10 @@ class Stack:
         """Share of synthetic rows, c."""
         return float(self.synthetic.mean())
 
-    def fresh_null(self, parameters: int) -> Null:
+    def simulated_null(self, parameters: int) -> Null:
         """Null of logistic pMSE for two independent samples."""
         n_synthetic = int(self.synthetic.sum())
-        return fresh_null(parameters, len(self.synthetic) - n_synthetic, n_synthetic)
+        return simulated_null(parameters, len(self.synthetic) - n_synthetic, n_synthetic)
 
     def permuted(self, rng: np.random.Generator, times: int) -> Labels:
         """Labels in random order, shape (N, times)."""
@@ -221,7 +221,7 @@ def _logistic(
         fitted = model.fit_many(labels)
         permuted = [_both(fitted[:, b], labels[:, b]) for b in range(times)]
         about = f"{model.rank:,} parameters" + (f"; {note}" if note else "")
-        return model.fit(stack.synthetic), stack.fresh_null(model.rank), permuted, about
+        return model.fit(stack.synthetic), stack.simulated_null(model.rank), permuted, about
 
     found = each(fit, range(len(stacks)))
     nulls = [null for _, null, _, _ in found]

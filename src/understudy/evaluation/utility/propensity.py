@@ -66,7 +66,7 @@ def logistic_ratio(comparison: Comparison) -> float | None:
         model = Logistic(main_design(stack.rows, comparison.columns))
         if model.rank < 2:
             return None
-        null = stack.fresh_null(model.rank)
+        null = stack.simulated_null(model.rank)
         ratios.append(pmse(model.fit(stack.synthetic), stack.share) / null.mean)
     return float(np.mean(ratios))
 
@@ -121,12 +121,12 @@ def _curves(
     grid = np.linspace(low, high, GRID)
     groups = []
     for wanted in (False, True):
-        laws = [
+        distributions = [
             np.searchsorted(np.sort(p[s.synthetic == wanted]), grid, side="right")
             / (s.synthetic == wanted).sum()
             for p, s in zip(propensities, stacks, strict=True)
         ]
-        groups.append(tuple(np.mean(laws, axis=0).tolist()))
+        groups.append(tuple(np.mean(distributions, axis=0).tolist()))
     return tuple(grid.tolist()), groups[0], groups[1]
 
 

@@ -132,13 +132,13 @@ def enough(release: Release, facts: Facts) -> str | None:
 def _scale(release: Release, epsilon: str) -> float:
     """Scale of the noise in a count of one of the split sets, in records."""
     rows = _ROWS_SHARE if release.schema.rows == "private" else Fraction(0)
-    law = calibrate(
+    distribution = calibrate(
         "geometric",
         spend=Fraction(epsilon) * (1 - rows) / SPLIT_SETS,
         accounting="pure",
         neighbours=release.schema.neighbours,
     )
-    return law.stddev / math.sqrt(2)
+    return distribution.stddev / math.sqrt(2)
 
 
 def _n_cells(release: Release, facts: Facts) -> int:

@@ -279,7 +279,7 @@ def count_quantiles(
     used = [one for one in measurements if covers(one, estimand.columns)]
     table = pooled_table([marginal(one, estimand.columns, schema) for one in used])
     ranges = value_ranges(estimand, schema)
-    heavy = not all("gaussian" in one.law.lower() for one in used)
+    heavy = not all("gaussian" in one.distribution.lower() for one in used)
     estimates: list[float] = []
     curves: list[Curve | None] = []
     for j in range(len(ranges.names)):

@@ -56,7 +56,7 @@ from understudy.privacy.noise.lattice_rounding import round_to_lattice
 _REACH: Final = 40.0
 
 
-class Law(Protocol):
+class NoiseLikelihood(Protocol):
     """Integer noise, symmetric about 0; so is every law in `privacy.noise`."""
 
     @property
@@ -142,13 +142,15 @@ def from_dp_prior(
     return mixture(n1, np.full_like(n1, n_rows), logs.sum(axis=0))
 
 
-def from_noisy_count(noisy: ArrayLike, law: Law, *, n_rows: int) -> ProportionPosterior:
+def from_noisy_count(
+    noisy: ArrayLike, distribution: NoiseLikelihood, *, n_rows: int
+) -> ProportionPosterior:
     """Posterior from a released noisy count n*, where the number of records is public.
 
     Args:
         noisy: n* before it was clipped, rounded or made consistent: a number, or several that were
             measured with fresh noise each.
-        law: law of the noise in each.
+        distribution: law of the noise in each.
         n_rows: n, the public number of confidential records.
 
     Raises:
@@ -156,15 +158,15 @@ def from_noisy_count(noisy: ArrayLike, law: Law, *, n_rows: int) -> ProportionPo
     """
     values = _read_noisy(noisy)
     n1 = _all_counts(n_rows)
-    return mixture(n1, np.full_like(n1, n_rows), _log_noise(values, n1, law))
+    return mixture(n1, np.full_like(n1, n_rows), _log_noise(values, n1, distribution))
 
 
 def from_noisy_counts(
     noisy: ArrayLike,
-    law: Law,
+    distribution: NoiseLikelihood,
     *,
     noisy_rows: float,
-    rows_law: Law,
+    rows_distribution: NoiseLikelihood,
     row_limit: int | None = None,
 ) -> ProportionPosterior:
     """Posterior from a noisy count n* of a property and a noisy number of records N*.
@@ -180,10 +182,10 @@ def from_noisy_counts(
     Args:
         noisy: n* before it was clipped, rounded or made consistent: a number, or several that were
             measured with fresh noise each.
-        law: law of the noise in n*.
+        distribution: law of the noise in n*.
         noisy_rows: N* as released: clipped to [0, row_limit], so that at 0 and at row_limit it
             counts as "this or beyond".
-        rows_law: law of the noise in N*, independent of that in n*.
+        rows_distribution: law of the noise in N*, independent of that in n*.
         row_limit: public upper limit of n; none if None.
 
     Raises:
@@ -192,9 +194,9 @@ def from_noisy_counts(
     values, total = _read_noisy(noisy), float(_read_noisy(noisy_rows)[0, 0])
     if row_limit is not None and not (row_limit >= 1 and total <= row_limit):
         raise InferenceError("Expected row_limit to be at least 1 and at least noisy_rows.")
-    n1, n = _plausible(values, law, total, rows_law, row_limit)
-    log_n1 = _log_noise(values, n1, law)
-    log_n = _log_rows(total, n, rows_law, row_limit) - np.log(n + 1)
+    n1, n = _plausible(values, distribution, total, rows_distribution, row_limit)
+    log_n1 = _log_noise(values, n1, distribution)
+    log_n = _log_rows(total, n, rows_distribution, row_limit) - np.log(n + 1)
     return joint_mixture(n1, log_n1, n, log_n)
 
 
@@ -204,34 +206,40 @@ def _all_counts(n_rows: int) -> Floats:
     return np.arange(n_rows + 1, dtype=np.float64)
 
 
-def _log_noise(values: Floats, counts: Floats, law: Law) -> Floats:
+def _log_noise(values: Floats, counts: Floats, distribution: NoiseLikelihood) -> Floats:
     """Log p(values | count) for each count, shape (m, 1) and (c,) → (c,).
 
     On a lattice coarser than the integers it is the rounded count that got the noise.
     """
-    if isinstance(law, LatticeLaplace) and law.step > 1:
-        counts = round_to_lattice(counts, law.step)
-    return np.asarray(law.log_pmf(values - counts).sum(axis=0))
+    if isinstance(distribution, LatticeLaplace) and distribution.step > 1:
+        counts = round_to_lattice(counts, distribution.step)
+    return np.asarray(distribution.log_pmf(values - counts).sum(axis=0))
 
 
-def _log_rows(total: float, n: Floats, law: Law, row_limit: int | None) -> Floats:
+def _log_rows(
+    total: float, n: Floats, distribution: NoiseLikelihood, row_limit: int | None
+) -> Floats:
     """Log p(N* = total | n) where N* is clipped to [0, row_limit]."""
     if row_limit is not None and total == row_limit:
         # P(noise ≥ limit - n), by symmetry P(noise ≤ n - limit).
-        return _log_cdf(law, n - row_limit)
+        return _log_cdf(distribution, n - row_limit)
     if total == 0:
-        return _log_cdf(law, -n)
-    return law.log_pmf(total - n)
+        return _log_cdf(distribution, -n)
+    return distribution.log_pmf(total - n)
 
 
-def _log_cdf(law: Law, x: Floats) -> Floats:
+def _log_cdf(distribution: NoiseLikelihood, x: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         # Where it underflows, a distribution function that is summed may be a little below 0.
-        return np.asarray(np.log(np.maximum(law.cdf(x), 0.0)))
+        return np.asarray(np.log(np.maximum(distribution.cdf(x), 0.0)))
 
 
 def _plausible(
-    values: Floats, law: Law, total: float, rows_law: Law, row_limit: int | None
+    values: Floats,
+    distribution: NoiseLikelihood,
+    total: float,
+    rows_distribution: NoiseLikelihood,
+    row_limit: int | None,
 ) -> tuple[Floats, Floats]:
     """Whole numbers n₁ and n that can matter, each without gaps.
 
@@ -239,7 +247,7 @@ def _plausible(
     of noise. The range of n goes up to the noisy counts too, in case they exceed N*, and that of
     n₁ down to N*.
     """
-    margin, rows_margin = _REACH * law.stddev + 1, _REACH * rows_law.stddev + 1
+    margin, rows_margin = _REACH * distribution.stddev + 1, _REACH * rows_distribution.stddev + 1
     highest = max(total, float(values.max()), 0.0) + margin + rows_margin
     top = math.ceil(highest) if row_limit is None else min(math.ceil(highest), row_limit)
     lowest = math.floor(total - rows_margin)

@@ -129,13 +129,13 @@ def _rows_variance(release: Release) -> float:
         return 0.0
     entry = next(one for one in release.manifest.ledger if one["query"] == "number of rows")
     accounting = next(one for one, unit in UNITS.items() if f"{unit}_exact" in entry)
-    law = calibrate(
+    distribution = calibrate(
         "geometric" if accounting == "pure" else "gaussian",
         spend=Fraction(entry[f"{UNITS[accounting]}_exact"]),
         accounting=accounting,
         neighbours=release.schema.neighbours,
     )
-    return law.stddev**2
+    return distribution.stddev**2
 
 
 def urn_ratios(counts: Floats, urns: Urns, scores: CellScores) -> tuple[Ratios, Floats]:

@@ -18,7 +18,7 @@ from understudy.features.number_line import Drawn
 from understudy.functions.sequential_generator import SequentialGenerator
 from understudy.models.model import REDRAWS, Sample, conditioned, impossible, put
 from understudy.privacy.samplers.column_model import Theta
-from understudy.privacy.samplers.column_sequence import Labels, SequentialLaw
+from understudy.privacy.samplers.column_sequence import Labels, SequentialModel
 from understudy.schema import NUMERIC, Schema
 
 _CHUNK = 2**16
@@ -31,7 +31,7 @@ class PosteriorModel:
 
     Attributes:
         schema: columns, in whose bins states are.
-        law: of the columns that are drawn.
+        column_model: of the columns that are drawn.
         theta: its parameters, one draw; released.
         given: records of the columns that are kept; empty where all are drawn.
         labels: components of these records, where they were drawn given the records' own values;
@@ -43,16 +43,16 @@ class PosteriorModel:
     """
 
     schema: Schema
-    law: SequentialLaw
+    column_model: SequentialModel
     theta: Theta
     given: Mapping[str, Drawn] = field(default_factory=dict)
     labels: Labels | None = None
     redraws: int = field(default=REDRAWS, kw_only=True)
 
     def __post_init__(self) -> None:
-        if set(self.given) != set(self.law.given):
+        if set(self.given) != set(self.column_model.given):
             raise ValueError("the records that are kept have the columns that the law is given")
-        if {*self.given, *self.law.columns} != set(self.schema.names):
+        if {*self.given, *self.column_model.columns} != set(self.schema.names):
             raise ValueError("each column is given or drawn")
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
@@ -124,8 +124,8 @@ class PosteriorModel:
     def _drawn(
         self, kept: Mapping[str, Drawn], labels: Labels | None, n: int, rng: np.random.Generator
     ) -> dict[str, Drawn]:
-        uniforms = rng.random((len(self.law.laws), 3, n))
-        return self.law.sample(self.theta, kept, uniforms, labels)
+        uniforms = rng.random((len(self.column_model.column_models), 3, n))
+        return self.column_model.sample(self.theta, kept, uniforms, labels)
 
     def _numeric(self) -> list[str]:
         return [name for name, one in self.schema.columns.items() if isinstance(one, NUMERIC)]

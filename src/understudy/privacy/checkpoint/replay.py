@@ -102,7 +102,7 @@ class Replay(Unrecorded):
         self._ahead = deque(_steps(journal.records))
         self._number = 0
         self._asked = "", ""
-        self._restoring, self._again, self._before = False, False, 0
+        self._rebuilding, self._again, self._before = False, False, 0
         self._charges: tuple[Charge[Any], ...] = ()
         self.factor = Fraction(1)
         self._lock = threading.RLock()
@@ -150,7 +150,7 @@ class Replay(Unrecorded):
             return None
         if [_words(one) for one in step.paid] != [_words(one) for one in charges]:
             raise self._another(step)
-        entries = tuple(self._restore(entry) for entry in step.paid)
+        entries = tuple(self._rebuild(entry) for entry in step.paid)
         if self._seeded is not None and step.answer["position"] is not None:
             self._seeded.go_to(step.answer["position"])
         outcome: Outcome[A] | None = unpack(step.answer["value"])
@@ -206,16 +206,16 @@ class Replay(Unrecorded):
         step.taken_over = True
         for entry in step.lost:
             before = self._ledger.remaining
-            self._restore(entry)
+            self._rebuild(entry)
             if entry.spent:
                 self.factor *= self._ledger.remaining / before
 
-    def _restore(self, entry: Entry) -> int:
-        self._restoring = True
+    def _rebuild(self, entry: Entry) -> int:
+        self._rebuilding = True
         try:
             self._ledger.restore(entry)
         finally:
-            self._restoring = False
+            self._rebuilding = False
         return entry.number
 
     def _end_of_budget(self) -> bool:
@@ -236,11 +236,11 @@ class Replay(Unrecorded):
             step = self._ahead.popleft()
             self._take_over(step)
             for entry in step.paid if step.answer else ():
-                self._restore(entry)
+                self._rebuild(entry)
         return True
 
     def _write_down(self, entry: Entry) -> None:
-        if not self._restoring:
+        if not self._rebuilding:
             self._journal.append(self._about("charge") | {"entry": pack(entry)})
 
     def _about(self, kind: str) -> Record:

@@ -15,7 +15,7 @@ from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCou
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
-from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedSweeps
+from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
@@ -37,7 +37,7 @@ MECHANISMS: Final[Mechanisms] = (
     ListedParameters,
     Moments,
     NoisyTables,
-    PerturbedSweeps,
+    PerturbedGibbs,
     RandomOrder,
     RangeCounts,
     Regression,

@@ -25,13 +25,13 @@ from understudy.privacy.accounting.gaussian_dp import unit_variance
 from understudy.privacy.noise.distributions import (
     DiscreteGaussian,
     DiscreteLaplace,
+    DiscreteNoise,
     LatticeLaplace,
-    NoiseLaw,
 )
 from understudy.privacy.noise.rejection_sampling import LAPLACE_TERMS
 from understudy.privacy.released import Noise
 
-LawName = Literal["geometric", "laplace", "gaussian"]
+NoiseName = Literal["geometric", "laplace", "gaussian"]
 
 _FINENESS = 20  # a lattice Laplace law has about 2^20 steps per unit of its scale
 
@@ -88,13 +88,13 @@ def l2_sensitivity_squared(neighbours: Neighbours) -> int:
 
 
 def calibrate(
-    law: LawName, *, spend: Fraction, accounting: Accounting, neighbours: Neighbours
-) -> NoiseLaw:
+    distribution: NoiseName, *, spend: Fraction, accounting: Accounting, neighbours: Neighbours
+) -> DiscreteNoise:
     """The noise for one contingency table.
 
     Args:
-        law: "geometric" (discrete Laplace on the integers), "laplace" (on a fine public lattice),
-            or "gaussian" (discrete Gaussian; needs zCDP or GDP accounting).
+        distribution: "geometric" (discrete Laplace on the integers), "laplace" (on a fine public
+            lattice), or "gaussian" (discrete Gaussian; needs zCDP or GDP accounting).
         spend: cost, in the unit of the accounting.
         accounting: pure ε, ρ of zCDP, or μ²/2 of GDP.
         neighbours: which tables count as neighbours.
@@ -104,7 +104,7 @@ def calibrate(
         BudgetError: so small a cost that the noise would be wider than can be drawn exactly.
     """
     try:
-        return _calibrated(law, spend, accounting, neighbours)
+        return _calibrated(distribution, spend, accounting, neighbours)
     except (ValueError, ZeroDivisionError):
         raise BudgetError(
             "This budget leaves so little for a step that its noise would be wider than 10^12; "
@@ -113,9 +113,9 @@ def calibrate(
 
 
 def _calibrated(
-    law: LawName, spend: Fraction, accounting: Accounting, neighbours: Neighbours
-) -> NoiseLaw:
-    if law == "gaussian":
+    distribution: NoiseName, spend: Fraction, accounting: Accounting, neighbours: Neighbours
+) -> DiscreteNoise:
+    if distribution == "gaussian":
         if accounting == "pure":
             raise MethodError(
                 "Gaussian noise gives no pure guarantee; set delta above 0, or take "
@@ -130,7 +130,7 @@ def _calibrated(
         )
     epsilon = pure_within(spend, accounting)
     scale = l1_sensitivity(neighbours) / epsilon
-    if law == "geometric":
+    if distribution == "geometric":
         return DiscreteLaplace(representable(scale))
     step = lattice_step(scale)
     return LatticeLaplace(representable(scale, step), step)
@@ -161,34 +161,36 @@ def lattice_step(scale: Fraction) -> Fraction:
     return step
 
 
-def noise_of(law: NoiseLaw) -> Noise:
+def noise_of(distribution: DiscreteNoise) -> Noise:
     """What a released value says about the noise in it."""
-    scale = law.variance if isinstance(law, DiscreteGaussian) else law.scale
-    return Noise(law.name, str(scale), law.stddev)
+    scale = (
+        distribution.variance if isinstance(distribution, DiscreteGaussian) else distribution.scale
+    )
+    return Noise(distribution.name, str(scale), distribution.stddev)
 
 
-def describe(law: NoiseLaw) -> str:
+def describe(distribution: DiscreteNoise) -> str:
     """The law with its exact parameter, for the ledger."""
-    if isinstance(law, DiscreteGaussian):
-        return f"discrete Gaussian, variance {law.variance}"
-    if isinstance(law, LatticeLaplace):
-        return f"Laplace, scale {law.scale}, on the lattice of step {law.step}"
-    return f"discrete Laplace (geometric), scale {law.scale}"
+    if isinstance(distribution, DiscreteGaussian):
+        return f"discrete Gaussian, variance {distribution.variance}"
+    if isinstance(distribution, LatticeLaplace):
+        return f"Laplace, scale {distribution.scale}, on the lattice of step {distribution.step}"
+    return f"discrete Laplace (geometric), scale {distribution.scale}"
 
 
-def sensitivity_text(law: NoiseLaw, neighbours: Neighbours) -> str:
+def sensitivity_text(distribution: DiscreteNoise, neighbours: Neighbours) -> str:
     """The sensitivity that the noise was calibrated to, for the ledger."""
-    if isinstance(law, DiscreteGaussian):
+    if isinstance(distribution, DiscreteGaussian):
         return "L2 = 1" if neighbours == "add_remove" else "L2 = √2"
     return f"L1 = {l1_sensitivity(neighbours)}"
 
 
-def mean_positive(law: NoiseLaw) -> float:
+def mean_positive(distribution: DiscreteNoise) -> float:
     """E max(noise, 0): records' worth of noise that an empty cell receives on average."""
-    if isinstance(law, DiscreteGaussian):
-        return law.stddev / math.sqrt(2 * math.pi)
-    if isinstance(law, LatticeLaplace):
-        return float(law.scale) / 2
-    rate = float(1 / law.scale)
+    if isinstance(distribution, DiscreteGaussian):
+        return distribution.stddev / math.sqrt(2 * math.pi)
+    if isinstance(distribution, LatticeLaplace):
+        return float(distribution.scale) / 2
+    rate = float(1 / distribution.scale)
     # q / (1 − q²) with q = e^(−rate), in a form that neither overflows nor cancels.
     return math.exp(-rate) / -math.expm1(-2 * rate) if rate < 700 else 0.0

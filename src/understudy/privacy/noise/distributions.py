@@ -256,22 +256,22 @@ class LatticeLaplace:
             raise ValueError("LatticeLaplace: terms of scale/step exceed 2**40; use representable")
 
     @property
-    def _integer_law(self) -> DiscreteLaplace:
+    def _integer_noise(self) -> DiscreteLaplace:
         return DiscreteLaplace(self.scale / self.step)
 
     @property
     def stddev(self) -> float:
         """Standard deviation, in the unit of the statistic."""
-        return float(self.step) * self._integer_law.stddev
+        return float(self.step) * self._integer_noise.stddev
 
     def sample(self, size: int, source: Randomness) -> _Floats:
         """Return ``size`` independent exact draws, multiples of ``step``, shape ``(size,)``."""
-        return self._integer_law.sample(size, source).astype(np.float64) * float(self.step)
+        return self._integer_noise.sample(size, source).astype(np.float64) * float(self.step)
 
     def log_pmf(self, x: ArrayLike) -> _Floats:
         """Return log P(X = x), elementwise; -inf off the lattice."""
         steps = np.asarray(x, dtype=np.float64) / float(self.step)
-        return np.where(steps == np.rint(steps), self._integer_law.log_pmf(steps), -np.inf)
+        return np.where(steps == np.rint(steps), self._integer_noise.log_pmf(steps), -np.inf)
 
     def pmf(self, x: ArrayLike) -> _Floats:
         """Return P(X = x), elementwise; 0 off the lattice."""
@@ -279,14 +279,14 @@ class LatticeLaplace:
 
     def cdf(self, x: ArrayLike) -> _Floats:
         """Return P(X ≤ x) at any real ``x``, elementwise."""
-        return self._integer_law.cdf(np.asarray(x, dtype=np.float64) / float(self.step))
+        return self._integer_noise.cdf(np.asarray(x, dtype=np.float64) / float(self.step))
 
     def positive_probability(self) -> float:
         """Return P(X > 0)."""
-        return self._integer_law.positive_probability()
+        return self._integer_noise.positive_probability()
 
 
-PureLaw: TypeAlias = DiscreteLaplace | LatticeLaplace
+PureNoise: TypeAlias = DiscreteLaplace | LatticeLaplace
 """Noise that suits every accounting."""
-NoiseLaw: TypeAlias = DiscreteLaplace | DiscreteGaussian | LatticeLaplace
+DiscreteNoise: TypeAlias = DiscreteLaplace | DiscreteGaussian | LatticeLaplace
 """Any noise law; all are symmetric about 0."""

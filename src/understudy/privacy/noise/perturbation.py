@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from understudy.errors import BudgetError, MethodError
 from understudy.privacy.accounting.budget import Accounting, Neighbours
 from understudy.privacy.noise.calibration import (
-    LawName,
+    NoiseName,
     calibrate,
     describe,
     l1_sensitivity,
@@ -27,8 +27,8 @@ from understudy.privacy.noise.calibration import (
 from understudy.privacy.noise.distributions import (
     DiscreteGaussian,
     DiscreteLaplace,
+    DiscreteNoise,
     LatticeLaplace,
-    NoiseLaw,
 )
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.randomness import Randomness
@@ -44,8 +44,10 @@ Bounds = Literal["threshold", "truncate"]
 """Out-of-bound numbers are left for post-processing to clip, or redrawn (calibrated for that)."""
 
 Mode = Literal["strict", "paper"]
-Law: TypeAlias = NoiseLaw | TruncatedDiscreteLaplace | ContinuousLaplace | TruncatedLaplace
-LAWS: Final = get_args(Law)
+NoiseDistribution: TypeAlias = (
+    DiscreteNoise | TruncatedDiscreteLaplace | ContinuousLaplace | TruncatedLaplace
+)
+DISTRIBUTIONS: Final = get_args(NoiseDistribution)
 """The same, as classes."""
 
 N = TypeVar("N", bound=np.number[Any])
@@ -64,42 +66,45 @@ UNCALIBRATED = (
 )
 
 
-def perturb(statistics: NDArray[N], law: Law, source: Randomness) -> NDArray[Any]:
+def perturb(
+    statistics: NDArray[N], distribution: NoiseDistribution, source: Randomness
+) -> NDArray[Any]:
     """Independent noise in every statistic; a truncated law draws the outcome itself.
 
     Args:
         statistics: any shape; whole numbers for a discrete law.
-        law: calibrated noise.
+        distribution: calibrated noise.
         source: where the noise comes from.
 
     Returns:
         The same shape.
     """
-    if isinstance(law, TruncatedDiscreteLaplace | TruncatedLaplace):
-        return law.sample(statistics, source)
-    drawn = law.sample(statistics.size, source)
+    if isinstance(distribution, TruncatedDiscreteLaplace | TruncatedLaplace):
+        return distribution.sample(statistics, source)
+    drawn = distribution.sample(statistics.size, source)
     return np.asarray(statistics + drawn.reshape(statistics.shape))
 
 
-def words(law: Law, unit: Fraction = Fraction(1)) -> str:
+def words(distribution: NoiseDistribution, unit: Fraction = Fraction(1)) -> str:
     """The law with its exact parameter, for the ledger.
 
     Args:
-        law: in its own units.
+        distribution: in its own units.
         unit: what one of them is in the units of the statistic.
     """
-    if isinstance(law, ContinuousLaplace | TruncatedLaplace):
-        text = f"Laplace in floating point, scale {law.scale:.12g}"
-    elif isinstance(law, TruncatedDiscreteLaplace):
-        text = _on_lattice(law.scale, unit)
-    elif isinstance(law, DiscreteLaplace) and unit != 1:
-        return _on_lattice(law.scale, unit)
+    if isinstance(distribution, ContinuousLaplace | TruncatedLaplace):
+        text = f"Laplace in floating point, scale {distribution.scale:.12g}"
+    elif isinstance(distribution, TruncatedDiscreteLaplace):
+        text = _on_lattice(distribution.scale, unit)
+    elif isinstance(distribution, DiscreteLaplace) and unit != 1:
+        return _on_lattice(distribution.scale, unit)
     else:
-        return describe(law)
-    if isinstance(law, ContinuousLaplace):
+        return describe(distribution)
+    if isinstance(distribution, ContinuousLaplace):
         return text
-    how = " and calibrated for that" if isinstance(law, TruncatedDiscreteLaplace) else ""
-    return f"{text}, redrawn until inside [{_bound(law.low, unit)}, {_bound(law.high, unit)}]{how}"
+    how = " and calibrated for that" if isinstance(distribution, TruncatedDiscreteLaplace) else ""
+    low, high = _bound(distribution.low, unit), _bound(distribution.high, unit)
+    return f"{text}, redrawn until inside [{low}, {high}]{how}"
 
 
 def _on_lattice(scale: Fraction, unit: Fraction) -> str:
@@ -112,15 +117,17 @@ def _bound(value: int | float, unit: Fraction) -> str:
     return f"{value:.12g}" if isinstance(value, float) else f"{float(value * unit):.12g}"
 
 
-def recorded(law: Law, unit: Fraction = Fraction(1)) -> Noise:
+def recorded(distribution: NoiseDistribution, unit: Fraction = Fraction(1)) -> Noise:
     """What a released value says about the noise in it; see `words` for the unit."""
-    if isinstance(law, ContinuousLaplace | TruncatedLaplace):
-        return Noise(law.name, repr(law.scale), law.stddev)
-    if unit == 1 and not isinstance(law, TruncatedDiscreteLaplace):
-        return noise_of(law)
-    assert isinstance(law, DiscreteLaplace | TruncatedDiscreteLaplace)
-    name = {DiscreteLaplace: LatticeLaplace.name, TruncatedDiscreteLaplace: law.name}[type(law)]
-    return Noise(name, str(law.scale * unit), law.stddev * float(unit))
+    if isinstance(distribution, ContinuousLaplace | TruncatedLaplace):
+        return Noise(distribution.name, repr(distribution.scale), distribution.stddev)
+    if unit == 1 and not isinstance(distribution, TruncatedDiscreteLaplace):
+        return noise_of(distribution)
+    assert isinstance(distribution, DiscreteLaplace | TruncatedDiscreteLaplace)
+    name = {DiscreteLaplace: LatticeLaplace.name, TruncatedDiscreteLaplace: distribution.name}[
+        type(distribution)
+    ]
+    return Noise(name, str(distribution.scale * unit), distribution.stddev * float(unit))
 
 
 def row_bound(schema: Schema) -> int:
@@ -138,15 +145,15 @@ def row_bound(schema: Schema) -> int:
     return limit
 
 
-def count_law(
-    law: LawName,
+def count_noise(
+    distribution: NoiseName,
     *,
     spend: Fraction,
     accounting: Accounting,
     schema: Schema,
     bounds: Bounds = "threshold",
     mode: Mode = "strict",
-) -> Law:
+) -> NoiseDistribution:
     """The noise for one contingency table.
 
     Truncated strictly, each cell lies in [0, limit]; a replaced record changes two of them by 1.
@@ -154,7 +161,7 @@ def count_law(
     all, whatever `law` and the neighbours are.
 
     Args:
-        law: "geometric", "laplace" or "gaussian".
+        distribution: "geometric", "laplace" or "gaussian".
         spend: cost, in the unit of the accounting.
         accounting: pure ε, ρ of zCDP, or μ²/2 of Gaussian DP.
         schema: says which tables are neighbours, and the limit.
@@ -166,14 +173,16 @@ def count_law(
         BudgetError: so small a cost that the noise could not be drawn exactly.
     """
     if bounds == "threshold" and mode == "strict":
-        return calibrate(law, spend=spend, accounting=accounting, neighbours=schema.neighbours)
+        return calibrate(
+            distribution, spend=spend, accounting=accounting, neighbours=schema.neighbours
+        )
     require_pure(accounting)
     if mode == "paper" and bounds == "threshold":
         return ContinuousLaplace(float(1 / spend))
     limit = row_bound(schema)
     if mode == "paper":
         return TruncatedLaplace(float(1 / spend), 0.0, float(limit))
-    if law != "geometric":
+    if distribution != "geometric":
         raise MethodError('bounds="truncate" needs geometric noise.')
     delta = l1_sensitivity(schema.neighbours)
     return truncated(spend, delta, (0, limit), coordinates=delta)
@@ -233,16 +242,16 @@ def require_pure(accounting: Accounting) -> None:
         raise MethodError("This noise gives a pure guarantee; leave delta at 0.")
 
 
-def count_sensitivity(law: Law, neighbours: Neighbours, mode: Mode) -> str:
+def count_sensitivity(distribution: NoiseDistribution, neighbours: Neighbours, mode: Mode) -> str:
     """The sensitivity that the noise of a contingency table was calibrated to, for the ledger."""
     if mode == "paper":
         return "L1 = 1"
-    if isinstance(law, DiscreteGaussian):
-        return sensitivity_text(law, neighbours)
+    if isinstance(distribution, DiscreteGaussian):
+        return sensitivity_text(distribution, neighbours)
     return f"L1 = {l1_sensitivity(neighbours)}"
 
 
-def conceded(neighbours: Neighbours, bounds: Bounds, mode: Mode) -> tuple[str, ...]:
+def unpaid_leak(neighbours: Neighbours, bounds: Bounds, mode: Mode) -> tuple[str, ...]:
     """What noise on counts leaves in, unpaid."""
     if mode == "strict":
         return ()

@@ -193,10 +193,10 @@ class TruncatedDiscreteLaplace:
 
     def _redrawn(self, centres: _Integers, source: Randomness) -> _Integers:
         """Redraw those outside; at least 0.3 of the draws lie inside a width above the scale."""
-        law, out = DiscreteLaplace(self.scale), centres.copy()
+        distribution, out = DiscreteLaplace(self.scale), centres.copy()
         open_places = np.arange(centres.size)
         while open_places.size:
-            drawn = centres[open_places] + law.sample(open_places.size, source)
+            drawn = centres[open_places] + distribution.sample(open_places.size, source)
             inside = (drawn >= self.low) & (drawn <= self.high)
             out[open_places[inside]] = drawn[inside]
             open_places = open_places[~inside]

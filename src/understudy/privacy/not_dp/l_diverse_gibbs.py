@@ -56,7 +56,7 @@ from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import ExactStatistics, Noise, Records, Released
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.terms import Terms
-from understudy.schema import Sweep
+from understudy.schema import GibbsSweep
 
 __all__ = ["DiverseRows", "diverse_records", "diverse_weights"]
 
@@ -80,7 +80,7 @@ class DiverseRows(Mechanism[Released[Records], None]):
 
     name: ClassVar[str] = "diverse rows"
 
-    sweep: Sweep
+    sweep: GibbsSweep
     diversity: float
     sensitive: tuple[int, ...]
     n_rows: HowMany
@@ -177,7 +177,7 @@ def _term(p: Floats) -> Floats:
 
 def diverse_records(
     rows: Sequence[HashedRows],
-    sweep: Sweep,
+    sweep: GibbsSweep,
     n_rows: int,
     *,
     diversity: float,

@@ -95,8 +95,8 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
         Raises:
             MethodError: an unknown column, or a number beyond the draws that are sure to be kept.
         """
-        law, most = self.posterior.law, self.posterior.releasable
-        terms.view.places((*law.given, *law.columns))
+        column_model, most = self.posterior.column_model, self.posterior.releasable
+        terms.view.places((*column_model.given, *column_model.columns))
         if self.number >= most:
             raise MethodError(
                 f"Each set needs a draw of its own, and of {self.posterior.draws:,} no more than "
@@ -119,7 +119,7 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
         self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
     ) -> Outcome[Released[ParameterDraw]]:
         """Fit, if this was not done yet, and hand out the draw."""
-        law, known = self.posterior.law, rows.memory(PosteriorDraw)
+        column_model, known = self.posterior.column_model, rows.memory(PosteriorDraw)
         key = repr(self.posterior)
         if key not in known:
             known[key] = self._secret_fit(rows, source)
@@ -129,13 +129,13 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
         if self.mode == "paper":
             labels = self._secret_labels(rows, held, theta, source)
             printed = (held.fitted.after.bound,)
-        keys = {one.column: one.parents for one in law.laws}
-        public = PosteriorDraws(keys, law.given, self.posterior.weighting.form)
+        keys = {one.column: one.parents for one in column_model.column_models}
+        public = PosteriorDraws(keys, column_model.given, self.posterior.weighting.form)
         return answer(ParameterDraw(theta, labels), [public], printed=printed)
 
     def _secret_fit(self, rows: SecretRows, source: Randomness) -> _Held:
-        law, numbered = self.posterior.law, rows.numbers()
-        names = (*law.given, *law.columns)
+        column_model, numbered = self.posterior.column_model, rows.numbers()
+        names = (*column_model.given, *column_model.columns)
         used = np.flatnonzero(numbered.known(names))
         fitted = self.posterior.fit(numbered.of(names, used), source)
         rows.tell(fitted)
@@ -145,9 +145,14 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
         self, rows: SecretRows, held: _Held, theta: Theta, source: Randomness
     ) -> Labels:
         """Components of all rows, `NO_LABEL` for those that were left out of the fit."""
-        law, used, numbered = self.posterior.law, held.rows, rows.numbers()
-        records, shape = numbered.of((*law.given, *law.columns), used), (len(law.laws), len(used))
-        own = law.labels(theta, records, source.uniforms(shape[0] * shape[1]).reshape(shape))
+        column_model, used, numbered = self.posterior.column_model, held.rows, rows.numbers()
+        records, shape = (
+            numbered.of((*column_model.given, *column_model.columns), used),
+            (len(column_model.column_models), len(used)),
+        )
+        own = column_model.labels(
+            theta, records, source.uniforms(shape[0] * shape[1]).reshape(shape)
+        )
         found = {name: np.full(numbered.size, NO_LABEL, dtype=np.int64) for name in own}
         for name, labels in own.items():
             found[name][used] = labels
@@ -156,10 +161,11 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
 
 def _query(posterior: PseudoPosterior) -> str:
     """What is asked of a posterior, in the words of the ledger."""
-    law, form = posterior.law, posterior.weighting.form
-    given = f" given {', '.join(law.given)}" * bool(law.given)
+    column_model, form = posterior.column_model, posterior.weighting.form
+    given = f" given {', '.join(column_model.given)}" * bool(column_model.given)
     how = "without weights" if form == "unweighted" else f"under {form} weights"
-    return f"parameters of {', '.join(law.columns)}{given}: one of {posterior.draws:,} draws {how}"
+    names = ", ".join(column_model.columns)
+    return f"parameters of {names}{given}: one of {posterior.draws:,} draws {how}"
 
 
 @dataclass(frozen=True)

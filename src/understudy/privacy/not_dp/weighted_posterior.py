@@ -48,8 +48,8 @@ from understudy.privacy.not_dp.record_weights import (
 )
 from understudy.privacy.not_dp.weighting_spec import Weighting, isolation_weights
 from understudy.privacy.samplers.column_model import Floats, Records, Theta
-from understudy.privacy.samplers.column_sequence import SequentialLaw
-from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.samplers.column_sequence import SequentialModel
+from understudy.privacy.samplers.numeric_column import NumberModel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +81,7 @@ class PseudoPosterior:
     """The mechanism, described by public numbers.
 
     Attributes:
-        law: of the sensitive columns.
+        column_model: of the sensitive columns.
         weighting: of the records.
         draws: S of each chain.
 
@@ -89,7 +89,7 @@ class PseudoPosterior:
         MethodError: no draw, or count weights for something else than one numeric column.
     """
 
-    law: SequentialLaw
+    column_model: SequentialModel
     weighting: Weighting = field(default_factory=Weighting)
     draws: int = 500
 
@@ -145,22 +145,24 @@ class PseudoPosterior:
         self, records: Records, weights: Floats, source: Randomness
     ) -> tuple[Theta, LipschitzBounds]:
         """Draws under weights, and the bounds of what records contribute."""
-        theta = self.law.posterior(records, weights, source, draws=self.draws)
+        theta = self.column_model.posterior(records, weights, source, draws=self.draws)
         bounds = lipschitz_bounds(
-            lambda: self.law.log_contributions(theta, records, weights),
+            lambda: self.column_model.log_contributions(theta, records, weights),
             level=self.weighting.level,
         )
         return theta, bounds
 
     def _counted(self, records: Records) -> Floats:
-        (law,) = self.law.laws
-        assert isinstance(law, NumberLaw)
-        given = [records[name] for name in self.law.given]
-        return isolation_weights(law.declared, records[law.column], given, self.weighting.radius)
+        (column_model,) = self.column_model.column_models
+        assert isinstance(column_model, NumberModel)
+        given = [records[name] for name in self.column_model.given]
+        return isolation_weights(
+            column_model.declared, records[column_model.column], given, self.weighting.radius
+        )
 
     def _require_countable(self) -> None:
-        laws = self.law.laws
-        if len(laws) != 1 or not isinstance(laws[0], NumberLaw):
+        column_models = self.column_model.column_models
+        if len(column_models) != 1 or not isinstance(column_models[0], NumberModel):
             raise MethodError(
                 "Count weights compare the values of one numeric column among records with the "
                 "same predictors; name that column alone as sensitive, or take other weights."

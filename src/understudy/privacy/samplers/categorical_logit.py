@@ -129,7 +129,7 @@ class StateLogit:
     def posterior(
         self, records: Records, weights: Floats, source: Randomness, *, draws: int
     ) -> Theta:
-        """Draws of chains that leave the posterior as it is; see `Law`."""
+        """Draws of chains that leave the posterior as it is; see `ColumnModel`."""
         states = records[self.column].states
         design = self.features.matrix(records, len(states))
         target = WeightedLogit(design, states, weights, self.size - 1, self._precisions)
@@ -138,13 +138,13 @@ class StateLogit:
         return {COEFFICIENTS: found.points}
 
     def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
-        """Log P of each record's state; see `Law`."""
+        """Log P of each record's state; see `ColumnModel`."""
         return self.log_contributions(draws, records, np.ones(len(records[self.column].states)))
 
     def log_contributions(
         self, draws: Theta, records: Records, weights: Floats
     ) -> Iterator[Floats]:
-        """α·log P; see `Law`."""
+        """α·log P; see `ColumnModel`."""
         states, points = records[self.column].states, draws[COEFFICIENTS]
         design = self.features.matrix(records, len(states))
         for part in slices(len(points), len(states)):
@@ -153,7 +153,7 @@ class StateLogit:
             yield found
 
     def draw(self, theta: Theta, drawn: Records, uniforms: Floats) -> Drawn:
-        """States by inversion of the first row of uniform numbers; see `Law`."""
+        """States by inversion of the first row of uniform numbers; see `ColumnModel`."""
         linear = self.features.linear(theta[COEFFICIENTS])
         parents = self.features.gathered(drawn, uniforms.shape[1])
         return Drawn(outcomes_of(linear, parents, uniforms[0]))

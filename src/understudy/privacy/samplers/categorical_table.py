@@ -106,7 +106,7 @@ class StateTable:
     def posterior(
         self, records: Records, weights: Floats, source: Randomness, *, draws: int
     ) -> Theta:
-        """Independent exact draws; see `Law`."""
+        """Independent exact draws; see `ColumnModel`."""
         at = self._places(records)
         totals = np.bincount(at, weights, minlength=self.cells * self.size)
         shapes = self.concentration + totals.reshape(self.cells, self.size)
@@ -118,20 +118,20 @@ class StateTable:
         return {LOGS: logs}
 
     def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
-        """Log θ of each record's cell and state; see `Law`."""
+        """Log θ of each record's cell and state; see `ColumnModel`."""
         return self.log_contributions(draws, records, np.ones(len(records[self.column].states)))
 
     def log_contributions(
         self, draws: Theta, records: Records, weights: Floats
     ) -> Iterator[Floats]:
-        """α·log θ; see `Law`."""
+        """α·log θ; see `ColumnModel`."""
         at = self._places(records)
         logs = draws[LOGS].reshape(len(draws[LOGS]), -1)
         for part in slices(len(logs), len(at)):
             yield _weighted(logs[part], at, weights)
 
     def draw(self, theta: Theta, drawn: Records, uniforms: Floats) -> Drawn:
-        """States by inversion of the first row of uniform numbers; see `Law`."""
+        """States by inversion of the first row of uniform numbers; see `ColumnModel`."""
         ends = np.cumsum(np.exp(theta[LOGS]), axis=1)
         ends /= ends[:, -1:]
         return Drawn(_inverted(ends, self._cells(drawn, uniforms.shape[1]), uniforms[0]))

@@ -36,7 +36,7 @@ CHUNK: Final = 1 << 21
 """Numbers in a chunk of a matrix of draws by records, at most (16 MiB); never less than a draw."""
 
 
-class Law(Protocol):
+class ColumnModel(Protocol):
     """The law of one column given others, with a prior."""
 
     @property
@@ -95,7 +95,7 @@ class Law(Protocol):
         ...
 
 
-class StateLaw(Law, Protocol):
+class StateModel(ColumnModel, Protocol):
     """The law of a column of states, or of the kinds of a numeric one."""
 
     @property

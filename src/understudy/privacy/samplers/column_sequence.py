@@ -22,46 +22,46 @@ from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import StateTable
 from understudy.privacy.samplers.column_model import Floats, Integers, Records, Theta
-from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.samplers.numeric_column import NumberModel
 
-__all__ = ["AnyLaw", "SequentialLaw"]
+__all__ = ["AnyColumnModel", "SequentialModel"]
 
-AnyLaw = NumberLaw | StateLogit | StateTable
-"""Laws of columns (`Law`); the list is closed, since they see rows."""
+AnyColumnModel = NumberModel | StateLogit | StateTable
+"""Laws of columns (`ColumnModel`); the list is closed, since they see rows."""
 
 Labels = Mapping[str, Integers]
 """Column → component of each record in the law of its number."""
 
 
 @dataclass(frozen=True)
-class SequentialLaw:
+class SequentialModel:
     """A joint law; arrays of θ are named "column: array".
 
     Attributes:
-        laws: of the columns, parents before children; at least one.
+        column_models: of the columns, parents before children; at least one.
         given: names of the columns that are given.
 
     Raises:
         ValueError: no law, two of one column, or parents that are neither given nor before.
     """
 
-    laws: tuple[AnyLaw, ...]
+    column_models: tuple[AnyColumnModel, ...]
     given: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the order of the columns."""
-        if not self.laws:
+        if not self.column_models:
             raise ValueError("a sequence of laws has at least one")
         known = set(self.given)
-        for law in self.laws:
-            if law.column in known or not known.issuperset(law.parents):
+        for column_model in self.column_models:
+            if column_model.column in known or not known.issuperset(column_model.parents):
                 raise ValueError("each column has one law, and parents that are known before it")
-            known.add(law.column)
+            known.add(column_model.column)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that have a law, in the order in which they are drawn."""
-        return tuple(law.column for law in self.laws)
+        return tuple(column_model.column for column_model in self.column_models)
 
     def posterior(
         self, records: Records, weights: Floats, source: Randomness, *, draws: int
@@ -75,21 +75,29 @@ class SequentialLaw:
             draws: S ≥ 1.
         """
         found: dict[str, Floats] = {}
-        for law in self.laws:
-            own = law.posterior(records, weights, source, draws=draws)
-            found.update({f"{law.column}: {name}": array for name, array in own.items()})
+        for column_model in self.column_models:
+            own = column_model.posterior(records, weights, source, draws=draws)
+            found.update({f"{column_model.column}: {name}": array for name, array in own.items()})
         return found
 
     def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
-        """Log f(x_i | θ_s) of the columns together. CONFIDENTIAL; chunks as in `Law`."""
-        return _sums([law.log_likelihoods(self.part(draws, law), records) for law in self.laws])
+        """Log f(x_i | θ_s) of the columns together. CONFIDENTIAL; chunks as in `ColumnModel`."""
+        return _sums(
+            [
+                column_model.log_likelihoods(self.part(draws, column_model), records)
+                for column_model in self.column_models
+            ]
+        )
 
     def log_contributions(
         self, draws: Theta, records: Records, weights: Floats
     ) -> Iterator[Floats]:
-        """Log c_i(θ_s) of the columns together. CONFIDENTIAL; chunks as in `Law`."""
+        """Log c_i(θ_s) of the columns together. CONFIDENTIAL; chunks as in `ColumnModel`."""
         return _sums(
-            [law.log_contributions(self.part(draws, law), records, weights) for law in self.laws]
+            [
+                column_model.log_contributions(self.part(draws, column_model), records, weights)
+                for column_model in self.column_models
+            ]
         )
 
     def sample(
@@ -108,13 +116,13 @@ class SequentialLaw:
             The columns in their order; the given ones are not among them.
         """
         known, found = dict(drawn), dict[str, Drawn]()
-        for law, own in zip(self.laws, uniforms, strict=True):
-            part = self.part(theta, law)
-            if labels is not None and isinstance(law, NumberLaw):
-                new = law.draw_labelled(part, known, labels[law.column], own)
+        for column_model, own in zip(self.column_models, uniforms, strict=True):
+            part = self.part(theta, column_model)
+            if labels is not None and isinstance(column_model, NumberModel):
+                new = column_model.draw_labelled(part, known, labels[column_model.column], own)
             else:
-                new = law.draw(part, known, own)
-            known[law.column] = found[law.column] = new
+                new = column_model.draw(part, known, own)
+            known[column_model.column] = found[column_model.column] = new
         return found
 
     def labels(self, theta: Theta, records: Records, uniforms: Floats) -> dict[str, Integers]:
@@ -126,15 +134,19 @@ class SequentialLaw:
             uniforms: in (0, 1), shape (columns, n), in the order of `columns`.
         """
         return {
-            law.column: law.labels(self.part(theta, law), records, own)
-            for law, own in zip(self.laws, uniforms, strict=True)
-            if isinstance(law, NumberLaw)
+            column_model.column: column_model.labels(self.part(theta, column_model), records, own)
+            for column_model, own in zip(self.column_models, uniforms, strict=True)
+            if isinstance(column_model, NumberModel)
         }
 
-    def part(self, theta: Theta, law: AnyLaw) -> Theta:
+    def part(self, theta: Theta, column_model: AnyColumnModel) -> Theta:
         """Arrays of one column's law, under its own names."""
         split = {name.rpartition(": "): array for name, array in theta.items()}
-        return {name: array for (column, _, name), array in split.items() if column == law.column}
+        return {
+            name: array
+            for (column, _, name), array in split.items()
+            if column == column_model.column
+        }
 
 
 def _sums(parts: list[Iterator[Floats]]) -> Iterator[Floats]:

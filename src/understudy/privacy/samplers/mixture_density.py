@@ -178,9 +178,9 @@ class MixtureTarget:
         log_s = rates.sum(axis=-1) + p * math.log(2.0 * prior.coefficient_df)
         constant = float(multigammaln((df + components) / 2.0, p) - multigammaln(df / 2.0, p))
         constant -= components * p / 2.0 * math.log(math.pi)
-        law = constant - components / 2.0 * log_s - (df + components) / 2.0 * log_inner
+        column_model = constant - components / 2.0 * log_s - (df + components) / 2.0 * log_inner
         gamma = 0.5 * rates - xp.exp(rates) / scale**2 - math.log(scale * math.sqrt(math.pi))
-        return law + gamma.sum(axis=-1)
+        return column_model + gamma.sum(axis=-1)
 
     def _log_noise(self, point: Point) -> Any:
         """σ, of the half-t law above the floor."""

@@ -36,9 +36,9 @@ from understudy.privacy.samplers.mixture_regression import MixtureRegression
 from understudy.privacy.samplers.response_scale import Form, Response
 from understudy.schema import NUMERIC, Column, Schema
 
-__all__ = ["NO_LABEL", "KindLaw", "NumberLaw", "NumberRegression"]
+__all__ = ["NO_LABEL", "KindModel", "NumberModel", "NumberRegression"]
 
-KindLaw = Literal["table", "logit"]
+KindModel = Literal["table", "logit"]
 NumberRegression = MixtureRegression | NormalLinear
 """Regressions of numbers (`Regression`); the list is closed, since they see rows."""
 """How the kind depends on its parents."""
@@ -58,7 +58,7 @@ class _Ordinary(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NumberLaw:
+class NumberModel:
     """The law of a numeric column; θ is the regression's, and that of kinds where there are some.
 
     The latter is "log_kinds", shape (S, cells, kinds), of a table, or "kind_coefficients", shape
@@ -106,9 +106,9 @@ class NumberLaw:
         offset: float | None = None,
         unit: float | None = None,
         kind_parents: tuple[str, ...] = (),
-        kind_law: KindLaw = "table",
+        kind_model: KindModel = "table",
         concentration: float = 0.5,
-    ) -> NumberLaw:
+    ) -> NumberModel:
         """The law of a column of a schema.
 
         Args:
@@ -120,7 +120,7 @@ class NumberLaw:
             offset: of that scale.
             unit: of that scale.
             kind_parents: of the kind.
-            kind_law: of the kind: a table of their states, or a logit on their features.
+            kind_model: of the kind: a table of their states, or a logit on their features.
             concentration: of the table's prior.
 
         Raises:
@@ -131,7 +131,7 @@ class NumberLaw:
         response = Response.of(column, declared, form, offset=offset, unit=unit)
         size = 1 + len(indicated(declared))
         kinds: StateLogit | StateTable | None = None
-        if size > 1 and kind_law == "logit":
+        if size > 1 and kind_model == "logit":
             kinds = StateLogit(column, size, Features.of(schema, kind_parents))
         elif size > 1:
             sizes = {name: schema.columns[name].size for name in kind_parents}
@@ -148,7 +148,7 @@ class NumberLaw:
     def posterior(
         self, records: Records, weights: Floats, source: Randomness, *, draws: int
     ) -> Theta:
-        """Draws of both parts; see `Law`."""
+        """Draws of both parts; see `ColumnModel`."""
         found: dict[str, Floats] = {}
         if self.kinds is not None:
             kinds = self.kinds.posterior(self._kinds(records), weights, source, draws=draws)
@@ -158,13 +158,13 @@ class NumberLaw:
         return found
 
     def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
-        """Log f(x_i), numbers per unit of t(y); see `Law`."""
+        """Log f(x_i), numbers per unit of t(y); see `ColumnModel`."""
         return self.log_contributions(draws, records, np.ones(len(records[self.column].states)))
 
     def log_contributions(
         self, draws: Theta, records: Records, weights: Floats
     ) -> Iterator[Floats]:
-        """The kind's and the number's together; see `Law`."""
+        """The kind's and the number's together; see `ColumnModel`."""
         ordinary, n = self._ordinary(records), len(weights)
         kinds = self._kinds(records) if self.kinds is not None else {}
         n_draws = len(next(iter(draws.values())))
@@ -186,7 +186,7 @@ class NumberLaw:
         return whole
 
     def draw(self, theta: Theta, drawn: Records, uniforms: Floats) -> Drawn:
-        """Kinds by the first row of uniform numbers, numbers by the others; see `Law`."""
+        """Kinds by the first row of uniform numbers, numbers by the others; see `ColumnModel`."""
         return self.draw_labelled(theta, drawn, None, uniforms)
 
     def labels(self, theta: Theta, records: Records, uniforms: Floats) -> Integers:

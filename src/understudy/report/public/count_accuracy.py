@@ -23,9 +23,9 @@ NORMAL_95 = 1.959963984540054
 MANY = 200  # a sum of this many Laplace variables has its 95 % point within 0.1 % of the normal one
 
 
-def is_laplace(law: str) -> bool:
+def is_laplace(distribution: str) -> bool:
     """Whether a law has the tails of a Laplace distribution (continuous or discrete)."""
-    return any(word in law.lower() for word in ("laplace", "geometric"))
+    return any(word in distribution.lower() for word in ("laplace", "geometric"))
 
 
 @cache
@@ -62,26 +62,28 @@ def _tail(weights: Sequence[float], x: float) -> float:
     return total
 
 
-def factor_95(law: str, n_cells: int) -> float:
+def factor_95(distribution: str, n_cells: int) -> float:
     """Half width of the central 95 % of the noise in a sum of cells, in standard deviations.
 
     Laplace laws have the exact quantile of their sum (2.12 for one cell, towards 1.96 for many);
     all others the normal one.
     """
-    return laplace_sum_95(max(n_cells, 1)) if is_laplace(law) else NORMAL_95
+    return laplace_sum_95(max(n_cells, 1)) if is_laplace(distribution) else NORMAL_95
 
 
 def half_width_95(measurement: Measurement) -> float:
     """Half width of the central 95 % of the noise in one count, in records."""
-    width = factor_95(measurement.law, 1) * measurement.stddev
+    width = factor_95(measurement.distribution, 1) * measurement.stddev
     # Whole-numbered noise exceeds the quantile of its continuous twin rounded up at most as often.
-    discrete = any(word in measurement.law.lower() for word in ("discrete", "geometric"))
+    discrete = any(word in measurement.distribution.lower() for word in ("discrete", "geometric"))
     return float(math.ceil(width)) if discrete else width
 
 
-def false_positive_rate(law: str) -> float:
+def false_positive_rate(distribution: str) -> float:
     """Probability that noise alone exceeds two standard deviations upwards."""
-    return math.exp(-2 * math.sqrt(2)) / 2 if is_laplace(law) else math.erfc(math.sqrt(2)) / 2
+    return (
+        math.exp(-2 * math.sqrt(2)) / 2 if is_laplace(distribution) else math.erfc(math.sqrt(2)) / 2
+    )
 
 
 def allowed_cells(measurement: Measurement, schema: Schema) -> NDArray[np.bool_]:
@@ -106,14 +108,14 @@ class Marginal:
         counts: noisy counts, shape (n,).
         variance: variance of the noise in each, shape (n,).
         n_cells: how many noisy cells were summed into each, shape (n,).
-        law: law of the noise in one cell.
+        distribution: law of the noise in one cell.
         n_tables: how many measured tables it rests on.
     """
 
     counts: NDArray[np.float64]
     variance: NDArray[np.float64]
     n_cells: NDArray[np.int64]
-    law: str
+    distribution: str
     n_tables: int
 
     def grouped(self, groups: Sequence[Sequence[int]]) -> Marginal:
@@ -123,7 +125,11 @@ class Marginal:
             return np.array([values[list(group)].sum() for group in groups])
 
         return Marginal(
-            add(self.counts), add(self.variance), add(self.n_cells), self.law, self.n_tables
+            add(self.counts),
+            add(self.variance),
+            add(self.n_cells),
+            self.distribution,
+            self.n_tables,
         )
 
     def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
@@ -142,7 +148,7 @@ class Marginal:
             return None
         share = self.counts / total
         spread = (1 - share) ** 2 * self.variance + share**2 * (whole - self.variance)
-        factors = np.array([factor_95(self.law, int(n)) for n in self.n_cells])
+        factors = np.array([factor_95(self.distribution, int(n)) for n in self.n_cells])
         return share, factors * np.sqrt(np.maximum(spread, 0)) / total
 
 
@@ -172,7 +178,7 @@ def _summed(name: str, measurement: Measurement, schema: Schema) -> Marginal:
     others = tuple(k for k in range(mask.ndim) if k != axis)
     counts = np.asarray(measurement.counts, dtype=np.float64).reshape(mask.shape).sum(axis=others)
     n_cells = mask.sum(axis=others, dtype=np.int64)
-    return Marginal(counts, n_cells * measurement.stddev**2, n_cells, measurement.law, 1)
+    return Marginal(counts, n_cells * measurement.stddev**2, n_cells, measurement.distribution, 1)
 
 
 def _pooled(found: Sequence[Marginal]) -> Marginal:
@@ -186,9 +192,9 @@ def _pooled(found: Sequence[Marginal]) -> Marginal:
     pooled = np.where(certain.any(0), 0, 1 / weights.sum(0))
     # Averaging only brings the law closer to the normal one; the fewest cells are the safe choice.
     n_cells = np.stack([one.n_cells for one in found]).min(0)
-    laws = [one.law for one in found]
-    law = next(filter(is_laplace, laws), laws[0])
-    return Marginal(counts, pooled, n_cells, law, len(found))
+    distributions = [one.distribution for one in found]
+    distribution = next(filter(is_laplace, distributions), distributions[0])
+    return Marginal(counts, pooled, n_cells, distribution, len(found))
 
 
 def noisy_total(measurements: Sequence[Measurement], schema: Schema) -> float | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
-from understudy.report.number_text import law_words, number, times
+from understudy.report.number_text import noise_words, number, times
 from understudy.report.public.count_accuracy import (
     factor_95,
     false_positive_rate,
@@ -59,7 +59,7 @@ def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
         table=_what(measurement),
         kind=_kind_words(measurement),
         cells=n_measured(measurement, schema),
-        noise=law_words(measurement.law),
+        noise=noise_words(measurement.distribution),
         stddev=stddev if measurement.kind.has_stddev else None,
         total=total if counted else None,
         relevant=relevant if relevant is not None and relevant <= 1 else None,
@@ -132,7 +132,7 @@ def reliability(release: Release) -> Reliability:
     noisy = sorted(counts, key=lambda one: one.stddev)
     ends = noisy[:1] + [one for one in noisy[-1:] if one.stddev > 1.01 * noisy[0].stddev]
     levels = tuple(one.stddev for one in ends)
-    widths = [factor_95(one.law, 1) * one.stddev for one in ends]
+    widths = [factor_95(one.distribution, 1) * one.stddev for one in ends]
     rows = tuple(
         (share, share * total, tuple(width / (share * total) for width in widths))
         for share in _SHARES
@@ -157,7 +157,7 @@ def _sentences(release: Release, noisy: Sequence[Measurement], total: float | No
     drawn = [one for one in release.measurements if one.kind is Kind.PARAMETERS]
     found += [_from_parameters(drawn)] * bool(drawn)
     found += [_FROM_POSTERIOR] * any(one.kind is Kind.POSTERIOR for one in release.measurements)
-    found += [_from_sweeps(one) for one in release.measurements if one.kind is Kind.SWEEPS][:1]
+    found += [_from_gibbs(one) for one in release.measurements if one.kind is Kind.SWEEPS][:1]
     return found
 
 
@@ -188,14 +188,14 @@ def _from_prior(measurement: Measurement, release: Release) -> str:
     )
 
 
-def _from_sweeps(measurement: Measurement) -> str:
+def _from_gibbs(measurement: Measurement) -> str:
     said = "Records were drawn column by column, each given some others"
     totals = measurement.totals or {}
     if "prior" not in totals:
         return f"{said}. How far noise moves them is not known outside."
     if "block" in totals:
         said += f", in blocks of {totals['block']:,.0f} that draw from each row of a table once"
-    unit = "" if measurement.law == "perturbed imputation" else " records"
+    unit = "" if measurement.distribution == "perturbed imputation" else " records"
     return (
         f"{said}. To each state {number(totals['prior'])}{unit} were added, which pulls every "
         "share towards an even spread, by an amount that nobody outside knows: it depends on how "
@@ -206,7 +206,9 @@ def _from_sweeps(measurement: Measurement) -> str:
 def _distinguishable(noisy: Sequence[Measurement], schema: Schema) -> str:
     sizes = [n_measured(one, schema) for one in noisy]
     above = sum(int(np.sum(np.asarray(one.counts) > 2 * one.stddev)) for one in noisy)
-    chance = sum(n * false_positive_rate(one.law) for n, one in zip(sizes, noisy, strict=True))
+    chance = sum(
+        n * false_positive_rate(one.distribution) for n, one in zip(sizes, noisy, strict=True)
+    )
     return (
         f"{sum(sizes):,} counts were measured with noise. {above:,} of them lie more than two "
         f"standard deviations above zero and can be told from an empty cell; were all cells empty, "
@@ -258,7 +260,7 @@ def _filtered(measurement: Measurement, release: Release) -> str:
         f"whose noisy count reached the public threshold {threshold:,.6g} were released; smaller "
         "groups are gone, and some of the cells kept are empty cells lifted by noise"
     )
-    if is_laplace(measurement.law) and measurement.stddev > 0:
+    if is_laplace(measurement.distribution) and measurement.stddev > 0:
         tail = math.exp(-threshold * math.sqrt(2) / measurement.stddev) / 2
         lifted = schema.table(measurement.columns).n_allowed * tail
         sentence += f" (up to about {lifted:,.2g} on average)"

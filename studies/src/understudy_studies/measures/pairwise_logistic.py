@@ -102,15 +102,15 @@ def distance(scores: tuple[Floats, Floats], counts: tuple[Floats, Floats]) -> fl
     """
     joined = np.concatenate(scores)
     order = np.argsort(joined, kind="stable")
-    laws = []
+    distributions = []
     for k, count in enumerate(counts):
         weight = np.zeros(len(joined))
         start = 0 if k == 0 else len(scores[0])
         weight[start : start + len(count)] = count / count.sum()
-        laws.append(np.cumsum(weight[order]))
+        distributions.append(np.cumsum(weight[order]))
     ordered = joined[order]
     last = np.append(ordered[1:] != ordered[:-1], True)
-    return float(np.abs(laws[0] - laws[1])[last].max())
+    return float(np.abs(distributions[0] - distributions[1])[last].max())
 
 
 @dataclass(frozen=True)

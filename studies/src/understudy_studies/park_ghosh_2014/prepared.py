@@ -19,7 +19,7 @@ from understudy.privacy.mechanisms.records.imputers import (
 )
 from understudy.privacy.mechanisms.records.key_counts import HashedRows
 from understudy.release.decoding import decode
-from understudy.schema import Domain, Sweep
+from understudy.schema import Domain, GibbsSweep
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.park_ghosh_2014 import patient_case
 
@@ -33,7 +33,7 @@ IMPUTATION = Imputation()
 
 
 @cache
-def hashed(name: str, read: bool) -> tuple[Sweep, tuple[HashedRows, ...]]:
+def hashed(name: str, read: bool) -> tuple[GibbsSweep, tuple[HashedRows, ...]]:
     """The sweep of a case, and its hashed tables; built once in each process.
 
     Args:
@@ -44,7 +44,7 @@ def hashed(name: str, read: bool) -> tuple[Sweep, tuple[HashedRows, ...]]:
     table = patient_case.find(name)
     public = foremost_keys(table.schema, table.order, KEY_LIMIT)
     keys = informed_keys(table) if read else public
-    sweep = Sweep.of(table.schema.names, table.schema.domain, keys)
+    sweep = GibbsSweep.of(table.schema.names, table.schema.domain, keys)
     numbers = sweep.keys_of(list(table.table))
     every = zip(numbers, table.table, table.sizes, strict=True)
     return sweep, tuple(_rows(key, states, size) for key, states, size in every)

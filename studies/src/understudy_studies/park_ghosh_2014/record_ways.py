@@ -22,7 +22,7 @@ from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
 from understudy.privacy.mechanisms.records.imputation_draws import imputed_records
-from understudy.privacy.mechanisms.records.perturbed_gibbs import sweep_records
+from understudy.privacy.mechanisms.records.perturbed_gibbs import gibbs_records
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import block_records
 from understudy.privacy.mechanisms.records.urn import prior_weight
 from understudy.privacy.noise.randomness import Randomness
@@ -130,7 +130,7 @@ def _swept(table: patient_case.Case, line: Line, epsilon: float, randomness: Ran
         return _stacked(
             block_records(rows, sweep, prior, N_RECORDS, block=line.block, randomness=randomness)
         )
-    return _stacked(sweep_records(rows, sweep, prior, N_RECORDS, randomness=randomness))
+    return _stacked(gibbs_records(rows, sweep, prior, N_RECORDS, randomness=randomness))
 
 
 def _imputed(table: patient_case.Case, epsilon: float | None, streams: Streams) -> States:

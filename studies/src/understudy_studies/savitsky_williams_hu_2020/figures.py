@@ -80,7 +80,7 @@ def _risks(results: Results) -> Chart:
     figure, panels = _panels(results, 4.0)
     for axes, view in panels:
         for place, one in enumerate(MECHANISMS):
-            quantiles, largest = view.law("risks", one), view.number("bound", one)
+            quantiles, largest = view.column_model("risks", one), view.number("bound", one)
             violin(axes, place, quantiles, COLOURS[one])
             axes.plot(place, largest, "o", color=COLOURS[one], markersize=4)
             axes.annotate(f"{largest:.1f}", (place, largest), (7, -3), textcoords="offset points",
@@ -146,7 +146,7 @@ def _statistics(results: Results, statistic: str) -> Chart:
     for axes, view in panels:
         axes.axhline(view.centre(statistic) / _THOUSAND, color=MUTED, linewidth=0.9, linestyle="--")
         for place, one in enumerate(names):
-            violin(axes, place, view.law(statistic, one) / _THOUSAND, COLOURS[one])
+            violin(axes, place, view.column_model(statistic, one) / _THOUSAND, COLOURS[one])
         _named(axes, names)
     _share_heights([axes for axes, _ in panels])
     panels[0][0].set_ylabel(f"{_NAMES[statistic]} of income, $1,000")
@@ -167,11 +167,11 @@ def _settings(results: Results) -> Chart:
         axes.axhline(view.centre(PERCENTILE) / _THOUSAND, color=MUTED, linewidth=0.9,
                      linestyle="--")  # fmt: skip
         for place, one in enumerate((DATA, UNWEIGHTED)):
-            violin(axes, place, view.law(PERCENTILE, one) / _THOUSAND, COLOURS[one])
+            violin(axes, place, view.column_model(PERCENTILE, one) / _THOUSAND, COLOURS[one])
         for place, setting in enumerate(SETTINGS, start=2):
             for one, side in _HALVES:
-                law = view.law(PERCENTILE, one, setting) / _THOUSAND
-                violin(axes, place, law, COLOURS[one], side=side)
+                column_model = view.column_model(PERCENTILE, one, setting) / _THOUSAND
+                violin(axes, place, column_model, COLOURS[one], side=side)
         _named(axes, ("data", "un-\nweighted", *_setting_words()))
         axes.set_xlabel("mechanism, or scale c and shift g of the weights")
     _share_heights([axes for axes, _ in panels])
@@ -190,11 +190,13 @@ def _weights(results: Results) -> Chart:
     """Weights against values."""
     figure, panels = _panels(results, 3.9)
     for axes, view in panels:
-        values = view.law("values", DATA)
-        low, high = (view.law(f"weights_{one}", VECTOR) for one in ("low", "high"))
+        values = view.column_model("values", DATA)
+        low, high = (view.column_model(f"weights_{one}", VECTOR) for one in ("low", "high"))
         axes.fill_between(values, low, high, color=COLOURS[VECTOR], alpha=0.18, linewidth=0)
         for one in (VECTOR, SCALAR, COUNT):
-            axes.plot(values, view.law("weights_mean", one), color=COLOURS[one], linewidth=1.5)
+            axes.plot(
+                values, view.column_model("weights_mean", one), color=COLOURS[one], linewidth=1.5
+            )
         axes.set_xscale("log")
         axes.set_ylim(0, 1.02)
         axes.set_xlabel("income, $")

@@ -74,17 +74,17 @@ class View:
         """Means at all settings, shape (settings,)."""
         return np.array([self.number(name, mechanism, one) for one in SETTINGS])
 
-    def law(self, name: str, mechanism: str, setting: Setting = MAIN) -> Floats:
+    def column_model(self, name: str, mechanism: str, setting: Setting = MAIN) -> Floats:
         """A quantile function, or what else is told by many numbers."""
         return parted(self.rows[setting, mechanism][name])
 
     def centre(self, statistic: str) -> float:
         """Median of a statistic's law on the data, in dollars."""
-        return float(np.median(self.law(statistic, DATA)))
+        return float(np.median(self.column_model(statistic, DATA)))
 
     def spread(self, statistic: str) -> float:
         """Standard deviation of a statistic's law on the data, in dollars."""
-        return float(np.std(self.law(statistic, DATA)))
+        return float(np.std(self.column_model(statistic, DATA)))
 
 
 class Results:

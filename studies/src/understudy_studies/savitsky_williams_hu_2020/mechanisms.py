@@ -12,10 +12,10 @@ from understudy.privacy.not_dp.record_weights import LipschitzBounds, lipschitz_
 from understudy.privacy.not_dp.weighted_posterior import FittedPosterior, PseudoPosterior
 from understudy.privacy.not_dp.weighting_spec import Weighting
 from understudy.privacy.samplers.column_model import Records
-from understudy.privacy.samplers.column_sequence import SequentialLaw
+from understudy.privacy.samplers.column_sequence import SequentialModel
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 from understudy.privacy.samplers.mixture_regression import MixtureRegression
-from understudy.privacy.samplers.numeric_column import NumberLaw
+from understudy.privacy.samplers.numeric_column import NumberModel
 from understudy.privacy.samplers.response_scale import Form
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.savitsky_williams_hu_2020.consumer_case import INCOME, Case
@@ -63,15 +63,15 @@ class Fit:
     posterior: FittedPosterior
 
 
-def income_law(case: Case, model: Model) -> SequentialLaw:
+def income_law(case: Case, model: Model) -> SequentialModel:
     """Income given the predictors."""
     regression = MixtureRegression(
         prior=MixturePrior(components=model.components), burn_in=BURN_IN, thin=THIN
     )
-    law = NumberLaw.of(
+    column_model = NumberModel.of(
         case.schema, INCOME, case.predictors, regression, form=model.form, unit=model.unit
     )
-    return SequentialLaw((law,), case.predictors)
+    return SequentialModel((column_model,), case.predictors)
 
 
 def fits(
@@ -89,11 +89,11 @@ def fits(
         streams: of the repetition.
         alone: whether only vector weights are wanted.
     """
-    law, records = income_law(case, model), case.records()
+    column_model, records = income_law(case, model), case.records()
     scale, shift = setting
 
     def fit(form: str, weighting: Weighting) -> Fit:
-        whole = PseudoPosterior(law, weighting, draws=DRAWS)
+        whole = PseudoPosterior(column_model, weighting, draws=DRAWS)
         return Fit(form, whole, whole.fit(records, streams.randomness("fit", form)))
 
     vector = fit(VECTOR, Weighting(form="vector", scale=scale, shift=shift))
@@ -112,9 +112,9 @@ def printed_bounds(fit: Fit, records: Records) -> LipschitzBounds:
 
     The sampler's own contributions, whose bounds a release reports, are a little larger.
     """
-    law, posterior = fit.model.law, fit.posterior
+    column_model, posterior = fit.model.column_model, fit.posterior
     return lipschitz_bounds(
-        lambda: law.log_likelihoods(posterior.theta, records),
+        lambda: column_model.log_likelihoods(posterior.theta, records),
         level=fit.model.weighting.level,
         weights=posterior.weights,
     )
@@ -129,13 +129,13 @@ def synthetic_sets(case: Case, fit: Fit, randomness: Randomness) -> tuple[Floats
     Returns:
         Both of shape (sets, n).
     """
-    law, records = fit.model.law, case.records()
+    column_model, records = fit.model.column_model, case.records()
     n = len(case.values)
     ours, theirs = np.empty((SETS, n)), np.empty((SETS, n))
     for k in range(SETS):
         theta = fit.posterior.draw(k)
         uniforms = randomness.uniforms(3 * n).reshape(1, 3, n)
-        labels = law.labels(theta, records, randomness.uniforms(n).reshape(1, n))
-        ours[k] = case.incomes_of(law.sample(theta, records, uniforms)[INCOME])
-        theirs[k] = case.incomes_of(law.sample(theta, records, uniforms, labels)[INCOME])
+        labels = column_model.labels(theta, records, randomness.uniforms(n).reshape(1, n))
+        ours[k] = case.incomes_of(column_model.sample(theta, records, uniforms)[INCOME])
+        theirs[k] = case.incomes_of(column_model.sample(theta, records, uniforms, labels)[INCOME])
     return ours, theirs

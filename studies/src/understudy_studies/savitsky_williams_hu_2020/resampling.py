@@ -71,16 +71,16 @@ def law_of_mean(values: Floats, counts: Floats) -> Floats:
     return np.asarray(np.moveaxis(np.quantile(means, PROBABILITIES, axis=-1), 0, -1))
 
 
-def barycentre(laws: Floats) -> Floats:
+def barycentre(column_models: Floats) -> Floats:
     """The Wasserstein barycentre of laws: the mean of their quantile functions.
 
     Args:
-        laws: shape (m, 99).
+        column_models: shape (m, 99).
 
     Returns:
         Shape (99,).
     """
-    return np.asarray(laws.mean(axis=0))
+    return np.asarray(column_models.mean(axis=0))
 
 
 def distance(first: Floats, second: Floats) -> Floats:

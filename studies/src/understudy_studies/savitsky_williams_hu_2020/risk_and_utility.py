@@ -31,13 +31,13 @@ GROUPS = 40
 WEIGHT_POINTS: Final = {"low": 0.05, "high": 0.95}
 """Quantiles of the weights in a group, beside their mean."""
 
-LAWS: Final = tuple(f"{one}{way}" for one in STATISTICS for way in WAYS)
+WAYS_OF: Final = tuple(f"{one}{way}" for one in STATISTICS for way in WAYS)
 TEXTS: Final = (
     "risks",
     "values",
     "weights_mean",
     *(f"weights_{name}" for name in WEIGHT_POINTS),
-    *LAWS,
+    *WAYS_OF,
 )
 """Columns of the rows that hold many numbers, as a text."""
 NUMBERS: Final = (
@@ -48,8 +48,8 @@ NUMBERS: Final = (
     "untruncated",
     "printed",
     "typical",
-    *(f"{name}_off" for name in LAWS),
-    *(f"{name}_single" for name in LAWS),
+    *(f"{name}_off" for name in WAYS_OF),
+    *(f"{name}_single" for name in WAYS_OF),
     *(f"follows{way}" for way in WAYS),
 )
 """Columns of the rows that hold one number.
@@ -66,9 +66,11 @@ record.
 def of_data(case: Case, counts: Floats) -> Row:
     """The confidential records' own row."""
     values = case.values
-    laws = _laws(values, counts)
+    column_models = _laws(values, counts)
     groups = [np.median(one) for one in np.array_split(np.sort(values), GROUPS)]
-    texts = {"values": joined(groups)} | {name: joined(law) for name, law in laws.items()}
+    texts = {"values": joined(groups)} | {
+        name: joined(column_model) for name, column_model in column_models.items()
+    }
     return {"mechanism": DATA, **texts}
 
 
@@ -84,11 +86,11 @@ def of_fit(case: Case, fit: Fit, sets: tuple[Floats, Floats], counts: Floats) ->
     row = {"mechanism": fit.mechanism, **_risk(case, fit), **_weights(case, fit)}
     data = _laws(case.values, counts)
     for way, incomes in zip(WAYS, sets, strict=True):
-        for name, laws in _laws(incomes, counts).items():
-            middle = resampling.barycentre(laws)
+        for name, column_models in _laws(incomes, counts).items():
+            middle = resampling.barycentre(column_models)
             row[f"{name}{way}"] = joined(middle)
             row[f"{name}{way}_off"] = float(resampling.distance(middle, data[name]))
-            row[f"{name}{way}_single"] = float(resampling.distance(laws, middle).mean())
+            row[f"{name}{way}_single"] = float(resampling.distance(column_models, middle).mean())
         row[f"follows{way}"] = follows(incomes, case.values)
     return row
 

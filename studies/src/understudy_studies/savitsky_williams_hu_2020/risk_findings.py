@@ -177,7 +177,7 @@ def _about_labels(results: Results) -> str:
 
 def _moved(view: View, mechanism: str) -> Floats:
     """How far the middle of the percentile's law is from that on the data, in $1,000."""
-    middles = [np.median(view.law(PERCENTILE, mechanism, one)) for one in SETTINGS]
+    middles = [np.median(view.column_model(PERCENTILE, mechanism, one)) for one in SETTINGS]
     return (np.array(middles) - view.centre(PERCENTILE)) / 1000
 
 

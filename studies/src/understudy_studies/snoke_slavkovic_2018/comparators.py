@@ -74,7 +74,7 @@ def noisy_bayes(
     exact = [sums[:, 0], sums[:, 1], scatter[:, 0, 0], scatter[:, 0, 1], scatter[:, 1, 1]]
     steps = planned(reach, Fraction(epsilon) / sets)
     first, second, xx, xy, yy = (
-        perturb(np.repeat(one[:, None], sets, axis=1), step.law, randomness)
+        perturb(np.repeat(one[:, None], sets, axis=1), step.distribution, randomness)
         for one, step in zip(exact, steps, strict=True)
     )
     noisy = np.stack([xx, xy, xy, yy], axis=-1).reshape(*xx.shape, 2, 2)

@@ -74,13 +74,17 @@ class Weighted(NamedTuple):
 def weighted() -> Weighted:
     """The candidates: points of a mixture, with prior/mixture as weights."""
     truth = theta_of(Regressions.of(TRUTH))
-    laws = (PRIOR, *(PRIOR.around(truth, one) for one in SHRINKS))
+    distributions = (PRIOR, *(PRIOR.around(truth, one) for one in SHRINKS))
     sizes = [round(share * CANDIDATES) for share in SHARES]
     theta = np.concatenate(
-        [law.points(size + 1)[1:] for law, size in zip(laws, sizes, strict=True)]
+        [
+            distribution.points(size + 1)[1:]
+            for distribution, size in zip(distributions, sizes, strict=True)
+        ]
     )
     parts = [
-        log_density(law, theta) + math.log(size) for law, size in zip(laws, sizes, strict=True)
+        log_density(distribution, theta) + math.log(size)
+        for distribution, size in zip(distributions, sizes, strict=True)
     ]
     mixture = logsumexp(parts, axis=0)
     flat = Prior(PRIOR.names, np.zeros(5), flat_stddevs())
@@ -94,10 +98,12 @@ def flat_stddevs() -> Floats:
     return np.asarray(FLAT * unit)
 
 
-def log_density(law: Prior, theta: Floats) -> Floats:
+def log_density(distribution: Prior, theta: Floats) -> Floats:
     """Of a normal law with its constant, shape (...)."""
-    constant = np.log(law.stddevs).sum() + len(law.names) / 2 * math.log(2 * math.pi)
-    return np.asarray(law.log_density(theta) - constant)
+    constant = np.log(distribution.stddevs).sum() + len(distribution.names) / 2 * math.log(
+        2 * math.pi
+    )
+    return np.asarray(distribution.log_density(theta) - constant)
 
 
 def published_rate(epsilon: float, sets: int) -> float:

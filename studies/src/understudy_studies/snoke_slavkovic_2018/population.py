@@ -54,9 +54,15 @@ class Regressions(NamedTuple):
     residual: Floats
 
     @classmethod
-    def of(cls, law: Parameters, shape: tuple[int, ...] = ()) -> Regressions:
+    def of(cls, distribution: Parameters, shape: tuple[int, ...] = ()) -> Regressions:
         """The true parameters for tables of this shape."""
-        values = law.mean, law.stddev, law.intercept, law.slope, law.residual
+        values = (
+            distribution.mean,
+            distribution.stddev,
+            distribution.intercept,
+            distribution.slope,
+            distribution.residual,
+        )
         return cls(*(np.full(shape, one) for one in values))
 
 

@@ -89,10 +89,12 @@ OPPOSED = Listed(
 """Candidates that some records tell apart by 9, and some hardly."""
 
 
-def score_of(known, law=OPPOSED, form="own-peak", width=2.0):
-    points = np.arange(float(len(law.tables)))[:, None]
+def score_of(known, column_model=OPPOSED, form="own-peak", width=2.0):
+    points = np.arange(float(len(column_model.tables)))[:, None]
     high = 0.0 if form == "interval" else None
-    return ColumnLikelihood(known, law, points, Censoring(form=form, width=width, high=high))
+    return ColumnLikelihood(
+        known, column_model, points, Censoring(form=form, width=width, high=high)
+    )
 
 
 # --- the score ----------------------------------------------------------------------------------
@@ -123,8 +125,8 @@ def test_parents_stand_where_the_law_names_them():
         column, parents = "a", ("b",)
 
     known = schema()
-    law = Turned([[-1, -2, -3], [-4, -5, -6]])
-    score = score_of(known, law, form="interval", width=10.0)
+    column_model = Turned([[-1, -2, -3], [-4, -5, -6]])
+    score = score_of(known, column_model, form="interval", width=10.0)
     assert score.columns == ("b", "a")
     found = score.evaluate(coded([(0, 1), (2, 0), (2, 1)], known))
     assert found == pytest.approx(-(4 + 3 + 6) * STEPS / 10)
@@ -155,12 +157,12 @@ class Forced:
     exact law of every choice."""
 
     def __init__(self, path, factor):
-        self.path, self.laws, self.factor = iter(path), [], factor
+        self.path, self.column_models, self.factor = iter(path), [], factor
 
     def __call__(self, scores, *, epsilon, sensitivity, monotone, feasible, source):
         rate = self.factor * selection_rate(epsilon, monotone=monotone)
         weights = -float(rate) * lattice_gaps(scores, sensitivity)
-        self.laws.append(weights - np.logaddexp.reduce(weights))
+        self.column_models.append(weights - np.logaddexp.reduce(weights))
         return next(self.path, 0)
 
 
@@ -183,8 +185,8 @@ def law_of(records, known, act, epsilon, factor=Fraction(1), path=()):
         patch.setattr(choice_charge, "select", forced)
         act(gate, Fraction(epsilon))
     assert gate.remaining == 0
-    own = forced.laws[len(path)]
-    if len(forced.laws) == len(path) + 1:
+    own = forced.column_models[len(path)]
+    if len(forced.column_models) == len(path) + 1:
         return own
     ahead = [law_of(records, known, act, epsilon, factor, (*path, k)) for k in range(len(own))]
     return np.concatenate([p + one for p, one in zip(own, ahead, strict=True)])
@@ -204,14 +206,14 @@ def realised(act_of, relation, cells, sizes, *, epsilon=1, factor=1):
     known = schema(max(sizes) if relation == "replace" else None)
     act, cache = act_of(known), {}
 
-    def law(records):
+    def column_model(records):
         if records not in cache:
             cache[records] = law_of(records, known, act, epsilon, Fraction(factor))
             assert np.logaddexp.reduce(cache[records]) == pytest.approx(0, abs=1e-9)
         return cache[records]
 
     return max(
-        np.abs(law(records) - law(other)).max()
+        np.abs(column_model(records) - column_model(other)).max()
         for n in ([max(sizes)] if relation == "replace" else sizes)
         for records in itertools.combinations_with_replacement(cells, n)
         for other in neighbours_of(records, relation, (*cells, OUTSIDE))

@@ -49,10 +49,10 @@ STATES = (0, 1, 2, 3, 9)
 """The last is no state."""
 
 
-def enumerated(relation, law, longest=4):
+def enumerated(relation, column_model, longest=4):
     """The largest |log ratio| of two neighbouring tables, over all tables and neighbours."""
     cache = {
-        table: law(rows(*table))
+        table: column_model(rows(*table))
         for n in range(longest + 1)
         for table in itertools.combinations_with_replacement(STATES, n)
     }
@@ -109,15 +109,15 @@ def test_the_exponential_mechanism_spends_epsilon_at_any_width(form, relation, e
     score = score_of(DENSITIES[:3] * 3, form, width)
     rate = selection_rate(epsilon, monotone=score.monotone and relation == "add_remove")
 
-    def law(records, factor=1.0):
+    def column_model(records, factor=1.0):
         gaps = lattice_gaps(score.evaluate(records), score.sensitivity(relation))
         weights = -factor * float(rate) * gaps
         return weights - np.logaddexp.reduce(weights)
 
-    worst = enumerated(relation, law)
+    worst = enumerated(relation, column_model)
     assert 0.999 * 6 < worst <= 6
     # An audit that could not fail would prove nothing.
-    assert enumerated(relation, lambda records: law(records, 1.1)) > 6
+    assert enumerated(relation, lambda records: column_model(records, 1.1)) > 6
 
 
 def test_the_worked_example():
@@ -332,7 +332,7 @@ def test_because_they_break_it():
     calm = np.array([0.5] * 50 + [1.0] * 50)
     how = Censoring(form="interval", width=1.0, high=0.0)
 
-    def law(y, weighted):
+    def column_model(y, weighted):
         matrix = stats.norm.logpdf(y, GRID[:, None], 1.0)
         bounds = lipschitz_bounds(lambda: [matrix], level=1)
         alpha = vector_weights(bounds.by_record) if weighted else np.ones(len(y))
@@ -340,7 +340,7 @@ def test_because_they_break_it():
         return scores - np.logaddexp.reduce(scores)
 
     def realised(other, weighted):
-        return np.abs(law(calm, weighted) - law(other, weighted)).max()
+        return np.abs(column_model(calm, weighted) - column_model(other, weighted)).max()
 
     added, replaced = np.append(calm, 4.0), np.append(calm[:-1], 4.0)
     assert realised(added, weighted=True) == pytest.approx(5.5048, abs=1e-4)

@@ -149,11 +149,11 @@ def test_a_path_among_all_is_uniform(length, total):
 
 def test_the_worked_example():
     """Cells (1, 0, 1) of two records, the last one what is left of them."""
-    law = enumerated((1, 0), 2, ONE)
-    exact = dict(zip(map(tuple, paths(2, 2).tolist()), law, strict=True))
+    column_model = enumerated((1, 0), 2, ONE)
+    exact = dict(zip(map(tuple, paths(2, 2).tolist()), column_model, strict=True))
     assert exact.pop((1, 1)) == pytest.approx(0.24798, abs=5e-6)
     assert list(exact.values()) == pytest.approx([0.15040] * 5, abs=5e-6)
-    assert summed_by_parts((1, 0), 2, ONE, 2) == pytest.approx(law, abs=1e-12)
+    assert summed_by_parts((1, 0), 2, ONE, 2) == pytest.approx(column_model, abs=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100_000), Fraction(1, 3), ONE, Fraction(20)])

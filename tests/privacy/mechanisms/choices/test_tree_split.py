@@ -94,8 +94,10 @@ def test_groups_differ_by_less_than_two_or_four():
 
     for _ in range(25):
         n = rng.integers(1, 60)
-        laws = [rng.dirichlet(np.full(k, 0.2)) for k in SIZES]
-        rows = np.column_stack([rng.choice(k, n, p=p) for k, p in zip(SIZES, laws, strict=True)])
+        column_models = [rng.dirichlet(np.full(k, 0.2)) for k in SIZES]
+        rows = np.column_stack(
+            [rng.choice(k, n, p=p) for k, p in zip(SIZES, column_models, strict=True)]
+        )
         before = scores(rows)
         for record in records:
             more, other = np.vstack([rows, record]), rows.copy()
@@ -133,9 +135,9 @@ LEVELS = (["x", "y"], ["r", "s", "t"], [False, True])
 RECORDS = list(product(range(2), range(3), range(2)))
 
 
-def layer_law(rows, rate):
+def layer_noise(rows, rate):
     """Log probability of every pair of choices below a root divided by a, by the definition."""
-    node_laws = []
+    node_distributions = []
     for node in range(2):
         inside = [row for row in rows if row[0] == node]
         found = [
@@ -143,8 +145,8 @@ def layer_law(rows, rate):
             for j, size in ((1, 3), (2, 2))
         ]
         weights = -rate * np.array(found)
-        node_laws.append(weights - np.logaddexp.reduce(weights))
-    return np.add.outer(*node_laws)
+        node_distributions.append(weights - np.logaddexp.reduce(weights))
+    return np.add.outer(*node_distributions)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +158,7 @@ def test_a_whole_layer_costs_epsilon_once(relation, rate, epsilon):
     tables = [t for n in range(4) for t in combinations_with_replacement(RECORDS, n)] + heavy
     largest = 0.0
     for rows in tables:
-        before = layer_law(rows, rate)
+        before = layer_noise(rows, rate)
         others = [[*rows, record] for record in RECORDS]
         if relation == "replace":
             others = [
@@ -166,7 +168,7 @@ def test_a_whole_layer_costs_epsilon_once(relation, rate, epsilon):
                 for record in RECORDS
             ]
         for other in others:
-            largest = max(largest, float(np.abs(layer_law(other, rate) - before).max()))
+            largest = max(largest, float(np.abs(layer_noise(other, rate) - before).max()))
     assert 0.5 * epsilon < largest < epsilon
 
 
@@ -193,10 +195,10 @@ def test_the_gate_draws_that_law():
             gate = open_gate(engine, Budget.of(20, 0), SeededRandomness(k))
         splits = gate.ask(ColumnSplits(tree), spend=F(1)).value
         found[splits[0][0] - 1, splits[1][0] - 1] += 1
-    law = np.exp(layer_law(rows, 0.5))
-    assert stats.chisquare(found.ravel(), draws * law.ravel()).pvalue > 1e-3
+    column_model = np.exp(layer_noise(rows, 0.5))
+    assert stats.chisquare(found.ravel(), draws * column_model.ravel()).pvalue > 1e-3
     # Power: the two-sided rate would be told apart.
-    other = np.exp(layer_law(rows, 0.25))
+    other = np.exp(layer_noise(rows, 0.25))
     assert stats.chisquare(found.ravel(), draws * other.ravel()).pvalue < 1e-6
 
 

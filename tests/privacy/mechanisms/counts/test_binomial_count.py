@@ -71,8 +71,8 @@ def test_it_counts_the_second_level_and_nothing_else():
 
 def noise(n, source=None, **options):
     """Noise in n numbers of successes of 4 rows, two of which are successes."""
-    law, source = priced(schema(4), **options).parameter, source or SeededRandomness(1)
-    return np.array([perturb(np.array([2]), law, source)[0] for _ in range(n)]) - 2
+    distribution, source = priced(schema(4), **options).parameter, source or SeededRandomness(1)
+    return np.array([perturb(np.array([2]), distribution, source)[0] for _ in range(n)]) - 2
 
 
 def priced(of, spend=Fraction(1), **options):
@@ -84,10 +84,10 @@ def priced(of, spend=Fraction(1), **options):
 @pytest.mark.parametrize(("scale", "fits"), [(1, True), ("1.3", False), ("0.7", False)])
 def test_the_noise_is_discrete_laplace_of_scale_one_over_epsilon(scale, fits):
     """Chi-square of 3,000 draws; a scale that is wrong by 30 % is found. False alarm 1e-4."""
-    found, law = noise(3000), DiscreteLaplace(Fraction(scale))
+    found, distribution = noise(3000), DiscreteLaplace(Fraction(scale))
     places = np.arange(-4, 5)
     observed = np.array([*((found == k).sum() for k in places), (np.abs(found) > 4).sum()])
-    expected = np.append(law.pmf(places), 1 - law.pmf(places).sum()) * len(found)
+    expected = np.append(distribution.pmf(places), 1 - distribution.pmf(places).sum()) * len(found)
     assert (stats.chisquare(observed, expected).pvalue > 1e-4) == fits
 
 
@@ -109,9 +109,9 @@ def test_truncated_noise_stays_within_the_number_of_rows(mode):
 
 def test_the_truncated_law_keeps_its_budget_for_every_pair_of_neighbours():
     """n = 12: largest log ratio over all pairs of neighbouring counts and all outcomes."""
-    law = priced(schema(12), bounds="truncate").parameter
+    distribution = priced(schema(12), bounds="truncate").parameter
     outcomes = np.arange(13)
-    log = np.array([law.log_pmf(outcomes, s) for s in range(13)])
+    log = np.array([distribution.log_pmf(outcomes, s) for s in range(13)])
     realised = np.abs(np.diff(log, axis=0)).max()
     assert 0.95 < realised <= 1
 

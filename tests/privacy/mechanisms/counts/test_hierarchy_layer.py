@@ -65,7 +65,7 @@ def door(rows, epsilon="1", seed=1):
 def exact_layers(rows):
     """The counts of both layers and the records out of domain: next to no noise at a huge ε."""
     first, second = door(rows, HUGE).ask(
-        HierarchyLayers(TREE, [1, 2], law="geometric"), spend=F(HUGE)
+        HierarchyLayers(TREE, [1, 2], noise="geometric"), spend=F(HUGE)
     )
     assert first.value.outside == second.value.outside
     counts = first.value.counts.tolist(), second.value.counts.tolist()
@@ -80,7 +80,7 @@ def test_layers_count_the_records_that_fit_the_schema():
 
 def test_a_layer_divided_alike_is_a_table_and_any_other_is_nodes():
     first, second = door([(0, 0, 0)], HUGE).ask(
-        HierarchyLayers(TREE, [1, 2], law="geometric"), spend=F(1)
+        HierarchyLayers(TREE, [1, 2], noise="geometric"), spend=F(1)
     )
     assert isinstance(first.value, NoisyTable)
     assert first.value.columns == ("a",)
@@ -99,7 +99,7 @@ def test_a_layer_divided_alike_is_a_table_and_any_other_is_nodes():
 def test_a_table_has_its_columns_in_the_order_of_the_layers_and_no_noise_in_forbidden_cells():
     tree = Partition(SCHEMA.domain).divided([(1,)]).divided([(0,)] * 3)
     gate = door([(0, 2, 1)] * 5, seed=2)
-    (released,) = gate.ask(HierarchyLayers(tree, [2], law="geometric"), spend=F(1, 2))
+    (released,) = gate.ask(HierarchyLayers(tree, [2], noise="geometric"), spend=F(1, 2))
     assert released.value.columns == ("b", "a")
     assert released.value.counts.shape == (3, 2)
     assert released.value.counts[1:, 1].tolist() == [0, 0]
@@ -132,7 +132,7 @@ def test_empty_nodes_get_noise_like_others_and_the_right_amount():
     for seed in range(100):
         gate = door([], epsilon=10, seed=seed)
         for _ in range(10):
-            layers = gate.ask(HierarchyLayers(TREE, [1, 2], law="geometric"), spend=F(1))
+            layers = gate.ask(HierarchyLayers(TREE, [1, 2], noise="geometric"), spend=F(1))
             noise.append([*layers[0].value.counts, *layers[1].value.counts[:2]])
     scale = DiscreteLaplace(F(2)).stddev
     assert layers[0].noise.stddev == pytest.approx(scale)
@@ -142,12 +142,12 @@ def test_empty_nodes_get_noise_like_others_and_the_right_amount():
 
 def test_weights_divide_the_cost_and_an_overdraft_asks_nothing():
     gate = door([(0, 0, 0)])
-    gate.ask(HierarchyLayers(TREE, [1, 2], law="laplace", weights=[1, 4]), spend=F(1, 2))
+    gate.ask(HierarchyLayers(TREE, [1, 2], noise="laplace", weights=[1, 4]), spend=F(1, 2))
     assert [entry.spent for entry in gate.ledger] == [F(1, 10), F(2, 5)]
     with pytest.raises(InsufficientBudgetError):
-        gate.ask(HierarchyLayers(TREE, [1], law="geometric"), spend=F(1))
+        gate.ask(HierarchyLayers(TREE, [1], noise="geometric"), spend=F(1))
     with pytest.raises(InsufficientBudgetError):
-        gate.ask(LazyLeaves(TREE, law="geometric"), spend=F(1))
+        gate.ask(LazyLeaves(TREE, noise="geometric"), spend=F(1))
 
 
 # --- leaves that are never written out ----------------------------------------------------------
@@ -243,7 +243,7 @@ def test_without_weights_nodes_weigh_as_many_cells_as_they_have():
 
 def test_leaves_are_drawn_from_once_and_cost_nothing_more():
     gate = door([(0, 0, 0)] * 4)
-    leaves = gate.ask(LazyLeaves(TREE, law="geometric"), spend=F(1, 2))
+    leaves = gate.ask(LazyLeaves(TREE, noise="geometric"), spend=F(1, 2))
     assert leaves.value.below == SCHEMA.names
     assert len(leaves.value.counts) == 5
     assert gate.ledger[0].cells == 9  # eight allowed cells and the records out of domain
@@ -262,8 +262,8 @@ def test_a_table_of_2_to_the_60_cells_is_sampled():
     gate = open_gate(Table(frame, schema), Budget.of("1000", 0), SeededRandomness(1))
     tree = Partition(schema.domain).divided([(3,)])
     with pytest.raises(MethodError, match="too many"):
-        gate.ask(LazyLeaves(tree, law="geometric"), spend=F(1, 2))
-    leaves = gate.ask(LazyLeaves(tree, law="geometric"), spend=F(500))
+        gate.ask(LazyLeaves(tree, noise="geometric"), spend=F(1, 2))
+    leaves = gate.ask(LazyLeaves(tree, noise="geometric"), spend=F(500))
     drawn = gate.ask(LeafRecords(leaves, np.array([0.0, 1.0]), n_rows=50)).value.columns
     assert set(np.concatenate(drawn).tolist()) == {1}
 

@@ -42,7 +42,7 @@ def door(rows, epsilon="1", seed=1, delta=0):
 
 def exact(rows):
     """All counts and those out of domain, one array per layer: no noise at a huge ε."""
-    found = door(rows, HUGE).ask(RangeCounts("x", LAYERS, law="geometric"), spend=F(HUGE))
+    found = door(rows, HUGE).ask(RangeCounts("x", LAYERS, noise="geometric"), spend=F(HUGE))
     return [np.append(one.value.counts, one.value.outside) for one in found]
 
 
@@ -71,14 +71,14 @@ def test_neighbours_differ_by_the_sensitivity_in_each_layer(relation, most):
     assert largest == [most] * len(LAYERS)
 
 
-@pytest.mark.parametrize("law", ["geometric", "laplace", "gaussian"])
-def test_every_range_has_the_noise_that_is_stated(law):
+@pytest.mark.parametrize("distribution", ["geometric", "laplace", "gaussian"])
+def test_every_range_has_the_noise_that_is_stated(distribution):
     """Mean square of 2,600 numbers in their own unit: deviation at most √(5/2600) = 0.044, so ± 0.2
     is left with probability below 1e-5; a scale wrong by 30 % would give 0.49 or 1.69."""
     squares = []
     for seed in range(200):
-        gate = door([], "3", seed, 0 if law != "gaussian" else "0.000001")
-        for one in gate.ask(RangeCounts("x", LAYERS, law=law), spend=gate.budget.amount):
+        gate = door([], "3", seed, 0 if distribution != "gaussian" else "0.000001")
+        for one in gate.ask(RangeCounts("x", LAYERS, noise=distribution), spend=gate.budget.amount):
             noise = np.append(one.value.counts, one.value.outside) / one.noise.stddev
             squares.extend(noise**2)
             assert one.noise.stddev > 1
@@ -89,9 +89,9 @@ def test_every_range_has_the_noise_that_is_stated(law):
 def test_the_ledger_says_what_was_asked_before_it_is_answered():
     gate = door([0])
     with pytest.raises(InsufficientBudgetError):
-        gate.ask(RangeCounts("x", LAYERS, law="geometric"), spend=F(2))
+        gate.ask(RangeCounts("x", LAYERS, noise="geometric"), spend=F(2))
     assert gate.ledger == ()
-    gate.ask(RangeCounts("x", LAYERS, law="geometric"), spend=F(1))
+    gate.ask(RangeCounts("x", LAYERS, noise="geometric"), spend=F(1))
     assert [(e.query, e.cells, e.spent) for e in gate.ledger] == [
         ("counts of 3 ranges of x", 4, F(1, 3)),
         ("counts of 5 ranges of x", 6, F(1, 3)),
@@ -105,13 +105,13 @@ def test_the_ledger_says_what_was_asked_before_it_is_answered():
 def test_ranges_must_hold_every_state_once(edges):
     gate = door([0])
     with pytest.raises(MethodError, match="ascend from state 0"):
-        gate.ask(RangeCounts("x", [np.array(edges)], law="geometric"), spend=F(1))
+        gate.ask(RangeCounts("x", [np.array(edges)], noise="geometric"), spend=F(1))
     assert gate.remaining == 1
 
 
 def test_measurements_name_first_and_last_states(tmp_path):
     gate = door([0, 3], HUGE)
-    gate.ask(RangeCounts("x", LAYERS, law="geometric"), spend=F(HUGE))
+    gate.ask(RangeCounts("x", LAYERS, noise="geometric"), spend=F(HUGE))
     found = [Measurement.from_released(one, "t", SCHEMA) for one in gate.measured]
     assert [one.kind for one in found] == ["ranges", "table", "ranges"]
     assert found[0].frame(SCHEMA).rows() == [("a", "b", 1), ("c", "d", 1), ("e", "e", 0)]

@@ -59,14 +59,14 @@ def step_law(p, allowed, prior):
 def test_no_two_fits_differ_by_more_than_epsilon(epsilon, allowed):
     """All pairs of extreme probabilities and all sets of open states; attained but for rounding."""
     prior = prior_weight(1, Fraction(epsilon), reinforced=False)
-    laws = [step_law(p, allowed, prior) for p in EXTREME]
-    for law in laws:
-        assert sum(law) == 1
-        assert [one > 0 for one in law] == list(allowed)
+    distributions = [step_law(p, allowed, prior) for p in EXTREME]
+    for distribution in distributions:
+        assert sum(distribution) == 1
+        assert [one > 0 for one in distribution] == list(allowed)
     ratios = [
         one / other
-        for law, second in itertools.permutations(laws, 2)
-        for one, other, is_open in zip(law, second, allowed, strict=True)
+        for distribution, second in itertools.permutations(distributions, 2)
+        for one, other, is_open in zip(distribution, second, allowed, strict=True)
         if is_open
     ]
     assert max(ratios) <= (1 + prior) / prior
@@ -78,8 +78,8 @@ def test_no_two_fits_differ_by_more_than_epsilon(epsilon, allowed):
 
 def test_a_smaller_prior_weight_would_exceed_epsilon():
     prior = prior_weight(1, Fraction(1), reinforced=False) * Fraction(9, 10)
-    law, other = (step_law(p, (True, True, True), prior) for p in np.eye(3)[:2])
-    assert math.log(law[0] / other[0]) > 1.06
+    distribution, other = (step_law(p, (True, True, True), prior) for p in np.eye(3)[:2])
+    assert math.log(distribution[0] / other[0]) > 1.06
 
 
 @pytest.mark.parametrize("size", [1, 2, 71, 8_000])
@@ -123,18 +123,18 @@ def test_a_leading_axis_is_one_step_after_the_other():
 def enumerated(imputers, domain, prior, sweeps):
     """The law of a record, by going through all its paths."""
     allowed = [cell for cell in np.ndindex(domain.sizes) if domain.allowed_mask()[cell]]
-    law = {cell: Fraction(1, len(allowed)) for cell in allowed}
+    distribution = {cell: Fraction(1, len(allowed)) for cell in allowed}
     for _ in range(sweeps):
         for j, size in enumerate(domain.sizes):
             after = {}
-            for cell, weight in law.items():
+            for cell, weight in distribution.items():
                 options = [(*cell[:j], v, *cell[j + 1 :]) for v in range(size)]
                 p = imputers.probabilities(j, [np.array([s]) for s in cell])[0]
                 step = step_law(p, [option in allowed for option in options], prior)
                 for option, share in zip(options, step, strict=True):
                     after[option] = after.get(option, 0) + weight * share
-            law = {cell: weight for cell, weight in after.items() if weight}
-    return law
+            distribution = {cell: weight for cell, weight in after.items() if weight}
+    return distribution
 
 
 TABLES = [rows for n in range(3) for rows in itertools.combinations_with_replacement(range(4), n)]
@@ -149,13 +149,17 @@ def test_records_of_any_two_tables_are_within_the_cost_of_their_steps(rule, swee
     """
     domain, epsilon = Domain((2, 2), rule), Fraction(1, 2)
     prior = prior_weight(1, epsilon / (2 * sweeps), reinforced=False)
-    laws = []
+    distributions = []
     for rows in TABLES:
         states = [np.array(rows, dtype=np.int64) // 2, np.array(rows, dtype=np.int64) % 2]
         imputers = fit_imputers(states, (2, 2), FAST, SeededRandomness(1))
-        laws.append(enumerated(imputers, domain, prior, sweeps))
-    ratios = [one[cell] / two[cell] for one, two in itertools.permutations(laws, 2) for cell in one]
-    assert all(law.keys() == laws[0].keys() for law in laws)
+        distributions.append(enumerated(imputers, domain, prior, sweeps))
+    ratios = [
+        one[cell] / two[cell]
+        for one, two in itertools.permutations(distributions, 2)
+        for cell in one
+    ]
+    assert all(distribution.keys() == distributions[0].keys() for distribution in distributions)
     assert float(epsilon) / 8 < math.log(max(ratios)) <= float(epsilon)
 
 
@@ -163,11 +167,11 @@ RECORDS = [(0, 0)] * 5 + [(0, 1)] * 3 + [(1, 1)] * 9 + [(1, 2)] * 8
 DOMAIN = Domain((2, 3), ({0: frozenset({0}), 1: frozenset({2})},))
 
 
-def p_value(law, records):
-    cells = sorted(law)
+def p_value(distribution, records):
+    cells = sorted(distribution)
     found = [np.sum((records[0] == a) & (records[1] == b)) for a, b in cells]
     assert sum(found) == len(records[0])
-    expected = len(records[0]) * np.array([float(law[cell]) for cell in cells])
+    expected = len(records[0]) * np.array([float(distribution[cell]) for cell in cells])
     return stats.chisquare(found, expected * sum(found) / expected.sum()).pvalue
 
 

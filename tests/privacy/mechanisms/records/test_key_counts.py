@@ -17,12 +17,12 @@ from understudy.privacy.mechanisms.records.gibbs_chain import (
     require_small,
 )
 from understudy.privacy.mechanisms.records.key_counts import HashedRows, joined
-from understudy.privacy.mechanisms.records.perturbed_gibbs import sweep_records
+from understudy.privacy.mechanisms.records.perturbed_gibbs import gibbs_records
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import block_records
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.schema import Domain, Sweep
+from understudy.schema import Domain, GibbsSweep
 
-WIDE = Sweep(
+WIDE = GibbsSweep(
     ("a", "b", "c"),
     Domain((2, 4, 3), ({0: frozenset({1}), 1: frozenset({0, 2})}, {1: frozenset({3}), 2: {0, 1}})),
     ((1, 2), (0,), ()),
@@ -51,7 +51,7 @@ def test_tables_stand_behind_one_another():
 
 def test_memory_follows_occupied_rows_whatever_the_number_of_cells(oracle):
     d = 13
-    sweep = Sweep(
+    sweep = GibbsSweep(
         tuple(f"x{j}" for j in range(d)),
         Domain((20,) * d),
         tuple(tuple(j for j in range(d) if j != i) for i in range(d)),
@@ -61,7 +61,7 @@ def test_memory_follows_occupied_rows_whatever_the_number_of_cells(oracle):
     rows = [tuple(one) for one in rng.integers(0, 20, (50, d)).tolist()]
     tables = oracle.tables(rows, sweep)
     assert sum(v.nbytes for one in tables for v in vars(one).values()) < 50 * d * 40
-    drawn = sweep_records(tables, sweep, F(1, 2**20), 200, randomness=SeededRandomness(1))
+    drawn = gibbs_records(tables, sweep, F(1, 2**20), 200, randomness=SeededRandomness(1))
     assert np.array(drawn.columns).shape == (d, 200)
 
 
@@ -99,11 +99,11 @@ def test_structural_zeros_are_never_drawn(oracle, n_rules):
     domain = Domain(sizes, tuple(boxes))
     allowed = int(domain.allowed_mask().sum())
     assert 300 < allowed < 1680
-    sweep = Sweep(tuple("abcd"), domain, ((1, 2), (), (3, 0), (0,)))
+    sweep = GibbsSweep(tuple("abcd"), domain, ((1, 2), (), (3, 0), (0,)))
     rows = [one for one in np.ndindex(*sizes) if oracle.allowed(one, sweep)][::3] * 5
     tables = oracle.tables(rows, sweep)
     for drawn in (
-        sweep_records(tables, sweep, F(1), 3_000, sweeps=2, randomness=SeededRandomness(1)),
+        gibbs_records(tables, sweep, F(1), 3_000, sweeps=2, randomness=SeededRandomness(1)),
         block_records(tables, sweep, F(1), 3_000, block=50, randomness=SeededRandomness(2)),
     ):
         assert not domain.forbidden(drawn.columns).any()
@@ -115,17 +115,17 @@ def test_the_kernel_has_the_law_of_the_oracle(oracle, rows):
     """χ² over all cells; false alarms 1e-4 a case, as the seed is fixed none. Rejects a weight
     wrong by 30 %."""
     n, prior = 60_000, F(1)
-    drawn = sweep_records(
+    drawn = gibbs_records(
         oracle.tables(rows, WIDE), WIDE, prior, n, sweeps=2, randomness=SeededRandomness(6)
     )
     seen = Counter(zip(*(c.tolist() for c in drawn.columns), strict=True))
 
     def p_value(weight):
-        law = oracle.law(rows, WIDE, weight, 1, sweeps=2)
-        expected = np.array([float(p) * n for p in law.values()])
-        return stats.chisquare([seen[one[0]] for one in law], expected).pvalue
+        distribution = oracle.distribution(rows, WIDE, weight, 1, sweeps=2)
+        expected = np.array([float(p) * n for p in distribution.values()])
+        return stats.chisquare([seen[one[0]] for one in distribution], expected).pvalue
 
-    assert sum(seen[one[0]] for one in oracle.law(rows, WIDE, prior, 1)) == n
+    assert sum(seen[one[0]] for one in oracle.distribution(rows, WIDE, prior, 1)) == n
     assert p_value(prior) > 1e-4
     if rows:
         assert max(p_value(prior * 13 / 10), p_value(prior * 7 / 10)) < 1e-6
@@ -133,7 +133,7 @@ def test_the_kernel_has_the_law_of_the_oracle(oracle, rows):
 
 def test_no_records_are_no_draws(oracle):
     for rows in ([], ROWS):
-        drawn = sweep_records(
+        drawn = gibbs_records(
             oracle.tables(rows, WIDE), WIDE, F(1), 0, randomness=SeededRandomness(1)
         )
         assert [len(column) for column in drawn.columns] == [0, 0, 0]

@@ -16,16 +16,16 @@ from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.records.key_counts import HashedRows
-from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows, lazy_sweeps
+from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows, lazy_gibbs_records
 from understudy.privacy.mechanisms.records.noisy_rows import NoisyRows
 from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import SweepDraws
-from understudy.schema import Domain, Schema, Sweep
+from understudy.privacy.released import GibbsDraws
+from understudy.schema import Domain, GibbsSweep, Schema
 
 RELATIONS = ("add_remove", "replace")
-PAIR = Sweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))
+PAIR = GibbsSweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))
 RECORDS = list(product(range(3), repeat=2))  # state 2 is out of domain
 SEED = (0, 0)
 
@@ -59,11 +59,11 @@ def path_law(rows, n_records, scale):
             column, state = k % 2, list(SEED) if k % 2 == 0 else state
             picks.setdefault((column, state[1 - column]), []).append(new)
             state[column] = new
-        laws = (
+        noises = (
             row_law(counted(rows, *row), tuple(sorted(drawn)), scale)
             for row, drawn in picks.items()
         )
-        found[path] = math.prod(laws)
+        found[path] = math.prod(noises)
     return found
 
 
@@ -88,10 +88,10 @@ def neighbours(relation):
 def test_no_path_is_likelier_by_more_than_e_to_the_epsilon(relation, epsilon):
     """Two records that share rows, of tables that hold each record once, or not at all."""
     scale = F(1 if relation == "add_remove" else 2) * 2 / epsilon
-    law = cache(lambda rows: path_law(rows, 2, scale))
+    distribution = cache(lambda rows: path_law(rows, 2, scale))
     worst = 0.0
     for one, other in neighbours(relation):
-        here, there = law(tuple(sorted(one))), law(tuple(sorted(other)))
+        here, there = distribution(tuple(sorted(one))), distribution(tuple(sorted(other)))
         assert sum(here.values()) == pytest.approx(1, abs=1e-9)
         worst = max(worst, *(abs(math.log(here[z] / there[z])) for z in here))
     assert 0.1 * epsilon < worst <= epsilon
@@ -101,7 +101,7 @@ def test_no_path_is_likelier_by_more_than_e_to_the_epsilon(relation, epsilon):
 def test_many_records_use_up_the_budget_and_less_noise_breaks_it(relation):
     """A column alone, whose records all have the same state."""
     epsilon = F(1)
-    law = calibrate("geometric", spend=epsilon, accounting="pure", neighbours=relation)
+    distribution = calibrate("geometric", spend=epsilon, accounting="pure", neighbours=relation)
     pairs = {"add_remove": ((0, 1), (1, 1)), "replace": ((0, 1), (1, 0))}[relation]
 
     def realised(scale):
@@ -109,8 +109,8 @@ def test_many_records_use_up_the_budget_and_less_noise_breaks_it(relation):
         one, other = (row_law(counts, picks, scale) for counts in pairs)
         return math.log(one / other)
 
-    assert 0.99 < realised(law.scale) <= 1 + 1e-9
-    assert realised(law.scale * F(7, 10)) > 1.3
+    assert 0.99 < realised(distribution.scale) <= 1 + 1e-9
+    assert realised(distribution.scale * F(7, 10)) > 1.3
 
 
 def hashed(counts):
@@ -135,8 +135,8 @@ def test_rows_hold_their_records_and_noise_of_the_right_scale(factor, fits):
 def test_states_are_picked_in_proportion_to_what_their_row_holds():
     """Chi-square, false-alarm rate 10⁻⁴; 16,000 records visit the only row of one column."""
     table = NoisyRows(hashed([(40, 0, 9, 70)]), 4, DiscreteLaplace(F(2)))
-    sweep = Sweep(("a",), Domain((4,)), ((),))
-    drawn = lazy_sweeps([table], sweep, 16_000, sweeps=1, randomness=SeededRandomness(4))
+    sweep = GibbsSweep(("a",), Domain((4,)), ((),))
+    drawn = lazy_gibbs_records([table], sweep, 16_000, sweeps=1, randomness=SeededRandomness(4))
     share = np.diff(table.ends[0], prepend=0) / table.ends[0, -1]
     seen = np.bincount(drawn.columns[0], minlength=4)
     assert table.visited == 1
@@ -178,14 +178,14 @@ def test_memory_goes_by_visited_rows():
     """Keys of 10¹² values and more: 13 columns, each given all others."""
     sizes = (6, 3, 10, 8, 30, 26, 14, 18, 71, 10, 4, 4, 3)
     names = tuple(f"x{j}" for j in range(13))
-    sweep = Sweep(
+    sweep = GibbsSweep(
         names, Domain(sizes), tuple(tuple(k for k in range(13) if k != j) for j in range(13))
     )
     assert min(sweep.n_keys) > 10**11
     assert sweep.domain.n_cells > 10**12
     none = ExactCells(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
     tables = [NoisyRows(HashedRows.of(none, size), size, DiscreteLaplace(F(26))) for size in sizes]
-    drawn = lazy_sweeps(tables, sweep, 500, sweeps=2, randomness=SeededRandomness(1))
+    drawn = lazy_gibbs_records(tables, sweep, 500, sweeps=2, randomness=SeededRandomness(1))
     for table, column, size in zip(tables, drawn.columns, sizes, strict=True):
         assert 0 < table.visited <= 1000
         assert table.nbytes <= 2000 * (8 * size + 8) + 2**15
@@ -200,7 +200,7 @@ SCHEMA = Schema.loads(
         for name, levels in (("a", '["x", "y"]'), ("b", '["u", "v", "w"]'))
     )
 )
-OWN = Sweep.of(SCHEMA.names, SCHEMA.domain, {"b": ("a",)})
+OWN = GibbsSweep.of(SCHEMA.names, SCHEMA.domain, {"b": ("a",)})
 
 
 def gate_of(rows=(), delta=0, epsilon=10**6, schema=SCHEMA):
@@ -225,18 +225,20 @@ def test_the_verb_pays_once_and_publishes_no_number():
         assert {len(column) for column in drawn.value.columns} == {n_rows}
     assert [entry.spent for entry in gate.ledger] == [3, 3]
     assert [entry.cells for entry in gate.ledger] == [8, 8]
-    law = calibrate("geometric", spend=F(3, 2), accounting="pure", neighbours=SCHEMA.neighbours)
-    assert gate.ledger[0].noise == f"discrete Laplace (geometric), scale {law.scale}"
+    distribution = calibrate(
+        "geometric", spend=F(3, 2), accounting="pure", neighbours=SCHEMA.neighbours
+    )
+    assert gate.ledger[0].noise == f"discrete Laplace (geometric), scale {distribution.scale}"
     released = gate.measured[0].value
-    assert released == SweepDraws(("a", "b"), {"a": (), "b": ("a",)}, "noisy rows")
+    assert released == GibbsDraws(("a", "b"), {"a": (), "b": ("a",)}, "noisy rows")
 
 
-@pytest.mark.parametrize("law", ["geometric", "gaussian"])
-def test_a_budget_with_delta_is_kept(law):
+@pytest.mark.parametrize("distribution", ["geometric", "gaussian"])
+def test_a_budget_with_delta_is_kept(distribution):
     gate = gate_of([("x", "u")] * 9, delta=F(1, 10**6), epsilon=1)
-    gate.ask(LazyRows(sweep=OWN, sweeps=1, noise=law, n_rows=5), spend=gate.remaining)
+    gate.ask(LazyRows(sweep=OWN, sweeps=1, noise=distribution, n_rows=5), spend=gate.remaining)
     noise = calibrate(
-        law,
+        distribution,
         spend=gate.budget.amount / 2,
         accounting=gate.budget.accounting,
         neighbours=SCHEMA.neighbours,

@@ -15,19 +15,21 @@ from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.records.perturbed_gibbs import (
-    PerturbedSweeps,
+    PerturbedGibbs,
+    gibbs_records,
     step_epsilon,
-    sweep_records,
 )
 from understudy.privacy.mechanisms.records.urn import prior_weight
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import SweepDraws
-from understudy.schema import Domain, Schema, Sweep
+from understudy.privacy.released import GibbsDraws
+from understudy.schema import Domain, GibbsSweep, Schema
 
 pytestmark = pytest.mark.statistical
 
-PLAIN = Sweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))
-RULED = Sweep(("a", "b"), Domain((2, 3), ({0: frozenset({1}), 1: frozenset({2})},)), ((), (0,)))
+PLAIN = GibbsSweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))
+RULED = GibbsSweep(
+    ("a", "b"), Domain((2, 3), ({0: frozenset({1}), 1: frozenset({2})},)), ((), (0,))
+)
 RELATIONS = ("add_remove", "replace")
 
 
@@ -55,10 +57,10 @@ def pairs(sweep, oracle, relation, crowds=(0, 40), most=1):
 def worst(oracle, sweep, relation, prior, n_rows=1, *, orders=(math.inf,), most=1, **how):
     """Largest Rényi divergence of each order between two neighbours, both ways; of order ∞ it is
     the largest log ratio of the probabilities of an outcome."""
-    law = cache(lambda rows: oracle.law(rows, sweep, prior, n_rows, **how))
+    distribution = cache(lambda rows: oracle.distribution(rows, sweep, prior, n_rows, **how))
     found = dict.fromkeys(orders, 0.0)
     for one, other in pairs(sweep, oracle, relation, most=most):
-        here, there = law(tuple(sorted(one))), law(tuple(sorted(other)))
+        here, there = distribution(tuple(sorted(one))), distribution(tuple(sorted(other)))
         for p, q in ((here, there), (there, here)):
             ratios = np.array([float(p[z] / q[z]) for z in p])
             shares = np.array([float(q[z]) for z in p])
@@ -159,9 +161,9 @@ where = {a = "y", b = true}
 reviewed = true
 """
 SCHEMA = Schema.loads(COLUMNS)
-SWEEP = Sweep.of(SCHEMA.names, SCHEMA.domain, {"a": ["b"], "b": ["a"]})
+SWEEP = GibbsSweep.of(SCHEMA.names, SCHEMA.domain, {"a": ["b"], "b": ["a"]})
 ROWS = (*[("x", True)] * 9, *[("x", None)] * 4, ("?", True), ("y", True), ("y", False))
-SPEC = PerturbedSweeps(sweep=SWEEP, sweeps=2, n_rows=1)
+SPEC = PerturbedGibbs(sweep=SWEEP, sweeps=2, n_rows=1)
 
 
 def gate(rows=ROWS, epsilon="1", delta=0, seed=1, schema=SCHEMA):
@@ -175,7 +177,7 @@ def test_the_gate_gives_the_very_records_of_the_kernel(oracle, n_rows):
     true, false, empty = (order.index(one) for one in ("true", "false", "(empty)"))
     rows = [(0, true)] * 9 + [(0, empty)] * 4 + [(1, false)]
     prior = prior_weight(1, F(1, 2) / max(1, 4 * n_rows), reinforced=False)
-    expected = sweep_records(
+    expected = gibbs_records(
         oracle.tables(rows, SWEEP),
         SWEEP,
         prior,
@@ -194,7 +196,7 @@ def test_what_is_public_about_the_draws_is_recorded():
     prior = prior_weight(1, F(1, 320), reinforced=False)
     (entry,), (measured,) = door.ledger, door.measured
     keys = {"a": ("b",), "b": ("a",)}
-    assert measured.value == SweepDraws(("a", "b"), keys, "perturbed sweeps", prior)
+    assert measured.value == GibbsDraws(("a", "b"), keys, "perturbed sweeps", prior)
     assert measured.noise == released.noise
     assert (released.noise.scale, released.noise.stddev) == (str(prior), 0.0)
     assert (entry.spent, entry.cells) == (F(1, 2), 12)
@@ -206,7 +208,7 @@ def test_what_is_public_about_the_draws_is_recorded():
 
 def test_what_cannot_be_paid_or_is_of_another_schema_is_refused_before_it_is_paid():
     door = gate()
-    other = PerturbedSweeps(sweep=PLAIN, n_rows=1)
+    other = PerturbedGibbs(sweep=PLAIN, n_rows=1)
     with pytest.raises(MethodError, match="another schema"):
         door.ask(replace(other, n_rows=4), spend=F(1, 2))
     with pytest.raises(InsufficientBudgetError):

@@ -24,11 +24,13 @@ from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import (
 )
 from understudy.privacy.mechanisms.records.urn import prior_weight
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import SweepDraws
-from understudy.schema import Domain, Schema, Sweep
+from understudy.privacy.released import GibbsDraws
+from understudy.schema import Domain, GibbsSweep, Schema
 
-PLAIN = Sweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))
-RULED = Sweep(("a", "b"), Domain((2, 3), ({0: frozenset({1}), 1: frozenset({2})},)), ((1,), (0,)))
+PLAIN = GibbsSweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))
+RULED = GibbsSweep(
+    ("a", "b"), Domain((2, 3), ({0: frozenset({1}), 1: frozenset({2})},)), ((1,), (0,))
+)
 EPSILON = F(1)
 RELATIONS = ("add_remove", "replace")
 
@@ -50,12 +52,14 @@ def neighbours(sweep, relation):
 
 def worst(oracle, sweep, relation, prior, length, *, reset=True, orders=(math.inf,)):
     """Largest divergence of each order between blocks from neighbouring tables, seed known."""
-    law = cache(
-        lambda rows: oracle.law(rows, sweep, prior, length, length=length, reset=reset, seed=(0, 0))
+    distribution = cache(
+        lambda rows: oracle.distribution(
+            rows, sweep, prior, length, length=length, reset=reset, seed=(0, 0)
+        )
     )
     found = dict.fromkeys(orders, 0.0)
     for one, other in neighbours(sweep, relation):
-        here, there = law(tuple(sorted(one))), law(tuple(sorted(other)))
+        here, there = distribution(tuple(sorted(one))), distribution(tuple(sorted(other)))
         ratios = np.array([float(here[z] / there[z]) for z in here])
         for shares, gains in (([there[z] for z in here], ratios), (here.values(), 1 / ratios)):
             for order in orders:
@@ -118,7 +122,7 @@ def test_blocks_are_counted():
     assert [one.n_tables for one in blocks] == [0, 2, 2, 4, 200]
     whole = [ResetBlocks(sweep=PLAIN, n_rows=n) for n in (0, 1, 300)]
     assert [(one.length, one.n_tables) for one in whole] == [(1, 0), (1, 2), (300, 2)]
-    wide = Sweep(tuple("abc"), Domain((2, 50, 3)), ((), (0, 2), (0, 1)))
+    wide = GibbsSweep(tuple("abc"), Domain((2, 50, 3)), ((), (0, 2), (0, 1)))
     assert usual_block(wide) == 6
 
 
@@ -135,9 +139,9 @@ def test_the_kernel_has_the_law_of_the_oracle(oracle, sweep):
     seen = Counter(zip(records[::2], records[1::2], strict=True))
 
     def p_value(weight, reset=True):
-        law = oracle.law(rows, sweep, weight, 2, length=2, reset=reset)
-        expected = np.array([float(p) * n / 2 for p in law.values()])
-        return stats.chisquare([seen[one] for one in law], expected).pvalue
+        distribution = oracle.distribution(rows, sweep, weight, 2, length=2, reset=reset)
+        expected = np.array([float(p) * n / 2 for p in distribution.values()])
+        return stats.chisquare([seen[one] for one in distribution], expected).pvalue
 
     assert p_value(prior) > 1e-4
     wrong = p_value(prior * 13 / 10), p_value(prior * 7 / 10), p_value(prior, reset=False)
@@ -170,7 +174,7 @@ kind = "boolean"
 reviewed = true
 """
 )
-SWEEP = Sweep.of(SCHEMA.names, SCHEMA.domain, {"a": ["b"], "b": ["a"]})
+SWEEP = GibbsSweep.of(SCHEMA.names, SCHEMA.domain, {"a": ["b"], "b": ["a"]})
 
 
 def test_the_gate_gives_the_very_records_of_the_kernel_and_says_what_is_public(oracle):
@@ -195,7 +199,7 @@ def test_the_gate_gives_the_very_records_of_the_kernel_and_says_what_is_public(o
             assert np.array_equal(one, other)
         (entry,), (measured,) = door.ledger, door.measured
         keys = {"a": ("b",), "b": ("a",)}
-        assert measured.value == SweepDraws(("a", "b"), keys, "blocks with reset", prior, size)
+        assert measured.value == GibbsDraws(("a", "b"), keys, "blocks with reset", prior, size)
         assert "two rows of each table" in entry.sensitivity
         assert "2 e = 1/2/(2" in entry.noise
 

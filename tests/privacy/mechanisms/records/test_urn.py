@@ -73,7 +73,7 @@ def counts(rows, columns):
 
 
 @cache
-def law(table, prior, n_rows, reinforced):
+def distribution(table, prior, n_rows, reinforced):
     """Probability of every sequence of cells, by its count vector (sequences are exchangeable)."""
     found = {}
     for sequence in combinations_with_replacement(range(len(table)), n_rows):
@@ -90,7 +90,7 @@ def worst(relation, columns, prior, n_rows, reinforced):
     most = F(1)
     pairs = {(counts(a, columns), counts(b, columns)) for a, b in neighbours(relation)}
     for one, other in pairs:
-        here, there = (law(t, prior, n_rows, reinforced) for t in (one, other))
+        here, there = (distribution(t, prior, n_rows, reinforced) for t in (one, other))
         most = max(most, *(max(here[z] / there[z], there[z] / here[z]) for z in here))
     return most
 
@@ -115,7 +115,11 @@ def test_no_outcome_is_likelier_by_more_than_e_to_the_epsilon(n_rows, epsilon, r
 @pytest.mark.parametrize("reinforced", KINDS)
 def test_nothing_is_said_where_one_cell_is_all_there_is(reinforced):
     prior = prior_weight(3, F(1), reinforced=reinforced)
-    assert law((0,), prior, 3, reinforced) == law((5,), prior, 3, reinforced) == {(0, 0, 0): 1}
+    assert (
+        distribution((0,), prior, 3, reinforced)
+        == distribution((5,), prior, 3, reinforced)
+        == {(0, 0, 0): 1}
+    )
 
 
 def least_prior(n_rows, epsilon, reinforced):
@@ -201,7 +205,10 @@ def test_what_is_public_about_the_draws_is_recorded():
     (entry,), (measured,) = door.ledger, door.measured
     assert measured.value == UrnDraws(("a", "b"), prior, 5, reinforced=True)
     assert measured.noise == released.noise
-    assert (released.noise.law, F(released.noise.scale)) == ("Dirichlet–multinomial", prior)
+    assert (released.noise.distribution, F(released.noise.scale)) == (
+        "Dirichlet–multinomial",
+        prior,
+    )
     assert (entry.query, entry.spent, entry.cells) == ("records of a × b", F(1, 2), 5)
     assert entry.noise == "Dirichlet–multinomial draws of n records, prior weight n/(exp(1/2) - 1)"
     assert measured.entry == released.entry == entry.number

@@ -28,7 +28,7 @@ def step(counts, prior, drawn, reinforced):
     return [F(w) / sum(weights) for w in weights]
 
 
-def law(counts, prior, n_rows, reinforced):
+def distribution(counts, prior, n_rows, reinforced):
     """Exact probability of each sequence of cells, one record after the other."""
     found = {}
     for sequence in product(range(len(counts)), repeat=n_rows):
@@ -77,7 +77,7 @@ def test_sequences_have_the_stated_law(
     if n_cells == 1:
         assert not cells(drawn).any()
     else:
-        assert pvalue(cells(drawn), law(full, prior, n_rows, reinforced)) > LEVEL
+        assert pvalue(cells(drawn), distribution(full, prior, n_rows, reinforced)) > LEVEL
 
 
 @pytest.mark.parametrize("reinforced", [True, False])
@@ -86,13 +86,13 @@ def test_the_same_test_rejects_another_prior(reinforced, wrong):
     counts = np.tile([3, 1], (40_000, 1))
     source = SeededRandomness(1)
     drawn = draw_urn(counts, 2, wrong, 4, reinforced=reinforced, randomness=source)
-    assert pvalue(cells(drawn), law((3, 1), F(1), 4, reinforced)) < LEVEL
+    assert pvalue(cells(drawn), distribution((3, 1), F(1), 4, reinforced)) < LEVEL
 
 
 def test_the_same_test_tells_an_urn_from_independent_draws():
     counts = np.tile([3, 1], (40_000, 1))
     drawn = draw_urn(counts, 2, F(1), 4, reinforced=False, randomness=SeededRandomness(1))
-    assert pvalue(cells(drawn), law((3, 1), F(1), 4, reinforced=True)) < LEVEL
+    assert pvalue(cells(drawn), distribution((3, 1), F(1), 4, reinforced=True)) < LEVEL
 
 
 def test_counts_are_dirichlet_multinomial():
@@ -120,7 +120,7 @@ def test_every_repetition_has_an_urn_of_its_own(reinforced):
     source = SeededRandomness(3)
     drawn = cells(draw_urn(counts, 2, F(1), 3, reinforced=reinforced, randomness=source))
     for k, table in enumerate(tables):
-        assert pvalue(drawn[k::3], law(table, F(1), 3, reinforced)) > LEVEL
+        assert pvalue(drawn[k::3], distribution(table, F(1), 3, reinforced)) > LEVEL
         alone = SeededRandomness(4 + k)
         single = [
             cells(draw_urn(np.array([table]), 2, F(1), 3, reinforced=reinforced, randomness=alone))[
@@ -128,7 +128,7 @@ def test_every_repetition_has_an_urn_of_its_own(reinforced):
             ]
             for _ in range(2_000)
         ]
-        assert pvalue(np.array(single), law(table, F(1), 3, reinforced)) > LEVEL
+        assert pvalue(np.array(single), distribution(table, F(1), 3, reinforced)) > LEVEL
 
 
 def slow_urn(counts, n_cells, prior, n_rows, reinforced, words):

@@ -131,11 +131,11 @@ def test_every_point_of_the_plane_has_the_stated_probability():
 
 @pytest.mark.parametrize(("scale", "dimension"), [(F(4), 4), (F(401, 2), 1), (F(20), 9)])
 def test_the_standard_deviation_is_that_of_the_law(scale, dimension):
-    law = CubeLaplace(scale, dimension)
+    distribution = CubeLaplace(scale, dimension)
     r = np.arange(int(20 * (dimension + 4) * scale), dtype=float)
     weights = np.exp(dimension * np.log(2 * r + 1) - r / float(scale))
     exact = math.sqrt(float((weights * r * (r + 1)).sum() / weights.sum()) / 3)
-    assert law.stddev == pytest.approx(exact, rel=1e-3)
+    assert distribution.stddev == pytest.approx(exact, rel=1e-3)
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 64])
@@ -173,7 +173,7 @@ def test_the_planned_noise_realises_its_share_and_no_more(mechanism, epsilon, re
     )
     gaps = np.abs(steps[:, None] - other_steps[None])
     norm = gaps.sum(axis=-1) if mechanism == "functional" else gaps.max(axis=-1)
-    realised = F(int(norm.max())) / planned.law.scale
+    realised = F(int(norm.max())) / planned.distribution.scale
     assert realised <= epsilon
     if epsilon < 10**6:
         assert realised > 0.999 * float(epsilon)
@@ -184,7 +184,7 @@ def test_a_plan_tells_sensitivity_noise_and_error():
     one = plan(equations, "replace", "functional", F(1, 2))
     assert float(F(one.sensitivity.removeprefix("L1 = "))) == pytest.approx(5, rel=1e-5)
     assert one.stddev == pytest.approx(10 * math.sqrt(2), rel=1e-5)
-    assert one.recorded.law == "lattice_laplace"
+    assert one.recorded.distribution == "lattice_laplace"
     cube = plan(equations, "replace", "k-norm", F(1, 2))
     assert cube.sensitivity == "L∞ = 2"
     assert cube.words.startswith("density ∝ exp(−‖v‖∞/s), s = 4, in 4 dimensions")
@@ -251,10 +251,10 @@ def test_sanitised_statistics_carry_the_stated_noise(mechanism):
     assert noisy.std(axis=(0, 1)) == pytest.approx([planned.stddev] * 4, rel=0.06)
     if mechanism == "k-norm":
         # ‖V‖∞/scale of the continuous law is Gamma(4); steps are a millionth of it.
-        found = np.abs(drawn).max(axis=1) / float(planned.law.scale)
+        found = np.abs(drawn).max(axis=1) / float(planned.distribution.scale)
         fits = [stats.kstest(found * w, stats.gamma(4).cdf).pvalue for w in (1, 0.7, 1.3)]
     else:
-        found = drawn.ravel() / float(planned.law.scale)
+        found = drawn.ravel() / float(planned.distribution.scale)
         fits = [stats.kstest(found * w, stats.laplace.cdf).pvalue for w in (1, 0.7, 1.3)]
     assert fits[0] > LEVEL > max(fits[1:])
 

@@ -28,7 +28,7 @@ from understudy.privacy.mechanisms.sums.moment_noise import (
 from understudy.privacy.mechanisms.sums.moments import Moments, sanitise
 from understudy.privacy.mechanisms.sums.scatter import exact_statistic, moments_of, pooled_scatter
 from understudy.privacy.noise.distributions import DiscreteLaplace
-from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED, count_law
+from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED, count_noise
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace
 from understudy.privacy.not_dp.exact_statistics import ExactMoments
@@ -160,7 +160,7 @@ def test_the_planned_noise_realises_its_share_and_no_more(cells, relation, epsil
                 continue
             for one, a, b in zip(plan, tables[left], tables[right], strict=True):
                 shifted = [(v + one.coarseness // 2) // one.coarseness for v in (a, b)]
-                realised = int(np.abs(shifted[0] - shifted[1]).sum()) / one.law.scale
+                realised = int(np.abs(shifted[0] - shifted[1]).sum()) / one.distribution.scale
                 assert realised <= one.share
                 worst = max(worst, float(realised / one.share))
     assert worst > 0.99  # sums attain theirs
@@ -317,10 +317,10 @@ def test_bins_limits_and_budgets_that_do_not_fit_are_refused():
 # --- the noise ----------------------------------------------------------------------------------
 
 
-def fits(steps, law):
+def fits(steps, distribution):
     """Chi-square level of whole numbers under a discrete law, in 40 cells."""
-    edges = np.floor(np.linspace(-3, 3, 39) * law.stddev)
-    expected = np.diff(np.concatenate(([0.0], law.cdf(edges), [1.0])))
+    edges = np.floor(np.linspace(-3, 3, 39) * distribution.stddev)
+    expected = np.diff(np.concatenate(([0.0], distribution.cdf(edges), [1.0])))
     observed = np.bincount(np.searchsorted(edges, steps), minlength=40)
     return stats.chisquare(observed, expected * len(steps)).pvalue
 
@@ -333,9 +333,9 @@ def test_noise_has_the_stated_scale_and_a_wrong_one_is_noticed(which):
     assert noisy.shape == (50, 1000)
     steps = noisy.ravel() / float(one.step) - 12
     assert np.array_equal(steps, np.rint(steps))
-    assert fits(steps, one.law) > LEVEL
+    assert fits(steps, one.distribution) > LEVEL
     for wrong in (F(7, 10), F(13, 10)):
-        assert fits(steps, DiscreteLaplace(one.law.scale * wrong)) < LEVEL
+        assert fits(steps, DiscreteLaplace(one.distribution.scale * wrong)) < LEVEL
     assert noisy.std() == pytest.approx(one.stddev, rel=0.03)
 
 
@@ -356,14 +356,14 @@ def test_one_repetition_of_the_kernel_is_what_the_gate_releases(bounds, mode):
 def test_truncated_moments_lie_in_their_intervals_and_are_calibrated_for_it():
     plan = moment_noises(PRIVATE, ["x"], ["cell"], spend=F(1, 10), bounds="truncate")
     for one in plan:
-        assert isinstance(one.law, TruncatedDiscreteLaplace)
+        assert isinstance(one.distribution, TruncatedDiscreteLaplace)
         low, high = (end * float(one.moment.unit) for end in admissible(one.moment, 5))
         noisy = sanitise(np.zeros((5000, 2), dtype=np.int64), one, SeededRandomness(1))
         slack = float(one.step)
         assert low - slack <= noisy.min() < 0.9 * low + 0.1 * high
         assert 0.1 * low + 0.9 * high < noisy.max() <= high + slack
         plain = moment_noises(PRIVATE, ["x"], ["cell"], spend=F(1, 10))
-        assert one.law.scale > plain[one.moment.statistic == "scatter"].law.scale
+        assert one.distribution.scale > plain[one.moment.statistic == "scatter"].distribution.scale
     assert "redrawn until inside [-10, 10] and calibrated for that" in plan[0].noise
 
 
@@ -435,7 +435,7 @@ def test_no_rows_and_extreme_budgets_work(bounds, mode, schema, epsilon):
         assert all(np.abs(one.value.values).max() < 1e-3 for one in found)
     counting = door([], epsilon=10**12, schema=schema)
     (table,) = counting.ask(
-        NoisyTables([("cell",)], law="geometric", bounds=bounds, mode=mode), spend=epsilon
+        NoisyTables([("cell",)], noise="geometric", bounds=bounds, mode=mode), spend=epsilon
     )
     assert np.isfinite(table.value.counts).all()
 
@@ -482,14 +482,15 @@ def test_paper_mode_says_what_it_leaves_in():
     assert "instead of 2R₁R₂" in gate._promise._leaks[1]
     assert "Laplace in floating point, scale" in gate.ledger[0].noise
     (table,) = gate.ask(
-        NoisyTables([("cell",)], law="laplace", mode="paper", bounds="truncate"), spend=F(2)
+        NoisyTables([("cell",)], noise="laplace", mode="paper", bounds="truncate"),
+        spend=F(2),
     )
     assert gate._promise._leaks[2:] == [HALVED, UNCALIBRATED]
     assert (gate.ledger[-1].sensitivity, table.noise.scale) == ("L1 = 1", "0.5")
     assert ((table.value.counts >= 0) & (table.value.counts <= 9)).all()
     assert table.value.counts.dtype == np.float64
     secure = open_gate(Spy(ALL_RECORDS, schema), Budget.of(1), SecureRandomness())
-    secure.ask(NoisyTables([("cell",)], law="laplace", mode="paper"), spend=F(1))
+    secure.ask(NoisyTables([("cell",)], noise="laplace", mode="paper"), spend=F(1))
     assert secure.guarantee().kind == "conditional"
     assert secure.guarantee().leaks == (FLOATING, HALVED)
 
@@ -497,20 +498,20 @@ def test_paper_mode_says_what_it_leaves_in():
 def test_counts_can_be_truncated_to_what_is_possible():
     gate = door(ALL_RECORDS[:4], epsilon=1)
     (table,) = gate.ask(
-        NoisyTables([("cell",)], law="geometric", bounds="truncate"), spend=F(1, 10)
+        NoisyTables([("cell",)], noise="geometric", bounds="truncate"), spend=F(1, 10)
     )
     assert ((table.value.counts >= 0) & (table.value.counts <= 5)).all()
     assert table.value.counts.dtype == np.int64
-    assert table.noise.law == "truncated_discrete_laplace"
+    assert table.noise.distribution == "truncated_discrete_laplace"
     assert "redrawn until inside [0, 5] and calibrated for that" in gate.ledger[0].noise
     assert gate._promise._leaks == []
     with pytest.raises(MethodError, match="geometric"):
-        gate.ask(NoisyTables([("cell",)], law="laplace", bounds="truncate"), spend=F(1, 10))
+        gate.ask(NoisyTables([("cell",)], noise="laplace", bounds="truncate"), spend=F(1, 10))
     for schema, sensitivity in [(PRIVATE, 1), (public(PRIVATE, 5), 2)]:
         options = {"spend": F(1), "accounting": "pure", "schema": schema}
-        law = count_law("geometric", bounds="truncate", **options)
-        assert (law.low, law.high) == (0, 5)
-        assert sensitivity < law.scale <= 2 * sensitivity
+        distribution = count_noise("geometric", bounds="truncate", **options)
+        assert (distribution.low, distribution.high) == (0, 5)
+        assert sensitivity < distribution.scale <= 2 * sensitivity
 
 
 def test_sums_know_their_columns_in_any_order():

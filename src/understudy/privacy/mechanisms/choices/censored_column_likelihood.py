@@ -8,7 +8,8 @@ the score and W the width: the posterior, of the censored likelihood, to the pow
 What the proof asks for holds for these reasons.
 
 * A record contributes a function of its own states: the law is asked for one combination of the
-  parents' states at a time (`ColumnLaw`), so there is nothing else that its answer could depend on.
+  parents' states at a time (`ColumnGenerator`), so there is nothing else that its answer could
+  depend on.
 * A row without a state in one of the columns, or in an impossible combination of them, is left out:
   that is decided row by row, so neighbours stay neighbours or become equal.
 * Contributions are whole numbers of steps. Equal rows are counted, and a count times a contribution
@@ -31,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
-from understudy.functions.sequential_generator import ColumnLaw
+from understudy.functions.sequential_generator import ColumnGenerator
 from understudy.privacy.accounting.budget import Neighbours
 from understudy.privacy.mechanisms.choices.censored_likelihood import (
     CensoredLikelihood,
@@ -52,11 +53,11 @@ class Cells:
     It is a `RecordModel`.
 
     Attributes:
-        law: of the column.
+        column_model: of the column.
         points: candidates, shape (G, p).
     """
 
-    law: ColumnLaw
+    column_model: ColumnGenerator
     points: Floats
 
     def log_densities(self, records: Floats) -> Floats:
@@ -67,7 +68,7 @@ class Cells:
         for rows in np.split(np.arange(len(states)), 1 + np.flatnonzero(changes)):
             if len(rows):
                 given, own = states[rows[0], :-1], states[rows, -1]
-                found[rows] = self.law.log_shares(self.points, given, own)
+                found[rows] = self.column_model.log_shares(self.points, given, own)
         return found
 
 
@@ -77,20 +78,20 @@ class ColumnLikelihood:
 
     Attributes:
         schema: in whose states rows are.
-        law: of the column given its parents.
+        column_model: of the column given its parents.
         points: candidates, shape (G, p).
         censoring: what a record contributes.
     """
 
     schema: Schema
-    law: ColumnLaw
+    column_model: ColumnGenerator
     points: Floats
     censoring: Censoring
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The parents, then the column."""
-        return (*self.law.parents, self.law.column)
+        return (*self.column_model.parents, self.column_model.column)
 
     @property
     def title(self) -> str:
@@ -135,7 +136,7 @@ class ColumnLikelihood:
 
     @property
     def _likelihood(self) -> CensoredLikelihood:
-        return CensoredLikelihood(Cells(self.law, self.points), self.censoring)
+        return CensoredLikelihood(Cells(self.column_model, self.points), self.censoring)
 
     def _cells(self, coded: Sequence[Codes]) -> tuple[Floats, NDArray[np.integer[Any]]]:
         """Cells that hold rows, those of the same parents side by side; and how many."""
@@ -164,6 +165,6 @@ class CellComparison:
 
     def score(self, theta: Floats) -> float:
         """The score of parameters, in steps of W·2⁻³⁰."""
-        model = Cells(self.how.law, theta[None])
+        model = Cells(self.how.column_model, theta[None])
         likelihood = CensoredLikelihood(model, self.how.censoring)
         return float(likelihood.evaluate(self.cells, self.counts)[0])

@@ -21,7 +21,7 @@ from understudy.errors import MethodError
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.noise import perturbation
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.perturbation import Bounds, Law, Mode
+from understudy.privacy.noise.perturbation import Bounds, Mode, NoiseDistribution
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.noise.truncated_laplace import TruncatedLaplace
 from understudy.privacy.released import NoisySuccesses, Released
@@ -33,7 +33,7 @@ SENSITIVITY = 1
 
 
 @dataclass(frozen=True)
-class BinomialCount(Mechanism[Released[NoisySuccesses], Law]):
+class BinomialCount(Mechanism[Released[NoisySuccesses], NoiseDistribution]):
     """Noisy number of records with the second level of a column of two levels.
 
     Attributes:
@@ -49,7 +49,7 @@ class BinomialCount(Mechanism[Released[NoisySuccesses], Law]):
     bounds: Bounds = "threshold"
     mode: Mode = "strict"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Law], ...]:
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
         """One step, in ε.
 
         Raises:
@@ -58,21 +58,21 @@ class BinomialCount(Mechanism[Released[NoisySuccesses], Law]):
         """
         perturbation.require_pure(terms.accounting)
         terms.require(spend)
-        law = self._law(_public_rows(terms.schema, self.column), spend)
+        distribution = self._noise(_public_rows(terms.schema, self.column), spend)
         charge = Charge(
             spent=spend,
             mechanism=self.name,
             query=f"successes of {self.column}",
             sensitivity=f"L1 = {SENSITIVITY}",
-            noise=perturbation.words(law),
+            noise=perturbation.words(distribution),
             cells=1,
-            parameter=law,
-            recorded=perturbation.recorded(law),
+            parameter=distribution,
+            recorded=perturbation.recorded(distribution),
         )
         return (charge,)
 
     def run(
-        self, rows: SecretRows, charges: tuple[Charge[Law], ...], source: Randomness
+        self, rows: SecretRows, charges: tuple[Charge[NoiseDistribution], ...], source: Randomness
     ) -> Outcome[Released[NoisySuccesses]]:
         """Count, and add noise to the number of the second level."""
         (table,) = rows.tables([(self.column,)])
@@ -80,7 +80,7 @@ class BinomialCount(Mechanism[Released[NoisySuccesses], Law]):
         value = NoisySuccesses((self.column,), noisy, _public_rows(rows.view.schema, self.column))
         return answer(value, None, leaks=self._leaks)
 
-    def _law(self, n_rows: int, spend: Fraction) -> Law:
+    def _noise(self, n_rows: int, spend: Fraction) -> NoiseDistribution:
         if self.mode == "paper":
             scale = float(SENSITIVITY / spend)
             if self.bounds == "truncate":

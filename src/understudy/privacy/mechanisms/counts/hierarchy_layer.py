@@ -30,8 +30,8 @@ from understudy.privacy.accounting.budget import divided, split
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answers
 from understudy.privacy.mechanisms.counts.noisy_table import count_charge, query_of
 from understudy.privacy.mechanisms.counts.threshold_table import columns_of
-from understudy.privacy.noise.calibration import LawName
-from understudy.privacy.noise.distributions import NoiseLaw
+from understudy.privacy.noise.calibration import NoiseName
+from understudy.privacy.noise.distributions import DiscreteNoise
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import NoisyNodes, NoisyRanges, NoisyTable, Released
@@ -40,7 +40,7 @@ from understudy.privacy.terms import Terms, View
 
 
 @dataclass(frozen=True)
-class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], NoiseLaw]):
+class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], DiscreteNoise]):
     """Noisy counts of all nodes of some layers, of records that fit the schema.
 
     A layer is answered as a full table, if all nodes above it were divided alike; else by its
@@ -49,7 +49,7 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], N
     Attributes:
         partition: a tree of this schema's cells.
         depths: which layers, from 1.
-        law: "geometric", "laplace" or "gaussian".
+        noise: "geometric", "laplace" or "gaussian".
         weights: how the cost is divided among the layers; evenly if None.
     """
 
@@ -57,10 +57,10 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], N
 
     partition: Partition
     depths: Sequence[int]
-    law: LawName
+    noise: NoiseName
     weights: Sequence[int | Fraction] | None = None
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseLaw], ...]:
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
         """One step for each layer.
 
         Raises:
@@ -78,7 +78,7 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], N
                 terms,
                 self.name,
                 _query(tree, terms.schema.names),
-                law=terms.calibrated(self.law, share),
+                distribution=terms.calibrated(self.noise, share),
                 cells=len(tree.layers[-1]) + 1,
                 spend=share,
             )
@@ -86,7 +86,7 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], N
         )
 
     def run(
-        self, rows: SecretRows, charges: tuple[Charge[NoiseLaw], ...], source: Randomness
+        self, rows: SecretRows, charges: tuple[Charge[DiscreteNoise], ...], source: Randomness
     ) -> Outcome[tuple[Released[NoisyTable | NoisyNodes], ...]]:
         """Count the nodes, layer by layer."""
         exact = rows.cells(rows.view.schema.names)
@@ -103,12 +103,12 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], N
 
 
 def _noisy_layer(
-    tree: Partition, view: View, exact: ExactCells, law: NoiseLaw, source: Randomness
+    tree: Partition, view: View, exact: ExactCells, distribution: DiscreteNoise, source: Randomness
 ) -> NoisyTable | NoisyNodes:
     nodes = tree.layers[-1]
     place = tree.locate(columns_of(exact.codes, tree.domain))
     counts = np.bincount(place, weights=exact.counts, minlength=len(nodes)).astype(np.int64)
-    noisy = perturb(np.append(counts, exact.outside), law, source)
+    noisy = perturb(np.append(counts, exact.outside), distribution, source)
     counts, outside = noisy[:-1], float(noisy[-1])
     order, alike = tree.order
     names = tuple(view.schema.names[j] for j in order)
@@ -139,23 +139,23 @@ def layer_query(columns: tuple[str, ...], depth: int, *, alike: bool) -> str:
 
 
 @dataclass(frozen=True)
-class RangeCounts(Mechanism[tuple[Released[NoisyRanges], ...], NoiseLaw]):
+class RangeCounts(Mechanism[tuple[Released[NoisyRanges], ...], DiscreteNoise]):
     """Noisy counts of ranges of states, layer by layer, at equal cost.
 
     Attributes:
         column: its name.
         layers: for each layer the first states of its ranges, ascending from 0, and the end of the
             last one: at least the number of states. Beyond it there are no records.
-        law: "geometric", "laplace" or "gaussian".
+        noise: "geometric", "laplace" or "gaussian".
     """
 
     name: ClassVar[str] = "noisy ranges"
 
     column: str
     layers: Sequence[NDArray[np.int64]]
-    law: LawName
+    noise: NoiseName
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseLaw], ...]:
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
         """One step for each layer.
 
         Raises:
@@ -174,7 +174,7 @@ class RangeCounts(Mechanism[tuple[Released[NoisyRanges], ...], NoiseLaw]):
                 terms,
                 self.name,
                 range_query(self.column, len(edges) - 1),
-                law=terms.calibrated(self.law, share),
+                distribution=terms.calibrated(self.noise, share),
                 cells=len(edges),
                 spend=share,
             )
@@ -182,7 +182,7 @@ class RangeCounts(Mechanism[tuple[Released[NoisyRanges], ...], NoiseLaw]):
         )
 
     def run(
-        self, rows: SecretRows, charges: tuple[Charge[NoiseLaw], ...], source: Randomness
+        self, rows: SecretRows, charges: tuple[Charge[DiscreteNoise], ...], source: Randomness
     ) -> Outcome[tuple[Released[NoisyRanges], ...]]:
         """Count the column once, and sum it up layer by layer."""
         (exact,) = rows.tables([(self.column,)])

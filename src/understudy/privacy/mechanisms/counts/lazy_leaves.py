@@ -40,15 +40,15 @@ from understudy.privacy.mechanisms.counts.noisy_table import count_charge, query
 from understudy.privacy.mechanisms.counts.threshold_table import (
     ROUNDING,
     columns_of,
-    fresh_cells,
+    drawn_cells,
     in_units,
 )
-from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.noise.distributions import (
     DiscreteGaussian,
     DiscreteLaplace,
     LatticeLaplace,
-    PureLaw,
+    PureNoise,
 )
 from understudy.privacy.noise.large_counts import Uniforms, negative_binomial
 from understudy.privacy.noise.randomness import Randomness
@@ -73,23 +73,23 @@ class Leaves:
 
 
 @dataclass(frozen=True)
-class LazyLeaves(Mechanism[Released[NoisyNodes], PureLaw]):
+class LazyLeaves(Mechanism[Released[NoisyNodes], PureNoise]):
     """Noise in every cell of the full table, never written out: its sums below each last node.
 
     The noisy leaves stay behind the gate for `LeafRecords`.
 
     Attributes:
         partition: a tree of this schema's cells.
-        law: "geometric" or "laplace".
+        noise: "geometric" or "laplace".
     """
 
     name: ClassVar[str] = "lazy leaf layer"
     unfinished: ClassVar[bool] = True
 
     partition: Partition
-    law: LawName
+    noise: NoiseName
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureLaw], ...]:
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureNoise], ...]:
         """One step, for the leaves and the records together.
 
         Raises:
@@ -97,19 +97,19 @@ class LazyLeaves(Mechanism[Released[NoisyNodes], PureLaw]):
             BudgetError: more than is left, or next to nothing.
         """
         domain = terms.view.tree_domain(self.partition)
-        noise = terms.calibrated(self.law, spend)
+        noise = terms.calibrated(self.noise, spend)
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("Leaves that are not written out need geometric or laplace noise.")
         require_tokens_fit(domain, noise)
         query = query_of(terms.schema.names)
         return (
             count_charge(
-                terms, self.name, query, law=noise, cells=domain.n_allowed + 1, spend=spend
+                terms, self.name, query, distribution=noise, cells=domain.n_allowed + 1, spend=spend
             ),
         )
 
     def run(
-        self, rows: SecretRows, charges: tuple[Charge[PureLaw], ...], source: Randomness
+        self, rows: SecretRows, charges: tuple[Charge[PureNoise], ...], source: Randomness
     ) -> Outcome[Released[NoisyNodes]]:
         """Keep the leaves, and release their sums."""
         names = rows.view.schema.names
@@ -159,7 +159,7 @@ def noisy_leaves(
     exact: ExactCells,
     names: tuple[str, ...],
     partition: Partition,
-    law: DiscreteLaplace | LatticeLaplace,
+    distribution: DiscreteLaplace | LatticeLaplace,
     randomness: Randomness,
 ) -> tuple[Leaves, NoisyNodes]:
     """Perturb all leaves.
@@ -168,13 +168,13 @@ def noisy_leaves(
         exact: occupied cells of the full table.
         names: of its columns.
         partition: the tree above the leaves.
-        law: calibrated noise.
+        distribution: calibrated noise.
         randomness: source of every draw.
 
     Returns:
         The leaves, to be kept, and their sums below each node, to be released.
     """
-    units, step = in_units(law)
+    units, step = in_units(distribution)
     noisy = exact.counts * int(1 / step) + units.sample(len(exact.counts), randomness)
     nodes = partition.locate(columns_of(exact.codes, partition.domain))
     by_node = np.argsort(nodes, kind="stable")
@@ -197,7 +197,7 @@ def noisy_leaves(
         columns=tuple(names[j] for j in order),
         states=last.states[:, order],
         counts=counts if step == 1 else counts * float(step),
-        outside=float(exact.outside + law.sample(1, randomness)[0]),
+        outside=float(exact.outside + distribution.sample(1, randomness)[0]),
         summed=np.array(last.sizes, dtype=np.int64),
         below=names,
         totals={"positive_cells": positive, "positive_mass": mass},
@@ -250,7 +250,7 @@ def _below(leaves: Leaves, node: int, n_rows: int, randomness: Randomness) -> In
         occupied = columns_of(tokens.codes, domain)
         columns = [occupied[j].astype(np.uint32) for j in free]
         # Below a node the order of the codes is that of the open columns.
-        codes = fresh_cells(n, own, encode(columns, own.sizes), randomness)
+        codes = drawn_cells(n, own, encode(columns, own.sizes), randomness)
         return full(columns_of(codes, own), n)
 
     return tokens.draw(n_rows, fresh, randomness)

@@ -40,15 +40,15 @@ from understudy.privacy.mechanisms.counts.noisy_table import count_charge, query
 from understudy.privacy.mechanisms.counts.threshold_table import (
     ROUNDING,
     columns_of,
-    fresh_cells,
+    drawn_cells,
     in_units,
 )
-from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.noise.distributions import (
     DiscreteGaussian,
     DiscreteLaplace,
     LatticeLaplace,
-    PureLaw,
+    PureNoise,
 )
 from understudy.privacy.noise.large_counts import Uniforms, binomial, negative_binomial
 from understudy.privacy.noise.randomness import Randomness
@@ -61,22 +61,22 @@ _MOST_TOKENS = 2**60
 
 
 @dataclass(frozen=True, kw_only=True)
-class LazyTable(Mechanism[Released[Records], PureLaw]):
+class LazyTable(Mechanism[Released[Records], PureNoise]):
     """Synthetic records from the Laplace sanitizer of one table, which is never written out.
 
     Attributes:
         columns: names of the table's columns.
         n_rows: how many records; public or released.
-        law: "geometric" or "laplace".
+        noise: "geometric" or "laplace".
     """
 
     name: ClassVar[str] = "lazy noisy table"
 
     columns: tuple[str, ...]
     n_rows: HowMany
-    law: LawName = "geometric"
+    noise: NoiseName = "geometric"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureLaw], ...]:
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureNoise], ...]:
         """One step, whatever the number of records.
 
         Raises:
@@ -84,19 +84,19 @@ class LazyTable(Mechanism[Released[Records], PureLaw]):
             BudgetError: more than is left, or next to nothing.
         """
         domain = terms.view.sparse_domain(self.columns)
-        noise = terms.calibrated(self.law, spend)
+        noise = terms.calibrated(self.noise, spend)
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("A lazy table needs geometric or laplace noise.")
         require_tokens_fit(domain, noise)
         query = query_of(self.columns)
         return (
             count_charge(
-                terms, self.name, query, law=noise, cells=domain.n_allowed + 1, spend=spend
+                terms, self.name, query, distribution=noise, cells=domain.n_allowed + 1, spend=spend
             ),
         )
 
     def run(
-        self, rows: SecretRows, charges: tuple[Charge[PureLaw], ...], source: Randomness
+        self, rows: SecretRows, charges: tuple[Charge[PureNoise], ...], source: Randomness
     ) -> Outcome[Released[Records]]:
         """Draw the records, and the totals of the table behind them."""
         drawn, totals = lazy_records(
@@ -110,13 +110,13 @@ class LazyTable(Mechanism[Released[Records], PureLaw]):
         return answer(drawn, [totals], conditions=(ROUNDING,))
 
 
-def require_tokens_fit(domain: Domain, law: DiscreteLaplace | LatticeLaplace) -> None:
+def require_tokens_fit(domain: Domain, distribution: DiscreteLaplace | LatticeLaplace) -> None:
     """Refuse tables whose tokens 64-bit integers could not number; a public check.
 
     Raises:
         MethodError: too many cells for this amount of noise.
     """
-    units, _ = in_units(law)
+    units, _ = in_units(distribution)
     if domain.n_allowed * max(Fraction(1), units.scale) > _MOST_TOKENS:
         raise MethodError(
             f"The table has {domain.n_allowed:.3g} cells, too many to draw from lazily at this "
@@ -202,7 +202,7 @@ def lazy_records(
     exact: ExactCells,
     columns: tuple[str, ...],
     domain: Domain,
-    law: DiscreteLaplace | LatticeLaplace,
+    distribution: DiscreteLaplace | LatticeLaplace,
     *,
     n_rows: int,
     randomness: Randomness,
@@ -213,19 +213,19 @@ def lazy_records(
         exact: occupied cells.
         columns: names of the columns.
         domain: their domain.
-        law: calibrated noise.
+        distribution: calibrated noise.
         n_rows: records to draw.
         randomness: source of every draw.
 
     Returns:
         The records, and the totals of the noisy table behind them.
     """
-    require_tokens_fit(domain, law)
-    units, step = in_units(law)
+    require_tokens_fit(domain, distribution)
+    units, step = in_units(distribution)
     noisy = exact.counts * int(1 / step) + units.sample(len(exact.counts), randomness)
     n_empty = domain.n_allowed - len(exact.codes)
     tokens = Tokens.of(exact.codes, noisy, n_empty, units, Uniforms(randomness))
-    outside = float(exact.outside + law.sample(1, randomness)[0])
+    outside = float(exact.outside + distribution.sample(1, randomness)[0])
     totals = NoisyTotals(
         columns,
         positive_cells=tokens.positive + int((noisy > 0).sum()),
@@ -235,14 +235,14 @@ def lazy_records(
     if not tokens.total:
         return Records(tuple(domain.cells(randomness.below(domain.n_allowed, n_rows)))), totals
     codes = tokens.draw(
-        n_rows, lambda n: fresh_cells(n, domain, exact.codes, randomness), randomness
+        n_rows, lambda n: drawn_cells(n, domain, exact.codes, randomness), randomness
     )
     return Records(columns_of(codes, domain)), totals
 
 
-def odds(law: DiscreteLaplace) -> float:
+def odds(distribution: DiscreteLaplace) -> float:
     """Mean q/(1 − q) of a geometric number from 0, q = e^(−1/scale)."""
-    rate = float(1 / law.scale)
+    rate = float(1 / distribution.scale)
     return -math.exp(-rate) / math.expm1(-rate)
 
 

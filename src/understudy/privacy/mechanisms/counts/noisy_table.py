@@ -22,17 +22,17 @@ from understudy.engine.confidential import ExactTable
 from understudy.errors import MethodError
 from understudy.privacy.accounting.budget import divided
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer, answers
-from understudy.privacy.noise.calibration import LawName
-from understudy.privacy.noise.distributions import NoiseLaw
+from understudy.privacy.noise.calibration import NoiseName
+from understudy.privacy.noise.distributions import DiscreteNoise
 from understudy.privacy.noise.perturbation import (
     Bounds,
-    Law,
     Mode,
-    conceded,
-    count_law,
+    NoiseDistribution,
+    count_noise,
     count_sensitivity,
     perturb,
     recorded,
+    unpaid_leak,
     words,
 )
 from understudy.privacy.noise.randomness import Randomness
@@ -40,20 +40,20 @@ from understudy.privacy.released import NoisyTable, Released
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.terms import Terms
 
-L = TypeVar("L", bound=Law)
+L = TypeVar("L", bound=NoiseDistribution)
 MAX_CELLS = 2**26
 """Cells of a table that is written out."""
 
 
 @dataclass(frozen=True)
-class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], Law]):
+class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]):
     """Noisy contingency tables, with noise in every allowed cell.
 
     Attributes:
         marginals: column names of each table.
-        law: "geometric", "laplace" or "gaussian".
+        noise: "geometric", "laplace" or "gaussian".
         weights: how the cost is divided among the tables; evenly if None.
-        bounds: "truncate" draws numbers inside [0, limit] (`perturbation.count_law`); under
+        bounds: "truncate" draws numbers inside [0, limit] (`perturbation.count_noise`); under
             "threshold" clipping is left to post-processing.
         mode: "paper" for continuous Laplace noise of scale 1/ε, whatever the law; the guarantee
             then says what that leaves in.
@@ -62,12 +62,12 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], Law]):
     name: ClassVar[str] = "noisy table"
 
     marginals: Sequence[tuple[str, ...]]
-    law: LawName
+    noise: NoiseName
     weights: Sequence[int | Fraction] | None = None
     bounds: Bounds = "threshold"
     mode: Mode = "strict"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Law], ...]:
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
         """One step for each table.
 
         Raises:
@@ -77,9 +77,9 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], Law]):
         domains = [dense_domain(terms, names) for names in self.marginals]
         shares = divided(spend, self.weights, len(self.marginals))
         terms.require(spend)
-        laws = [
-            count_law(
-                self.law,
+        noises = [
+            count_noise(
+                self.noise,
                 spend=share,
                 accounting=terms.accounting,
                 schema=terms.schema,
@@ -93,16 +93,18 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], Law]):
                 terms,
                 self.name,
                 query_of(names),
-                law=law,
+                distribution=distribution,
                 cells=domain.n_allowed + 1,
                 spend=share,
                 mode=self.mode,
             )
-            for names, domain, law, share in zip(self.marginals, domains, laws, shares, strict=True)
+            for names, domain, distribution, share in zip(
+                self.marginals, domains, noises, shares, strict=True
+            )
         )
 
     def run(
-        self, rows: SecretRows, charges: tuple[Charge[Law], ...], source: Randomness
+        self, rows: SecretRows, charges: tuple[Charge[NoiseDistribution], ...], source: Randomness
     ) -> Outcome[tuple[Released[NoisyTable], ...]]:
         """Count all of them in one pass, and add noise to each."""
         view, exact = rows.view, rows.tables(self.marginals)
@@ -114,11 +116,11 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], Law]):
             )
             for names, table, one in zip(self.marginals, exact, charges, strict=True)
         ]
-        return answers(found, leaks=conceded(view.neighbours, self.bounds, self.mode))
+        return answers(found, leaks=unpaid_leak(view.neighbours, self.bounds, self.mode))
 
 
 @dataclass(frozen=True)
-class RowCount(Mechanism[Released[int], NoiseLaw]):
+class RowCount(Mechanism[Released[int], DiscreteNoise]):
     """Number of rows: declared if the schema makes it public, else bought.
 
     Clipping to [0, row_limit] is post-processing.
@@ -126,15 +128,21 @@ class RowCount(Mechanism[Released[int], NoiseLaw]):
 
     name: ClassVar[str] = "noisy count"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseLaw], ...]:
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
         """One step; none where the number is public."""
         if terms.schema.rows == "public":
             return ()
-        law = terms.calibrated("geometric" if terms.accounting == "pure" else "gaussian", spend)
-        return (count_charge(terms, self.name, "number of rows", law=law, cells=1, spend=spend),)
+        distribution = terms.calibrated(
+            "geometric" if terms.accounting == "pure" else "gaussian", spend
+        )
+        return (
+            count_charge(
+                terms, self.name, "number of rows", distribution=distribution, cells=1, spend=spend
+            ),
+        )
 
     def run(
-        self, rows: SecretRows, charges: tuple[Charge[NoiseLaw], ...], source: Randomness
+        self, rows: SecretRows, charges: tuple[Charge[DiscreteNoise], ...], source: Randomness
     ) -> Outcome[Released[int]]:
         """Count, and add noise."""
         schema = rows.view.schema
@@ -151,7 +159,7 @@ def noisy_table(
     exact: ExactTable,
     columns: tuple[str, ...],
     domain: Domain,
-    law: Law,
+    distribution: NoiseDistribution,
     randomness: Randomness,
 ) -> NoisyTable:
     """Add independent noise to each allowed cell and to the out-of-domain count.
@@ -160,11 +168,11 @@ def noisy_table(
         exact: the exact table over `columns`.
         columns: names, one per axis.
         domain: the domain of these columns.
-        law: calibrated noise.
+        distribution: calibrated noise.
         randomness: source of the noise.
     """
     allowed = domain.allowed_mask()
-    noisy = perturb(np.append(exact.inside[allowed], exact.outside), law, randomness)
+    noisy = perturb(np.append(exact.inside[allowed], exact.outside), distribution, randomness)
     counts = np.zeros(domain.sizes, dtype=noisy.dtype)
     # A record in a structurally impossible cell was coded out of domain, so these cells hold 0.
     counts[allowed] = noisy[:-1]
@@ -176,7 +184,7 @@ def count_charge(
     mechanism: str,
     query: str,
     *,
-    law: L,
+    distribution: L,
     cells: int,
     spend: Fraction,
     mode: Mode = "strict",
@@ -187,7 +195,7 @@ def count_charge(
         terms: say which tables are neighbours.
         mechanism: its name.
         query: what is asked, in words.
-        law: calibrated noise.
+        distribution: calibrated noise.
         cells: numbers that get it.
         spend: cost.
         mode: "paper" for the noise as published.
@@ -196,11 +204,11 @@ def count_charge(
         spent=spend,
         mechanism=mechanism,
         query=query,
-        sensitivity=count_sensitivity(law, terms.neighbours, mode),
-        noise=words(law),
+        sensitivity=count_sensitivity(distribution, terms.neighbours, mode),
+        noise=words(distribution),
         cells=cells,
-        parameter=law,
-        recorded=recorded(law),
+        parameter=distribution,
+        recorded=recorded(distribution),
     )
 
 

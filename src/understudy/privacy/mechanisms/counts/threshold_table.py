@@ -6,7 +6,7 @@ table. Empty cells are not visited one by one: the number of survivors among the
 exceeds the threshold by a geometric amount (the law is memoryless), and their places are uniform
 (Cormode, Procopiuc, Srivastava & Tran 2012, "Differentially private summaries for sparse data").
 
-Each of these draws is exact (`binomial_sampling`, `rejection_sampling`, `fresh_cells`), so the law
+Each of these draws is exact (`binomial_sampling`, `rejection_sampling`, `drawn_cells`), so the law
 is that of the dense table to the last bit: a cell that can survive when it is occupied can survive
 when it is empty.
 
@@ -38,12 +38,12 @@ from understudy.errors import MethodError
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.mechanisms.counts.noisy_table import count_charge, query_of
 from understudy.privacy.noise.binomial_sampling import successes, survival
-from understudy.privacy.noise.calibration import LawName
+from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.noise.distributions import (
     DiscreteGaussian,
     DiscreteLaplace,
     LatticeLaplace,
-    PureLaw,
+    PureNoise,
 )
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import NoisyCells, Released
@@ -59,7 +59,7 @@ _ENUMERATE = 2**20
 _FEW = 2**12
 
 
-def fresh_cells(
+def drawn_cells(
     n: int, domain: Domain, occupied: NDArray[np.int64], randomness: Randomness
 ) -> NDArray[np.int64]:
     """Distinct cells, uniform without replacement over the allowed cells that hold no record.
@@ -118,22 +118,22 @@ def columns_of(codes: NDArray[np.int64], domain: Domain) -> tuple[NDArray[np.int
 
 
 @dataclass(frozen=True)
-class ThresholdTable(Mechanism[Released[NoisyCells], PureLaw]):
+class ThresholdTable(Mechanism[Released[NoisyCells], PureNoise]):
     """The cells of a noisy table of any size that reach a public threshold.
 
     Attributes:
         columns: column names of the table.
         threshold: at least 1, chosen without looking at the rows.
-        law: "geometric" or "laplace".
+        noise: "geometric" or "laplace".
     """
 
     name: ClassVar[str] = "filtered noisy table"
 
     columns: tuple[str, ...]
     threshold: int
-    law: LawName
+    noise: NoiseName
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureLaw], ...]:
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureNoise], ...]:
         """One step.
 
         Raises:
@@ -143,7 +143,7 @@ class ThresholdTable(Mechanism[Released[NoisyCells], PureLaw]):
         domain = terms.view.sparse_domain(self.columns)
         if self.threshold < 1:
             raise MethodError("The threshold must be at least 1; take the dense form below that.")
-        noise = terms.calibrated(self.law, spend)
+        noise = terms.calibrated(self.noise, spend)
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("A filtered table needs geometric or laplace noise.")
         if self.threshold / in_units(noise)[1] >= 2**62:
@@ -151,12 +151,12 @@ class ThresholdTable(Mechanism[Released[NoisyCells], PureLaw]):
         query = query_of(self.columns)
         return (
             count_charge(
-                terms, self.name, query, law=noise, cells=domain.n_allowed + 1, spend=spend
+                terms, self.name, query, distribution=noise, cells=domain.n_allowed + 1, spend=spend
             ),
         )
 
     def run(
-        self, rows: SecretRows, charges: tuple[Charge[PureLaw], ...], source: Randomness
+        self, rows: SecretRows, charges: tuple[Charge[PureNoise], ...], source: Randomness
     ) -> Outcome[Released[NoisyCells]]:
         """Occupied cells with noise, and the empty ones that reach the threshold by noise alone."""
         (charge,) = charges
@@ -184,7 +184,7 @@ def noisy_cells(
     exact: ExactCells,
     columns: tuple[str, ...],
     domain: Domain,
-    law: DiscreteLaplace | LatticeLaplace,
+    distribution: DiscreteLaplace | LatticeLaplace,
     *,
     threshold: int,
     randomness: Randomness,
@@ -195,38 +195,40 @@ def noisy_cells(
         exact: occupied cells.
         columns: names of the columns.
         domain: their domain.
-        law: calibrated noise.
+        distribution: calibrated noise.
         threshold: public, at least 1.
         randomness: source of every draw.
     """
-    units, step = in_units(law)
+    units, step = in_units(distribution)
     least = math.ceil(threshold / step)
     noisy = exact.counts * int(1 / step) + units.sample(len(exact.counts), randomness)
     kept = noisy >= least
     n_empty = domain.n_allowed - len(exact.codes)
     spurious = successes(n_empty, survival(units.scale, least), randomness)
     codes = np.concatenate(
-        [exact.codes[kept], fresh_cells(spurious, domain, exact.codes, randomness)]
+        [exact.codes[kept], drawn_cells(spurious, domain, exact.codes, randomness)]
     )
     values = np.concatenate([noisy[kept], least + non_negative(units, spurious, randomness)])
     # Cells leave in the order of their codes: the order of drawing would tell which were occupied.
     order = np.argsort(codes)
-    outside = float(exact.outside + law.sample(1, randomness)[0])
+    outside = float(exact.outside + distribution.sample(1, randomness)[0])
     counts = values[order] if step == 1 else values[order] * float(step)
     return NoisyCells(columns, codes[order], counts, float(threshold), outside)
 
 
-def in_units(law: DiscreteLaplace | LatticeLaplace) -> tuple[DiscreteLaplace, Fraction]:
+def in_units(distribution: DiscreteLaplace | LatticeLaplace) -> tuple[DiscreteLaplace, Fraction]:
     """A Laplace law as an integer law in units of its lattice, and the step of the lattice."""
-    if isinstance(law, LatticeLaplace):
-        return DiscreteLaplace(law.scale / law.step), law.step
-    return law, Fraction(1)
+    if isinstance(distribution, LatticeLaplace):
+        return DiscreteLaplace(distribution.scale / distribution.step), distribution.step
+    return distribution, Fraction(1)
 
 
-def non_negative(law: DiscreteLaplace, n: int, randomness: Randomness) -> NDArray[np.int64]:
+def non_negative(
+    distribution: DiscreteLaplace, n: int, randomness: Randomness
+) -> NDArray[np.int64]:
     """Draws from the law given that they are at least 0, by rejection; shape (n,)."""
     found = np.zeros(0, dtype=np.int64)
     while len(found) < n:
-        drawn = law.sample(2 * (n - len(found)) + 8, randomness)
+        drawn = distribution.sample(2 * (n - len(found)) + 8, randomness)
         found = np.concatenate([found, drawn[drawn >= 0]])
     return found[:n]

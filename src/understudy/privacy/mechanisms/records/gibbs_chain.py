@@ -40,9 +40,9 @@ from understudy.privacy.mechanisms.records.gibbs_chain_kernels import run
 from understudy.privacy.mechanisms.records.key_counts import HashedRows, joined, n_cells
 from understudy.privacy.mechanisms.records.urn import prior_weight
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import Noise, Records, SweepDraws
+from understudy.privacy.released import GibbsDraws, Noise, Records
 from understudy.privacy.terms import Terms, View
-from understudy.schema import Domain, Sweep
+from understudy.schema import Domain, GibbsSweep
 
 __all__ = [
     "FINEST",
@@ -51,11 +51,11 @@ __all__ = [
     "chain_records",
     "cost_words",
     "even_weights",
+    "gibbs_charge",
+    "gibbs_draws",
     "require_own",
     "require_small",
     "state_weight",
-    "sweep_charge",
-    "sweep_draws",
 ]
 
 UNIFORM: Final = -1
@@ -109,7 +109,7 @@ def require_small(prior: Fraction, sizes: Sequence[int]) -> None:
         )
 
 
-def require_own(sweep: Sweep, terms: Terms) -> None:
+def require_own(sweep: GibbsSweep, terms: Terms) -> None:
     """Refuse a sweep over other columns than those of the rows.
 
     Raises:
@@ -128,8 +128,8 @@ def cost_words(accounting: Accounting, neighbours: Neighbours) -> str:
     return "e^2/8" if neighbours == "add_remove" else "e^2/2"
 
 
-def sweep_charge(
-    sweep: Sweep,
+def gibbs_charge(
+    sweep: GibbsSweep,
     epsilon: Fraction,
     spend: Fraction,
     *,
@@ -166,12 +166,16 @@ def sweep_charge(
     )
 
 
-def sweep_draws(
-    view: View, sweep: Sweep, law: str, prior: Fraction | None = None, block: int | None = None
-) -> SweepDraws:
+def gibbs_draws(
+    view: View,
+    sweep: GibbsSweep,
+    distribution: str,
+    prior: Fraction | None = None,
+    block: int | None = None,
+) -> GibbsDraws:
     """What is public about records of a sweep."""
     keys = dict(zip(sweep.names, sweep.keys, strict=True))
-    return SweepDraws(sweep.names, keys, law, prior, block, view.bins_of(sweep.names))
+    return GibbsDraws(sweep.names, keys, distribution, prior, block, view.bins_of(sweep.names))
 
 
 def even_weights(rows: Sequence[HashedRows], prior: Fraction) -> list[_Integers]:
@@ -182,7 +186,7 @@ def even_weights(rows: Sequence[HashedRows], prior: Fraction) -> list[_Integers]
 def chain_records(
     rows: Sequence[HashedRows],
     weights: Sequence[_Integers],
-    sweep: Sweep,
+    sweep: GibbsSweep,
     n_rows: int,
     *,
     unit: int,

@@ -70,7 +70,7 @@ from understudy.privacy.mechanisms.records.imputers import (
 )
 from understudy.privacy.mechanisms.records.urn import prior_weight, urn_epsilon
 from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.released import Noise, Records, Released, SweepDraws
+from understudy.privacy.released import GibbsDraws, Noise, Records, Released
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.terms import Terms
 from understudy.privacy.whole_rows import known_rows
@@ -141,7 +141,7 @@ class ImputedRecords(Mechanism[Released[Records], Fraction]):
         )
         keys = {name: tuple(other for other in names if other != name) for name in names}
         bins = rows.view.bins_of(names)
-        return answer(drawn, [SweepDraws(names, keys, self.name, prior, bins=bins)])
+        return answer(drawn, [GibbsDraws(names, keys, self.name, prior, bins=bins)])
 
 
 def step_prior(spend: Fraction, accounting: Accounting) -> Fraction:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.engine import ExactCells
 from understudy.privacy.secret_rows import SecretRows
-from understudy.schema import Sweep
+from understudy.schema import GibbsSweep
 
 __all__ = ["HashedRows", "hashed_tables", "joined", "n_cells", "table_names"]
 
@@ -109,17 +109,17 @@ def _behind(parts: Sequence[NDArray[np.int64]], shifts: NDArray[np.int64]) -> ND
     return np.concatenate([*moved, shifts[-1:]]).astype(np.int64)
 
 
-def table_names(sweep: Sweep) -> list[tuple[str, ...]]:
+def table_names(sweep: GibbsSweep) -> list[tuple[str, ...]]:
     """Names of the columns of each hashed table: its keys, and the column that is drawn."""
     return [tuple(sweep.names[j] for j in table) for table in sweep.tables]
 
 
-def n_cells(sweep: Sweep) -> int:
+def n_cells(sweep: GibbsSweep) -> int:
     """Cells of all hashed tables together."""
     return sum(n * size for n, size in zip(sweep.n_keys, sweep.domain.sizes, strict=True))
 
 
-def hashed_tables(rows: SecretRows, sweep: Sweep) -> list[HashedRows]:
+def hashed_tables(rows: SecretRows, sweep: GibbsSweep) -> list[HashedRows]:
     """The hashed table of each column; paid for before. CONFIDENTIAL."""
     return [
         HashedRows.of(rows.cells(names), size)

@@ -53,10 +53,10 @@ from understudy.errors import MethodError
 from understudy.privacy.admission import HowMany
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.mechanisms.counts.lazy_table import below_each
-from understudy.privacy.mechanisms.records.gibbs_chain import require_own, sweep_draws
+from understudy.privacy.mechanisms.records.gibbs_chain import gibbs_draws, require_own
 from understudy.privacy.mechanisms.records.key_counts import hashed_tables, n_cells
 from understudy.privacy.mechanisms.records.noisy_rows import NoisyRows
-from understudy.privacy.noise.calibration import LawName, describe, noise_of, sensitivity_text
+from understudy.privacy.noise.calibration import NoiseName, describe, noise_of, sensitivity_text
 from understudy.privacy.noise.distributions import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -67,9 +67,9 @@ from understudy.privacy.noise.rejection_sampling import compiled
 from understudy.privacy.released import Records, Released
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.terms import Terms
-from understudy.schema import Sweep
+from understudy.schema import GibbsSweep
 
-__all__ = ["LazyRows", "lazy_sweeps"]
+__all__ = ["LazyRows", "lazy_gibbs_records"]
 
 _CHUNK: Final = 2**14
 """Records that are swept at once."""
@@ -92,10 +92,10 @@ class LazyRows(Mechanism[Released[Records], DiscreteLaplace | DiscreteGaussian])
 
     name: ClassVar[str] = "noisy rows"
 
-    sweep: Sweep
+    sweep: GibbsSweep
     sweeps: int
     n_rows: HowMany
-    noise: LawName = "geometric"
+    noise: NoiseName = "geometric"
 
     def price(
         self, terms: Terms, spend: Fraction
@@ -108,19 +108,19 @@ class LazyRows(Mechanism[Released[Records], DiscreteLaplace | DiscreteGaussian])
         """
         require_own(self.sweep, terms)
         terms.require(spend)
-        law = terms.calibrated(self.noise, spend / len(self.sweep.names))
-        if isinstance(law, LatticeLaplace):
+        distribution = terms.calibrated(self.noise, spend / len(self.sweep.names))
+        if isinstance(distribution, LatticeLaplace):
             raise MethodError("Noisy rows need geometric or gaussian noise.")
         names = " × ".join(self.sweep.names)
         one = Charge(
             spent=spend,
             mechanism=self.name,
             query=f"records of {names} from a noisy table for each column",
-            sensitivity=f"{sensitivity_text(law, terms.neighbours)} in each table",
-            noise=describe(law),
+            sensitivity=f"{sensitivity_text(distribution, terms.neighbours)} in each table",
+            noise=describe(distribution),
             cells=n_cells(self.sweep),
-            parameter=law,
-            recorded=noise_of(law),
+            parameter=distribution,
+            recorded=noise_of(distribution),
         )
         return (one,)
 
@@ -131,17 +131,24 @@ class LazyRows(Mechanism[Released[Records], DiscreteLaplace | DiscreteGaussian])
         source: Randomness,
     ) -> Outcome[Released[Records]]:
         """Draw; the records leave, and what is public about them is published."""
-        sizes, law = self.sweep.domain.sizes, charges[0].parameter
+        sizes, distribution = self.sweep.domain.sizes, charges[0].parameter
         tables = [
-            NoisyRows(exact, size, law)
+            NoisyRows(exact, size, distribution)
             for exact, size in zip(hashed_tables(rows, self.sweep), sizes, strict=True)
         ]
-        drawn = lazy_sweeps(tables, self.sweep, self.n_rows, sweeps=self.sweeps, randomness=source)
-        return answer(drawn, [sweep_draws(rows.view, self.sweep, self.name)])
+        drawn = lazy_gibbs_records(
+            tables, self.sweep, self.n_rows, sweeps=self.sweeps, randomness=source
+        )
+        return answer(drawn, [gibbs_draws(rows.view, self.sweep, self.name)])
 
 
-def lazy_sweeps(
-    tables: Sequence[NoisyRows], sweep: Sweep, n_rows: int, *, sweeps: int, randomness: Randomness
+def lazy_gibbs_records(
+    tables: Sequence[NoisyRows],
+    sweep: GibbsSweep,
+    n_rows: int,
+    *,
+    sweeps: int,
+    randomness: Randomness,
 ) -> Records:
     """Draw records, each from a seed of its own.
 
@@ -168,7 +175,7 @@ def lazy_sweeps(
 
 def _step(
     table: NoisyRows,
-    sweep: Sweep,
+    sweep: GibbsSweep,
     column: int,
     states: _Integers,
     keys: _Integers,

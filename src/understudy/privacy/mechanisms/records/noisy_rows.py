@@ -33,9 +33,9 @@ class NoisyRows:
     """
 
     def __init__(
-        self, exact: HashedRows, size: int, law: DiscreteLaplace | DiscreteGaussian
+        self, exact: HashedRows, size: int, distribution: DiscreteLaplace | DiscreteGaussian
     ) -> None:
-        self._exact, self._size, self._law = exact, size, law
+        self._exact, self._size, self._noise = exact, size, distribution
         self._slots = np.full(64, _FREE, dtype=np.int64)  # number of the row, by hashed key
         self._keys = np.empty(16, dtype=np.int64)
         self._ends = np.empty((16, size), dtype=np.int64)
@@ -77,7 +77,7 @@ class NoisyRows:
 
     def _drawn(self, keys: _Integers, randomness: Randomness) -> _Integers:
         """Rows of new keys: real records and noise, negative numbers as 0, summed up."""
-        noise = self._law.sample(len(keys) * self._size, randomness)
+        noise = self._noise.sample(len(keys) * self._size, randomness)
         cells = noise.reshape(len(keys), self._size)
         real = self._exact
         _add_records(keys, (real.keys, real.first, real.states, real.before), cells)

@@ -64,9 +64,9 @@ from understudy.privacy.mechanisms.records.gibbs_chain import (
     chain_records,
     cost_words,
     even_weights,
+    gibbs_charge,
+    gibbs_draws,
     require_own,
-    sweep_charge,
-    sweep_draws,
 )
 from understudy.privacy.mechanisms.records.key_counts import HashedRows, hashed_tables
 from understudy.privacy.noise.randomness import Randomness
@@ -74,13 +74,13 @@ from understudy.privacy.released import Records, Released
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.selection.exponential_mechanism import selection_epsilon
 from understudy.privacy.terms import Terms
-from understudy.schema import Sweep
+from understudy.schema import GibbsSweep
 
-__all__ = ["PerturbedSweeps", "step_epsilon", "sweep_records"]
+__all__ = ["PerturbedGibbs", "gibbs_records", "step_epsilon"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PerturbedSweeps(Mechanism[Released[Records], Fraction]):
+class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
     """Synthetic records that pay for each of their steps; drawing them is the mechanism.
 
     The weight of each state follows from the number of records and from what they may cost.
@@ -93,7 +93,7 @@ class PerturbedSweeps(Mechanism[Released[Records], Fraction]):
 
     name: ClassVar[str] = "perturbed sweeps"
 
-    sweep: Sweep
+    sweep: GibbsSweep
     n_rows: HowMany
     sweeps: int = 1
 
@@ -122,7 +122,7 @@ class PerturbedSweeps(Mechanism[Released[Records], Fraction]):
         terms.require(spend)
         of_record = self.sweeps * len(self.sweep.names)
         relation = terms.accounting, terms.neighbours
-        one = sweep_charge(
+        one = gibbs_charge(
             self.sweep,
             self.epsilon(spend, *relation),
             spend,
@@ -139,10 +139,10 @@ class PerturbedSweeps(Mechanism[Released[Records], Fraction]):
     ) -> Outcome[Released[Records]]:
         """Draw; the records leave, and what is public about them is published."""
         prior, tables = charges[0].parameter, hashed_tables(rows, self.sweep)
-        drawn = sweep_records(
+        drawn = gibbs_records(
             tables, self.sweep, prior, self.n_rows, sweeps=self.sweeps, randomness=source
         )
-        return answer(drawn, [sweep_draws(rows.view, self.sweep, self.name, prior)])
+        return answer(drawn, [gibbs_draws(rows.view, self.sweep, self.name, prior)])
 
 
 _SEEN = {
@@ -151,7 +151,7 @@ _SEEN = {
 }
 
 
-def _sweeps_of(sweeps: int, sweep: Sweep) -> str:
+def _sweeps_of(sweeps: int, sweep: GibbsSweep) -> str:
     rounds = "1 sweep" if sweeps == 1 else f"{sweeps} sweeps"
     return f"records after {rounds} of {' × '.join(sweep.names)}"
 
@@ -189,9 +189,9 @@ def _positive(epsilon: Fraction) -> Fraction:
     return epsilon
 
 
-def sweep_records(
+def gibbs_records(
     rows: Sequence[HashedRows],
-    sweep: Sweep,
+    sweep: GibbsSweep,
     prior: Fraction,
     n_rows: int,
     *,

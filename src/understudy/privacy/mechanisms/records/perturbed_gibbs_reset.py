@@ -75,9 +75,9 @@ from understudy.privacy.mechanisms.records.gibbs_chain import (
     chain_records,
     cost_words,
     even_weights,
+    gibbs_charge,
+    gibbs_draws,
     require_own,
-    sweep_charge,
-    sweep_draws,
 )
 from understudy.privacy.mechanisms.records.key_counts import HashedRows, hashed_tables
 from understudy.privacy.noise.randomness import Randomness
@@ -85,7 +85,7 @@ from understudy.privacy.released import Records, Released
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.selection.exponential_mechanism import selection_epsilon
 from understudy.privacy.terms import Terms
-from understudy.schema import Sweep
+from understudy.schema import GibbsSweep
 
 __all__ = ["ResetBlocks", "block_records", "row_epsilon", "usual_block"]
 
@@ -104,7 +104,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
 
     name: ClassVar[str] = "blocks with reset"
 
-    sweep: Sweep
+    sweep: GibbsSweep
     n_rows: HowMany
     block: int = 0
 
@@ -141,7 +141,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         require_own(self.sweep, terms)
         terms.require(spend)
         length = f"blocks of {self.block}" if self.block else "one block"
-        one = sweep_charge(
+        one = gibbs_charge(
             self.sweep,
             self.epsilon(spend, terms.accounting, terms.neighbours),
             spend,
@@ -160,7 +160,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         drawn = block_records(
             tables, self.sweep, prior, self.n_rows, block=self.length, randomness=source
         )
-        return answer(drawn, [sweep_draws(rows.view, self.sweep, self.name, prior, self.length)])
+        return answer(drawn, [gibbs_draws(rows.view, self.sweep, self.name, prior, self.length)])
 
     def _described(self, spend: Fraction, terms: Terms) -> str:
         d = len(self.sweep.names)
@@ -206,7 +206,7 @@ def row_epsilon(
     return min(pure_within(share, accounting), selection_epsilon(share / 2, accounting))
 
 
-def usual_block(sweep: Sweep) -> int:
+def usual_block(sweep: GibbsSweep) -> int:
     """A block length that serves most budgets: as many records as the median column has keys."""
     ranked = sorted(sweep.n_keys)
     return ranked[len(ranked) // 2]
@@ -214,7 +214,7 @@ def usual_block(sweep: Sweep) -> int:
 
 def block_records(
     rows: Sequence[HashedRows],
-    sweep: Sweep,
+    sweep: GibbsSweep,
     prior: Fraction,
     n_rows: int,
     *,

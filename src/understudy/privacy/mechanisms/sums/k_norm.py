@@ -142,7 +142,7 @@ def _fill_radii(
     return out.size, cursor[0]
 
 
-def knorm_law(
+def k_norm_noise(
     equations: NormalEquations, neighbours: Neighbours, epsilon: Fraction
 ) -> tuple[CubeLaplace, int, int]:
     """The noise of all statistics together, from public facts alone.

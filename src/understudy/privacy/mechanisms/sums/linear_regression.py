@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from understudy.errors import MethodError, suggestion
 from understudy.privacy.accounting.budget import Neighbours
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
-from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace, knorm_law
+from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace, k_norm_noise
 from understudy.privacy.mechanisms.sums.moment_noise import coarseness, rounded_sensitivity
 from understudy.privacy.mechanisms.sums.normal_equations import (
     ONE,
@@ -64,7 +64,7 @@ from understudy.privacy.terms import Terms
 from understudy.schema import NUMERIC, Schema
 
 
-def functional_law(
+def functional_noise(
     equations: NormalEquations, epsilon: Fraction
 ) -> tuple[DiscreteLaplace, int, int]:
     """The noise of each statistic, from public facts alone.
@@ -98,14 +98,14 @@ class RegressionNoise:
     Attributes:
         equations: which statistics.
         share: ε of all of them together, exact.
-        law: the noise, in lattice steps: of each statistic, or of all together.
+        distribution: the noise, in lattice steps: of each statistic, or of all together.
         coarseness: whole numbers per lattice step.
         rounded_sensitivity: in lattice steps; in the L1 norm, or of the cube in L∞.
     """
 
     equations: NormalEquations
     share: Fraction
-    law: DiscreteLaplace | CubeLaplace
+    distribution: DiscreteLaplace | CubeLaplace
     coarseness: int
     rounded_sensitivity: int
 
@@ -117,26 +117,26 @@ class RegressionNoise:
     @property
     def sensitivity(self) -> str:
         """In words, for columns scaled to [−1, 1]."""
-        norm = "L∞" if isinstance(self.law, CubeLaplace) else "L1"
+        norm = "L∞" if isinstance(self.distribution, CubeLaplace) else "L1"
         return f"{norm} = {self.rounded_sensitivity * self.step}"
 
     @property
     def words(self) -> str:
         """The law of the noise."""
-        if isinstance(self.law, DiscreteLaplace):
-            return perturbation.words(self.law, self.step)
+        if isinstance(self.distribution, DiscreteLaplace):
+            return perturbation.words(self.distribution, self.step)
         return (
-            f"density ∝ exp(−‖v‖∞/s), s = {self.law.scale * self.step}, in {self.equations.size} "
-            f"dimensions, on the lattice of step {self.step}"
+            f"density ∝ exp(−‖v‖∞/s), s = {self.distribution.scale * self.step}, in "
+            f"{self.equations.size} dimensions, on the lattice of step {self.step}"
         )
 
     @property
     def recorded(self) -> Noise:
         """What the released value says about the noise in each number."""
-        if isinstance(self.law, DiscreteLaplace):
-            return perturbation.recorded(self.law, self.step)
-        scale = str(self.law.scale * self.step)
-        return Noise(self.law.name, scale, self.law.stddev * float(self.step))
+        if isinstance(self.distribution, DiscreteLaplace):
+            return perturbation.recorded(self.distribution, self.step)
+        scale = str(self.distribution.scale * self.step)
+        return Noise(self.distribution.name, scale, self.distribution.stddev * float(self.step))
 
     @property
     def stddev(self) -> float:
@@ -247,12 +247,12 @@ def plan(
     Raises:
         BudgetError: so small a cost that the noise could not be drawn exactly.
     """
-    law: DiscreteLaplace | CubeLaplace
+    distribution: DiscreteLaplace | CubeLaplace
     if mechanism == "functional":
-        law, step, rounded = functional_law(equations, epsilon)
+        distribution, step, rounded = functional_noise(equations, epsilon)
     else:
-        law, step, rounded = knorm_law(equations, neighbours, epsilon)
-    return RegressionNoise(equations, epsilon, law, step, rounded)
+        distribution, step, rounded = k_norm_noise(equations, neighbours, epsilon)
+    return RegressionNoise(equations, epsilon, distribution, step, rounded)
 
 
 def sanitise(
@@ -270,10 +270,10 @@ def sanitise(
         Shape (..., size), in records.
     """
     rounded = (statistics + noise.coarseness // 2) // noise.coarseness
-    if isinstance(noise.law, CubeLaplace):
-        drawn = noise.law.sample(math.prod(rounded.shape[:-1]), source)
+    if isinstance(noise.distribution, CubeLaplace):
+        drawn = noise.distribution.sample(math.prod(rounded.shape[:-1]), source)
     else:
-        drawn = noise.law.sample(rounded.size, source)
+        drawn = noise.distribution.sample(rounded.size, source)
     noisy = rounded + drawn.reshape(rounded.shape)
     return np.asarray(noisy.astype(np.float64) * float(noise.step))
 

@@ -68,7 +68,7 @@ from understudy.privacy.mechanisms.sums.scatter import Moment, moments_of
 from understudy.privacy.noise import perturbation
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.lattice_rounding import public_step
-from understudy.privacy.noise.perturbation import Bounds, Law, Mode, too_little
+from understudy.privacy.noise.perturbation import Bounds, Mode, NoiseDistribution, too_little
 from understudy.privacy.noise.truncated_laplace import TruncatedLaplace
 from understudy.privacy.released import Noise
 from understudy.schema import Schema
@@ -144,14 +144,15 @@ class MomentNoise:
     Attributes:
         moment: which statistic.
         share: of the budget, exact.
-        law: its noise: in lattice steps, or for a law in floating point in the columns' units.
+        distribution: its noise: in lattice steps, or for a law in floating point in the columns'
+        units.
         coarseness: whole numbers of the statistic per lattice step.
         sensitivity: L1 sensitivity after rounding to the lattice, in the columns' units.
     """
 
     moment: Moment
     share: Fraction
-    law: Law
+    distribution: NoiseDistribution
     coarseness: int
     sensitivity: Fraction
 
@@ -163,12 +164,12 @@ class MomentNoise:
     @property
     def noise(self) -> str:
         """The law of its noise, in words."""
-        return perturbation.words(self.law, self._law_unit)
+        return perturbation.words(self.distribution, self._noise_unit)
 
     @property
     def recorded(self) -> Noise:
         """What the released value says about its noise."""
-        return perturbation.recorded(self.law, self._law_unit)
+        return perturbation.recorded(self.distribution, self._noise_unit)
 
     @property
     def stddev(self) -> float:
@@ -186,8 +187,8 @@ class MomentNoise:
         return self.moment.unit * self.coarseness
 
     @property
-    def _law_unit(self) -> Fraction:
-        floating = isinstance(self.law, ContinuousLaplace | TruncatedLaplace)
+    def _noise_unit(self) -> Fraction:
+        floating = isinstance(self.distribution, ContinuousLaplace | TruncatedLaplace)
         return Fraction(1) if floating else self.step
 
 
@@ -241,12 +242,12 @@ def _strict(moment: Moment, share: Fraction, schema: Schema, limit: int | None) 
     coarse = coarseness(sensitivity, numbers, share)
     rounded = rounded_sensitivity(sensitivity, numbers, coarse)
     if limit is None:
-        law: Law = perturbation.additive(rounded / share)
+        distribution: NoiseDistribution = perturbation.additive(rounded / share)
     else:
         low, high = admissible(moment, limit)
         interval = (low // coarse, -(-high // coarse))
-        law = perturbation.truncated(share, rounded, interval, coordinates=numbers)
-    return MomentNoise(moment, share, law, coarse, rounded * coarse * moment.unit)
+        distribution = perturbation.truncated(share, rounded, interval, coordinates=numbers)
+    return MomentNoise(moment, share, distribution, coarse, rounded * coarse * moment.unit)
 
 
 def _as_published(

@@ -121,7 +121,7 @@ class Moments(Mechanism[tuple[Released[NoisyMoment], ...], MomentNoise]):
         columns = noises[0].moment.by
         sums, bins = rows.sums(columns, tuple(self.of)), view.bins_of(columns)
         found = [replace(noisy_moment(one, sums, view.schema, source), bins=bins) for one in noises]
-        return answers(found, leaks=conceded(noises, view.schema))
+        return answers(found, leaks=unpaid_leak(noises, view.schema))
 
 
 def sanitise(
@@ -137,10 +137,12 @@ def sanitise(
     Returns:
         Shape (..., k), in the columns' units.
     """
-    if isinstance(noise.law, ContinuousLaplace | TruncatedLaplace):
-        return perturbation.perturb(statistics * float(noise.moment.unit), noise.law, source)
+    if isinstance(noise.distribution, ContinuousLaplace | TruncatedLaplace):
+        return perturbation.perturb(
+            statistics * float(noise.moment.unit), noise.distribution, source
+        )
     rounded = (statistics + noise.coarseness // 2) // noise.coarseness
-    noisy: NDArray[Any] = perturbation.perturb(rounded, noise.law, source)
+    noisy: NDArray[Any] = perturbation.perturb(rounded, noise.distribution, source)
     return noisy.astype(np.float64) * float(noise.step)
 
 
@@ -171,11 +173,13 @@ def exact_moment(moment: Moment, sums: ExactSums) -> NoisyMoment:
     return NoisyMoment(moment.statistic, moment.of, moment.by, values)
 
 
-def conceded(noises: Sequence[MomentNoise], schema: Schema) -> tuple[str, ...]:
+def unpaid_leak(noises: Sequence[MomentNoise], schema: Schema) -> tuple[str, ...]:
     """What the noise of a request leaves in, unpaid."""
-    if not any(isinstance(one.law, ContinuousLaplace | TruncatedLaplace) for one in noises):
+    if not any(
+        isinstance(one.distribution, ContinuousLaplace | TruncatedLaplace) for one in noises
+    ):
         return ()
-    truncated = any(isinstance(one.law, TruncatedLaplace) for one in noises)
+    truncated = any(isinstance(one.distribution, TruncatedLaplace) for one in noises)
     strict = [sensitivity_in(one.moment, schema, "strict") for one in noises]
     short = any(one.sensitivity < bound for one, bound in zip(noises, strict, strict=True))
     return (

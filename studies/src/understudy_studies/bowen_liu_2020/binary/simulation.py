@@ -147,9 +147,9 @@ def modips_truncation(sample: Sample) -> NDArray[np.int64]:
 
     That is not post-processing, and costs more than ε; see `page`.
     """
-    law = TruncatedLaplace(SETS / sample.epsilon, 0.0, float(sample.n_rows))
+    distribution = TruncatedLaplace(SETS / sample.epsilon, 0.0, float(sample.n_rows))
     ones = np.repeat(sample.ones[:, None], SETS, axis=1)
-    return _modelled(law.sample(ones, sample.randomness), sample)
+    return _modelled(distribution.sample(ones, sample.randomness), sample)
 
 
 def laplace(sample: Sample) -> NDArray[np.int64]:

@@ -185,8 +185,8 @@ def noisy(sample: Sample, each: Sensitivities, *, means: bool) -> Statistics:
     unit = BLOCKS * lead[1] / sample.epsilon
 
     def noise(sensitivity: float, *shape: int) -> Values:
-        law = ContinuousLaplace(sensitivity * unit)
-        return perturb(np.zeros((*lead, *shape)), law, sample.randomness)
+        distribution = ContinuousLaplace(sensitivity * unit)
+        return perturb(np.zeros((*lead, *shape)), distribution, sample.randomness)
 
     # One more number, as a release counts what lies outside the domain too.
     counts = exact.counts[:, None] + noise(each.counts, CELLS + 1)[..., :CELLS]

@@ -110,8 +110,8 @@ class _Cells:
     def y_moments(self) -> tuple[Floats, Floats]:
         """Mean and mean square of y."""
         centre = _centre(self.a, self.x)
-        law = stats.truncnorm(LOWER - centre, UPPER - centre, loc=centre)
-        return law.mean(), law.var() + law.mean() ** 2
+        distribution = stats.truncnorm(LOWER - centre, UPPER - centre, loc=centre)
+        return distribution.mean(), distribution.var() + distribution.mean() ** 2
 
     def expected(self, values: Floats) -> Floats:
         """Mean of values given cell by cell, shape (cells, ...) → (...)."""

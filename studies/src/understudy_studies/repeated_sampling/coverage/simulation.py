@@ -16,7 +16,7 @@ from understudy.families.method import CostClass, SetsKind
 from understudy.inference.analysis import analyze_release
 from understudy.methods import METHODS
 from understudy.pipeline import planning
-from understudy.pipeline.bootstrap import restorable
+from understudy.pipeline.bootstrap import rebuildable
 from understudy.release import Release
 from understudy_studies.framework.interval_tally import Estimand
 from understudy_studies.framework.study import Row
@@ -110,7 +110,7 @@ def _answers(method: str) -> bool:
     Records that are drawn column by column keep none, nor do those of a chosen generator.
     """
     kind = METHODS[method]
-    return not (kind.swept or kind.picked) or method in restorable()
+    return not (kind.swept or kind.picked) or method in rebuildable()
 
 
 def _layouts(method: str, options: str, epsilon: float) -> Iterator[tuple[Scenario | None, str]]:

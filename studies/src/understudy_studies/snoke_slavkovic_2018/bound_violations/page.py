@@ -40,17 +40,17 @@ def page_text(rows: list[Row], run_record: RunRecord) -> PageText:
     """The page of the study."""
     results = Results(rows)
     words, comparison = told(lambda: about_study(results), run_record)
-    law = Parameters()
+    distribution = Parameters()
     prose = prose_of(
         __package__,
         large_variance=NOISE.variance,
         small_variance=SMALL_NOISE.variance,
         far=FAR,
-        mean=law.mean,
-        variance_1=law.stddev**2,
-        intercept=law.intercept,
-        slope=law.slope,
-        variance_2=law.residual**2,
+        mean=distribution.mean,
+        variance_1=distribution.stddev**2,
+        intercept=distribution.intercept,
+        slope=distribution.slope,
+        variance_2=distribution.residual**2,
         numbers_of_rows=", ".join(f"{n:,}" for n in COMPLEXITIES),
         complexities="; ".join(
             (

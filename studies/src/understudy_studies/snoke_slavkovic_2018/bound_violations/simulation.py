@@ -103,26 +103,26 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
 
 def drawn(scenario: Scenario, repetitions: int, streams: Streams) -> Sample:
     """Tables of all repetitions, and the moves."""
-    law, n = Parameters(), scenario.n_rows
-    truth = Regressions.of(law, (repetitions,))
+    distribution, n = Parameters(), scenario.n_rows
+    truth = Regressions.of(distribution, (repetitions,))
     original = records(truth, n, streams.generator("original"))
     synthetic = records(fitted(original), n, streams.generator("synthetic"))
     places = np.empty((len(MOVES), repetitions, 2))
     for place, move in zip(places, MOVES, strict=True):
         if move.variance is None:
-            place[:] = outlier(law)
+            place[:] = outlier(distribution)
         else:
             noise = streams.generator(move.name).standard_normal(place.shape)
             place[:] = original[:, 0] + sqrt(move.variance) * noise
     return Sample(original, synthetic, places)
 
 
-def outlier(law: Parameters) -> tuple[float, float]:
+def outlier(distribution: Parameters) -> tuple[float, float]:
     """A record far out in both columns; without it the table has an ordinary one."""
-    second = law.intercept + law.slope * law.mean
+    second = distribution.intercept + distribution.slope * distribution.mean
     return (
-        law.mean + FAR * law.stddev,
-        second + FAR * hypot(law.slope * law.stddev, law.residual),
+        distribution.mean + FAR * distribution.stddev,
+        second + FAR * hypot(distribution.slope * distribution.stddev, distribution.residual),
     )
 
 
