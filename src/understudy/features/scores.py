@@ -1,11 +1,11 @@
 """Scores of a record: each column as numbers in [−1, 1], of which the record has at most one.
 
-A column of numbers gives its number, scaled by its public bounds so that they become −1 and 1; a
-column of levels gives an indicator of each level. A code of absence, in either, gives an indicator
-of its own. A record has exactly one of a column's scores that is not 0 (or a number that is 0), and
-none where the column is out of domain. So the vector of one column's scores has length at most 1,
-and that of d columns √d: all that the sensitivity of their second moments rests on
-(`understudy.privacy.mechanisms.sums.score_moments`).
+A column of numbers gives its number, scaled by its public bounds so that they become −1 and 1, and
+an indicator of each code of absence and of what is out of domain; a column of levels gives an
+indicator of each level and code. So a record has at most one score of a column that is not 0, and
+the vector of them has length at most 1: all that the sensitivity of second moments rests on
+(`understudy.privacy.mechanisms.sums.score_moments`). Whether a record has a number follows from the
+indicators, so that means of numbers know whom they are about.
 
 Example:
     >>> from understudy.schema import Schema
@@ -22,9 +22,9 @@ Example:
     ... ''')
     >>> scores = Scores.of(schema, ("age", "sex"))
     >>> scores.names
-    ('age', 'sex = f', 'sex = m')
-    >>> scores.n_products  # the square of age, and age by each level
-    3
+    ('age', 'age out of domain', 'sex = f', 'sex = m')
+    >>> scores.n_products  # the square of age, and both of its scores by each level
+    5
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Score:
 
     Attributes:
         column: its column.
-        state: the state that it indicates; None for the number of the column.
+        state: the state that it indicates, the number of states for what is out of domain; None
+            for the number of the column.
         label: how it is shown.
     """
 
@@ -115,8 +116,11 @@ class Scores:
 
 
 def _of_column(name: str, column: Column) -> list[Score]:
-    numeric = isinstance(column, NUMERIC)
-    first = column.n_ordinary if numeric else 0
-    own = [Score(name, None, name)] if numeric else []
-    labels = column.labels
-    return own + [Score(name, k, f"{name} = {labels[k]}") for k in range(first, column.size)]
+    labels = [f"{name} = {label}" for label in column.labels]
+    if not isinstance(column, NUMERIC):
+        return [Score(name, k, label) for k, label in enumerate(labels)]
+    codes = range(column.n_ordinary, column.size)
+    absent = [Score(name, k, labels[k]) for k in codes]
+    if column.out_of_domain is None:
+        absent.append(Score(name, column.size, f"{name} out of domain"))
+    return [Score(name, None, name), *absent]

@@ -35,16 +35,27 @@ def schema_of(columns, neighbours="add_remove", n_rows=1):
     return Schema.loads(rows + "".join(parts))
 
 
-def moments(schema, record):
-    """What one record adds, in records, by the engine."""
-    frame = pl.DataFrame(
-        {
-            name: pl.Series([value], dtype=pl.String if isinstance(value, str) else pl.Float64)
-            for name, value in zip(schema.names, record, strict=True)
-        }
-    )
-    exact = Table(frame, schema).score_products(Scores.of(schema, schema.names)).expose()
-    return np.concatenate([exact.sums, exact.products]) / ONE
+def scores_of(text, value):
+    """Scores of one value of a column: the slow and obvious way."""
+    if text == LEVELS:
+        return [float(value == level) for level in "abc"]
+    inside = value in (0, 1, 2)
+    number = value - 1.0 if inside else 0.0
+    codes = [float(value == 9)] if text == MIXED else []
+    return [number, *codes, float(not inside and not any(codes))]
+
+
+def moments(columns, record):
+    """What one record adds, in records: sums, then products by places of the scores."""
+    blocks = [scores_of(text, value) for text, value in zip(columns, record, strict=True)]
+    each = [(c, k, v) for c, block in enumerate(blocks) for k, v in enumerate(block)]
+    products = [
+        v * w
+        for i, (c, k, v) in enumerate(each)
+        for d, j, w in each[i:]
+        if c != d or (k == j == 0 and columns[c] != LEVELS)
+    ]
+    return np.array([v for _, _, v in each] + products)
 
 
 CASES = [
@@ -66,7 +77,7 @@ CASES = [
 @pytest.mark.parametrize("columns", CASES, ids=lambda texts: "".join(t[8] for t in texts))
 def test_one_record_changes_no_more_and_attains_it(columns):
     schema = schema_of(columns, "replace")
-    each = [moments(schema, record) for record in itertools.product(*(VALUES[c] for c in columns))]
+    each = [moments(columns, record) for record in itertools.product(*(VALUES[c] for c in columns))]
     added = Sensitivity.of(schema_of(columns), schema.names)
     assert max(np.abs(one).sum() for one in each) == added.l1
     assert max((one**2).sum() for one in each) == added.squared_l2
@@ -77,16 +88,17 @@ def test_one_record_changes_no_more_and_attains_it(columns):
     assert np.abs(changes).sum(axis=1).max() <= replaced.l1 == 2 * added.l1
 
 
-@pytest.mark.parametrize("d", range(1, 9))
-def test_numbers_alone_replaced(d):
-    assert Sensitivity(d, 0, 0, "replace").squared_l2 == 4 * ((d + 1) ** 2 // 4)
+@pytest.mark.parametrize("d", range(1, 40))
+def test_replaced_numbers_change_about_the_square_of_their_number(d):
+    assert 0 <= Sensitivity(d, 0, "replace").squared_l2 - 4 * ((d + 1) ** 2 // 4) <= 1
+    assert Sensitivity(0, d, "replace").squared_l2 == d * (d + 1)
 
 
 def test_no_number_in_between_changes_more():
     """Random numbers, levels and codes, in proportion one to the other, never exceed the ends."""
     rng = np.random.default_rng(5)
-    for _ in range(3000):
-        numbers, mixed, levels = rng.integers(0, 4, 3)
+    for _ in range(500):
+        numbers, mixed, levels = rng.integers(0, 4, 3)  # those that stay numbers, or need not
         if numbers + mixed + levels == 0:
             continue
         blocks = [
@@ -102,7 +114,7 @@ def test_no_number_in_between_changes_more():
         for i, j in itertools.combinations(range(len(w)), 2):
             change += ((np.outer(w[i], w[j]) - np.outer(u[i], u[j])) ** 2).sum()
         change += ((w[: numbers + mixed, 0] ** 2 - u[: numbers + mixed, 0] ** 2) ** 2).sum()
-        bound = Sensitivity(int(numbers), int(mixed), int(levels), "replace").squared_l2
+        bound = Sensitivity(int(numbers + mixed), int(levels), "replace").squared_l2
         assert change <= bound + 1e-9
 
 
@@ -126,11 +138,11 @@ def test_noise_has_the_stated_scale():
     schema = schema_of((NUMBER, LEVELS, MIXED, LEVELS))
     frame = pl.DataFrame({"x0": [1] * 50, "x1": ["b"] * 50, "x2": [2] * 50, "x3": ["c"] * 50})
     budget = Budget.of(1, "1e-6", "gdp")
-    exact = 50 * moments(schema, (1, "b", 2, "c"))
+    exact = 50 * moments((NUMBER, LEVELS, MIXED, LEVELS), (1, "b", 2, "c"))
     z = []
-    for seed in range(60):
-        gate = open_gate(Table(frame, schema), budget, SeededRandomness(seed))
-        released = gate.ask(ScoreMoments(schema.names), spend=budget.amount / 2)
+    gate = open_gate(Table(frame, schema), budget, SeededRandomness(7))
+    for _ in range(60):
+        released = gate.ask(ScoreMoments(schema.names), spend=budget.amount / 60)
         z.append((released.value.values - exact) / released.noise.stddev)
     z = np.concatenate(z)
     # 60 · 57 numbers: the mean of z² has sd √(2/3420) = 0.024; false alarm below 1e-5.
@@ -162,12 +174,12 @@ def test_sums_are_those_of_a_slow_loop():
     rng = np.random.default_rng(3)
     frame = pl.DataFrame(
         {
-            "x0": rng.integers(-1, 4, 500).astype(float),
+            "x0": rng.choice([0.0, 1.0, 2.0, 0.5], 500),
             "x1": rng.choice([0.0, 1.0, 2.0, 9.0], 500),
             "x2": rng.choice(["a", "b", "c", "?"], 500),
         }
     )
     exact = Table(frame, schema).score_products(Scores.of(schema, schema.names)).expose()
-    slow = sum(moments(schema, row) for row in frame.iter_rows())
+    slow = sum(moments((NUMBER, MIXED, LEVELS), row) for row in frame.iter_rows())
     assert np.array_equal(np.concatenate([exact.sums, exact.products]), slow * ONE)
     assert HALF**2 == ONE

@@ -11,7 +11,8 @@ squared length is |w_c|²·|w_c'|² ≤ 1, so with d columns, b of them with num
 
 * *added or removed*: L2² at most d + d(d − 1)/2 + b, as the d sums, the pairs and b squares add at
   most 1 each; L1 likewise, as each block has one entry that is not 0. Both are attained.
-* *replaced*, u by w: with α = |w_c|², β = |u_c|², ρ = w_c·u_c the squared change of block (c, c') is
+* *replaced*, u by w: with α = |w_c|², β = |u_c|², ρ = w_c·u_c the squared change of block (c, c')
+  is
 
       α·α' + β·β' − 2ρ·ρ',                                                                   (1)
 
@@ -24,7 +25,8 @@ squared length is |w_c|²·|w_c'|² ≤ 1, so with d columns, b of them with num
   number stays, or flips from −1 to 1.
   (ii) *Levels* have (α, β, ρ) = (1, 1, 1), (1, 1, 0), or a 0 for what is out of domain, which adds
   no more than (1, 1, 0). So a column keeps its level or changes it.
-  (iii) *A number against a code* adds αP + βQ + α² or + β², convex, so at most P + Q + 1.
+  (iii) *A number against a code*, or what is out of domain, adds αP + βQ + α² or + β², convex, so
+  at most P + Q + 1.
 
   So the largest change has each column do one of few things: k columns flip their number, l change
   their level (or number against code, a of them with the 1 of (iii)), and r = d + 1 − k − l keep
@@ -33,7 +35,8 @@ squared length is |w_c|²·|w_c'|² ≤ 1, so with d columns, b of them with num
 
       L2² = max 4·k·r + 2·k·l + 2·l·r + l(l − 1) + a.                                        (2)
 
-  With numbers alone that is 4⌊(d + 1)²/4⌋ (l = 0, k = ⌈d/2⌉). It is attained. L1: twice the above.
+  It is attained. With numbers alone it is little more than 4⌊(d + 1)²/4⌋ (l = 0, k = ⌈d/2⌉). L1:
+  twice the above.
 
 **Whole numbers.** Scores are whole multiples of 2⁻¹⁵, so the sums are whole in units of 2⁻³⁰
 (`understudy.engine.score_products`), the above times 2³⁰ (of its square: 2⁶⁰). Rounded to a public
@@ -89,51 +92,50 @@ class Sensitivity:
     """How much one record can change the sums and products of some columns.
 
     Attributes:
-        numbers: columns of numbers without codes.
-        mixed: columns of numbers with codes.
+        numeric: columns of numbers, b.
         levels: columns of levels.
         neighbours: which tables count as neighbours.
     """
 
-    numbers: int
-    mixed: int
+    numeric: int
     levels: int
     neighbours: Neighbours
 
     @classmethod
     def of(cls, schema: Schema, columns: tuple[str, ...]) -> Sensitivity:
         """Of columns of a schema."""
-        own = [schema.columns[name] for name in columns]
-        numeric = [one for one in own if isinstance(one, NUMERIC)]
-        mixed = sum(one.size > one.n_ordinary for one in numeric)
-        return cls(len(numeric) - mixed, mixed, len(own) - len(numeric), schema.neighbours)
+        numeric = sum(isinstance(schema.columns[name], NUMERIC) for name in columns)
+        return cls(numeric, len(columns) - numeric, schema.neighbours)
+
+    @property
+    def _added(self) -> int:
+        """K: how many numbers an added record changes; it changes each by 1 at most."""
+        d = self.numeric + self.levels
+        return d * (d + 1) // 2 + self.numeric
 
     @property
     def changed(self) -> int:
-        """K: how many numbers an added record can change; also the L1 and L2² sensitivity then."""
-        d = self.numbers + self.mixed + self.levels
-        return d * (d + 1) // 2 + self.numbers + self.mixed
+        """How many numbers one record can change."""
+        return self._added if self.neighbours == "add_remove" else 2 * self._added
 
     @property
     def l1(self) -> int:
         """In records."""
-        return self.changed if self.neighbours == "add_remove" else 2 * self.changed
+        return self.changed
 
     @property
     def squared_l2(self) -> int:
         """In squared records."""
-        return self.changed if self.neighbours == "add_remove" else self._replaced()
+        return self._added if self.neighbours == "add_remove" else self._replaced()
 
     def _replaced(self) -> int:
         """The largest of (2)."""
-        d = self.numbers + self.mixed + self.levels
-        most = 0
-        for k in range(self.numbers + self.mixed + 1):
-            against = self.mixed - max(0, k - self.numbers)  # columns that can turn into a code
-            for level in range(self.levels + against + 1):
+        d, most = self.numeric + self.levels, 0
+        for k in range(self.numeric + 1):
+            for level in range(d - k + 1):
                 kept = d + 1 - k - level
                 pairs = 4 * k * kept + 2 * k * level + 2 * level * kept + level * (level - 1)
-                most = max(most, pairs + min(level, against))
+                most = max(most, pairs + min(level, self.numeric - k))
         return most
 
 
@@ -256,10 +258,9 @@ def product_noise(
 
 def _width(own: Sensitivity, spend: Fraction, accounting: Accounting, coarseness: int) -> Fraction:
     """Scale of Laplace noise, or variance of Gaussian noise, in lattice steps."""
-    changed = own.changed if own.neighbours == "add_remove" else 2 * own.changed
     if accounting == "pure":
-        steps = rounded_sensitivity(own.l1 * ONE, changed, coarseness)
+        steps = rounded_sensitivity(own.l1 * ONE, own.changed, coarseness)
         return steps / pure_within(spend, accounting)
     scaled = own.squared_l2 * (ONE // coarseness) ** 2
-    squared = (math.isqrt(scaled) + 1 + math.isqrt(changed) + 1) ** 2
+    squared = (math.isqrt(scaled) + 1 + math.isqrt(own.changed) + 1) ** 2
     return gaussian_variance(spend, accounting=accounting, squared=squared)
