@@ -1,0 +1,118 @@
+"""The released second moments as a symmetric matrix that knows the noise in each of its entries.
+
+Row and column 0 stand for the constant 1, the others for the scores of
+`understudy.features.scores.Scores`, so that entry (0, 0) is the number of records n, (0, j) the sum
+of score j and (i, j) that of a product. An indicator is its own square, and the product of two
+scores of one column is 0 for every record: such entries share the noise of a sum, or have none.
+What is estimated is a smooth function of the matrix; its variance by noise is the sum over the
+released numbers of (derivative)² times their variance (`MomentMatrix.noise_covariance`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from understudy.arrays import Floats, Integers
+from understudy.features.scores import Scores
+from understudy.release import Measurement, Release
+from understudy.release.measurement_content import Kind
+from understudy.schema import Schema
+
+_KNOWN = -1
+
+
+@dataclass(frozen=True)
+class MomentMatrix:
+    """Noisy second moments of the scores of some columns.
+
+    Attributes:
+        scores: of the columns; entry k stands in row k + 1.
+        sums: the matrix, shape (s + 1, s + 1).
+        source: which released number each entry is, −1 for those without noise, same shape; the
+            number of records comes last.
+        variances: of the noise in the released numbers, shape (numbers,).
+    """
+
+    scores: Scores
+    sums: Floats
+    source: Integers
+    variances: Floats
+
+    @classmethod
+    def of(
+        cls, measurement: Measurement, schema: Schema, n: float, n_stddev: float
+    ) -> MomentMatrix:
+        """The matrix of a measurement.
+
+        Args:
+            measurement: of the kind `Kind.PRODUCTS`.
+            schema: of the release.
+            n: number of records.
+            n_stddev: of the noise in it; 0 where it is public.
+        """
+        scores = Scores.of(schema, measurement.columns)
+        size, values = len(scores), np.asarray(measurement.counts, dtype=np.float64)
+        first, second = scores.pairs
+        source = np.full((size + 1, size + 1), _KNOWN, dtype=np.int64)
+        place = np.arange(size)
+        source[0, 1:] = source[1:, 0] = place
+        indicators = np.array([k for k, one in enumerate(scores.each) if one.state is not None])
+        source[indicators + 1, indicators + 1] = indicators
+        source[first + 1, second + 1] = source[second + 1, first + 1] = size + np.arange(len(first))
+        source[0, 0] = len(values)
+        numbers = np.append(values, n)
+        sums = np.where(source == _KNOWN, 0.0, numbers[source])
+        variances = np.append(np.full(len(values), measurement.stddev**2), n_stddev**2)
+        return cls(scores, sums, source, variances)
+
+    @property
+    def n(self) -> float:
+        """Number of records."""
+        return float(self.sums[0, 0])
+
+    @cached_property
+    def place(self) -> dict[tuple[str, int | None], int]:
+        """Row of each score, by column and state."""
+        each = enumerate(self.scores.each, start=1)
+        return {(score.column, score.state): k for k, score in each}
+
+    def noise_covariance(self, derivatives: Floats) -> Floats:
+        """Covariance by noise of q estimates, to first order.
+
+        Args:
+            derivatives: of each estimate in each entry of the matrix, as if all entries were free,
+                shape (q, s + 1, s + 1).
+
+        Returns:
+            Shape (q, q).
+        """
+        used = self.source != _KNOWN
+        gradient = np.zeros((len(derivatives), len(self.variances)))
+        for row, derivative in zip(gradient, derivatives, strict=True):
+            np.add.at(row, self.source[used], derivative[used])
+        return np.asarray((gradient * self.variances) @ gradient.T)
+
+    def form(self, left: Floats, right: Floats) -> Floats:
+        """Sums over the records of products of two affine functions of their scores.
+
+        Args:
+            left: weights, shape (p, s + 1).
+            right: weights, shape (q, s + 1).
+
+        Returns:
+            Shape (p, q).
+        """
+        return np.asarray(left @ self.sums @ right.T)
+
+
+def matrix_of(release: Release) -> MomentMatrix | None:
+    """The second moments of a release; None if it has none."""
+    for measurement in release.measurements:
+        if measurement.kind is Kind.PRODUCTS:
+            manifest = release.manifest
+            noise = manifest.inference.rows_stddev
+            return MomentMatrix.of(measurement, release.schema, float(manifest.n_rows), noise)
+    return None
