@@ -252,7 +252,7 @@ def test_band_equals_hand_computation(mixed, make):
     # First state: (1 − p)² σ² + p² 3σ² with p = 0.6, Laplace quantile ln 20 / √2 of σ.
     by_hand = math.log(20) / math.sqrt(2) * 20 * math.sqrt(0.16 + 3 * 0.36) / 1000
     assert half[0] == pytest.approx(by_hand, rel=1e-9)
-    gaussian = marginal("sex", (replace(measured, noise="discrete_gaussian"),), mixed)
+    gaussian = marginal("sex", (replace(measured, distribution="discrete_gaussian"),), mixed)
     assert gaussian is not None
     shares = gaussian.shares()
     assert shares is not None
