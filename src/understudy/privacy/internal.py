@@ -73,13 +73,13 @@ def misfits(engine: Engine) -> Iterator[Internal[Misfits]]:
     n_rows = engine.total().expose()
     columns = engine.schema.columns
     tables = engine.count([(j,) for j in range(len(columns))]).expose()
-    found = tuple(
+    notes = tuple(
         (name, words)
         for (name, column), table in zip(columns.items(), tables, strict=True)
         for words in _said(column, table, n_rows)
     )
-    if found or not n_rows:
-        yield Internal(Misfits(not n_rows, found))
+    if notes or not n_rows:
+        yield Internal(Misfits(not n_rows, notes))
 
 
 def _said(column: Column, table: ExactTable, n_rows: int) -> Iterator[Words]:

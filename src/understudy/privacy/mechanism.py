@@ -101,16 +101,16 @@ def answer(
         measurements: as in `Outcome`, and so are the others.
         **promise: conditions, unproved, leaks, printed, counts_rows.
     """
-    found = None if measurements is None else tuple(measurements)
-    return Outcome(answers=(value,), single=True, measurements=found, **promise)
+    published = None if measurements is None else tuple(measurements)
+    return Outcome(answers=(value,), single=True, measurements=published, **promise)
 
 
 def answers(
     values: Sequence[V], measurements: Sequence[Published] | None = None, **promise: Any
 ) -> Outcome[tuple[Released[V], ...]]:
     """An answer for each charge; they are also what a release publishes, unless it is said."""
-    found = None if measurements is None else tuple(measurements)
-    return Outcome(answers=tuple(values), single=False, measurements=found, **promise)
+    published = None if measurements is None else tuple(measurements)
+    return Outcome(answers=tuple(values), single=False, measurements=published, **promise)
 
 
 class Mechanism(ABC, Generic[A, P]):
@@ -177,9 +177,9 @@ def require_permission(charges: Sequence[Charge[Any]], *, allowed: bool) -> None
     Raises:
         NotPrivateError: there is one.
     """
-    for one in charges:
-        if one.spent is None and one.unpaid and not allowed:
+    for charge in charges:
+        if charge.spent is None and charge.unpaid and not allowed:
             raise NotPrivateError(
-                f"This method {one.unpaid.value}; it needs allow_nonprivate=True, and its release "
-                "is stamped not private."
+                f"This method {charge.unpaid.value}; it needs allow_nonprivate=True, and its "
+                "release is stamped not private."
             )

@@ -249,8 +249,8 @@ def fill(
     words: _Words = np.empty(0, dtype=np.uint64)
     done = 0
     while done < size:
-        wanted = min(_CHUNK_WORDS, _WORDS_PER_DRAW * (size - done) + 64)
-        words = np.concatenate((words, source.words(wanted)))
+        n_words = min(_CHUNK_WORDS, _WORDS_PER_DRAW * (size - done) + 64)
+        words = np.concatenate((words, source.words(n_words)))
         done, used = kernel(words, out, done, *terms)
         words = words[used:]
     return out

@@ -130,8 +130,8 @@ def calibrated_scale(
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (low, middle) if within(middle) else (middle, high)
-    found = representable(Fraction(high))
-    return found if within(found) else representable(2 * sensitivity / epsilon)
+    scale = representable(Fraction(high))
+    return scale if within(scale) else representable(2 * sensitivity / epsilon)
 
 
 @dataclass(frozen=True, slots=True)

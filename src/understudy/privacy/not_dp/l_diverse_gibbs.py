@@ -197,10 +197,10 @@ def diverse_records(
         randomness: source of every draw.
     """
     weights = [
-        _units(diverse_weights(one, size, diversity), size)
+        _units(diverse_weights(table, size, diversity), size)
         if j in sensitive
-        else np.zeros(len(one.keys), dtype=np.int64)
-        for j, (one, size) in enumerate(zip(rows, sweep.domain.sizes, strict=True))
+        else np.zeros(len(table.keys), dtype=np.int64)
+        for j, (table, size) in enumerate(zip(rows, sweep.domain.sizes, strict=True))
     ]
     chains = Chains(sweeps=sweeps)
     return chain_records(

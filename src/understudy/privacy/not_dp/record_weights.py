@@ -85,7 +85,7 @@ def lipschitz_bounds(
     if not 0 < level <= 1:
         raise MethodError(f"The quantile that truncates the draws is in (0, 1], not {level}.")
     by_draw = np.array(
-        [one for part in chunks() for one in _sizes(part, weights).max(1, initial=0)]
+        [largest for part in chunks() for largest in _sizes(part, weights).max(1, initial=0)]
     )
     if not by_draw.size:
         raise MethodError("Lipschitz bounds need one draw at least.")

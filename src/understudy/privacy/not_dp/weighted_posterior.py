@@ -178,4 +178,4 @@ def _one_weight(bound: float, plain: float) -> float:
 
 def _size(records: Records) -> int:
     """Number of records."""
-    return next((len(one.states) for one in records.values()), 0)
+    return next((len(drawn.states) for drawn in records.values()), 0)

@@ -95,7 +95,7 @@ class StateLogit:
 
     def __post_init__(self) -> None:
         """Check what is public."""
-        if not all(0 < one < math.inf for one in (self.intercept, self.slope)):
+        if not all(0 < width < math.inf for width in (self.intercept, self.slope)):
             raise MethodError("The widths of a logit's prior are positive and finite.")
         if self.coefficients > MOST:
             raise MethodError(
@@ -134,8 +134,8 @@ class StateLogit:
         design = self.features.matrix(records, len(states))
         target = WeightedLogit(design, states, weights, self.size - 1, self._precisions)
         with threadpool_limits(limits=1, user_api="blas"):
-            found = logit_draws(target, source, draws=draws, how=self.chains)
-        return {COEFFICIENTS: found.points}
+            sampled = logit_draws(target, source, draws=draws, how=self.chains)
+        return {COEFFICIENTS: sampled.points}
 
     def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
         """Log P of each record's state; see `ColumnModel`."""
@@ -148,9 +148,9 @@ class StateLogit:
         states, points = records[self.column].states, draws[COEFFICIENTS]
         design = self.features.matrix(records, len(states))
         for part in slices(len(points), len(states)):
-            found = own_logs(points[part], design, states)
-            found *= weights
-            yield found
+            logs = own_logs(points[part], design, states)
+            logs *= weights
+            yield logs
 
     def draw(self, theta: Theta, drawn: Records, uniforms: Floats) -> Drawn:
         """States by inversion of the first row of uniform numbers; see `ColumnModel`."""

@@ -149,9 +149,9 @@ class StateTable:
 
 
 def _weighted(logs: Floats, at: Integers, weights: Floats) -> Floats:
-    found = logs[:, at]
-    found *= weights
-    return np.asarray(found)
+    weighted = logs[:, at]
+    weighted *= weights
+    return np.asarray(weighted)
 
 
 @compiled

@@ -74,11 +74,12 @@ class SequentialModel:
             source: where the randomness comes from.
             draws: S ≥ 1.
         """
-        found: dict[str, Floats] = {}
+        theta: dict[str, Floats] = {}
         for column_model in self.column_models:
-            own = column_model.posterior(records, weights, source, draws=draws)
-            found.update({f"{column_model.column}: {name}": array for name, array in own.items()})
-        return found
+            arrays = column_model.posterior(records, weights, source, draws=draws)
+            column = column_model.column
+            theta.update({f"{column}: {name}": array for name, array in arrays.items()})
+        return theta
 
     def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
         """Log f(x_i | θ_s) of the columns together. CONFIDENTIAL; chunks as in `ColumnModel`."""
@@ -115,15 +116,15 @@ class SequentialModel:
         Returns:
             The columns in their order; the given ones are not among them.
         """
-        known, found = dict(drawn), dict[str, Drawn]()
-        for column_model, own in zip(self.column_models, uniforms, strict=True):
+        known, values = dict(drawn), dict[str, Drawn]()
+        for column_model, u in zip(self.column_models, uniforms, strict=True):
             part = self.part(theta, column_model)
             if labels is not None and isinstance(column_model, NumberModel):
-                new = column_model.draw_labelled(part, known, labels[column_model.column], own)
+                new = column_model.draw_labelled(part, known, labels[column_model.column], u)
             else:
-                new = column_model.draw(part, known, own)
-            known[column_model.column] = found[column_model.column] = new
-        return found
+                new = column_model.draw(part, known, u)
+            known[column_model.column] = values[column_model.column] = new
+        return values
 
     def labels(self, theta: Theta, records: Records, uniforms: Floats) -> dict[str, Integers]:
         """Components of records given their own values, in the laws of numbers. CONFIDENTIAL.
@@ -134,8 +135,8 @@ class SequentialModel:
             uniforms: in (0, 1), shape (columns, n), in the order of `columns`.
         """
         return {
-            column_model.column: column_model.labels(self.part(theta, column_model), records, own)
-            for column_model, own in zip(self.column_models, uniforms, strict=True)
+            column_model.column: column_model.labels(self.part(theta, column_model), records, u)
+            for column_model, u in zip(self.column_models, uniforms, strict=True)
             if isinstance(column_model, NumberModel)
         }
 
@@ -152,8 +153,8 @@ class SequentialModel:
 def _sums(parts: list[Iterator[Floats]]) -> Iterator[Floats]:
     """Chunks added up; they are cut alike."""
     first, *others = parts
-    for found in first:
-        total = np.array(found)
+    for chunk in first:
+        total = np.array(chunk)
         for other in others:
             total += next(other)
         yield total

@@ -174,7 +174,7 @@ class NormalLinear:
     def __post_init__(self) -> None:
         """Check what is public."""
         positive = self.coefficient_scale, self.noise_scale, self.noise_df
-        if not all(0 < one < math.inf for one in positive) or self.noise_df < 1:
+        if not all(0 < number < math.inf for number in positive) or self.noise_df < 1:
             raise MethodError("Scales of a regression's prior are positive, and its df at least 1.")
         if not 0 <= self.noise_floor < math.inf:
             raise MethodError("The floor of a regression's σ must not be negative.")

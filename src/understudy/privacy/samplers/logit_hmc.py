@@ -210,10 +210,10 @@ def _moved(space: _Space, state: _State, how: Chains, source: Randomness) -> tup
         v = v + 0.5 * times * new.pushes
     after = new.heights - 0.5 * np.sum(v * v, axis=1)
     taken = np.log(uniforms[1]) < after - before
-    one = taken[:, np.newaxis]
+    accepted = taken[:, np.newaxis]
     chosen = _State(
-        np.where(one, new.places, state.places),
+        np.where(accepted, new.places, state.places),
         np.where(taken, new.heights, state.heights),
-        np.where(one, new.pushes, state.pushes),
+        np.where(accepted, new.pushes, state.pushes),
     )
     return chosen, float(np.mean(taken))

@@ -255,7 +255,7 @@ def mixture_draws(
         if sweep >= burn_in and (sweep - burn_in) % thin == thin - 1:
             kept.append(state.mixtures)
     return Mixtures(
-        np.stack([one.log_shares for one in kept], axis=1),
-        np.stack([one.coefficients for one in kept], axis=1),
-        np.stack([one.variances for one in kept], axis=1),
+        np.stack([mixture.log_shares for mixture in kept], axis=1),
+        np.stack([mixture.coefficients for mixture in kept], axis=1),
+        np.stack([mixture.variances for mixture in kept], axis=1),
     )

@@ -113,7 +113,7 @@ class MixturePrior:
         )
         if self.components < 1:
             raise MethodError("A mixture needs at least one component.")
-        if not all(0 < one < math.inf for one in positive):
+        if not all(0 < number < math.inf for number in positive):
             raise MethodError("The numbers of a mixture's prior must be positive and finite.")
         if not 1 <= self.noise_df < math.inf:
             raise MethodError("The scales of a mixture need at least one degree of freedom.")

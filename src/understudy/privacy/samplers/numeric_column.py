@@ -149,13 +149,13 @@ class NumberModel:
         self, records: Records, weights: Floats, source: Randomness, *, draws: int
     ) -> Theta:
         """Draws of both parts; see `ColumnModel`."""
-        found: dict[str, Floats] = {}
+        theta: dict[str, Floats] = {}
         if self.kinds is not None:
             kinds = self.kinds.posterior(self._kinds(records), weights, source, draws=draws)
-            found.update({_OF_KINDS[name]: array for name, array in kinds.items()})
+            theta.update({_OF_KINDS[name]: array for name, array in kinds.items()})
         at, z, design = self._ordinary(records)
-        found.update(self.regression.draws(z, design, weights[at], source, draws=draws))
-        return found
+        theta.update(self.regression.draws(z, design, weights[at], source, draws=draws))
+        return theta
 
     def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
         """Log f(x_i), numbers per unit of t(y); see `ColumnModel`."""
@@ -177,12 +177,12 @@ class NumberModel:
     ) -> Floats:
         """Of a chunk of draws, shape (draws in it, n)."""
         at, z, design = ordinary
-        found = self.regression.log_contributions(draws, z, design, weights[at])
-        found += weights[at] * self.response.log_unit
+        logs = self.regression.log_contributions(draws, z, design, weights[at])
+        logs += weights[at] * self.response.log_unit
         if self.kinds is None:
-            return found
+            return logs
         (whole,) = self.kinds.log_contributions(_of_kinds(draws), kinds, weights)
-        whole[:, at] += found
+        whole[:, at] += logs
         return whole
 
     def draw(self, theta: Theta, drawn: Records, uniforms: Floats) -> Drawn:
@@ -201,9 +201,9 @@ class NumberModel:
             Shape (n,); `NO_LABEL` where the number is not ordinary.
         """
         at, z, design = self._ordinary(records)
-        found = np.full(len(uniforms), NO_LABEL, dtype=np.int64)
-        found[at] = self.regression.labels(theta, z, design, uniforms[at])
-        return found
+        components = np.full(len(uniforms), NO_LABEL, dtype=np.int64)
+        components[at] = self.regression.labels(theta, z, design, uniforms[at])
+        return components
 
     def draw_labelled(
         self, theta: Theta, drawn: Records, labels: Integers | None, uniforms: Floats
@@ -253,15 +253,15 @@ class NumberModel:
 
     def _kinds(self, records: Records) -> Records:
         """Records with kinds in the place of the column's states."""
-        own = records[self.column].states
-        return {**records, self.column: Drawn(self._kinds_of_states[own])}
+        states = records[self.column].states
+        return {**records, self.column: Drawn(self._kinds_of_states[states])}
 
     def _ordinary(self, records: Records) -> _Ordinary:
-        own = records[self.column]
-        assert own.numbers is not None
-        at = np.flatnonzero(self._kinds_of_states[own.states] == 0)
-        design = self.features.matrix(records, len(own.states))
-        return _Ordinary(at, self.response.to(own.numbers[at]), design[at])
+        drawn = records[self.column]
+        assert drawn.numbers is not None
+        at = np.flatnonzero(self._kinds_of_states[drawn.states] == 0)
+        design = self.features.matrix(records, len(drawn.states))
+        return _Ordinary(at, self.response.to(drawn.numbers[at]), design[at])
 
 
 def _of_kinds(theta: Theta) -> Theta:

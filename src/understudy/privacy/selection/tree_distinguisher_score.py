@@ -94,7 +94,7 @@ class PropensityTrees:
                 "These trees depend on the rows, so the score has no proven sensitivity; take a "
                 "class that is fixed beforehand, or mode=paper."
             )
-        if len({(one.columns, one.n_records) for one in self.simulators}) != 1:
+        if len({(simulator.columns, simulator.n_records) for simulator in self.simulators}) != 1:
             raise MethodError("The sets of a candidate need the same columns and size.")
         if self.copies < 1:
             raise MethodError("A simulated record counts once at least.")

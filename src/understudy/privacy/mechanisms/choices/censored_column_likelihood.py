@@ -62,14 +62,14 @@ class Cells:
 
     def log_densities(self, records: Floats) -> Floats:
         """Shape (m, G); records of shape (m, parents + 1), whole numbers."""
-        found = np.empty((len(records), len(self.points)))
+        densities = np.empty((len(records), len(self.points)))
         states = records.astype(np.int64)
         changes = (states[1:, :-1] != states[:-1, :-1]).any(axis=1)
         for rows in np.split(np.arange(len(states)), 1 + np.flatnonzero(changes)):
             if len(rows):
-                given, own = states[rows[0], :-1], states[rows, -1]
-                found[rows] = self.column_model.log_shares(self.points, given, own)
-        return found
+                given, outcomes = states[rows[0], :-1], states[rows, -1]
+                densities[rows] = self.column_model.log_shares(self.points, given, outcomes)
+        return densities
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class ColumnLikelihood:
             wide = place * (1 + int(states.max(initial=0))) + states
             place = np.unique(wide, return_inverse=True)[1].ravel()
         _, first, counts = np.unique(place, return_index=True, return_counts=True)
-        return np.stack([one[first] for one in columns], axis=1).astype(np.float64), counts
+        return np.stack([column[first] for column in columns], axis=1).astype(np.float64), counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)

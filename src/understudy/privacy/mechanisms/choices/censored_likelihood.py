@@ -139,18 +139,18 @@ class Censoring:
             The same shape, in [-W, 0].
         """
         width = self.width
-        found = np.nan_to_num(log_densities, nan=-_HUGE, posinf=_HUGE, neginf=-_HUGE)
-        found = np.clip(found, -_HUGE, _HUGE)
+        values = np.nan_to_num(log_densities, nan=-_HUGE, posinf=_HUGE, neginf=-_HUGE)
+        values = np.clip(values, -_HUGE, _HUGE)
         if self.form == "interval":
-            found -= self.high or 0.0
+            values -= self.high or 0.0
         elif self.form == "own-weight":
-            largest = np.abs(found).max(axis=-1, keepdims=True, initial=width / 2)
-            found = found * (width / 2 / largest) - width / 2
+            largest = np.abs(values).max(axis=-1, keepdims=True, initial=width / 2)
+            values = values * (width / 2 / largest) - width / 2
         else:
-            found -= found.max(axis=-1, keepdims=True, initial=-_HUGE)
+            values -= values.max(axis=-1, keepdims=True, initial=-_HUGE)
         if self.form == "own-range":
-            found *= width / -found.min(axis=-1, keepdims=True, initial=-width)
-        return np.clip(found, -width, 0.0, out=found)
+            values *= width / -values.min(axis=-1, keepdims=True, initial=-width)
+        return np.clip(values, -width, 0.0, out=values)
 
     def steps(self, log_densities: Floats) -> NDArray[np.int64]:
         """c(θ) in whole numbers of W·2⁻³⁰: from -2³⁰ to 0, the same shape."""

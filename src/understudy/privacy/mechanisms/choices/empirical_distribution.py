@@ -145,7 +145,7 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
         for columns, domain, share in zip(self.lines, domains, shares, strict=True):
             epsilon = selection_epsilon(share, terms.accounting)
             require_drawable(columns, domain, None, epsilon)
-            one = Charge(
+            charge = Charge(
                 spent=share,
                 mechanism=self.name,
                 query=f"distribution of {' × '.join(columns)}",
@@ -155,7 +155,7 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
                 parameter=Distance(epsilon=epsilon, n_rows=n_rows, margin=margin),
                 recorded=noise_of_distance(epsilon, domain.n_allowed),
             )
-            charges.append(one)
+            charges.append(charge)
         return tuple(charges)
 
     def run(
@@ -163,14 +163,14 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
     ) -> Outcome[tuple[Released[DrawnDistribution], ...]]:
         """Count all lines in one pass, and draw the counts of each."""
         view, exact = rows.view, rows.tables(self.lines)
-        found = [
+        distributions = [
             replace(
-                drawn_distribution(table, names, view.domain(names), one.parameter, source),
+                drawn_distribution(table, names, view.domain(names), charge.parameter, source),
                 bins=view.bins_of(names),
             )
-            for names, table, one in zip(self.lines, exact, charges, strict=True)
+            for names, table, charge in zip(self.lines, exact, charges, strict=True)
         ]
-        return answers(found, conditions=(ROUNDING,))
+        return answers(distributions, conditions=(ROUNDING,))
 
 
 def _at_most(terms: Terms) -> tuple[int, int]:

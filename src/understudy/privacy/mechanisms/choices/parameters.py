@@ -118,10 +118,10 @@ class WalkedParameters(Mechanism[Released[ChosenParameters], Choosing]):
     ) -> Outcome[Released[ChosenParameters]]:
         """Walk, and tell the steward how it went."""
         against, rate = self.score.against(rows.states()), float(charges[0].parameter.rate)
-        found = walk(self.how, lambda theta: rate * against.score(theta), source)
-        rows.tell(found)
+        chain = walk(self.how, lambda theta: rate * against.score(theta), source)
+        rows.tell(chain)
         return answer(
-            _chosen(self.score, self.names, found.end, rows.view),
+            _chosen(self.score, self.names, chain.end, rows.view),
             None,
             leaks=self.score.leaks(rows.view.neighbours),
             unproved=(CONVERGENCE,),
@@ -169,5 +169,5 @@ def _charge(
 def _chosen(
     score: CandidateScore, names: Sequence[str], theta: Floats, view: View
 ) -> ChosenParameters:
-    values = tuple(float(one) for one in np.asarray(theta))
+    values = tuple(float(value) for value in np.asarray(theta))
     return ChosenParameters(score.columns, tuple(names), values, view.bins_of(score.columns))

@@ -105,8 +105,8 @@ def _public_rows(schema: Schema, column: str) -> int:
     Raises:
         MethodError: another kind of column, or a private number of rows.
     """
-    found = schema.columns.get(column)
-    if found is None or isinstance(found, NUMERIC) or found.size != 2 or found.codes:
+    declared = schema.columns.get(column)
+    if declared is None or isinstance(declared, NUMERIC) or declared.size != 2 or declared.codes:
         raise MethodError(f"Successes need a column of two levels without codes, not {column!r}.")
     if schema.n_rows is None:
         raise MethodError('Successes need a public number of rows; declare rows = "public".')

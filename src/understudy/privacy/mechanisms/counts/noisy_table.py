@@ -108,15 +108,15 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
     ) -> Outcome[tuple[Released[NoisyTable], ...]]:
         """Count all of them in one pass, and add noise to each."""
         view, exact = rows.view, rows.tables(self.marginals)
-        found = [
+        tables = [
             replace(
-                noisy_table(table, names, view.domain(names), one.parameter, source),
+                noisy_table(table, names, view.domain(names), charge.parameter, source),
                 bins=view.bins_of(names),
                 groups=view.groups_of(names),
             )
-            for names, table, one in zip(self.marginals, exact, charges, strict=True)
+            for names, table, charge in zip(self.marginals, exact, charges, strict=True)
         ]
-        return answers(found, leaks=unpaid_leak(view.neighbours, self.bounds, self.mode))
+        return answers(tables, leaks=unpaid_leak(view.neighbours, self.bounds, self.mode))
 
 
 @dataclass(frozen=True)

@@ -80,17 +80,17 @@ def drawn_cells(
         empty[occupied] = False
         codes = np.flatnonzero(empty)
         return codes[randomness.permutation(len(codes))[:n]]
-    found = np.zeros(0, dtype=np.int64)
-    while len(found) < n:
-        wanted = n - len(found)
-        tried = wanted + wanted // 8 + 8
+    cells = np.zeros(0, dtype=np.int64)
+    while len(cells) < n:
+        missing = n - len(cells)
+        tried = missing + missing // 8 + 8
         columns = domain.cells(randomness.below(domain.n_allowed, tried))
         drawn = encode([column.astype(np.uint32) for column in columns], domain.sizes)
         drawn = drawn[~is_among(occupied, drawn)]
-        both = np.concatenate([found, drawn])
+        both = np.concatenate([cells, drawn])
         _, first = np.unique(both, return_index=True)
-        found = both[np.sort(first)][:n]
-    return found
+        cells = both[np.sort(first)][:n]
+    return cells
 
 
 def _written_out(n: int, domain: Domain, n_occupied: int) -> bool:
@@ -104,12 +104,12 @@ def _written_out(n: int, domain: Domain, n_occupied: int) -> bool:
     return domain.n_cells <= _ENUMERATE and not (ample and n < domain.n_cells // 64)
 
 
-def is_among(ascending: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
+def is_among(ascending: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of the wanted codes stand in an ascending array."""
     if not len(ascending):
-        return np.zeros(len(wanted), dtype=np.bool_)
-    place = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-    return np.asarray(ascending[place] == wanted)
+        return np.zeros(len(codes), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(ascending, codes), len(ascending) - 1)
+    return np.asarray(ascending[place] == codes)
 
 
 def columns_of(codes: NDArray[np.int64], domain: Domain) -> tuple[NDArray[np.int64], ...]:
@@ -227,8 +227,8 @@ def non_negative(
     distribution: DiscreteLaplace, n: int, randomness: Randomness
 ) -> NDArray[np.int64]:
     """Draws from the law given that they are at least 0, by rejection; shape (n,)."""
-    found = np.zeros(0, dtype=np.int64)
-    while len(found) < n:
-        drawn = distribution.sample(2 * (n - len(found)) + 8, randomness)
-        found = np.concatenate([found, drawn[drawn >= 0]])
-    return found[:n]
+    draws = np.zeros(0, dtype=np.int64)
+    while len(draws) < n:
+        drawn = distribution.sample(2 * (n - len(draws)) + 8, randomness)
+        draws = np.concatenate([draws, drawn[drawn >= 0]])
+    return draws[:n]

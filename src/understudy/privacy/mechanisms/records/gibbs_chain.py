@@ -180,7 +180,7 @@ def gibbs_draws(
 
 def even_weights(rows: Sequence[HashedRows], prior: Fraction) -> list[_Integers]:
     """The same weight for the states of all rows, in units of 1/denominator."""
-    return [np.full(len(one.keys), prior.numerator, dtype=np.int64) for one in rows]
+    return [np.full(len(table.keys), prior.numerator, dtype=np.int64) for table in rows]
 
 
 def chain_records(
@@ -208,8 +208,8 @@ def chain_records(
     seeds = np.array(sweep.domain.draw(n_chains, randomness.uniforms), dtype=np.int64)
     whole, first_row = joined(rows)
     shift = unit.bit_length() - 1
-    every = np.concatenate(list(weights))
-    tables = (whole.keys, whole.first, whole.states, whole.before, every, shift)
+    all_weights = np.concatenate(list(weights))
+    tables = (whole.keys, whole.first, whole.states, whole.before, all_weights, shift)
     shape = (first_row, np.array(sweep.domain.sizes), sweep.strides, *_marks(sweep.domain))
     how = (chains.length, chains.sweeps, chains.resetting)
     d = len(sweep.names)

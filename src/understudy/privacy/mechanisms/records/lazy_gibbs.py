@@ -112,7 +112,7 @@ class LazyRows(Mechanism[Released[Records], DiscreteLaplace | DiscreteGaussian])
         if isinstance(distribution, LatticeLaplace):
             raise MethodError("Noisy rows need geometric or gaussian noise.")
         names = " × ".join(self.sweep.names)
-        one = Charge(
+        charge = Charge(
             spent=spend,
             mechanism=self.name,
             query=f"records of {names} from a noisy table for each column",
@@ -122,7 +122,7 @@ class LazyRows(Mechanism[Released[Records], DiscreteLaplace | DiscreteGaussian])
             parameter=distribution,
             recorded=noise_of(distribution),
         )
-        return (one,)
+        return (charge,)
 
     def run(
         self,
@@ -162,14 +162,14 @@ def lazy_gibbs_records(
     states = np.empty((len(sweep.names), n_rows), dtype=np.int64)
     for start in range(0, n_rows, _CHUNK):
         seeds = sweep.domain.draw(min(_CHUNK, n_rows - start), randomness.uniforms)
-        some = np.array(seeds, dtype=np.int64)
-        keys = sweep.keys_of([*some])
+        current = np.array(seeds, dtype=np.int64)
+        keys = sweep.keys_of([*current])
         for _ in range(sweeps):
             for column, table in enumerate(tables):
-                drawn = _step(table, sweep, column, some, keys, randomness=randomness)
-                sweep.move(keys, column, drawn - some[column])
-                some[column] = drawn
-        states[:, start : start + _CHUNK] = some
+                drawn = _step(table, sweep, column, current, keys, randomness=randomness)
+                sweep.move(keys, column, drawn - current[column])
+                current[column] = drawn
+        states[:, start : start + _CHUNK] = current
     return Records(tuple(states))
 
 

@@ -122,7 +122,7 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
         terms.require(spend)
         of_record = self.sweeps * len(self.sweep.names)
         relation = terms.accounting, terms.neighbours
-        one = gibbs_charge(
+        charge = gibbs_charge(
             self.sweep,
             self.epsilon(spend, *relation),
             spend,
@@ -132,7 +132,7 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
             noise="perturbed draws of n records, weight of each state 1/(exp(e) - 1), where "
             f"{cost_words(*relation)} = {spend}/({of_record} n)",
         )
-        return (one,)
+        return (charge,)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[Fraction], ...], source: Randomness

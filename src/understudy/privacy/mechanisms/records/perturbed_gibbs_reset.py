@@ -141,7 +141,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         require_own(self.sweep, terms)
         terms.require(spend)
         length = f"blocks of {self.block}" if self.block else "one block"
-        one = gibbs_charge(
+        charge = gibbs_charge(
             self.sweep,
             self.epsilon(spend, terms.accounting, terms.neighbours),
             spend,
@@ -150,7 +150,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
             sensitivity=_CHANGED[terms.neighbours],
             noise=self._described(spend, terms),
         )
-        return (one,)
+        return (charge,)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[Fraction], ...], source: Randomness

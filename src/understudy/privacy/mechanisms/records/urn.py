@@ -121,7 +121,7 @@ class Urn(Mechanism[Released[Records], Fraction]):
         terms.require(spend)
         epsilon = urn_epsilon(spend, terms.accounting)
         prior = prior_weight(self.n_rows, epsilon, reinforced=self.reinforced)
-        one = Charge(
+        charge = Charge(
             spent=spend,
             mechanism=self.name,
             query="records of " + " × ".join(self.columns),
@@ -131,7 +131,7 @@ class Urn(Mechanism[Released[Records], Fraction]):
             parameter=prior,
             recorded=Noise(_LAWS[self.reinforced], str(prior), 0.0),
         )
-        return (one,)
+        return (charge,)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[Fraction], ...], source: Randomness

@@ -280,7 +280,8 @@ def sanitise(
 
 def _n_bins(schema: Schema, name: str) -> int:
     column = schema.columns[name]
-    return sum(not one.spike for one in column.intervals) if isinstance(column, NUMERIC) else 0
+    intervals = column.intervals if isinstance(column, NUMERIC) else ()
+    return sum(not interval.spike for interval in intervals)
 
 
 def _require(schema: Schema, asked: Regression) -> None:

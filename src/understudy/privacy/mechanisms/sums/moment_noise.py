@@ -13,8 +13,8 @@ Example:
     ... upper = 5.0
     ... bins = 1
     ... ''')
-    >>> for one in moment_noises(schema, ["x"], [], spend=Fraction(1), mode="paper"):
-    ...     print(one.query, one.noise)
+    >>> for noise in moment_noises(schema, ["x"], [], spend=Fraction(1), mode="paper"):
+    ...     print(noise.query, noise.noise)
     sum of x Laplace in floating point, scale 10
     scatter of x Laplace in floating point, scale 37.5
 

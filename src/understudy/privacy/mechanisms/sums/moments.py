@@ -101,27 +101,29 @@ class Moments(Mechanism[tuple[Released[NoisyMoment], ...], MomentNoise]):
         )
         return tuple(
             Charge(
-                spent=one.share,
+                spent=noise.share,
                 mechanism=self.name,
-                query=one.query,
-                sensitivity=f"L1 = {one.sensitivity}",
-                noise=one.noise,
-                cells=one.n_cells,
-                parameter=one,
-                recorded=one.recorded,
+                query=noise.query,
+                sensitivity=f"L1 = {noise.sensitivity}",
+                noise=noise.noise,
+                cells=noise.n_cells,
+                parameter=noise,
+                recorded=noise.recorded,
             )
-            for one in noises
+            for noise in noises
         )
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[MomentNoise], ...], source: Randomness
     ) -> Outcome[tuple[Released[NoisyMoment], ...]]:
         """Sum in one pass, and add noise to each statistic."""
-        noises, view = [one.parameter for one in charges], rows.view
+        noises, view = [charge.parameter for charge in charges], rows.view
         columns = noises[0].moment.by
         sums, bins = rows.sums(columns, tuple(self.of)), view.bins_of(columns)
-        found = [replace(noisy_moment(one, sums, view.schema, source), bins=bins) for one in noises]
-        return answers(found, leaks=unpaid_leak(noises, view.schema))
+        moments = [
+            replace(noisy_moment(noise, sums, view.schema, source), bins=bins) for noise in noises
+        ]
+        return answers(moments, leaks=unpaid_leak(noises, view.schema))
 
 
 def sanitise(
@@ -176,12 +178,12 @@ def exact_moment(moment: Moment, sums: ExactSums) -> NoisyMoment:
 def unpaid_leak(noises: Sequence[MomentNoise], schema: Schema) -> tuple[str, ...]:
     """What the noise of a request leaves in, unpaid."""
     if not any(
-        isinstance(one.distribution, ContinuousLaplace | TruncatedLaplace) for one in noises
+        isinstance(noise.distribution, ContinuousLaplace | TruncatedLaplace) for noise in noises
     ):
         return ()
-    truncated = any(isinstance(one.distribution, TruncatedLaplace) for one in noises)
-    strict = [sensitivity_in(one.moment, schema, "strict") for one in noises]
-    short = any(one.sensitivity < bound for one, bound in zip(noises, strict, strict=True))
+    truncated = any(isinstance(noise.distribution, TruncatedLaplace) for noise in noises)
+    strict = [sensitivity_in(noise.moment, schema, "strict") for noise in noises]
+    short = any(noise.sensitivity < bound for noise, bound in zip(noises, strict, strict=True))
     return (
         perturbation.FLOATING,
         *((perturbation.UNCALIBRATED,) if truncated else ()),
