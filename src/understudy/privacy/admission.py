@@ -14,7 +14,7 @@ past a verb: what arrives is compared with the annotation of the parameter by `t
 
 What the verb then works with is a copy made by the class's constructor from the fields alone: so
 everything that the class checks is checked again, and nothing that was put beside the fields (a
-cached value, a method of one instance) comes along. Fractions are made anew, since their two
+cached value, a method of one instance) comes along. Fractions are made again, since their two
 numbers can be overwritten, and arrays are copied, so that what another thread writes into those of
 a method after this check has no effect.
 
@@ -117,7 +117,7 @@ def admitted(value: object, declared: Any, own: Twins = (), name: str = "value")
         name: of the parameter or field, for the message.
 
     Returns:
-        The value; a dataclass or container is made anew.
+        The value; a dataclass or container is made again.
 
     Raises:
         MethodError: it is of another type.
@@ -151,7 +151,7 @@ def _ways(value: object, declared: Any, own: Twins, name: str) -> Iterator[objec
     elif origin is not None and not is_dataclass(origin):
         yield from _container(value, origin, inner, own, name)
     elif is_dataclass(origin or declared):
-        yield from _made_anew(value, declared, own)
+        yield from _made_again(value, declared, own)
     elif issubclass(declared, BaseModel):
         yield from _own(value, declared, own)
     else:
@@ -193,7 +193,7 @@ def _number(value: object, declared: type) -> Iterator[object]:
 
 
 def _fraction(value: Fraction) -> Iterator[Fraction]:
-    """The same fraction anew: whoever handed one in could alter its two numbers once it is paid."""
+    """The same fraction again: whoever handed it in could alter its two numbers once it is paid."""
     parts = value.numerator, value.denominator
     if {*map(type, parts)} == {int} and parts[1] > 0:
         yield Fraction(*parts)
@@ -260,7 +260,7 @@ def _plain(value: object) -> Iterator[object]:
             yield from _number(value, kind)
 
 
-def _made_anew(value: Any, declared: Any, own: Twins) -> Iterator[object]:
+def _made_again(value: Any, declared: Any, own: Twins) -> Iterator[object]:
     """A dataclass from its fields; or the gate's own."""
     kind: Any = get_origin(declared) or declared
     of = dict(zip(getattr(kind, "__parameters__", ()), get_args(declared), strict=False))

@@ -62,8 +62,8 @@ class Gate:
             release not private.
         allow_nonprivate: permit steps of infinite cost, which make the release not private.
         stop: says whether whoever waits has asked for an end; it must not depend on the rows.
-        confide: told how each walk by Markov chain went, and how records were weighted, which
-            depends on the rows: for the steward alone. Who holds a gate cannot ask for it.
+        confide: takes diagnostics of Markov chains and of the weights of records. They depend on
+            the rows and are for the steward alone. Who holds a gate cannot ask for them.
         record: what earlier runs asked, paid and were told.
     """
 

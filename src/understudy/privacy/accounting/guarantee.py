@@ -132,7 +132,7 @@ class Guarantee:
 
     @property
     def is_nominal(self) -> bool:
-        """Whether the proof behind ε does not cover what was left in, unpaid."""
+        """Whether the proof behind ε leaves out an unpaid leak."""
         return self.kind == "conditional" and bool(self.leaks)
 
     def not_private(self, reason: str) -> Guarantee:

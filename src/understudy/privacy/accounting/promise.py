@@ -51,7 +51,7 @@ class Said(Protocol):
 
     @property
     def leaks(self) -> tuple[str, ...]:
-        """What a published form leaves in, unpaid."""
+        """The unpaid leaks of a published form."""
         ...
 
     @property
@@ -154,7 +154,7 @@ def nominal_epsilon(bound: float, *, sets: int = 1, neighbours: Neighbours = "ad
 def printed_bounds(
     bounds: Sequence[float], neighbours: Neighbours = "add_remove"
 ) -> tuple[str, ...]:
-    """What the published form leaves in: components given the values, and the bounds it prints.
+    """Unpaid leaks of the published form: components given the values, and the bounds it prints.
 
     Args:
         bounds: Δ_α that is printed, one for each set; equal for sets of one fit.

@@ -52,10 +52,10 @@ _CHUNK: Final = 2**16
 
 
 def survival(scale: Fraction, threshold: int) -> Enclosure:
-    """P(noise ≥ threshold) of a discrete Laplace law: q^t/(1 + q), q = e^(-1/scale).
+    """P(noise ≥ threshold) of a discrete Laplace distribution: q^t/(1 + q), q = e^(-1/scale).
 
     Args:
-        scale: of the law, positive.
+        scale: of the distribution, positive.
         threshold: t, whole, at least 1.
     """
 

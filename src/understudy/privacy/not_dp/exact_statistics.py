@@ -3,7 +3,7 @@
 Each step has an infinite cost and needs permission; the release is stamped. What a release
 publishes of it is that exact statistics of these columns were used, and not the statistics.
 
-**Standard deviations**, for bins as the papers choose them, are a leak, which the gate concedes.
+**Standard deviations**, for bins as the papers choose them, are an unpaid leak.
 Bins by Scott's rule follow the standard deviation of the rows, and the number of bins is published.
 No noise hides it and nothing is paid for it, so no ε holds for it. The strict ways to choose bins
 are a public number, a public deviation, and one bought by `moments.py`.
@@ -55,7 +55,7 @@ class ExactDeviations(Mechanism[tuple[Released[float], ...], None]):
     columns: Sequence[str]
 
     def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
-        """A step for each column that costs nothing, and is left in.
+        """A step for each column that costs nothing: an unpaid leak.
 
         Raises:
             MethodError: an unknown column, or one that is not numeric.

@@ -49,7 +49,7 @@ from understudy.schema import NUMERIC
 
 @dataclass(frozen=True, eq=False)
 class ParameterDraw:
-    """Parameters of a law, drawn from a posterior.
+    """Parameters of a column model, drawn from a posterior.
 
     Attributes:
         theta: one draw.
@@ -73,14 +73,14 @@ class _Held:
 class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
     """One draw of a fit.
 
-    Rows that are out of domain in a column of the law, or in a combination that cannot occur, are
+    Rows that are out of domain in a column of the model, or in a combination that cannot occur, are
     left out of the fit.
 
     Attributes:
-        posterior: law, weights and number of draws, all public.
+        posterior: column model, weights and number of draws, all public.
         number: which of the draws that are kept, from 0.
         mode: "paper" also gives out the component of each record given its own values, and prints
-            the bound; the promise says what that leaves in.
+            the bound; the promise names that unpaid leak.
     """
 
     name: ClassVar[str] = "pseudo posterior"

@@ -3,7 +3,7 @@
     P(state k | parents) ∝ exp(β_k0 + Σ_j β_kj f_j),
 
 with the features f of the parents (`features.design`) and β = 0 for the first state, the reference;
-as the law of kinds of a number (`numeric_column`) the reference is an ordinary number. Priors are
+as the model of kinds of a number (`numeric_column`) the reference is an ordinary number. Priors are
 independent normal: intercepts N(0, w₀²), coefficients N(0, w²/parents), so that parents share what
 they explain. Under record weights the posterior is exactly ∝ p(β)·∏ f(x_i | β)^α_i: it is
 log-concave, always proper, and drawn by chains (`logit_target`, `logit_chains`).
@@ -60,7 +60,7 @@ COEFFICIENTS: Final = "coefficients"
 
 @dataclass(frozen=True)
 class StateLogit:
-    """The law of states; θ is "coefficients", shape (S, states - 1, 1 + features).
+    """The model of states; θ is "coefficients", shape (S, states - 1, 1 + features).
 
     Attributes:
         column: its name.

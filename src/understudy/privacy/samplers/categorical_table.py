@@ -45,7 +45,7 @@ LOGS: Final = "log_probabilities"
 
 @dataclass(frozen=True)
 class StateTable:
-    """The law of a column's states; θ is "log_probabilities", shape (S, cells, states).
+    """The model of a column's states; θ is "log_probabilities", shape (S, cells, states).
 
     Attributes:
         column: its name.

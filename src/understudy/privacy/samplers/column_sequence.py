@@ -1,4 +1,4 @@
-"""The joint law of several columns, one after the other, with independent priors.
+"""The joint model of several columns, one after the other, with independent priors.
 
     f(x | θ) = ∏_j f_j(x_j | parents of j, θ_j),
 
@@ -27,22 +27,22 @@ from understudy.privacy.samplers.numeric_column import NumberModel
 __all__ = ["AnyColumnModel", "SequentialModel"]
 
 AnyColumnModel = NumberModel | StateLogit | StateTable
-"""Laws of columns (`ColumnModel`); the list is closed, since they see rows."""
+"""Models of columns (`ColumnModel`); the list is closed, since they see rows."""
 
 Labels = Mapping[str, Integers]
-"""Column → component of each record in the law of its number."""
+"""Column → component of each record in the model of its number."""
 
 
 @dataclass(frozen=True)
 class SequentialModel:
-    """A joint law; arrays of θ are named "column: array".
+    """A joint model; arrays of θ are named "column: array".
 
     Attributes:
         column_models: of the columns, parents before children; at least one.
         given: names of the columns that are given.
 
     Raises:
-        ValueError: no law, two of one column, or parents that are neither given nor before.
+        ValueError: no model, two of one column, or parents that are neither given nor before.
     """
 
     column_models: tuple[AnyColumnModel, ...]
@@ -51,16 +51,16 @@ class SequentialModel:
     def __post_init__(self) -> None:
         """Check the order of the columns."""
         if not self.column_models:
-            raise ValueError("a sequence of laws has at least one")
+            raise ValueError("a sequence of models has at least one")
         known = set(self.given)
         for column_model in self.column_models:
             if column_model.column in known or not known.issuperset(column_model.parents):
-                raise ValueError("each column has one law, and parents that are known before it")
+                raise ValueError("each column has one model, and parents that are known before it")
             known.add(column_model.column)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that have a law, in the order in which they are drawn."""
+        """Names of the columns that have a model, in the order in which they are drawn."""
         return tuple(column_model.column for column_model in self.column_models)
 
     def posterior(
@@ -127,7 +127,7 @@ class SequentialModel:
         return values
 
     def labels(self, theta: Theta, records: Records, uniforms: Floats) -> dict[str, Integers]:
-        """Components of records given their own values, in the laws of numbers. CONFIDENTIAL.
+        """Components of records given their own values, in the models of numbers. CONFIDENTIAL.
 
         Args:
             theta: one draw.
@@ -141,7 +141,7 @@ class SequentialModel:
         }
 
     def part(self, theta: Theta, column_model: AnyColumnModel) -> Theta:
-        """Arrays of one column's law, under its own names."""
+        """Arrays of one column's model, under its own names."""
         split = {name.rpartition(": "): array for name, array in theta.items()}
         return {
             name: array

@@ -14,9 +14,10 @@ r"""Draws from the posterior of a weighted multinomial logit: Hamiltonian steps 
 **The target is left exactly as it is.** The pushes change v by a function of z alone, and turning
 is a rotation: both preserve volume. Run backwards from the end with velocity reversed the same
 steps lead to the beginning, and t is drawn before and apart from z. So the proposal is symmetric on
-(z, v), and accepting it by the ratio of exp(h(z) - ½v'v) satisfies detailed balance for that law,
-whose margin in z is the target. Errors of the mode and of A cost acceptance, never exactness; nor
-does it matter how the steps were chosen before, as each choice leaves the target as it is.
+(z, v), and accepting it by the ratio of exp(h(z) - ½v'v) satisfies detailed balance for that
+distribution, whose margin in z is the target. Errors of the mode and of A cost acceptance, never
+exactness; nor does it matter how the steps were chosen before, as each choice leaves the target as
+it is.
 
 Where the target is normal, h + ½z'z is constant, nothing pushes and all is accepted: without
 records draws are exact and independent. Elsewhere only what is not normal is approximated, so that

@@ -1,4 +1,4 @@
-"""The compiled loops over records of the mixture of regressions; laws in `mixture_gibbs`.
+"""The compiled loops over records of the mixture of regressions; distributions in `mixture_gibbs`.
 
 Every kernel takes C chains, along the first axis.
 

@@ -9,7 +9,7 @@ by another; choose Gibbs otherwise.
 **Steps.** `MixtureGibbs.start` gives the first state; `warm_up` transitions, left out, adapt the
 step and a diagonal metric; then each `thin`-th is kept. The first call for a number of records
 compiles for some seconds. A transition takes 2^k - 1 gradients, ten to hundreds, each of O(n·K·p)
-operations; most where components stay empty, as their parameters have wide laws.
+operations; most where components stay empty, as their parameters have wide distributions.
 
 **What it misses.** Names of components are exchangeable, and a walk stays with those that it has or
 swaps them, as it happens: only what does not depend on names should be read from draws. But it

@@ -1,4 +1,4 @@
-"""Finite mixtures of regressions as the law of a number: the paper's synthesizer.
+"""Finite mixtures of regressions as the model of a number: the paper's synthesizer.
 
 z given x is Σ_k π_k·N(x'β_k, σ_k²), with the prior of `mixture_prior`. A record of weight α
 contributes, as "power" says,

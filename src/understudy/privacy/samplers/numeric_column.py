@@ -1,4 +1,4 @@
-"""The law of a numeric column: what kind of value a record has, then which number.
+"""The model of a numeric column: what kind of value a record has, then which number.
 
 1. *Kind*: an ordinary number, one of the spikes, or one of the codes of absence, by a table given
    the states of a few parents (`state_table`), or by a logit given the features of many, with
@@ -59,7 +59,7 @@ class _Ordinary(NamedTuple):
 
 @dataclass(frozen=True)
 class NumberModel:
-    """The law of a numeric column; θ is the regression's, and that of kinds where there are some.
+    """The model of a numeric column; θ is the regression's, and that of kinds where there are some.
 
     The latter is "log_kinds", shape (S, cells, kinds), of a table, or "kind_coefficients", shape
     (S, kinds - 1, 1 + features), of a logit.
@@ -70,7 +70,7 @@ class NumberModel:
         features: of the parents of its numbers.
         response: the scale of its numbers.
         regression: of the numbers on that scale.
-        kinds: the law of kinds: 0 is an ordinary number, then spikes, then codes.
+        kinds: the model of kinds: 0 is an ordinary number, then spikes, then codes.
 
     Raises:
         MethodError: a column that is not numeric, or kinds that are not those of the column.
@@ -90,8 +90,8 @@ class NumberModel:
         there = 1 if self.kinds is None else self.kinds.size
         if there != 1 + len(self._special) or (self.kinds is not None and there == 1):
             raise MethodError(
-                f"The column {self.column!r} has {len(self._special)} spikes and codes; its law "
-                "needs one kind more, and no law of kinds where it has none."
+                f"The column {self.column!r} has {len(self._special)} spikes and codes; its model "
+                "needs one kind more, and no model of kinds where it has none."
             )
 
     @classmethod
@@ -109,7 +109,7 @@ class NumberModel:
         kind_model: KindModel = "table",
         concentration: float = 0.5,
     ) -> NumberModel:
-        """The law of a column of a schema.
+        """The model of a column of a schema.
 
         Args:
             schema: all columns.
@@ -210,8 +210,8 @@ class NumberModel:
     ) -> Drawn:
         """New values whose numbers come from given components.
 
-        Kinds are drawn anew, from θ: whether a record had a number stays no input. Where one gets a
-        number and has no label, its component is drawn by its probability.
+        Kinds are drawn again, from θ: whether a record had a number stays no input. Where one gets
+        a number and has no label, its component is drawn by its probability.
 
         Args:
             theta: one draw.
@@ -265,5 +265,5 @@ class NumberModel:
 
 
 def _of_kinds(theta: Theta) -> Theta:
-    """Arrays of the kinds' law, under its own names."""
+    """Arrays of the kinds' model, under its own names."""
     return {name: theta[here] for name, here in _OF_KINDS.items() if here in theta}

@@ -61,7 +61,7 @@ GREEDY = (
     "how much one row can change that comparison is proven for optimal trees; greedy ones exceed "
     "it, so one row can change the choice by more than ε says."
 )
-"""What paper mode leaves in."""
+"""The unpaid leak of paper mode."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class PropensityTrees:
         return "2, as published" if self.mode == "paper" else "s/(s + 1) of s simulated records"
 
     def leaks(self, neighbours: Neighbours) -> tuple[str, ...]:
-        """What the score leaves in, unpaid.
+        """The unpaid leaks of the score.
 
         Raises:
             MethodError: the published form has no bound for these neighbours.

@@ -39,8 +39,8 @@ where σ is largest.
 **What breaks it.** Weights made from the table: one record then moves the contributions of all, and
 censoring does not help (`tests/privacy/mechanisms/choices/test_censored_likelihood.py`: width 1,
 one record added, a log ratio of 5.50). Nothing here takes weights; a `Censoring` names a function
-of the own record, from a closed list. A walk over θ in place of a list reaches this law only in the
-limit, and its guarantee is conditional (`understudy.privacy.selection.metropolis`).
+of the own record, from a closed list. A walk over θ in place of a list reaches this distribution
+only in the limit, and its guarantee is conditional (`understudy.privacy.selection.metropolis`).
 
 **Rounding.** A contribution is rounded to a whole number of W·2⁻³⁰, and sums are whole numbers: no
 order of summation, no chunk and no other record has a part in what a record contributes. That asks
@@ -242,7 +242,7 @@ class CensoredLikelihood:
     def log_probabilities(
         self, records: Floats, counts: Integers | None = None, *, power: float = 1.0
     ) -> Floats:
-        """Logarithms of P(θ), the law itself in floating-point numbers, shape (G,). CONFIDENTIAL.
+        """Logarithms of P(θ), the distribution itself in floating point, shape (G,). CONFIDENTIAL.
 
         Args:
             records: shape (n, d).

@@ -12,7 +12,7 @@ chosen parameters leave; how often a walk moved depends on the rows, and is for 
 * `monotone` and `sensitivity(neighbours)`: whether an added row moves the scores of all candidates
   one way, and the largest change of any of them between neighbouring tables, proved where the score
   is defined;
-* `leaks(neighbours)`: what it leaves in, unpaid; an error if it has no bound for these neighbours;
+* `leaks(neighbours)`: its unpaid leaks; an error if it has no bound for these neighbours;
 * `evaluate(coded)`: the score of each candidate, shape (G,), and `against(coded)`: the rows, to be
   compared with any parameters, one `score(theta)` after the other. Both CONFIDENTIAL; `coded` holds
   the states of all rows, one array per column of the schema.
@@ -103,7 +103,7 @@ class WalkedParameters(Mechanism[Released[ChosenParameters], Choosing]):
     how: Walk
 
     def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Choosing], ...]:
-        """One step; the cost is that of the law that the walk approaches.
+        """One step; the cost is that of the distribution that the walk approaches.
 
         Raises:
             MethodError: as in `ListedParameters`.

@@ -1,8 +1,8 @@
 r"""Perturbed imputation: records drawn column by column from perturbed regressions.
 
-**Law.** To each column belongs a regression on the other columns that was fitted to the rows. A
-record starts at a public, uniform allowed cell. A *step* gives one column a new state, the other
-columns being as they are: among the states S that the structural zeros leave open,
+**Distribution.** To each column belongs a regression on the other columns that was fitted to the
+rows. A record starts at a public, uniform allowed cell. A *step* gives one column a new state, the
+other columns being as they are: among the states S that the structural zeros leave open,
 
     P(v) = (p̂(v) + α) / (1 + |S|·α),   v in S,
 

@@ -1,6 +1,7 @@
 """The visited rows of one noisy table: noise when a row is first asked for, kept from then on.
 
-`understudy.privacy.mechanisms.records.lazy_gibbs` proves that this is the law of the whole table.
+`understudy.privacy.mechanisms.records.lazy_gibbs` proves that this is the distribution of the whole
+table.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class NoisyRows:
     Args:
         exact: what real records hold.
         size: number of states of the column.
-        law: noise of every cell.
+        distribution: noise of every cell.
     """
 
     def __init__(

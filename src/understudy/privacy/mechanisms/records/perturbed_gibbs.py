@@ -1,9 +1,9 @@
 r"""Perturbed Gibbs sampling (PeGS): each record pays for each column that it draws.
 
-**Law.** Each of ñ records starts at a seed, uniform over the allowed cells. A *step* draws column i
-anew: given the states of all other columns, let S ≠ ∅ be the states that structural zeros leave
-open to it, and n_v the real records with state v in column i that agree with the current record in
-the key columns of i. Then
+**Distribution.** Each of ñ records starts at a seed, uniform over the allowed cells. A *step* draws
+column i again: given the states of all other columns, let S ≠ ∅ be the states that structural zeros
+leave open to it, and n_v the real records with state v in column i that agree with the current
+record in the key columns of i. Then
 
     P(v) = (n_v + α) / Σ_{u ∈ S} (n_u + α),    v ∈ S.
 

@@ -74,7 +74,7 @@ def functional_noise(
         epsilon: cost of all of them together.
 
     Returns:
-        The law in lattice steps; whole numbers per step; L1 sensitivity in steps.
+        The distribution in lattice steps; whole numbers per step; L1 sensitivity in steps.
 
     Raises:
         BudgetError: so small a cost that the noise could not be drawn exactly.
@@ -122,7 +122,7 @@ class RegressionNoise:
 
     @property
     def words(self) -> str:
-        """The law of the noise."""
+        """The distribution of the noise."""
         if isinstance(self.distribution, DiscreteLaplace):
             return perturbation.words(self.distribution, self.step)
         return (

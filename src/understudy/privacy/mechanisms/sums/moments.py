@@ -5,7 +5,7 @@ for both relations of neighbours (`moment_noise.py`). Bowen & Liu (2020, §3.2),
 (2016), add noise to cell means and covariances instead, with sensitivities that rest on private
 counts.
 
-Which law in which units is worked out in `moment_noise.py`:
+Which distribution in which units is worked out in `moment_noise.py`:
 
 * **Split.** Each statistic gets a share of ε, equal or by weights, and discrete Laplace noise of
   scale Δ/share on a public lattice; shares add up.
@@ -17,7 +17,7 @@ Which law in which units is worked out in `moment_noise.py`:
   most N records lie within ±N·R/2, scatters within ±N·R²/4, those of a column with itself from 0
   on.
 * **Paper mode** draws continuous noise, truncates without calibration, and takes scatters of two
-  columns to change by R₁R₂ only; `conceded` says so.
+  columns to change by R₁R₂ only; `unpaid_leak` says so.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def exact_moment(moment: Moment, sums: ExactSums) -> NoisyMoment:
 
 
 def unpaid_leak(noises: Sequence[MomentNoise], schema: Schema) -> tuple[str, ...]:
-    """What the noise of a request leaves in, unpaid."""
+    """The unpaid leaks of the noise of a request."""
     if not any(
         isinstance(noise.distribution, ContinuousLaplace | TruncatedLaplace) for noise in noises
     ):
