@@ -25,13 +25,12 @@ from understudy.arrays import Floats
 from understudy.families.measurement_plan import PlannedTable, planned_choice
 from understudy.families.method import Method, Names
 from understudy.families.network_options import declared
-from understudy.functions.normal_regression import NORMAL, NormalWidths
+from understudy.functions.parameter_prior import NORMAL, NormalWidths, Prior
 from understudy.functions.sequential_generator import (
     SequentialGenerator,
     normal_regressions,
     regressions,
 )
-from understudy.functions.state_probabilities import Prior
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.parameters import (
@@ -167,10 +166,10 @@ class Search:
         score = score_of(prior.points(1 if self.steps else self.candidates))
         if self.steps:
             walk = Walk(prior, prior.means, self.stride * prior.stddevs, self.steps)
-            found = gate.ask(WalkedParameters(score, prior.names, walk), spend=spend)
+            chosen = gate.ask(WalkedParameters(score, prior.names, walk), spend=spend)
         else:
-            found = gate.ask(ListedParameters(score, prior.names), spend=spend)
-        return np.array(found.value.values)
+            chosen = gate.ask(ListedParameters(score, prior.names), spend=spend)
+        return np.array(chosen.value.values)
 
     def _query(self, columns: tuple[str, ...], title: str) -> str:
         if self.steps:
@@ -249,7 +248,7 @@ class GeneratingMethod(Method):
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
         """All numeric columns."""
-        return tuple(name for name, one in schema.columns.items() if isinstance(one, NUMERIC))
+        return tuple(name for name, column in schema.columns.items() if isinstance(column, NUMERIC))
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """How few candidates there are for the parameters."""
