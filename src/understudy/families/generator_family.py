@@ -114,10 +114,9 @@ class Search:
             budget: the whole budget.
         """
         schema, stages = generator.schema, self.stages(generator)
-        distributions = [generator.column_models[place] for place in stages]
+        models = [generator.column_models[place] for place in stages]
         compared = [
-            (*distribution.parents, distribution.column) if self.by_column else schema.names
-            for distribution in distributions
+            (*model.parents, model.column) if self.by_column else schema.names for model in models
         ]
         return tuple(
             planned_choice(schema, self._query(names, title_of(names)), each, budget)
@@ -131,7 +130,7 @@ class Search:
         Args:
             generator: whose parameters are looked for.
         """
-        sizes = [len(distribution.prior.names) for distribution in generator.column_models]
+        sizes = [len(model.prior.names) for model in generator.column_models]
         most, stages = (max(sizes), "a column") if self.by_column else (sum(sizes), "all columns")
         if self.steps or not most:
             return ""
@@ -148,8 +147,8 @@ class Search:
         """
         states = generator.schema.columns
         sizes = [
-            len(distribution.prior.names) * (states[distribution.column].size > 1)
-            for distribution in generator.column_models
+            len(model.prior.names) * (states[model.column].size > 1)
+            for model in generator.column_models
         ]
         if self.by_column:
             return tuple(k for k, size in enumerate(sizes) if size)

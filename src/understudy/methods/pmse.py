@@ -252,6 +252,6 @@ class SimulatedScoring:
         before = tuple(zip(self.generator.column_models, self.generator.parts, strict=True))[:place]
         for world in self.worlds:
             drawn: dict[str, Drawn] = {}
-            for (distribution, part), uniforms in zip(before, world, strict=False):
-                drawn[distribution.column] = distribution.draw(theta[part], drawn, uniforms)
+            for (model, part), uniforms in zip(before, world, strict=False):
+                drawn[model.column] = model.draw(theta[part], drawn, uniforms)
             yield SimulatedColumn(self.generator, place, drawn, world[place])

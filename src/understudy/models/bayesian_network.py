@@ -66,8 +66,8 @@ class BayesianNetwork:
 
         >>> tables = [NoisyTable(("x", "y"), np.array([[3.0, -0.2], [0.0, 1.0]]), outside=0)]
         >>> edges = (("x", ()), ("y", ("x",)))
-        >>> for one in conditionals(tables, edges, Domain((2, 2)), ("x", "y")):
-        ...     print(one.shares.tolist())
+        >>> for conditional in conditionals(tables, edges, Domain((2, 2)), ("x", "y")):
+        ...     print(conditional.shares.tolist())
         [[0.75, 0.25]]
         [[1.0, 0.0], [0.0, 1.0]]
     """
@@ -185,7 +185,7 @@ def kept(edges: Sequence[Edge]) -> tuple[frozenset[str], ...]:
 
     Example:
         >>> edges = (("a", ()), ("b", ("a",)), ("c", ("a",)), ("d", ("b", "c")), ("e", ("a", "c")))
-        >>> [sorted(one) for one in kept(edges)]
+        >>> [sorted(family) for family in kept(edges)]
         [['a'], ['a', 'b'], ['a', 'c'], ['a', 'c', 'e']]
     """
     families: list[frozenset[str]] = []

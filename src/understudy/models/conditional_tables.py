@@ -64,7 +64,7 @@ class ConditionalTables:
         >>> sweep = GibbsSweep(("x", "y"), Domain((2, 2)), ((1,), (0,)))
         >>> noisy = NoisyTable(("x", "y"), np.array([[0.0, 0.0], [-1.0, 9.0]]), outside=0)
         >>> model = ConditionalTables.fitted(sweep, [noisy], 9, sweeps=1)
-        >>> [one.tolist() for one in model.sample(3, np.random.default_rng(1)).states]
+        >>> [column.tolist() for column in model.sample(3, np.random.default_rng(1)).states]
         [[1, 1, 1], [1, 1, 1]]
     """
 

@@ -129,9 +129,9 @@ def gls(
 
         >>> tree = Hierarchy(tuple(map(np.array, ([0], [0, 0], [0, 0, 0, 1, 1]))))
         >>> counts = [100], [52, 50], [20, 15, 11, 30, 26]
-        >>> [one.round(4).tolist() for one in gls(tree, counts, [2, 2, 2])][:2]
+        >>> [layer.round(4).tolist() for layer in gls(tree, counts, [2, 2, 2])][:2]
         [[101.0345], [49.7241, 51.3103]]
-        >>> [one.round(4).tolist() for one in gls(tree, counts, [0, 2, 2])][:2]
+        >>> [layer.round(4).tolist() for layer in gls(tree, counts, [0, 2, 2])][:2]
         [[100.0], [49.1765, 50.8235]]
     """
     noise = [

@@ -76,7 +76,7 @@ def consistent(
     Example:
         >>> tree = Hierarchy((np.array([0]), np.array([0, 0])))
         >>> layer = NoisyLayer(np.array([50, 40]), 4, 2.0)
-        >>> [one.tolist() for one in consistent(tree, [layer], 100, 0.0)]
+        >>> [counts.tolist() for counts in consistent(tree, [layer], 100, 0.0)]
         [[94.0], [52.0, 42.0]]
     """
     n_rows = np.asarray(total, dtype=np.float64)
@@ -129,7 +129,7 @@ def hay(
 
     Example:
         >>> tree = Hierarchy((np.array([0]), np.array([0, 0])))
-        >>> [one.tolist() for one in hay(tree, ([10], [3, 4]))]
+        >>> [counts.tolist() for counts in hay(tree, ([10], [3, 4]))]
         [[9.0], [4.0, 5.0]]
     """
     if tree.depth and tree.fan_out is None:
@@ -171,9 +171,9 @@ def paper_phantom(
         >>> tree = Hierarchy(tuple(map(np.array, ([0], [0, 0], [0, 0, 1, 1, 1, 1]))))
         >>> counts = [0], [52, 0], [30, 26, 0, 0, 0, 0]
         >>> fixed = paper_phantom(tree, counts, 52.8, as_printed=False)
-        >>> [one.round(1)[:2].tolist() for one in fixed[1:]]
+        >>> [layer.round(1)[:2].tolist() for layer in fixed[1:]]
         [[52.8, 0.0], [29.2, 25.2]]
-        >>> [one[:2].tolist() for one in paper_phantom(tree, counts, 52)[1:]]
+        >>> [layer[:2].tolist() for layer in paper_phantom(tree, counts, 52)[1:]]
         [[52.0, 0.0], [30.0, 26.0]]
     """
     if not all(fan_outs.all() for fan_outs in tree.fan_outs[:-1]):

@@ -99,8 +99,8 @@ def merged(sizes: Sequence[int], observations: Iterable[Observation]) -> tuple[O
     Example:
         >>> a = Observation((0,), np.array([3.0, 5.0]), 1.0)
         >>> b = Observation((0,), np.array([6.0, 5.0]), 2.0)
-        >>> [one] = merged((2,), [a, b])
-        >>> one.counts.tolist(), one.variance.round(3).tolist()
+        >>> [mean] = merged((2,), [a, b])
+        >>> mean.counts.tolist(), mean.variance.round(3).tolist()
         ([4.0, 5.0], [0.667, 0.667])
     """
     together: dict[tuple[int, ...], Observation] = {}
