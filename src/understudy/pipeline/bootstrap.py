@@ -151,6 +151,7 @@ def request_again(release: Release) -> Request:
         sets=manifest.sets,
         options=manifest.options,
         rows_share=manifest.rows_share or DEFAULT_ROWS_SHARE,
+        answers_share=manifest.answers_share or 0,
     )
 
 

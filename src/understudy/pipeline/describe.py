@@ -66,11 +66,18 @@ def manifest_of(
         inference=facts,
         ended_early=gate.ended_early,
         rows_share=str(request.rows_spend / request.budget.amount) if request.rows_spend else None,
+        answers_share=_answers_share(request),
     )
 
 
+def _answers_share(request: Request) -> str | None:
+    """Part of what was left after the number of rows."""
+    rest = request.budget.amount - request.rows_spend
+    return str(request.answers_spend / rest) if request.answers_spend else None
+
+
 def inference_facts(
-    method: Method, schema: Schema, measurements: Sequence[Measurement]
+    method: Method, schema: Schema, measurements: Sequence[Measurement], rows_stddev: float = 0.0
 ) -> InferenceFacts:
     """What inference needs of the method, for the manifest.
 
@@ -78,6 +85,7 @@ def inference_facts(
         method: as the release was asked for.
         schema: of the release.
         measurements: of the release, in the order in which they were paid for.
+        rows_stddev: of the noise in the number of rows.
     """
     tables = dict.fromkeys(one.columns for one in measurements if one.kind is Kind.TABLE)
     return InferenceFacts(
@@ -89,6 +97,7 @@ def inference_facts(
         network=method.network_of(schema, tuple(tables)),
         prior_weight=method.prior_weight,
         leaves_only=method.leaves_only,
+        rows_stddev=rows_stddev,
     )
 
 

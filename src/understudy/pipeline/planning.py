@@ -13,11 +13,13 @@ from typing import Any
 
 from understudy.arguments import require_mapping, require_text, require_whole
 from understudy.errors import BudgetError, MethodError
-from understudy.families.measurement_plan import PlannedTable
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method
+from understudy.features.scores import Scores
 from understudy.methods.auto import choose
 from understudy.methods.configuration import configure
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up, exact
+from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.calibration import (
     NoiseName,
     calibrate,
@@ -29,6 +31,9 @@ from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
 
 DEFAULT_ROWS_SHARE = Fraction(1, 20)
+DEFAULT_ANSWERS_SHARE = Fraction(1, 4)
+"""Of what is left for an automatic release with δ above 0; without δ the moments are dear."""
+MOST_ANSWER_SCORES = 400
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ class Request:
         reason: why it was chosen, if it was chosen automatically; else "".
         sets: number of synthetic tables.
         rows_spend: what buys the number of rows.
+        answers_spend: what buys second moments, for answers; 0 for none.
     """
 
     schema: Schema
@@ -99,10 +105,16 @@ class Request:
     reason: str
     sets: int
     rows_spend: Fraction
+    answers_spend: Fraction = Fraction(0)
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """What one fit measures."""
         return self.method.plan(self.schema, self.fit_spend, self.budget)
+
+    @property
+    def answers(self) -> ScoreMoments | None:
+        """What is asked for the sake of answers; None where nothing is to be spent on it."""
+        return ScoreMoments(scored_columns(self.schema)) if self.answers_spend else None
 
     @property
     def draws_records(self) -> bool:
@@ -111,7 +123,12 @@ class Request:
 
     def setup(self) -> tuple[PlannedTable, ...]:
         """What is measured once, before the fits."""
-        return self.method.plan_setup(self.schema, self.setup_spend, self.budget)
+        steps = self.method.plan_setup(self.schema, self.setup_spend, self.budget)
+        if self.answers is None:
+            return steps
+        names = [self.answers.columns]
+        spend, form = self.answers_spend, Form.MOMENTS
+        return announced(self.answers, self.schema, spend, self.budget, names, form=form) + steps
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -133,12 +150,16 @@ class Request:
     @property
     def setup_spend(self) -> Fraction:
         """What may be spent once, before the fits."""
-        return (self.budget.amount - self.rows_spend) * self.method.setup_share(self.schema)
+        return self._method_spend * self.method.setup_share(self.schema)
 
     @property
     def fit_spend(self) -> Fraction:
         """What one fit may spend."""
-        return (self.budget.amount - self.rows_spend - self.setup_spend) / self.fits
+        return (self._method_spend - self.setup_spend) / self.fits
+
+    @property
+    def _method_spend(self) -> Fraction:
+        return self.budget.amount - self.rows_spend - self.answers_spend
 
     @property
     def identity(self) -> dict[str, str]:
@@ -153,6 +174,7 @@ class Request:
             "accounting": self.budget.accounting,
             "sets": str(self.sets),
             "rows_share": str(self.rows_spend / self.budget.amount),
+            "answers_share": str(self.answers_spend / self.budget.amount),
             "version of understudy": version("understudy"),
         }
 
@@ -207,6 +229,7 @@ def request_of(
     sets: int,
     options: Mapping[str, Any] | None,
     rows_share: Number,
+    answers_share: Number | None = None,
 ) -> Request:
     """Check a request; arguments and errors are those of `plan`."""
     schema = given_schema(schema)
@@ -223,7 +246,36 @@ def request_of(
     configured = configure(name, options or {})
     budget = budget_of(epsilon, delta, configured, schema)
     rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
-    return Request(schema, budget, configured, name, reason, sets, rows_spend)
+    answers = (budget.amount - rows_spend) * _answers_share(
+        answers_share, schema, budget, automatic=automatic
+    )
+    return Request(schema, budget, configured, name, reason, sets, rows_spend, answers)
+
+
+def _answers_share(
+    stated: Number | None, schema: Schema, budget: Budget, *, automatic: bool
+) -> Fraction:
+    """Part of what is left after the number of rows that buys second moments."""
+    if stated is not None:
+        share = exact(stated, "answers_share")
+        if not 0 <= share < 1:
+            raise BudgetError("answers_share must lie between 0 and 1; 0 buys no answers.")
+        return share
+    wanted = automatic and budget.accounting != "pure" and len(schema.names) > 1
+    return DEFAULT_ANSWERS_SHARE if wanted and scored_columns(schema) else Fraction(0)
+
+
+def scored_columns(schema: Schema) -> tuple[str, ...]:
+    """Columns whose second moments are bought: all, but those of the most levels if too many."""
+    sizes = {name: len(Scores.of(schema, (name,))) for name in schema.names}
+    left = sum(sizes.values())
+    dropped = set()
+    for name in sorted(sizes, key=lambda name: -sizes[name]):
+        if left <= MOST_ANSWER_SCORES:
+            break
+        dropped.add(name)
+        left -= sizes[name]
+    return tuple(name for name in schema.names if name not in dropped)
 
 
 def plan(
@@ -235,6 +287,7 @@ def plan(
     sets: int = 1,
     options: Mapping[str, Any] | None = None,
     rows_share: Number = DEFAULT_ROWS_SHARE,
+    answers_share: Number | None = None,
 ) -> Plan:
     """What a release would measure and cost, and how exact it would be. No data are read.
 
@@ -246,6 +299,9 @@ def plan(
         sets: number of synthetic tables.
         options: options of the method.
         rows_share: share of the budget that buys the number of rows, where that is private.
+        answers_share: part of the rest that buys second moments of all columns, from which linear
+            models, correlations and group means are answered; by default a quarter for an
+            automatic release with δ above 0, else nothing.
 
     Raises:
         SchemaError: not a schema, or not reviewed.
@@ -260,6 +316,7 @@ def plan(
         sets=sets,
         options=options,
         rows_share=rows_share,
+        answers_share=answers_share,
     )
     tables = request.tables()
     effort = request.method.effort(request.schema, tables, request.budget)

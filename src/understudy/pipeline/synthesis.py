@@ -52,6 +52,7 @@ def synthesize(
     sets: int = 1,
     options: Mapping[str, Any] | None = None,
     rows_share: Number = DEFAULT_ROWS_SHARE,
+    answers_share: Number | None = None,
     seed: int | None = None,
     insecure_noise_seed: int | None = None,
     allow_nonprivate: bool = False,
@@ -73,6 +74,9 @@ def synthesize(
         sets: number of synthetic tables.
         options: options of the method.
         rows_share: share of the budget that buys the number of rows, where that is private.
+        answers_share: part of the rest that buys second moments of all columns, from which linear
+            models, correlations and group means are answered; by default a quarter for an
+            automatic release with δ above 0, else nothing.
         seed: seed of the sampling that follows the last paid step; recorded in the manifest.
             It fixes which records are drawn, not their order.
         insecure_noise_seed: for tests and studies only: draw the privacy noise from this seed, so
@@ -115,6 +119,7 @@ def synthesize(
         sets=sets,
         options=options,
         rows_share=rows_share,
+        answers_share=answers_share,
     )
     schema = request.schema
     _require_arguments(seed, insecure_noise_seed, frame, progress, confide)
@@ -144,6 +149,8 @@ def synthesize(
         )
         rng = np.random.default_rng(entropy)
         n_rows = gate.ask(RowCount(), spend=request.rows_spend)
+        if request.answers is not None:
+            gate.ask(request.answers, spend=request.answers_spend)
         prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
         samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
         tables = []
@@ -155,7 +162,7 @@ def synthesize(
             for one in confided:
                 confide(one)
         measurements = measurements_of(gate, prepared.schema)
-        facts = inference_facts(request.method, prepared.schema, measurements)
+        facts = inference_facts(request.method, prepared.schema, measurements, n_rows.noise.stddev)
         release = Release(
             tables=tuple(tables),
             schema=prepared.schema,

@@ -199,7 +199,7 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
     made = manifest.inference
-    tables = [frozenset(table.columns) for table in measured if table.kind is not Kind.CHOICE]
+    tables = [frozenset(table.columns) for table in measured if table.kind.is_joint]
     kept_together = kept(made.network) if made.network else tables
     return Facts(
         kind=kind,
@@ -236,7 +236,7 @@ def merged_columns(measured: Sequence[Measurement], columns: Sequence[str]) -> t
         measured: what was released.
         columns: several; of one column alone every state is measured.
     """
-    counted = [table for table in measured if table.kind is not Kind.CHOICE]
+    counted = [table for table in measured if table.kind.is_joint]
     covering = [table for table in counted if set(columns) <= set(table.columns)]
     merged = [tuple(name for name in columns if name in table.groups) for table in covering]
     return min(merged, key=len, default=())

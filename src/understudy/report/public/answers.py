@@ -97,9 +97,7 @@ class Answers:
     @cached_property
     def _measured(self) -> frozenset[Pair]:
         """Pairs that some measurement covers; which columns were chosen measures nothing."""
-        tables = {
-            table.columns for table in self._release.measurements if table.kind is not Kind.CHOICE
-        }
+        tables = {table.columns for table in self._release.measurements if table.kind.is_joint}
         return frozenset(frozenset(pair) for table in tables for pair in combinations(table, 2))
 
     @cached_property
