@@ -14,7 +14,7 @@ past a verb: what arrives is compared with the annotation of the parameter by `t
 
 What the verb then works with is a copy made by the class's constructor from the fields alone: so
 everything that the class checks is checked again, and nothing that was put beside the fields (a
-cached value, a method of one instance) comes along. Fractions are made anew, since their two
+cached value, a method of one instance) comes along. Fractions are made again, since their two
 numbers can be overwritten, and arrays are copied, so that what another thread writes into those of
 a method after this check has no effect.
 
@@ -117,18 +117,18 @@ def admitted(value: object, declared: Any, own: Twins = (), name: str = "value")
         name: of the parameter or field, for the message.
 
     Returns:
-        The value; a dataclass or container is made anew.
+        The value; a dataclass or container is made again.
 
     Raises:
         MethodError: it is of another type.
     """
-    found = next(_ways(value, declared, own, name), _NOTHING)
-    if found is _NOTHING:
+    made = next(_ways(value, declared, own, name), _NOTHING)
+    if made is _NOTHING:
         raise MethodError(
             f"The gate takes no {type(value).__name__} as {name}: it lets near the rows what it "
             "knows by name, and nothing else."
         )
-    return found
+    return made
 
 
 _NOTHING: Final = object()
@@ -138,8 +138,8 @@ def _ways(value: object, declared: Any, own: Twins, name: str) -> Iterator[objec
     """The value as it is declared; nothing if it is of another type."""
     origin, inner = get_origin(declared), get_args(declared)
     if origin in (Union, types.UnionType):
-        for one in inner:
-            yield from _ways(value, one, own, name)
+        for alternative in inner:
+            yield from _ways(value, alternative, own, name)
     elif origin is Annotated:
         yield from _within(_ways(value, inner[0], own, name), inner[1:], name)
     elif origin is Literal:
@@ -151,7 +151,7 @@ def _ways(value: object, declared: Any, own: Twins, name: str) -> Iterator[objec
     elif origin is not None and not is_dataclass(origin):
         yield from _container(value, origin, inner, own, name)
     elif is_dataclass(origin or declared):
-        yield from _made_anew(value, declared, own)
+        yield from _made_again(value, declared, own)
     elif issubclass(declared, BaseModel):
         yield from _own(value, declared, own)
     else:
@@ -160,24 +160,24 @@ def _ways(value: object, declared: Any, own: Twins, name: str) -> Iterator[objec
 
 def _word(value: object, words: tuple[Any, ...], name: str) -> Iterator[object]:
     """One of some words; of another word it is said which are meant."""
-    yield from (one for one in words if type(value) is type(one) and value == one)
+    yield from (word for word in words if type(value) is type(word) and value == word)
     if type(value) is str and value not in words:
         raise MethodError(f"There is no {name} {value!r}{suggestion(value, words)}.")
 
 
-def _within(found: Iterator[object], limits: Sequence[object], name: str) -> Iterator[object]:
+def _within(values: Iterator[object], limits: Sequence[object], name: str) -> Iterator[object]:
     """Values within the range that goes with their type, if one does."""
-    for one in found:
+    for value in values:
         for limit in limits:
-            if type(limit) is range and one not in limit:
+            if type(limit) is range and value not in limit:
                 raise MethodError(f"{name} must be {limit[0]} to {limit[-1]}.")
-        yield one
+        yield value
 
 
 def _own(value: object, declared: type, own: Twins) -> Iterator[object]:
     """The gate's schema, or a column of it."""
-    yield from (twin for one, twin in own if one is value)
-    if type(value) is declared and all(one is not value for one, _ in own):
+    yield from (twin for given, twin in own if given is value)
+    if type(value) is declared and all(given is not value for given, _ in own):
         raise MethodError("What was handed in relies on what another schema makes public.")
 
 
@@ -193,7 +193,7 @@ def _number(value: object, declared: type) -> Iterator[object]:
 
 
 def _fraction(value: Fraction) -> Iterator[Fraction]:
-    """The same fraction anew: whoever handed one in could alter its two numbers once it is paid."""
+    """The same fraction again: whoever handed it in could alter its two numbers once it is paid."""
     parts = value.numerator, value.denominator
     if {*map(type, parts)} == {int} and parts[1] > 0:
         yield Fraction(*parts)
@@ -220,19 +220,17 @@ def _container(
     kind = type(value)
     if origin in (dict, Mapping) and kind is dict:
         key, item = inner
-        yield {
-            admitted(k, key, own, name): admitted(one, item, own, name) for k, one in value.items()
-        }
+        yield {admitted(k, key, own, name): admitted(v, item, own, name) for k, v in value.items()}
     elif origin is tuple and kind is tuple and inner[1:] != (Ellipsis,):
         if len(value) == len(inner):
             pairs = zip(value, inner, strict=True)
-            yield tuple(admitted(one, its, own, name) for one, its in pairs)
+            yield tuple(admitted(part, its, own, name) for part, its in pairs)
     elif kind in _KINDS.get(origin, ()):
         made = kind if kind in (list, frozenset) else tuple
         if _holds(value, inner[0]):
             yield made(value)
         else:
-            yield made(admitted(one, inner[0], own, name) for one in value)
+            yield made(admitted(part, inner[0], own, name) for part in value)
 
 
 def _holds(values: Sequence[Any], declared: Any) -> bool:
@@ -256,25 +254,27 @@ _KINDS: Final[dict[Any, tuple[type, ...]]] = {
 def _plain(value: object) -> Iterator[object]:
     """Values without a declared type: plain ones, and tuples of them."""
     if type(value) is tuple:
-        yield tuple(admitted(one, Any) for one in value)
+        yield tuple(admitted(part, Any) for part in value)
     else:
         for kind in PLAIN:
             yield from _number(value, kind)
 
 
-def _made_anew(value: Any, declared: Any, own: Twins) -> Iterator[object]:
+def _made_again(value: Any, declared: Any, own: Twins) -> Iterator[object]:
     """A dataclass from its fields; or the gate's own."""
     kind: Any = get_origin(declared) or declared
     of = dict(zip(getattr(kind, "__parameters__", ()), get_args(declared), strict=False))
-    hints = {name: of.get(one, one) for name, one in _declared(kind).items()}
+    hints = {name: of.get(hint, hint) for name, hint in _declared(kind).items()}
     if type(value) is not kind:
         return
-    twins = [twin for one, twin in own if one is value]
+    twins = [twin for given, twin in own if given is value]
     if twins:
         yield twins[0]
     else:
-        named = [one.name for one in fields(kind) if one.init]
-        yield kind(**{one: admitted(getattr(value, one), hints[one], own, one) for one in named})
+        named = [field.name for field in fields(kind) if field.init]
+        yield kind(
+            **{name: admitted(getattr(value, name), hints[name], own, name) for name in named}
+        )
 
 
 @cache

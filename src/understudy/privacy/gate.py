@@ -62,8 +62,8 @@ class Gate:
             release not private.
         allow_nonprivate: permit steps of infinite cost, which make the release not private.
         stop: says whether whoever waits has asked for an end; it must not depend on the rows.
-        confide: told how each walk by Markov chain went, and how records were weighted, which
-            depends on the rows: for the steward alone. Who holds a gate cannot ask for it.
+        confide: takes diagnostics of Markov chains and of the weights of records. They depend on
+            the rows and are for the steward alone. Who holds a gate cannot ask for them.
         record: what earlier runs asked, paid and were told.
     """
 
@@ -76,7 +76,7 @@ class Gate:
         mechanisms: Mechanisms,
         allow_nonprivate: bool = False,
         stop: Callable[[], bool] = lambda: False,
-        confide: Confide = lambda _told: None,
+        confide: Confide = lambda _diagnostic: None,
         record: Callable[[Ledger], Unrecorded] = lambda _ledger: Unrecorded(),
     ) -> None:
         # Fingerprints of a draft tell what was read from the rows: they stay in front of the gate.
@@ -136,7 +136,7 @@ class Gate:
     def _admitted(self, mechanism: Mechanism[A, Any]) -> Mechanism[A, Any]:
         """A mechanism of the list, made again of its fields alone; nothing foreign was run."""
         kind = type(mechanism)
-        if not any(kind is one for one in self._mechanisms):
+        if not any(kind is listed for listed in self._mechanisms):
             raise MethodError(
                 f"The gate takes no {kind.__name__} as mechanism: it lets near the rows what it "
                 "knows by name, and nothing else."
@@ -149,25 +149,25 @@ class Gate:
     ) -> tuple[Charge[Any], ...]:
         """Pay, or learn which lines of the ledger have paid."""
         if entries is None:
-            if whole := sum((one.spent or Fraction(0) for one in charges), Fraction(0)):
+            if whole := sum((charge.spent or Fraction(0) for charge in charges), Fraction(0)):
                 self._ledger.require(whole)
             entries = tuple(
                 self._ledger.charge(
-                    one.spent,
-                    one.mechanism,
-                    one.query,
-                    sensitivity=one.sensitivity,
-                    noise=one.noise,
-                    cells=one.cells,
-                    left_in=one.unpaid is Unpaid.LEFT_IN,
+                    charge.spent,
+                    charge.mechanism,
+                    charge.query,
+                    sensitivity=charge.sensitivity,
+                    noise=charge.noise,
+                    cells=charge.cells,
+                    left_in=charge.unpaid is Unpaid.LEFT_IN,
                 )
-                for one in charges
+                for charge in charges
             )
-        infinite = [one for one in self._ledger.entries[first:] if one.spent is None]
+        infinite = [entry for entry in self._ledger.entries[first:] if entry.spent is None]
         for entry in infinite:  # those that an earlier run lost at this step are of its kind
             self._promise.charged(entry.number, charges[-1].unpaid or Unpaid.EXACT)
         numbered = zip(charges, entries, strict=True)
-        return tuple(replace(one, entry=entry) for one, entry in numbered)
+        return tuple(replace(charge, entry=entry) for charge, entry in numbered)
 
     def _publish(self, outcome: Outcome[A], charges: tuple[Charge[Any], ...]) -> A:
         """What a mechanism returned, as it leaves."""
@@ -244,7 +244,7 @@ class Gate:
         return self._promise.guarantee(
             self._declared,
             self._budget,
-            infinite=[one.number for one in self.ledger if one.spent is None],
+            infinite=[entry.number for entry in self.ledger if entry.spent is None],
             secure=self._source.secure,
             genuine=all(map(is_ours, self._mechanisms)),
         )
@@ -313,6 +313,8 @@ def _released(
     values: tuple[Any, ...], charges: tuple[Charge[Any], ...]
 ) -> tuple[Released[Any], ...]:
     """Values as they leave, one for each charge; what follows without a charge says so."""
-    about = [(replace(one.recorded), one.mechanism, one.entry) for one in charges if values]
+    about = [
+        (replace(charge.recorded), charge.mechanism, charge.entry) for charge in charges if values
+    ]
     about = about or [(replace(NO_NOISE), DECLARED, 0)] * len(values)
     return tuple(Released(value, *its) for value, its in zip(values, about, strict=True))

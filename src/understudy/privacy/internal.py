@@ -1,10 +1,10 @@
 """The colour of figures that were computed from the rows without noise: for the steward alone.
 
-**Columns that hardly fit their declaration** are told in coarse words. A release looks the same
-whether its columns fit the schema or not: that they do not is known from the rows, and an error
-would be an output. So this is no mechanism. It is computed from the rows without noise and paid by
-nothing; it comes as `Internal`, is told at the steward's request alone, and holds words instead of
-numbers. Redoing a release because of it is not covered by ε.
+**Columns that hardly fit their declaration** are described in coarse words. A release looks the
+same whether its columns fit the schema or not: that they do not is known from the rows, and an
+error would be an output. So this is no mechanism. It is computed from the rows without noise and
+paid by nothing; it comes as `Internal`, is shown at the steward's request alone, and holds words
+instead of numbers. Redoing a release because of it is not covered by ε.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ def misfits(engine: Engine) -> Iterator[Internal[Misfits]]:
     n_rows = engine.total().expose()
     columns = engine.schema.columns
     tables = engine.count([(j,) for j in range(len(columns))]).expose()
-    found = tuple(
+    notes = tuple(
         (name, words)
         for (name, column), table in zip(columns.items(), tables, strict=True)
         for words in _said(column, table, n_rows)
     )
-    if found or not n_rows:
-        yield Internal(Misfits(not n_rows, found))
+    if notes or not n_rows:
+        yield Internal(Misfits(not n_rows, notes))
 
 
 def _said(column: Column, table: ExactTable, n_rows: int) -> Iterator[Words]:

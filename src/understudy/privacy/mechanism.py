@@ -33,8 +33,8 @@ class Charge(Generic[P]):
     """One line of the ledger: announced by `price`, paid by the gate, and handed to `run`.
 
     Attributes:
-        spent: cost in the budget's unit; None stands for an infinite one, 0 for what a published
-            form of a method leaves in.
+        spent: cost in the budget's unit; None stands for an infinite one, 0 for an unpaid
+            leak of a published form of a method.
         mechanism: its name in the ledger.
         query: what is asked, in words.
         sensitivity: by how much one record can change the answer, in words and numbers.
@@ -62,7 +62,7 @@ class Charge(Generic[P]):
         if (self.spent is None) != (self.unpaid not in (None, Unpaid.LEFT_IN)):
             raise ValueError("A step of infinite cost, and no other, names its kind.")
         if (self.spent == 0) != (self.unpaid is Unpaid.LEFT_IN):
-            raise ValueError("A step that costs nothing, and no other, is left in.")
+            raise ValueError("A step that costs nothing, and no other, is an unpaid leak.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class Outcome(Generic[A]):
             where these are the answers themselves.
         conditions: what must hold for the promise to hold.
         unproved: the same, where nobody can check it in a single run.
-        leaks: what a published form leaves in, unpaid.
+        leaks: the unpaid leaks of a published form.
         printed: bounds read off the rows that a published form prints.
         counts_rows: whether the answer is the number of rows, on which later steps may rest.
     """
@@ -101,16 +101,16 @@ def answer(
         measurements: as in `Outcome`, and so are the others.
         **promise: conditions, unproved, leaks, printed, counts_rows.
     """
-    found = None if measurements is None else tuple(measurements)
-    return Outcome(answers=(value,), single=True, measurements=found, **promise)
+    published = None if measurements is None else tuple(measurements)
+    return Outcome(answers=(value,), single=True, measurements=published, **promise)
 
 
 def answers(
     values: Sequence[V], measurements: Sequence[Published] | None = None, **promise: Any
 ) -> Outcome[tuple[Released[V], ...]]:
     """An answer for each charge; they are also what a release publishes, unless it is said."""
-    found = None if measurements is None else tuple(measurements)
-    return Outcome(answers=tuple(values), single=False, measurements=found, **promise)
+    published = None if measurements is None else tuple(measurements)
+    return Outcome(answers=tuple(values), single=False, measurements=published, **promise)
 
 
 class Mechanism(ABC, Generic[A, P]):
@@ -177,9 +177,9 @@ def require_permission(charges: Sequence[Charge[Any]], *, allowed: bool) -> None
     Raises:
         NotPrivateError: there is one.
     """
-    for one in charges:
-        if one.spent is None and one.unpaid and not allowed:
+    for charge in charges:
+        if charge.spent is None and charge.unpaid and not allowed:
             raise NotPrivateError(
-                f"This method {one.unpaid.value}; it needs allow_nonprivate=True, and its release "
-                "is stamped not private."
+                f"This method {charge.unpaid.value}; it needs allow_nonprivate=True, and its "
+                "release is stamped not private."
             )

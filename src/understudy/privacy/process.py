@@ -2,7 +2,7 @@
 
 What must not be used twice (a stream of noise, a budget) belongs to the process that made it. A
 forked child has a copy of it. Numbers tell the child from its parent but for two cases: a number
-that is used again, and a child in a new PID namespace, in which counting starts anew. So forks are
+that is used again, and a child in a new PID namespace, in which counting starts again. So forks are
 also counted by the interpreter itself: it calls back in each child before any other code runs. The
 number is kept beside the count, for forks that the interpreter does not see.
 """

@@ -59,8 +59,8 @@ class Noise:
 
     Attributes:
         distribution: name of the distribution ("none" where nothing was added).
-        scale: its exact parameter as a fraction: the scale of a Laplace law, the variance of a
-            Gaussian one.
+        scale: its exact parameter as a fraction: the scale of a Laplace distribution, the variance
+            of a Gaussian one.
         stddev: standard deviation of the noise in one number.
     """
 

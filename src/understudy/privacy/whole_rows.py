@@ -41,7 +41,7 @@ class NumberedRows:
         """Read the input once more, under the schema that it is coded against."""
         readings = engine.read(schema.names).expose()
         pairs = zip(schema.columns.items(), readings, strict=True)
-        return cls(schema, {name: _drawn(column, one) for (name, column), one in pairs})
+        return cls(schema, {name: _drawn(column, reading) for (name, column), reading in pairs})
 
     @property
     def size(self) -> int:
@@ -64,7 +64,7 @@ def _drawn(column: Column, reading: Reading) -> Drawn:
         states = np.where(states == column.size, column.size - 1, states)
     if not isinstance(column, NUMERIC):
         return Drawn(states)
-    bins = [k for k, one in enumerate(column.intervals) if not one.spike]
+    bins = [k for k, interval in enumerate(column.intervals) if not interval.spike]
     numbers = np.where(np.isin(states, bins), np.clip(reading.number, *column.bounds), np.nan)
     return Drawn(states, numbers)
 

@@ -29,10 +29,10 @@ two neighbours its privacy losses log P/P' lie in some [t - ε, t]; the exponent
 
 Proof. (i) *Two points are worst.* The trade-off function is determined by the hockey sticks H_γ =
 E'[(e^L - γ)₊], γ ≥ 0, under P'; the larger they are, the lower it is. They are means of convex
-functions of e^L, whose own mean E'[e^L] is 1 and which lies in [e^(t-ε), e^t]. Among such laws the
-one on the two ends has the largest, as a convex function lies below its chord. So the trade-off
-function is at least that of the pair with the losses t and t - ε only, 0 ≤ t ≤ ε (Dong, Durfee &
-Rogers 2020 use the same pair).
+functions of e^L, whose own mean E'[e^L] is 1 and which lies in [e^(t-ε), e^t]. Among such
+distributions the one on the two ends has the largest, as a convex function lies below its chord. So
+the trade-off function is at least that of the pair with the losses t and t - ε only, 0 ≤ t ≤ ε
+(Dong, Durfee & Rogers 2020 use the same pair).
 (ii) *One vertex.* Let p and q be the probabilities of the loss t in that pair. Its trade-off
 function joins (0, 1), (q, 1 - p) and (1, 0) by straight lines. G_μ is convex, so it lies on or
 below these lines if and only if it does at the vertex, that is if Φ⁻¹(p) - Φ⁻¹(q) ≤ μ.
@@ -82,15 +82,15 @@ or above G_μ everywhere if and only if it does at every vertex:
 
     Φ⁻¹(F(k)) - Φ⁻¹(F(k - 1)) ≤ μ   for all k.                                              (3)
 
-For continuous noise the left side would be 1/σ. For this law it is more: by 1/(24σ²) of it in the
-centre, k = 0, by at most 0.025/σ² in the far tails, and by much more for σ < 1.
+For continuous noise the left side would be 1/σ. For this distribution it is more: by 1/(24σ²) of it
+in the centre, k = 0, by at most 0.025/σ² in the far tails, and by much more for σ < 1.
 
 *Theorem.* (3) holds if 1/v ≤ E(μ), with
 
     E(μ) = 2 log( (2Φ(μ/2) - 1) / (Φ(3μ/2) - Φ(μ/2)) )  ≥  μ²(1 - μ²/12).                      (4)
 
-Proof. For a real s let g(j) = Φ((j + ½)μ + s) - Φ((j - ½)μ + s), the probabilities of a normal law
-in cells of width μ.
+Proof. For a real s let g(j) = Φ((j + ½)μ + s) - Φ((j - ½)μ + s), the probabilities of a normal
+distribution in cells of width μ.
 
 (i) *How concave log g is.* With G(x) = log(Φ(x + μ/2) - Φ(x - μ/2)), G'' = V - 1, V(x) the variance
 of a normal variable given that it lies in [x - μ/2, x + μ/2]. V is even, and decreases for x > 0:
@@ -102,8 +102,8 @@ u) is cut off. It changes sign once, from below, and ∫ u(f(m + u) - f(m - u)) 
 the integral with u³ is positive: κ₃ > 0. The second difference D(x) = G(x + μ) - 2G(x) + G(x - μ)
 is the integral of G'' against a triangle of area μ² centred at x. Both are even and fall on both
 sides, hence so does D (Wintner 1938), and its maximum is D(0) = -E(μ). Moreover V ≤ V(0) ≤ μ²/12,
-the variance of a uniform law on the cell, as the normal density is larger in the middle. So D ≤
--μ²(1 - μ²/12).
+the variance of a uniform distribution on the cell, as the normal density is larger in the middle.
+So D ≤ -μ²(1 - μ²/12).
 
 (ii) *One crossing.* Suppose (3) fails at k. Choose s such that Φ((k - ½)μ + s) = F(k - 1). Then g
 has the mass F(k - 1) below k, as p has, hence equal mass from k on too, and p(k) > g(k). The second
@@ -119,8 +119,9 @@ The bound wastes little: the variance it asks for exceeds the smallest possible 
 0, by 2·10⁻³ of it at v = 1, and by at most 5·10⁻³ at any v.
 `tests/privacy/accounting/test_gaussian_dp.py` checks the vertices with high precision.
 
-Sources: Canonne, Kamath & Steinke (2020) for that law; Dong, Roth & Su (2022) for GDP. Its proof is
-ours; (ii) is the discrete form of an argument on transport maps between log-concave laws.
+Sources: Canonne, Kamath & Steinke (2020) for that distribution; Dong, Roth & Su (2022) for GDP. Its
+proof is ours; (ii) is the discrete form of an argument on transport maps between log-concave
+distributions.
 """
 
 from __future__ import annotations
@@ -268,7 +269,7 @@ def unit_amount(variance: Fraction) -> Fraction:
     """What discrete Gaussian noise costs on a count that changes by 1: μ²/2, rounded up.
 
     Args:
-        variance: parameter of the law, above 0.
+        variance: parameter of the distribution, above 0.
     """
     low, high = 1 / (2 * variance), 4 / variance
     while high - low > high * Fraction(1, 10**12):

@@ -68,8 +68,8 @@ class Guarantee:
     def __repr__(self) -> str:
         """One line."""
         parts = [self.brief, self.neighbours, f"{len(self.public_inputs)} public inputs"]
-        for what, found in (("conditions", self.conditions), ("leaks", self.leaks)):
-            parts += [f"{len(found)} {what}"] * bool(found)
+        for what, sentences in (("conditions", self.conditions), ("leaks", self.leaks)):
+            parts += [f"{len(sentences)} {what}"] * bool(sentences)
         return f"Guarantee({', '.join(parts)})"
 
     def __str__(self) -> str:
@@ -132,7 +132,7 @@ class Guarantee:
 
     @property
     def is_nominal(self) -> bool:
-        """Whether the proof behind ε does not cover what was left in, unpaid."""
+        """Whether the proof behind ε leaves out an unpaid leak."""
         return self.kind == "conditional" and bool(self.leaks)
 
     def not_private(self, reason: str) -> Guarantee:
@@ -208,21 +208,21 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
     What has no source is doubtful, and no leak: that nobody named one does not say that the rows
     were read. What stands as drafted is known to have been read from them (`drafted_leaks`).
     """
-    found = []
+    inputs = []
     if schema.rows == "public":
-        found.append(PublicInput(f"number of rows, {schema.n_rows}", "declared in the schema"))
+        inputs.append(PublicInput(f"number of rows, {schema.n_rows}", "declared in the schema"))
     elif schema.row_limit is not None:
-        found.append(PublicInput(f"upper limit of rows, {schema.row_limit}", "declared"))
+        inputs.append(PublicInput(f"upper limit of rows, {schema.row_limit}", "declared"))
     for name, column in schema.columns.items():
         what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
-        found.append(PublicInput(f"{what} of {name}", column.sources, _doubts(column)))
+        inputs.append(PublicInput(f"{what} of {name}", column.sources, _doubts(column)))
     if schema.file.told:
         what = f"how a text file is written: {schema.file.told}"
-        found.append(PublicInput(what, schema.file.sources, _doubts(schema.file)))
+        inputs.append(PublicInput(what, schema.file.sources, _doubts(schema.file)))
     for rule in schema.forbidden:
         note = "" if rule.source else NO_SOURCE
-        found.append(PublicInput(f"impossible: {rule.text}", rule.source, note))
-    return tuple(found)
+        inputs.append(PublicInput(f"impossible: {rule.text}", rule.source, note))
+    return tuple(inputs)
 
 
 def _doubts(part: Reviewed) -> str:

@@ -30,11 +30,11 @@ class Entry:
         mechanism: what was run (a named mechanism in `understudy.privacy`).
         query: what was asked, in words; public.
         accounting: unit of `spent`: pure ε, ρ of zCDP, or μ²/2 of Gaussian DP.
-        spent: cost in that unit; None stands for an infinite one, 0 for what a published form of a
-            method leaves in, unpaid.
+        spent: cost in that unit; None stands for an infinite one, 0 for an unpaid leak of a
+            published form of a method.
         sensitivity: by how much a neighbouring table can change the answer, in the norm of the
             mechanism, in words and numbers.
-        noise: law of the noise with its exact parameter, or "".
+        noise: distribution of the noise with its exact parameter, or "".
         cells: how many numbers were perturbed.
     """
 

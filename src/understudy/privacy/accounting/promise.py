@@ -51,7 +51,7 @@ class Said(Protocol):
 
     @property
     def leaks(self) -> tuple[str, ...]:
-        """What a published form leaves in, unpaid."""
+        """The unpaid leaks of a published form."""
         ...
 
     @property
@@ -81,7 +81,7 @@ class Promise:
             (self._unproved, outcome.unproved),
             (self._leaks, outcome.leaks),
         ):
-            said.extend(one for one in more if one not in said)
+            said.extend(sentence for sentence in more if sentence not in said)
         self._printed.extend(outcome.printed)
 
     def guarantee(
@@ -119,7 +119,7 @@ class Promise:
                 *printed_bounds(self._printed, schema.neighbours),
             ),
         )
-        unknown = {Unpaid.EXACT for one in infinite if one not in self._unpaid}
+        unknown = {Unpaid.EXACT for number in infinite if number not in self._unpaid}
         promise = _without(promise, {*self._unpaid.values(), *unknown})
         if not genuine:
             promise = promise.not_private(FOREIGN)
@@ -154,7 +154,7 @@ def nominal_epsilon(bound: float, *, sets: int = 1, neighbours: Neighbours = "ad
 def printed_bounds(
     bounds: Sequence[float], neighbours: Neighbours = "add_remove"
 ) -> tuple[str, ...]:
-    """What the published form leaves in: components given the values, and the bounds it prints.
+    """Unpaid leaks of the published form: components given the values, and the bounds it prints.
 
     Args:
         bounds: Δ_α that is printed, one for each set; equal for sets of one fit.
@@ -163,13 +163,13 @@ def printed_bounds(
     if not bounds:
         return ()
     m, bound = len(bounds), max(bounds)
-    one = nominal_epsilon(bound, neighbours=neighbours)
+    of_set = nominal_epsilon(bound, neighbours=neighbours)
     total = sum(nominal_epsilon(each, neighbours=neighbours) for each in bounds)
     how = "2mΔ" if neighbours == "add_remove" else "4mΔ, twice that of a record added or removed"
     return (
         "Each synthetic value came from a component that was drawn given the confidential value of "
         "the same record, and so depends on it beyond the parameters; no argument covers that.",
         f"As published, the Lipschitz bound of these very rows is printed: Δ = {bound:.4g}. The "
-        f"source would call {one:.4g} the ε of a set, and {total:.4g} that of all {m} ({how}); it "
-        "is a figure for comparing settings, read off the rows without noise, and no bound.",
+        f"source would call {of_set:.4g} the ε of a set, and {total:.4g} that of all {m} ({how}); "
+        "it is a figure for comparing settings, read off the rows without noise, and no bound.",
     )

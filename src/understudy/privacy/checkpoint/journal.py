@@ -104,7 +104,7 @@ class Journal:
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL
             self._file = _locked(os.open(self._path, flags, 0o600), self._path)
         head = [self._head] if os.fstat(self._file).st_size == 0 else []
-        data = b"".join(_line(one) for one in [*head, *self._waiting])
+        data = b"".join(_line(record) for record in [*head, *self._waiting])
         while data:
             data = data[os.write(self._file, data) :]
         os.fsync(self._file)
@@ -175,24 +175,24 @@ def _sum(text: bytes) -> bytes:
 def _whole_lines(data: bytes, path: Path) -> tuple[list[Record], int]:
     """The records, and where the last whole line ends."""
     end = data.rfind(b"\n") + 1
-    found = []
+    records = []
     for line in data[:end].split(b"\n")[:-1]:
         if line[:_SUM] != _sum(line[_SUM + 1 :]):
             raise CheckpointError(
                 f"The checkpoint {str(path.parent)!r} is damaged, so that a step that was paid for "
                 "could be missing; it cannot be continued, and its spending counts."
             )
-        found.append(json.loads(line[_SUM + 1 :]))
-    return found, end
+        records.append(json.loads(line[_SUM + 1 :]))
+    return records, end
 
 
-def _require_same(head: Record, wanted: Record, path: Path) -> None:
+def _require_same(head: Record, expected: Record, path: Path) -> None:
     if head.get("format") != FORMAT:
         raise CheckpointError(
             f"The checkpoint {str(path.parent)!r} has another format than this version of "
             "Understudy reads; continue it with the version that made it."
         )
-    old, new = head["request"], wanted["request"]
+    old, new = head["request"], expected["request"]
     differ = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
     if differ:
         raise CheckpointError(

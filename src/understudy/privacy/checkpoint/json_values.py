@@ -52,12 +52,12 @@ def pack(value: Any) -> Any:
     """
     kind = type(value)
     if kind in _KINDS.values():
-        content = {one.name: pack(getattr(value, one.name)) for one in fields(kind)}
+        content = {field.name: pack(getattr(value, field.name)) for field in fields(kind)}
         return {"kind": kind.__name__, "content": content}
     if isinstance(value, tuple | list):
-        return {"tuple" if isinstance(value, tuple) else "list": [pack(one) for one in value]}
+        return {"tuple" if isinstance(value, tuple) else "list": [pack(item) for item in value]}
     if isinstance(value, Mapping):
-        return {"map": [[pack(key), pack(one)] for key, one in value.items()]}
+        return {"map": [[pack(key), pack(item)] for key, item in value.items()]}
     if isinstance(value, np.ndarray | np.generic):
         return _packed_array(np.asarray(value), scalar=isinstance(value, np.generic))
     return _packed_atom(value)
@@ -93,16 +93,16 @@ def unpack(data: Any) -> Any:
         return data
     name, content = next(iter(data.items()))
     if name == "kind":
-        return _KINDS[content](**{key: unpack(one) for key, one in data["content"].items()})
+        return _KINDS[content](**{key: unpack(item) for key, item in data["content"].items()})
     if name in ("array", "scalar"):
         flat = np.frombuffer(base64.b64decode(content), dtype=np.dtype(data["dtype"]))
         array = flat.reshape(data["shape"]).copy()
         return array if name == "array" else array[()]
     if name in ("tuple", "list"):
-        inner = [unpack(one) for one in content]
+        inner = [unpack(item) for item in content]
         return tuple(inner) if name == "tuple" else inner
     if name == "map":
-        return {unpack(key): unpack(one) for key, one in content}
+        return {unpack(key): unpack(item) for key, item in content}
     return _unpacked_atom(name, content)
 
 
@@ -132,13 +132,13 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return [kind, value.model_dump_json()]
     if is_dataclass(value):
-        named = [one.name for one in fields(value) if one.init]
+        named = [field.name for field in fields(value) if field.init]
         return [kind, *([name, _canonical(getattr(value, name))] for name in named)]
     if isinstance(value, np.ndarray):
         data = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
         return [kind, value.dtype.str, list(value.shape), data]
     if isinstance(value, Mapping):
-        return [kind, *([_canonical(key), _canonical(one)] for key, one in value.items())]
+        return [kind, *([_canonical(key), _canonical(item)] for key, item in value.items())]
     if isinstance(value, tuple | list | range):
         return [kind, *map(_canonical, value)]
     return [kind, repr(value)]

@@ -148,7 +148,7 @@ class Replay(Unrecorded):
         step = self._next()
         if step is None or step.answer is None:
             return None
-        if [_words(one) for one in step.paid] != [_words(one) for one in charges]:
+        if [_words(entry) for entry in step.paid] != [_words(charge) for charge in charges]:
             raise self._another(step)
         entries = tuple(self._rebuild(entry) for entry in step.paid)
         if self._seeded is not None and step.answer["position"] is not None:
@@ -164,7 +164,7 @@ class Replay(Unrecorded):
         """
         if self._again:
             return
-        unpaid = any(one.unpaid for one in self._charges)
+        unpaid = any(charge.unpaid for charge in self._charges)
         position = None
         if self._seeded is not None:
             position = self._before if unpaid else self._seeded.position
@@ -255,11 +255,11 @@ def _words(paid: Entry | Charge[Any]) -> tuple[Any, ...]:
 
 def _steps(records: Sequence[Record]) -> list[Step]:
     """The records of each question together, in the order in which they were asked."""
-    found: dict[int, Step] = {}
+    steps: dict[int, Step] = {}
     for record in records:
-        step = found.setdefault(record["call"], Step(record["mechanism"], record["asked"]))
+        step = steps.setdefault(record["call"], Step(record["mechanism"], record["asked"]))
         if record["kind"] == "charge":
             step.charges.append((record["run"], unpack(record["entry"])))
         else:
             step.answer = record
-    return [found[number] for number in sorted(found)]
+    return [steps[number] for number in sorted(steps)]

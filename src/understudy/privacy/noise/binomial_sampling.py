@@ -52,10 +52,10 @@ _CHUNK: Final = 2**16
 
 
 def survival(scale: Fraction, threshold: int) -> Enclosure:
-    """P(noise ≥ threshold) of a discrete Laplace law: q^t/(1 + q), q = e^(-1/scale).
+    """P(noise ≥ threshold) of a discrete Laplace distribution: q^t/(1 + q), q = e^(-1/scale).
 
     Args:
-        scale: of the law, positive.
+        scale: of the distribution, positive.
         threshold: t, whole, at least 1.
     """
 
@@ -144,9 +144,9 @@ def _drawn(trials: int, size: int, probability: Enclosure, randomness: Randomnes
     total = 0
     for start in range(0, size, _CHUNK):
         words = randomness.words(min(_CHUNK, size - start))
-        found = np.searchsorted(below, words, side="left")
-        left_open = (found == len(below)) | ((found > 0) & (words <= above[found - 1]))
-        total += int(found[~left_open].sum())
+        drawn = np.searchsorted(below, words, side="left")
+        left_open = (drawn == len(below)) | ((drawn > 0) & (words <= above[drawn - 1]))
+        total += int(drawn[~left_open].sum())
         total += sum(
             _resolved(trials, int(word), probability, randomness) for word in words[left_open]
         )

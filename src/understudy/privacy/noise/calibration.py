@@ -7,9 +7,9 @@ one cell of a table (its out-of-domain count included).
 * Replace: the record leaves one cell and enters another, or stays: L1 at most 2, L2 at most √2.
 
 Both are attained. Laplace-type noise of scale Δ₁/ε in every cell, empty ones included, is ε-DP
-(Dwork & Roth 2014, Theorem 3.6; for the discrete law Ghosh, Roughgarden & Sundararajan 2012).
-Discrete Gaussian noise of variance Δ₂²/(2ρ) is ρ-zCDP (Canonne, Kamath & Steinke 2020, Theorem 4
-for integer-valued queries). In Gaussian DP it costs a little more (`gaussian_variance`).
+(Dwork & Roth 2014, Theorem 3.6; for the discrete distribution Ghosh, Roughgarden & Sundararajan
+2012). Discrete Gaussian noise of variance Δ₂²/(2ρ) is ρ-zCDP (Canonne, Kamath & Steinke 2020,
+Theorem 4 for integer-valued queries). In Gaussian DP it costs a little more (`gaussian_variance`).
 `tests/privacy/test_sensitivity.py` enumerates the neighbours.
 """
 
@@ -33,7 +33,7 @@ from understudy.privacy.released import Noise
 
 NoiseName = Literal["geometric", "laplace", "gaussian"]
 
-_FINENESS = 20  # a lattice Laplace law has about 2^20 steps per unit of its scale
+_FINENESS = 20  # a lattice Laplace distribution has about 2^20 steps per unit of its scale
 
 
 def representable(scale: Fraction, step: Fraction = Fraction(1)) -> Fraction:
@@ -46,7 +46,7 @@ def representable(scale: Fraction, step: Fraction = Fraction(1)) -> Fraction:
 
     Args:
         scale: Positive scale (Laplace) or variance (Gaussian).
-        step: For a lattice law, its step: ``scale/step`` is what is made representable.
+        step: For a lattice distribution, its step: ``scale/step`` is what is made representable.
 
     Returns:
         A fraction at least ``scale``.
@@ -150,7 +150,7 @@ def gaussian_variance(spend: Fraction, *, accounting: Accounting, squared: int) 
 
 
 def lattice_step(scale: Fraction) -> Fraction:
-    """Public step of the lattice for a Laplace law.
+    """Public step of the lattice for a Laplace distribution.
 
     A power of two, at most 1, so that counts lie on the lattice and their sensitivity needs no
     correction for rounding.
@@ -170,7 +170,7 @@ def noise_of(distribution: DiscreteNoise) -> Noise:
 
 
 def describe(distribution: DiscreteNoise) -> str:
-    """The law with its exact parameter, for the ledger."""
+    """The distribution with its exact parameter, for the ledger."""
     if isinstance(distribution, DiscreteGaussian):
         return f"discrete Gaussian, variance {distribution.variance}"
     if isinstance(distribution, LatticeLaplace):

@@ -1,20 +1,20 @@
-"""The laws of the noise: frozen values with exact rational parameters.
+"""The distributions of the noise: frozen values with exact rational parameters.
 
-A law says what noise *is* (its name, its standard deviation, its distribution function, for reports
-and for inference that counts the noise) and draws it exactly, from a table
+A distribution says what noise *is* (its name, its standard deviation, its distribution function,
+for reports and for inference that counts the noise) and draws it exactly, from a table
 (`understudy.privacy.noise.inversion_sampling`) or by rejection
-(`understudy.privacy.noise.rejection_sampling`). The two paths draw from the same law; which one is
-taken depends on the law and on the number of draws only.
+(`understudy.privacy.noise.rejection_sampling`). The two paths draw from the same distribution;
+which one is taken depends on the distribution and on the number of draws only.
 
-Floating-point numbers here describe a law. They never decide a draw.
+Floating-point numbers here describe a distribution. They never decide a draw.
 
 Example:
     >>> from fractions import Fraction
     >>> from understudy.privacy.noise.randomness import SeededRandomness
-    >>> law = DiscreteLaplace(Fraction(2))
-    >>> law.sample(4, SeededRandomness(1)).shape
+    >>> noise = DiscreteLaplace(Fraction(2))
+    >>> noise.sample(4, SeededRandomness(1)).shape
     (4,)
-    >>> round(law.stddev, 3)
+    >>> round(noise.stddev, 3)
     2.799
 """
 
@@ -147,8 +147,8 @@ class DiscreteGaussian:
 
     Attributes:
         variance: Exact parameter σ²; numerator at most 2⁶⁰, denominator 2⁴⁰, see
-            `calibration.representable`. For small σ the law's own variance is smaller; `stddev`
-            says what it is.
+            `calibration.representable`. For small σ the distribution's own variance is smaller;
+            `stddev` says what it is.
 
     Sources:
         Canonne, Kamath & Steinke (2020), "The Discrete Gaussian for Differential Privacy".
@@ -172,7 +172,7 @@ class DiscreteGaussian:
 
     @property
     def stddev(self) -> float:
-        """Standard deviation of the discrete law."""
+        """Standard deviation of the discrete distribution."""
         if self._sigma > _SUMMED_STDDEV:
             return self._sigma
         weights = _gaussian_weights(self.variance)
@@ -207,7 +207,7 @@ class DiscreteGaussian:
         return np.where(at < 0, tail, 1 - tail)
 
     def _tail(self, k: _Floats) -> _Floats:
-        """Return P(X ≥ k) for k ≥ 1; for wide laws by Euler and Maclaurin, error below σ⁻⁴/100."""
+        """Return P(X ≥ k) for k ≥ 1; for large σ by Euler and Maclaurin, error below σ⁻⁴/100."""
         if self._sigma > _SUMMED_STDDEV:
             z = (0.5 - k) / self._sigma
             density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
@@ -289,4 +289,4 @@ class LatticeLaplace:
 PureNoise: TypeAlias = DiscreteLaplace | LatticeLaplace
 """Noise that suits every accounting."""
 DiscreteNoise: TypeAlias = DiscreteLaplace | DiscreteGaussian | LatticeLaplace
-"""Any noise law; all are symmetric about 0."""
+"""Any distribution of noise; all are symmetric about 0."""

@@ -1,9 +1,9 @@
 """Laplace noise as the papers write it: floating-point numbers, for paper mode and studies.
 
 Which numbers ``statistic + noise`` can come out depends on the statistic when both are rounded real
-numbers, so this law gives rows away in its last digits (Mironov 2012, "On Significance of the Least
-Significant Bits for Differential Privacy"). A mechanism that draws from it says so in the
-guarantee; the strict laws are those of `understudy.privacy.noise.distributions`.
+numbers, so this distribution gives rows away in its last digits (Mironov 2012, "On Significance of
+the Least Significant Bits for Differential Privacy"). A mechanism that draws from it says so in the
+guarantee; the strict distributions are those of `understudy.privacy.noise.distributions`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ContinuousLaplace:
 
 
 def require_scale(owner: str, scale: float) -> None:
-    """Refuse a scale that no law has.
+    """Refuse a scale that no distribution has.
 
     Raises:
         ValueError: not positive and finite.

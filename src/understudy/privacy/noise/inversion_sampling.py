@@ -1,8 +1,8 @@
 """Exact noise by inversion: one 64-bit word, one table, one look-up.
 
-A symmetric law P(x) ∝ exp(-γ(|x|)), γ(k) = linear·k + quadratic·k(k-1)/2, holds both the discrete
-Laplace (1/scale, 0) and the discrete Gaussian (1/(2σ²), 1/σ²). The lowest bit of a word is the
-sign; the other 63 are the first bits of a uniform number U, and the magnitude is the k with
+A symmetric distribution P(x) ∝ exp(-γ(|x|)), γ(k) = linear·k + quadratic·k(k-1)/2, holds both the
+discrete Laplace (1/scale, 0) and the discrete Gaussian (1/(2σ²), 1/σ²). The lowest bit of a word is
+the sign; the other 63 are the first bits of a uniform number U, and the magnitude is the k with
 F(k-1) ≤ U < F(k), where F is the distribution function of |x|. The sign of a zero is ignored.
 
 **Why this is exact.** U lies in [m, m+1)/2⁶³, m the 63-bit number, and T(k) = ⌊2⁶³·F(k)⌋.
@@ -10,8 +10,8 @@ If m < T(k) then m + 1 ≤ T(k) ≤ 2⁶³F(k), so U < F(k); if m > T(k) then m 
 U > F(k). Hence T(k-1) < m < T(k) decides for k whatever the unseen bits of U are. Only m = T(k)
 leaves it open: that word is *ambiguous*, more words are appended to U, and F is computed to as many
 more bits, until U's interval lies inside one cell. Nothing is rounded to the nearest, so the
-drawn law is F itself. The table ends with the first threshold 2⁶³ - 1; F(k) < 1, so each word is
-either decided or ambiguous, and no word lies beyond the table. A word is ambiguous with
+drawn distribution is F itself. The table ends with the first threshold 2⁶³ - 1; F(k) < 1, so each
+word is either decided or ambiguous, and no word lies beyond the table. A word is ambiguous with
 probability (number of cells)/2⁶³, below 10⁻¹³ for the largest table.
 
 **Why the thresholds are right.** `_cells` brackets F between integers of ``precision`` bits: each
@@ -50,7 +50,7 @@ _UNDECIDED: Final = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InversionTable:
-    """Thresholds of one symmetric law and the guide into them.
+    """Thresholds of one symmetric distribution and the guide into them.
 
     Attributes:
         linear: γ(1), the exponent's linear coefficient.
@@ -166,7 +166,7 @@ def build_table(linear: Fraction, quadratic: Fraction) -> InversionTable:
     if linear <= 0 or quadratic < 0:
         raise ValueError("build_table: expected linear > 0 and quadratic >= 0")
     if table_cells(linear, quadratic) > LARGEST_TABLE:
-        raise ValueError("build_table: the law is too wide for a table; use rejection")
+        raise ValueError("build_table: the distribution is too wide for a table; use rejection")
     thresholds = _thresholds(linear, quadratic)
     guide_bits = max(8, (2 * thresholds.size - 1).bit_length())
     shift = _BITS - guide_bits
@@ -223,7 +223,7 @@ def _resolve(table: InversionTable, word: int, source: Randomness) -> int:
 
 
 def draw(table: InversionTable, size: int, source: Randomness) -> NDArray[np.int64]:
-    """Return ``size`` exact draws of the table's law.
+    """Return ``size`` exact draws of the table's distribution.
 
     Args:
         table: From `build_table`.

@@ -1,8 +1,8 @@
 """Noise of every kind that is added to a statistic: strict, truncated, or as the papers draw it.
 
-The strict laws for counts and their proof are in `calibration.py`, truncation and its proof in
-`truncation.py`. What paper mode leaves in is said by `conceded`, which the gate stamps on the
-guarantee.
+The strict distributions for counts and their proof are in `calibration.py`, truncation and its
+proof in `truncated_laplace.py`. The unpaid leak of paper mode is said by `unpaid_leak`, which the
+gate stamps on the guarantee.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ UNCALIBRATED = (
 def perturb(
     statistics: NDArray[N], distribution: NoiseDistribution, source: Randomness
 ) -> NDArray[Any]:
-    """Independent noise in every statistic; a truncated law draws the outcome itself.
+    """Independent noise in every statistic; a truncated distribution draws the outcome itself.
 
     Args:
-        statistics: any shape; whole numbers for a discrete law.
+        statistics: any shape; whole numbers for a discrete distribution.
         distribution: calibrated noise.
         source: where the noise comes from.
 
@@ -86,7 +86,7 @@ def perturb(
 
 
 def words(distribution: NoiseDistribution, unit: Fraction = Fraction(1)) -> str:
-    """The law with its exact parameter, for the ledger.
+    """The distribution with its exact parameter, for the ledger.
 
     Args:
         distribution: in its own units.
@@ -158,7 +158,7 @@ def count_noise(
 
     Truncated strictly, each cell lies in [0, limit]; a replaced record changes two of them by 1.
     In paper mode it is continuous Laplace noise of scale 1/ε, truncated without calibration if at
-    all, whatever `law` and the neighbours are.
+    all, whatever `distribution` and the neighbours are.
 
     Args:
         distribution: "geometric", "laplace" or "gaussian".
@@ -252,7 +252,7 @@ def count_sensitivity(distribution: NoiseDistribution, neighbours: Neighbours, m
 
 
 def unpaid_leak(neighbours: Neighbours, bounds: Bounds, mode: Mode) -> tuple[str, ...]:
-    """What noise on counts leaves in, unpaid."""
+    """The unpaid leak of noise on counts."""
     if mode == "strict":
         return ()
     halved = (HALVED,) if neighbours == "replace" else ()

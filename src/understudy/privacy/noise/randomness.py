@@ -45,8 +45,8 @@ class Randomness(ABC):
     def uniforms(self, n: int) -> NDArray[np.float64]:
         """Return ``n`` numbers uniform on {1, …, 2⁵³ - 1} / 2⁵³, shape ``(n,)``.
 
-        The interval is open at both ends and the law symmetric about ½, so that both ``log(u)``
-        and ``log1p(-u)`` are finite.
+        The interval is open at both ends and the distribution symmetric about ½, so that both
+        ``log(u)`` and ``log1p(-u)`` are finite.
         """
         bits = self.words(n) >> np.uint64(11)
         while (zero := np.flatnonzero(bits == 0)).size:

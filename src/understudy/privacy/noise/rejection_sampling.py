@@ -1,8 +1,8 @@
 """Exact noise by rejection: the samplers of Canonne, Kamath and Steinke, on integers only.
 
 Every decision compares uniform integers, made from 64-bit words by rejection, with integers, so
-the laws are exact: there is no floating-point number in this file (Mironov 2012 shows what those
-give away). Two building blocks carry everything.
+the distributions are exact: there is no floating-point number in this file (Mironov 2012 shows what
+those give away). Two building blocks carry everything.
 
 *Bernoulli(exp(-γ)), 0 ≤ γ ≤ 1* (von Neumann 1951; Canonne et al. 2020, algorithm 1): let K be the
 first k for which Bernoulli(γ/k) fails. P(K > k) = γᵏ/k!, hence P(K odd) = Σ (-γ)ᵏ/k! = exp(-γ).
@@ -249,8 +249,8 @@ def fill(
     words: _Words = np.empty(0, dtype=np.uint64)
     done = 0
     while done < size:
-        wanted = min(_CHUNK_WORDS, _WORDS_PER_DRAW * (size - done) + 64)
-        words = np.concatenate((words, source.words(wanted)))
+        n_words = min(_CHUNK_WORDS, _WORDS_PER_DRAW * (size - done) + 64)
+        words = np.concatenate((words, source.words(n_words)))
         done, used = kernel(words, out, done, *terms)
         words = words[used:]
     return out

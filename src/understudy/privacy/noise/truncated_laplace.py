@@ -2,12 +2,12 @@
 
 To clip a noisy number to an interval is post-processing and free. To redraw until it lies inside
 is not, since the chance of lying inside depends on the exact statistic: given the statistic s in
-[0, w], the outcome y has the law exp(−|y − s|/b) / Z(s). Bowen & Liu (2020, §3.2) truncate with
-b = Δ/ε; that realises up to twice its ε.
+[0, w], the outcome y has the distribution exp(−|y − s|/b) / Z(s). Bowen & Liu (2020, §3.2) truncate
+with b = Δ/ε; that realises up to twice its ε.
 
-**What is realised.** Let one coordinate change from s to s + d. The log ratio of the two laws is at
-most |d|/b + |log Z(s + d) − log Z(s)|, with equality at an end of the interval. Up to a factor
-that does not depend on s,
+**What is realised.** Let one coordinate change from s to s + d. The log ratio of the two
+distributions is at most |d|/b + |log Z(s + d) − log Z(s)|, with equality at an end of the interval.
+Up to a factor that does not depend on s,
 
 * on the line:      Z(s) = 1 − ½e^(−s/b) − ½e^(−(w−s)/b),
 * on the integers:  Z(s) = 1 + q − q^(s+1) − q^(w−s+1),  q = e^(−1/b).
@@ -70,7 +70,7 @@ def realised_epsilon(
     """ε that truncated noise of this scale realises.
 
     Args:
-        scale: of the Laplace law, b.
+        scale: of the Laplace distribution, b.
         sensitivity: L1 sensitivity Δ of the statistics.
         width: of the interval; the same unit.
         coordinates: how many statistics one record can change at once, c.
@@ -130,8 +130,8 @@ def calibrated_scale(
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (low, middle) if within(middle) else (middle, high)
-    found = representable(Fraction(high))
-    return found if within(found) else representable(2 * sensitivity / epsilon)
+    scale = representable(Fraction(high))
+    return scale if within(scale) else representable(2 * sensitivity / epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class TruncatedDiscreteLaplace:
 
     @property
     def stddev(self) -> float:
-        """Of the law before truncation: a bound on the root mean square of outcome − statistic.
+        """Of the noise before truncation: a bound on the root mean square of outcome − statistic.
 
         Given that it lies inside, |y − s| is stochastically smaller than before.
         """
@@ -267,7 +267,7 @@ class TruncatedLaplace:
 
     @property
     def stddev(self) -> float:
-        """√2 · scale, of the law before truncation: a bound, as for the discrete law."""
+        """√2 · scale, of the noise before truncation: a bound, as for discrete noise."""
         return math.sqrt(2.0) * self.scale
 
     def sample(self, statistics: NDArray[Any], source: Randomness) -> _Floats:

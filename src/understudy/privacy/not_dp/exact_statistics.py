@@ -3,7 +3,7 @@
 Each step has an infinite cost and needs permission; the release is stamped. What a release
 publishes of it is that exact statistics of these columns were used, and not the statistics.
 
-**Standard deviations**, for bins as the papers choose them, are a leak, which the gate concedes.
+**Standard deviations**, for bins as the papers choose them, are an unpaid leak.
 Bins by Scott's rule follow the standard deviation of the rows, and the number of bins is published.
 No noise hides it and nothing is paid for it, so no ε holds for it. The strict ways to choose bins
 are a public number, a public deviation, and one bought by `moments.py`.
@@ -55,7 +55,7 @@ class ExactDeviations(Mechanism[tuple[Released[float], ...], None]):
     columns: Sequence[str]
 
     def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
-        """A step for each column that costs nothing, and is left in.
+        """A step for each column that costs nothing: an unpaid leak.
 
         Raises:
             MethodError: an unknown column, or one that is not numeric.
@@ -82,10 +82,10 @@ class ExactDeviations(Mechanism[tuple[Released[float], ...], None]):
     ) -> Outcome[tuple[Released[float], ...]]:
         """Compute them; they decide on bins, which the release has, and are not published."""
         declared = rows.view.schema.columns
-        found = [
+        deviations = [
             standard_deviation(rows.sums((name,), (name,)), declared[name]) for name in self.columns
         ]
-        return answers(found, (), leaks=(UNPAID,))
+        return answers(deviations, (), leaks=(UNPAID,))
 
 
 def standard_deviation(sums: ExactSums, column: Column) -> float:
@@ -131,11 +131,11 @@ class ExactTables(Mechanism[tuple[Released[NoisyTable], ...], None]):
         self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
     ) -> Outcome[tuple[Released[NoisyTable], ...]]:
         """Count all of them in one pass."""
-        found = [
+        tables = [
             NoisyTable(names, table.inside, float(table.outside), rows.view.bins_of(names))
             for names, table in zip(self.marginals, rows.tables(self.marginals), strict=True)
         ]
-        return answers(found, [ExactStatistics(names) for names in self.marginals])
+        return answers(tables, [ExactStatistics(names) for names in self.marginals])
 
 
 @dataclass(frozen=True)
@@ -183,18 +183,18 @@ class ExactMoments(Mechanism[tuple[Released[NoisyMoment], ...], None]):
         Raises:
             MethodError: columns that do not fit.
         """
-        wanted = moments_of(terms.schema, self.of, self.by)
-        return tuple(_charge(self.name, one.query) for one in wanted)
+        moments = moments_of(terms.schema, self.of, self.by)
+        return tuple(_charge(self.name, moment.query) for moment in moments)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
     ) -> Outcome[tuple[Released[NoisyMoment], ...]]:
         """Sum up."""
-        wanted = moments_of(rows.view.schema, self.of, self.by)
-        columns = wanted[0].by
+        moments = moments_of(rows.view.schema, self.of, self.by)
+        columns = moments[0].by
         sums, bins = rows.sums(columns, tuple(self.of)), rows.view.bins_of(columns)
-        found = [replace(exact_moment(one, sums), bins=bins) for one in wanted]
-        return answers(found, [ExactStatistics(columns)] * len(found))
+        exact = [replace(exact_moment(moment, sums), bins=bins) for moment in moments]
+        return answers(exact, [ExactStatistics(columns)] * len(exact))
 
 
 def _charge(mechanism: str, query: str) -> Charge[None]:

@@ -1,7 +1,8 @@
 r"""Sweeps whose rows are made ℓ-diverse. **Not** differentially private.
 
-**Law.** As in `understudy.privacy.mechanisms.records.perturbed_gibbs`, but each row of a sensitive
-column gets a weight α of its own: the smallest at which the entropy of its draws reaches log ℓ,
+**Distribution.** As in `understudy.privacy.mechanisms.records.perturbed_gibbs`, but each row of a
+sensitive column gets a weight α of its own: the smallest at which the entropy of its draws reaches
+log ℓ,
 
     H(α) = −Σ_v p_v(α)·log p_v(α) ≥ log ℓ,    p_v(α) = (n_v + α)/(n + C·α),
 
@@ -17,8 +18,9 @@ rounded up to a multiple of 2⁻²⁰, which by the same argument does no harm.
 et al. 2007): a syntactic property of the rows, not of what an outsider learns. It is **not
 differential privacy**: α itself depends on the records, a row that is diverse already is used as
 it stands, and records that agree with one person in the key columns still lean towards that
-person's state. Where structural zeros leave fewer states open, the law restricted to these may have
-a smaller entropy, and with less than ℓ open states must: the promise is about rows before that.
+person's state. Where structural zeros leave fewer states open, the distribution restricted to these
+may have a smaller entropy, and with less than ℓ open states must: the promise is about rows before
+that.
 
 Sources: Park & Ghosh (2014), §3.3 ("ℓ-diversity"); Machanavajjhala, Kifer, Gehrke &
 Venkitasubramaniam (2007), "l-diversity: privacy beyond k-anonymity", Definition 4.1.
@@ -197,10 +199,10 @@ def diverse_records(
         randomness: source of every draw.
     """
     weights = [
-        _units(diverse_weights(one, size, diversity), size)
+        _units(diverse_weights(table, size, diversity), size)
         if j in sensitive
-        else np.zeros(len(one.keys), dtype=np.int64)
-        for j, (one, size) in enumerate(zip(rows, sweep.domain.sizes, strict=True))
+        else np.zeros(len(table.keys), dtype=np.int64)
+        for j, (table, size) in enumerate(zip(rows, sweep.domain.sizes, strict=True))
     ]
     chains = Chains(sweeps=sweeps)
     return chain_records(

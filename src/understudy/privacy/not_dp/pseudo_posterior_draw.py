@@ -49,7 +49,7 @@ from understudy.schema import NUMERIC
 
 @dataclass(frozen=True, eq=False)
 class ParameterDraw:
-    """Parameters of a law, drawn from a posterior.
+    """Parameters of a column model, drawn from a posterior.
 
     Attributes:
         theta: one draw.
@@ -73,14 +73,14 @@ class _Held:
 class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
     """One draw of a fit.
 
-    Rows that are out of domain in a column of the law, or in a combination that cannot occur, are
+    Rows that are out of domain in a column of the model, or in a combination that cannot occur, are
     left out of the fit.
 
     Attributes:
-        posterior: law, weights and number of draws, all public.
+        posterior: column model, weights and number of draws, all public.
         number: which of the draws that are kept, from 0.
         mode: "paper" also gives out the component of each record given its own values, and prints
-            the bound; the promise says what that leaves in.
+            the bound; the promise names that unpaid leak.
     """
 
     name: ClassVar[str] = "pseudo posterior"
@@ -103,7 +103,7 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
                 f"{most:,} are sure to be kept; take more draws, or fewer sets."
             )
         plain = self.posterior.weighting.form == "unweighted"
-        one = Charge(
+        charge = Charge(
             spent=None,
             mechanism="posterior" if plain else self.name,
             query=_query(self.posterior),
@@ -113,7 +113,7 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
             parameter=None,
             unpaid=Unpaid.POSTERIOR if plain else Unpaid.WEIGHTED_POSTERIOR,
         )
-        return (one,)
+        return (charge,)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
@@ -129,7 +129,7 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
         if self.mode == "paper":
             labels = self._secret_labels(rows, held, theta, source)
             printed = (held.fitted.after.bound,)
-        keys = {one.column: one.parents for one in column_model.column_models}
+        keys = {model.column: model.parents for model in column_model.column_models}
         public = PosteriorDraws(keys, column_model.given, self.posterior.weighting.form)
         return answer(ParameterDraw(theta, labels), [public], printed=printed)
 
@@ -150,13 +150,13 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
             numbered.of((*column_model.given, *column_model.columns), used),
             (len(column_model.column_models), len(used)),
         )
-        own = column_model.labels(
+        of_used = column_model.labels(
             theta, records, source.uniforms(shape[0] * shape[1]).reshape(shape)
         )
-        found = {name: np.full(numbered.size, NO_LABEL, dtype=np.int64) for name in own}
-        for name, labels in own.items():
-            found[name][used] = labels
-        return found
+        of_all = {name: np.full(numbered.size, NO_LABEL, dtype=np.int64) for name in of_used}
+        for name, labels in of_used.items():
+            of_all[name][used] = labels
+        return of_all
 
 
 def _query(posterior: PseudoPosterior) -> str:
@@ -195,7 +195,7 @@ class OpenColumns(Mechanism[Released[Mapping[str, Drawn]], None]):
                 "Columns that are published as they stand tell the number of rows; declare "
                 'rows = "public" and n_rows, or have all columns drawn.'
             )
-        one = Charge(
+        charge = Charge(
             spent=None,
             mechanism=self.name,
             query=f"{', '.join(self.columns)} of every record",
@@ -205,7 +205,7 @@ class OpenColumns(Mechanism[Released[Mapping[str, Drawn]], None]):
             parameter=None,
             unpaid=Unpaid.AS_THEY_STAND,
         )
-        return (one,)
+        return (charge,)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
@@ -215,8 +215,8 @@ class OpenColumns(Mechanism[Released[Mapping[str, Drawn]], None]):
             f"The columns {', '.join(self.columns)} are published as they stand, for every "
             "record: they are taken as public, and nothing protects them."
         )
-        found = self._secret_taken(rows, source)
-        return answer(found, [KeptColumns(self.columns)], conditions=(said,))
+        taken = self._secret_taken(rows, source)
+        return answer(taken, [KeptColumns(self.columns)], conditions=(said,))
 
     def _secret_taken(self, rows: SecretRows, source: Randomness) -> Mapping[str, Drawn]:
         numbered, fitting = rows.numbers(), self._secret_fitting(rows)
@@ -234,8 +234,8 @@ class OpenColumns(Mechanism[Released[Mapping[str, Drawn]], None]):
         known = np.flatnonzero(numbered.known(self.columns))
         states = [numbered.drawn[name].taken(known).states for name in self.columns]
         groups = completions(view.schema.domain, view.places(self.columns), states)
-        found = [known[group] for group, left in groups if left.n_allowed]
-        return np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
+        fitting = [known[group] for group, left in groups if left.n_allowed]
+        return np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *fitting]))
 
     def _uniform(self, rows: SecretRows, source: Randomness) -> Mapping[str, Drawn]:
         """Cells without any row that fits; their numbers are left open."""

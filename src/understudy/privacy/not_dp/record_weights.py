@@ -47,7 +47,7 @@ from understudy.errors import MethodError
 
 Floats = NDArray[np.float64]
 Chunks = Callable[[], Iterable[Floats]]
-"""Reads the matrix of log-likelihoods anew: its rows, one per draw, some (s, n) at a time."""
+"""Reads the matrix of log-likelihoods again: its rows, one per draw, some (s, n) at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +75,7 @@ def lipschitz_bounds(
     A log-likelihood that is not a number counts as infinite.
 
     Args:
-        chunks: starts the reading anew, with the same numbers in the same order.
+        chunks: starts the reading again, with the same numbers in the same order.
         level: of the quantile of Δ_h above which a draw is dropped, in (0, 1]; 1 drops none.
         weights: α_i, shape (n,), for bounds of α_i·|log f|; None if the matrix has them in it.
 
@@ -85,7 +85,7 @@ def lipschitz_bounds(
     if not 0 < level <= 1:
         raise MethodError(f"The quantile that truncates the draws is in (0, 1], not {level}.")
     by_draw = np.array(
-        [one for part in chunks() for one in _sizes(part, weights).max(1, initial=0)]
+        [largest for part in chunks() for largest in _sizes(part, weights).max(1, initial=0)]
     )
     if not by_draw.size:
         raise MethodError("Lipschitz bounds need one draw at least.")
@@ -186,7 +186,7 @@ def reweighted(weights: Floats, by_record: Floats, *, share: float = 1.0) -> Flo
     """α_i^w = k·α_i·Δ_α/Δ_{α,i}, clipped at 1: bounds of all records near that of the worst.
 
     Where |log f| stays as it is, α_i^w·|log f| ≤ k·Δ_α. The posterior under new weights differs,
-    so its bound is to be computed anew, and k lowered until it is no larger. The status is that of
+    so its bound is to be computed again, and k lowered until it is no larger. The status is that of
     the weights it starts from: no guarantee at a finite number of records.
 
     Args:

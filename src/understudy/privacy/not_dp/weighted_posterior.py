@@ -5,7 +5,8 @@ r"""The pseudo posterior mechanism: parameters drawn under record weights that f
 3. Δ_i = max_h L_hi over the draws kept says how much a record stands out.
 4. Weights α_i fall as Δ_i rises (`Weighting` has other forms).
 5. Draw from the pseudo posterior ∝ p(θ)·∏ c_i(θ), in which a record of weight α_i contributes c_i,
-   f^α_i or what a sampler has in its place (`law`); repeat steps 1 and 2 with |log c_i|: Δ_α.
+   f^α_i or what a sampler has in its place (`column_model`); steps 1 and 2 again, with |log c_i|:
+   Δ_α.
 
 A synthetic set is made from one of the draws kept in step 5, taken at random, and no two sets from
 one.
@@ -109,7 +110,7 @@ class PseudoPosterior:
         """Steps (1) to (5).
 
         Args:
-            records: all columns of the law, n ≥ 0 records.
+            records: all columns of the model, n ≥ 0 records.
             source: where the randomness comes from.
         """
         with threadpool_limits(limits=1):  # small matrices: more threads wait for each other
@@ -178,4 +179,4 @@ def _one_weight(bound: float, plain: float) -> float:
 
 def _size(records: Records) -> int:
     """Number of records."""
-    return next((len(one.states) for one in records.values()), 0)
+    return next((len(drawn.states) for drawn in records.values()), 0)

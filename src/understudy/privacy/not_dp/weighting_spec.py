@@ -216,7 +216,7 @@ def _comparable(column: Column, drawn: Drawn, radius: float) -> tuple[Floats, Fl
     """Values that can be compared, and how far one near them lies; each of shape (n,)."""
     assert isinstance(column, NUMERIC)
     assert drawn.numbers is not None
-    spikes = [one.low if one.spike else 0.0 for one in column.intervals]
+    spikes = [interval.low if interval.spike else 0.0 for interval in column.intervals]
     codes = [_APART * (k + 1) for k in range(column.size - column.n_ordinary)]
     named = np.array([*spikes, *codes], dtype=np.float64)[drawn.states]
     values = np.where(np.isnan(drawn.numbers), named, drawn.numbers)
@@ -226,7 +226,7 @@ def _comparable(column: Column, drawn: Drawn, radius: float) -> tuple[Floats, Fl
 def _patterns(given: Sequence[Drawn], n: int) -> NDArray[np.int64]:
     """Number of each record's combination of states, shape (n,)."""
     patterns = np.zeros(n, dtype=np.int64)
-    for one in given:
-        pairs = np.stack([patterns, one.states])
+    for drawn in given:
+        pairs = np.stack([patterns, drawn.states])
         _, patterns = np.unique(pairs, axis=1, return_inverse=True)
     return patterns.reshape(-1).astype(np.int64)

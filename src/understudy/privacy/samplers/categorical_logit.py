@@ -3,7 +3,7 @@
     P(state k | parents) ∝ exp(β_k0 + Σ_j β_kj f_j),
 
 with the features f of the parents (`features.design`) and β = 0 for the first state, the reference;
-as the law of kinds of a number (`numeric_column`) the reference is an ordinary number. Priors are
+as the model of kinds of a number (`numeric_column`) the reference is an ordinary number. Priors are
 independent normal: intercepts N(0, w₀²), coefficients N(0, w²/parents), so that parents share what
 they explain. Under record weights the posterior is exactly ∝ p(β)·∏ f(x_i | β)^α_i: it is
 log-concave, always proper, and drawn by chains (`logit_target`, `logit_chains`).
@@ -60,7 +60,7 @@ COEFFICIENTS: Final = "coefficients"
 
 @dataclass(frozen=True)
 class StateLogit:
-    """The law of states; θ is "coefficients", shape (S, states - 1, 1 + features).
+    """The model of states; θ is "coefficients", shape (S, states - 1, 1 + features).
 
     Attributes:
         column: its name.
@@ -95,7 +95,7 @@ class StateLogit:
 
     def __post_init__(self) -> None:
         """Check what is public."""
-        if not all(0 < one < math.inf for one in (self.intercept, self.slope)):
+        if not all(0 < width < math.inf for width in (self.intercept, self.slope)):
             raise MethodError("The widths of a logit's prior are positive and finite.")
         if self.coefficients > MOST:
             raise MethodError(
@@ -134,8 +134,8 @@ class StateLogit:
         design = self.features.matrix(records, len(states))
         target = WeightedLogit(design, states, weights, self.size - 1, self._precisions)
         with threadpool_limits(limits=1, user_api="blas"):
-            found = logit_draws(target, source, draws=draws, how=self.chains)
-        return {COEFFICIENTS: found.points}
+            sampled = logit_draws(target, source, draws=draws, how=self.chains)
+        return {COEFFICIENTS: sampled.points}
 
     def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
         """Log P of each record's state; see `ColumnModel`."""
@@ -148,9 +148,9 @@ class StateLogit:
         states, points = records[self.column].states, draws[COEFFICIENTS]
         design = self.features.matrix(records, len(states))
         for part in slices(len(points), len(states)):
-            found = own_logs(points[part], design, states)
-            found *= weights
-            yield found
+            logs = own_logs(points[part], design, states)
+            logs *= weights
+            yield logs
 
     def draw(self, theta: Theta, drawn: Records, uniforms: Floats) -> Drawn:
         """States by inversion of the first row of uniform numbers; see `ColumnModel`."""

@@ -45,7 +45,7 @@ LOGS: Final = "log_probabilities"
 
 @dataclass(frozen=True)
 class StateTable:
-    """The law of a column's states; θ is "log_probabilities", shape (S, cells, states).
+    """The model of a column's states; θ is "log_probabilities", shape (S, cells, states).
 
     Attributes:
         column: its name.
@@ -149,9 +149,9 @@ class StateTable:
 
 
 def _weighted(logs: Floats, at: Integers, weights: Floats) -> Floats:
-    found = logs[:, at]
-    found *= weights
-    return np.asarray(found)
+    weighted = logs[:, at]
+    weighted *= weights
+    return np.asarray(weighted)
 
 
 @compiled

@@ -1,18 +1,18 @@
-"""What a Bayesian synthesizer is: laws of columns, posteriors under record weights, and draws.
+"""What a Bayesian synthesizer is: models of columns, posteriors under record weights, and draws.
 
-A law says how a column is distributed given columns before it, with parameters θ that have a proper
-prior. It is a frozen configuration of public numbers; rows are handed to it by a verb of the gate,
-and what it makes of them is CONFIDENTIAL until that verb lets it out.
+A column model says how a column is distributed given columns before it, with parameters θ that have
+a proper prior. It is a frozen configuration of public numbers; rows are handed to it by a verb of
+the gate, and what it makes of them is CONFIDENTIAL until that verb lets it out.
 
 Under weights α_i in [0, 1] a record has the power α_i in the likelihood:
 
     p(θ) · ∏_i c_i(θ),   c_i = f(x_i | θ)^α_i,
 
-or another c_i that is f at α = 1 and 1 at α = 0, which the law then states (a mixture's sampler).
+or another c_i that is f at α = 1 and 1 at α = 0, which the model then states (a mixture's sampler).
 
-A law of a number is made of a regression of responses z on the rows of a design X. That one knows
-arrays alone: the law of the column (`numeric_column`) makes z and X of records, and cuts what is
-large.
+The model of a number is made of a regression of responses z on the rows of a design X. That one
+knows arrays alone: the model of the column (`numeric_column`) makes z and X of records, and cuts
+what is large.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ Floats = NDArray[np.float64]
 Records = Mapping[str, Drawn]
 """Column → its values in n records; the same n records in all."""
 Theta = Mapping[str, Floats]
-"""Parameters of a law: name → array. Arrays of S draws have a leading axis (S,)."""
+"""Parameters of a column model: name → array. Arrays of S draws have a leading axis (S,)."""
 
 CHUNK: Final = 1 << 21
 """Numbers in a chunk of a matrix of draws by records, at most (16 MiB); never less than a draw."""
 
 
 class ColumnModel(Protocol):
-    """The law of one column given others, with a prior."""
+    """The model of one column given others, with a prior."""
 
     @property
     def column(self) -> str:
@@ -96,7 +96,7 @@ class ColumnModel(Protocol):
 
 
 class StateModel(ColumnModel, Protocol):
-    """The law of a column of states, or of the kinds of a numeric one."""
+    """The model of a column of states, or of the kinds of a numeric one."""
 
     @property
     def size(self) -> int:
@@ -105,7 +105,7 @@ class StateModel(ColumnModel, Protocol):
 
 
 def slices(draws: int, records: int, *, chunk: int = CHUNK) -> Iterator[slice]:
-    """How a matrix of S draws by n records is cut, alike in all laws.
+    """How a matrix of S draws by n records is cut, alike in all models.
 
     Example:
         >>> list(slices(5, 10, chunk=20))

@@ -1,4 +1,4 @@
-"""The joint law of several columns, one after the other, with independent priors.
+"""The joint model of several columns, one after the other, with independent priors.
 
     f(x | θ) = ∏_j f_j(x_j | parents of j, θ_j),
 
@@ -27,22 +27,22 @@ from understudy.privacy.samplers.numeric_column import NumberModel
 __all__ = ["AnyColumnModel", "SequentialModel"]
 
 AnyColumnModel = NumberModel | StateLogit | StateTable
-"""Laws of columns (`ColumnModel`); the list is closed, since they see rows."""
+"""Models of columns (`ColumnModel`); the list is closed, since they see rows."""
 
 Labels = Mapping[str, Integers]
-"""Column → component of each record in the law of its number."""
+"""Column → component of each record in the model of its number."""
 
 
 @dataclass(frozen=True)
 class SequentialModel:
-    """A joint law; arrays of θ are named "column: array".
+    """A joint model; arrays of θ are named "column: array".
 
     Attributes:
         column_models: of the columns, parents before children; at least one.
         given: names of the columns that are given.
 
     Raises:
-        ValueError: no law, two of one column, or parents that are neither given nor before.
+        ValueError: no model, two of one column, or parents that are neither given nor before.
     """
 
     column_models: tuple[AnyColumnModel, ...]
@@ -51,16 +51,16 @@ class SequentialModel:
     def __post_init__(self) -> None:
         """Check the order of the columns."""
         if not self.column_models:
-            raise ValueError("a sequence of laws has at least one")
+            raise ValueError("a sequence of models has at least one")
         known = set(self.given)
         for column_model in self.column_models:
             if column_model.column in known or not known.issuperset(column_model.parents):
-                raise ValueError("each column has one law, and parents that are known before it")
+                raise ValueError("each column has one model, and parents that are known before it")
             known.add(column_model.column)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that have a law, in the order in which they are drawn."""
+        """Names of the columns that have a model, in the order in which they are drawn."""
         return tuple(column_model.column for column_model in self.column_models)
 
     def posterior(
@@ -74,11 +74,12 @@ class SequentialModel:
             source: where the randomness comes from.
             draws: S ≥ 1.
         """
-        found: dict[str, Floats] = {}
+        theta: dict[str, Floats] = {}
         for column_model in self.column_models:
-            own = column_model.posterior(records, weights, source, draws=draws)
-            found.update({f"{column_model.column}: {name}": array for name, array in own.items()})
-        return found
+            arrays = column_model.posterior(records, weights, source, draws=draws)
+            column = column_model.column
+            theta.update({f"{column}: {name}": array for name, array in arrays.items()})
+        return theta
 
     def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
         """Log f(x_i | θ_s) of the columns together. CONFIDENTIAL; chunks as in `ColumnModel`."""
@@ -115,18 +116,18 @@ class SequentialModel:
         Returns:
             The columns in their order; the given ones are not among them.
         """
-        known, found = dict(drawn), dict[str, Drawn]()
-        for column_model, own in zip(self.column_models, uniforms, strict=True):
+        known, values = dict(drawn), dict[str, Drawn]()
+        for column_model, u in zip(self.column_models, uniforms, strict=True):
             part = self.part(theta, column_model)
             if labels is not None and isinstance(column_model, NumberModel):
-                new = column_model.draw_labelled(part, known, labels[column_model.column], own)
+                new = column_model.draw_labelled(part, known, labels[column_model.column], u)
             else:
-                new = column_model.draw(part, known, own)
-            known[column_model.column] = found[column_model.column] = new
-        return found
+                new = column_model.draw(part, known, u)
+            known[column_model.column] = values[column_model.column] = new
+        return values
 
     def labels(self, theta: Theta, records: Records, uniforms: Floats) -> dict[str, Integers]:
-        """Components of records given their own values, in the laws of numbers. CONFIDENTIAL.
+        """Components of records given their own values, in the models of numbers. CONFIDENTIAL.
 
         Args:
             theta: one draw.
@@ -134,13 +135,13 @@ class SequentialModel:
             uniforms: in (0, 1), shape (columns, n), in the order of `columns`.
         """
         return {
-            column_model.column: column_model.labels(self.part(theta, column_model), records, own)
-            for column_model, own in zip(self.column_models, uniforms, strict=True)
+            column_model.column: column_model.labels(self.part(theta, column_model), records, u)
+            for column_model, u in zip(self.column_models, uniforms, strict=True)
             if isinstance(column_model, NumberModel)
         }
 
     def part(self, theta: Theta, column_model: AnyColumnModel) -> Theta:
-        """Arrays of one column's law, under its own names."""
+        """Arrays of one column's model, under its own names."""
         split = {name.rpartition(": "): array for name, array in theta.items()}
         return {
             name: array
@@ -152,8 +153,8 @@ class SequentialModel:
 def _sums(parts: list[Iterator[Floats]]) -> Iterator[Floats]:
     """Chunks added up; they are cut alike."""
     first, *others = parts
-    for found in first:
-        total = np.array(found)
+    for chunk in first:
+        total = np.array(chunk)
         for other in others:
             total += next(other)
         yield total

@@ -1,8 +1,8 @@
 """Normal, gamma and Wishart variables made of uniforms, and the regression that they alone draw.
 
 **Variables** are what the steps of a Gibbs sampler draw. They go by inversion, or by rejection, of
-words of the boundary's own source. They are rounded real numbers; who needs an exact law finds one
-in `understudy.privacy.noise.distributions`.
+words of the boundary's own source. They are rounded real numbers; who needs an exact distribution
+finds one in `understudy.privacy.noise.distributions`.
 
 **Normal linear regression with a conjugate prior**: exact posterior draws under record weights.
 z ~ N(x'β, σ²). Prior: σ² ~ InverseGamma(ν/2, ν·s²/2), restricted to σ above a public floor, and β
@@ -20,9 +20,9 @@ Draws are independent and exact up to rounding: no chain, and nothing to wait fo
 the density of a response by 1/(floor·√(2π)), as in `mixture_prior`. Choose it where numbers follow
 one line with one spread on the scale of the response; choose a mixture otherwise.
 
-Sources: Bartlett (1933), Proceedings of the Royal Society of Edinburgh 53, for the Wishart law;
-Marsaglia & Tsang (2000), ACM Transactions on Mathematical Software 26, for gamma by rejection;
-Gelman, Carlin, Stern, Dunson, Vehtari & Rubin (2013), Bayesian Data Analysis, §14.
+Sources: Bartlett (1933), Proceedings of the Royal Society of Edinburgh 53, for the Wishart
+distribution; Marsaglia & Tsang (2000), ACM Transactions on Mathematical Software 26, for gamma by
+rejection; Gelman, Carlin, Stern, Dunson, Vehtari & Rubin (2013), Bayesian Data Analysis, §14.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def log_gammas(shapes: Floats, source: Randomness) -> Floats:
     """Logarithms of independent gamma variables of rate 1.
 
     If G has shape s + 1 and U is uniform, G·U^(1/s) has shape s. Its logarithm stays finite where
-    the variable itself is far below the smallest number, as under a sparse Dirichlet law.
+    the variable itself is far below the smallest number, as under a sparse Dirichlet distribution.
 
     Args:
         shapes: s > 0, any shape of array, which the answer has too.
@@ -66,11 +66,12 @@ def log_gammas(shapes: Floats, source: Randomness) -> Floats:
 
 
 def many_log_gammas(shapes: Floats, source: Randomness) -> Floats:
-    """The law of `log_gammas` by rejection, some ten times as fast for thousands of variables.
+    """`log_gammas` by rejection, some ten times as fast for thousands of variables.
 
     For a shape s + 1, d = s + ⅔ and c = 1/√(9d), a normal number x is kept with probability
-    exp(x²/2 + d - dv + d·log v), v = (1 + cx)³ > 0; then d·v has that law, and more than 95 in 100
-    are kept (Marsaglia & Tsang 2000). What is left of small shapes goes as in `log_gammas`.
+    exp(x²/2 + d - dv + d·log v), v = (1 + cx)³ > 0; then d·v has that distribution, and more than
+    95 in 100 are kept (Marsaglia & Tsang 2000). What is left of small shapes goes as in
+    `log_gammas`.
 
     Args:
         shapes: s > 0, any shape of array, which the answer has too.
@@ -133,7 +134,8 @@ def wisharts(df: float, inverse_scales: Floats, source: Randomness) -> Floats:
     """Independent Wishart matrices, of mean df·S⁻¹.
 
     With S = LL' (Cholesky) and A lower triangular, standard normal below the diagonal and
-    A_jj² ~ χ² of df - j degrees, j = 0, 1, …, the matrix L⁻ᵀ·AA'·L⁻¹ has that law (Bartlett).
+    A_jj² ~ χ² of df - j degrees, j = 0, 1, …, the matrix L⁻ᵀ·AA'·L⁻¹ has that distribution
+    (Bartlett).
 
     Args:
         df: above p - 1.
@@ -174,7 +176,7 @@ class NormalLinear:
     def __post_init__(self) -> None:
         """Check what is public."""
         positive = self.coefficient_scale, self.noise_scale, self.noise_df
-        if not all(0 < one < math.inf for one in positive) or self.noise_df < 1:
+        if not all(0 < number < math.inf for number in positive) or self.noise_df < 1:
             raise MethodError("Scales of a regression's prior are positive, and its df at least 1.")
         if not 0 <= self.noise_floor < math.inf:
             raise MethodError("The floor of a regression's σ must not be negative.")

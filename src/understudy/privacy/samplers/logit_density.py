@@ -94,7 +94,7 @@ class WeightedLogit:
             Shape (m·p, m·p), B laid flat.
         """
         m, p = self.shape
-        found = np.zeros((m, p, m, p))
+        matrix = np.zeros((m, p, m, p))
         for part in _blocks(len(self.design), max(m, p)):
             rows, weights = self.design[part], self.weights[part]
             shares = (rows @ point.T)[:, np.newaxis]
@@ -102,12 +102,12 @@ class WeightedLogit:
             for k in range(m):
                 for other in range(k, m):
                     by = shares[:, 0, k] * (float(k == other) - shares[:, 0, other]) * weights
-                    found[k, :, other] += (rows * by[:, np.newaxis]).T @ rows
+                    matrix[k, :, other] += (rows * by[:, np.newaxis]).T @ rows
         for k in range(m):
-            found[k, :, k] += np.diag(self.precisions)
+            matrix[k, :, k] += np.diag(self.precisions)
             for other in range(k):
-                found[k, :, other] = found[other, :, k].T
-        return found.reshape(m * p, m * p)
+                matrix[k, :, other] = matrix[other, :, k].T
+        return matrix.reshape(m * p, m * p)
 
     @cached_property
     def _sums(self) -> Floats:
@@ -128,13 +128,13 @@ def own_logs(points: Floats, design: Floats, outcomes: Integers) -> Floats:
     Returns:
         Shape (C, n).
     """
-    found = np.empty((len(points), len(design)))
-    for row, point in zip(found, points, strict=True):
+    logs = np.empty((len(points), len(design)))
+    for row, point in zip(logs, points, strict=True):
         for part in _blocks(len(design), len(point)):
             predictors = (design[part] @ point.T)[:, np.newaxis]
             row[part] = _own(predictors, outcomes[part])
             row[part] -= _exponentials(predictors)[0][:, 0]
-    return found
+    return logs
 
 
 def _blocks(records: int, width: int) -> Iterator[slice]:
@@ -212,8 +212,8 @@ def _scaled(terms: Floats, factors: Floats) -> None:
 @compiled
 def _own(predictors: Floats, outcomes: Integers) -> Floats:
     """Predictors of the records' own outcomes in one chain, shape (n,) (kernel)."""
-    found = np.zeros(len(predictors))
+    chosen = np.zeros(len(predictors))
     for i in range(len(predictors)):
         if outcomes[i] > 0:
-            found[i] = predictors[i, 0, outcomes[i] - 1]
-    return found
+            chosen[i] = predictors[i, 0, outcomes[i] - 1]
+    return chosen

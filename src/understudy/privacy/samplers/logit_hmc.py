@@ -14,9 +14,10 @@ r"""Draws from the posterior of a weighted multinomial logit: Hamiltonian steps 
 **The target is left exactly as it is.** The pushes change v by a function of z alone, and turning
 is a rotation: both preserve volume. Run backwards from the end with velocity reversed the same
 steps lead to the beginning, and t is drawn before and apart from z. So the proposal is symmetric on
-(z, v), and accepting it by the ratio of exp(h(z) - ½v'v) satisfies detailed balance for that law,
-whose margin in z is the target. Errors of the mode and of A cost acceptance, never exactness; nor
-does it matter how the steps were chosen before, as each choice leaves the target as it is.
+(z, v), and accepting it by the ratio of exp(h(z) - ½v'v) satisfies detailed balance for that
+distribution, whose margin in z is the target. Errors of the mode and of A cost acceptance, never
+exactness; nor does it matter how the steps were chosen before, as each choice leaves the target as
+it is.
 
 Where the target is normal, h + ½z'z is constant, nothing pushes and all is accepted: without
 records draws are exact and independent. Elsewhere only what is not normal is approximated, so that
@@ -210,10 +211,10 @@ def _moved(space: _Space, state: _State, how: Chains, source: Randomness) -> tup
         v = v + 0.5 * times * new.pushes
     after = new.heights - 0.5 * np.sum(v * v, axis=1)
     taken = np.log(uniforms[1]) < after - before
-    one = taken[:, np.newaxis]
+    accepted = taken[:, np.newaxis]
     chosen = _State(
-        np.where(one, new.places, state.places),
+        np.where(accepted, new.places, state.places),
         np.where(taken, new.heights, state.heights),
-        np.where(one, new.pushes, state.pushes),
+        np.where(accepted, new.pushes, state.pushes),
     )
     return chosen, float(np.mean(taken))

@@ -4,14 +4,16 @@ r"""The density of a mixture of regressions on unbounded coordinates, for sample
 
 * "concentration": log a, of shape ();
 * "shares": t, shape (K,), with log π = t - L and L = log Σ_k exp(t_k). The K numbers hold one
-  too many: L has the law N(0, `TOTAL`²), independent of the rest, which makes the map one to one;
+  too many: L has the distribution N(0, `TOTAL`²), independent of the rest, which makes the map
+  one to one;
 * "coefficients": β, shape (K, p);
 * "excess": log(σ_k - floor), shape (K,);
 * "rates": log(1/s_j), shape (p,).
 
 **What is integrated out.** Neither b nor Σ stands between these and the data. σ_k given all else is
-half-t above the floor. With S = 2ν·diag(1/s) and m = ν + p - 1, the product of the normal laws of
-β_1, …, β_K and of the Wishart law of Σ⁻¹ integrates over Σ⁻¹, B having the rows β_k', to
+half-t above the floor. With S = 2ν·diag(1/s) and m = ν + p - 1, the product of the normal
+distributions of β_1, …, β_K and of the Wishart distribution of Σ⁻¹ integrates over Σ⁻¹, B having
+the rows β_k', to
 
     p(B | s) = π^(-Kp/2) · Γ_p((m+K)/2)/Γ_p(m/2) · |S|^(m/2) / |S + B'B|^((m+K)/2),            (1)
 
@@ -58,7 +60,7 @@ Power = Literal["labels", "marginal"]
 POWERS: Final[tuple[Power, ...]] = get_args(Power)
 
 TOTAL: Final = 0.5
-"""Standard deviation of L. It moves no law, only the shape of the space that a sampler walks."""
+"""Standard deviation of L: it changes only the shape of the space that a sampler walks."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ class MixtureTarget:
         return column_model + gamma.sum(axis=-1)
 
     def _log_noise(self, point: Point) -> Any:
-        """σ, of the half-t law above the floor."""
+        """σ, of the half-t distribution above the floor."""
         df, scale, floor = self.prior.noise_df, self.prior.noise_scale, self.prior.noise_floor
         xp, excess = self.arrays.xp, point["excess"]
         squares = ((floor + xp.exp(excess)) / scale) ** 2

@@ -16,9 +16,10 @@ of π: shares come out near 1/K, several components alike, where the posterior l
     g(θ, z) = p(θ) · ∏_i (π_{z_i} · N(y_i | x_i'β_{z_i}, σ_{z_i}²))^α_i.                         (2)
 
 The sum of (2) over all z is (1), as each label occurs in one factor. Each step below leaves (2)
-invariant: it draws a block of unknowns from its law given the others, or moves it by a Metropolis
-step for that law. So a sweep leaves (2) invariant, and what it does to θ alone leaves (1)
-invariant. With W_k = Σ α_i over the records of component k (a record counts as α_i of one):
+invariant: it draws a block of unknowns from its distribution given the others, or moves it by a
+Metropolis step for that distribution. So a sweep leaves (2) invariant, and what it does to θ alone
+leaves (1) invariant. With W_k = Σ α_i over the records of component k (a record counts as α_i of
+one):
 
 * *labels* given θ: independent, P(z_i = k) ∝ (π_k N_ik)^α_i; uniform at α_i = 0;
 * *a, then π*, given z: p(π)·∏ π_k^W_k integrates over π to
@@ -27,7 +28,7 @@ invariant. With W_k = Σ α_i over the records of component k (a record counts a
 
   for which log a makes `TRIES` Metropolis steps (random walk, so that only the ratio of the
   densities of log a counts); then π ~ Dirichlet(a/K + W_k). As π is drawn at once, given the new a,
-  the pair keeps its law given z;
+  the pair keeps its distribution given z;
 * *β_k* given the rest: exponent -½[β'Σ⁻¹β + Σ α_i(y_i - x_i'β)²/σ_k²] over the records of k, thus
   normal with precision P = Σ⁻¹ + Σ α_i·x_i·x_i'/σ_k² and mean P⁻¹·Σ α_i·x_i·y_i/σ_k²: weighted
   least squares;
@@ -37,8 +38,8 @@ invariant. With W_k = Σ α_i over the records of component k (a record counts a
 
 A record of weight 0 adds 0 to each of these sums, whatever its label: θ moves as without it. The
 sums do not depend on the order of the records, and each label only on its own record, so neither
-does the law of θ. Components may swap their names from draw to draw; only what does not depend on
-names should be read from draws.
+does the distribution of θ. Components may swap their names from draw to draw; only what does not
+depend on names should be read from draws.
 
 The walk comes near (1) only in the limit; after finitely many sweeps from a start that depends on
 the data nobody knows how near. A guarantee that rests on it is conditional, at best.
@@ -255,7 +256,7 @@ def mixture_draws(
         if sweep >= burn_in and (sweep - burn_in) % thin == thin - 1:
             kept.append(state.mixtures)
     return Mixtures(
-        np.stack([one.log_shares for one in kept], axis=1),
-        np.stack([one.coefficients for one in kept], axis=1),
-        np.stack([one.variances for one in kept], axis=1),
+        np.stack([mixture.log_shares for mixture in kept], axis=1),
+        np.stack([mixture.coefficients for mixture in kept], axis=1),
+        np.stack([mixture.variances for mixture in kept], axis=1),
     )

@@ -1,4 +1,4 @@
-"""The compiled loops over records of the mixture of regressions; laws in `mixture_gibbs`.
+"""The compiled loops over records of the mixture of regressions; distributions in `mixture_gibbs`.
 
 Every kernel takes C chains, along the first axis.
 
@@ -50,7 +50,7 @@ def _weighted_logs(
 def drawn_labels(
     fitted: Floats,
     records: tuple[Floats, Floats],
-    column_model: tuple[Floats, Floats],
+    density: tuple[Floats, Floats],
     uniforms: Floats,
 ) -> Integers:
     """A component for each record, with probability ∝ (π_k N_k)^α (kernel).
@@ -58,11 +58,11 @@ def drawn_labels(
     Args:
         fitted: x'β_k, shape (C, n, K).
         records: y and α, both of shape (C, n).
-        column_model: log π_k - log(2πσ_k²)/2 and 1/(2σ_k²), both of shape (C, K).
+        density: log π_k - log(2πσ_k²)/2 and 1/(2σ_k²), both of shape (C, K).
         uniforms: in (0, 1), shape (C, n).
     """
     responses, weights = records
-    offsets, halves = column_model
+    offsets, halves = density
     chains, n, components = fitted.shape
     labels = np.empty((chains, n), dtype=np.int64)
     parts = np.empty(components)
@@ -145,7 +145,7 @@ def cluster_residuals(
 def log_power_sums(
     fitted: Floats,
     records: tuple[Floats, Floats],
-    column_model: tuple[Floats, Floats],
+    density: tuple[Floats, Floats],
     sums: Floats,
 ) -> None:
     """Write log Σ_k (π_k N_k)^α of each record into `sums`, shape (n,) (kernel).
@@ -153,7 +153,7 @@ def log_power_sums(
     Args as in `drawn_labels`, of one chain: without the first axis.
     """
     responses, weights = records
-    offsets, halves = column_model
+    offsets, halves = density
     n, components = fitted.shape
     parts = np.empty(components)
     for i in range(n):
@@ -213,9 +213,9 @@ def log_contributions(
     step = max(1, chunk // max(n, 1))
     for first in range(0, n_draws, step):
         last = min(first + step, n_draws)
-        found = np.empty((last - first, n))
+        sums = np.empty((last - first, n))
         for s in range(first, last):
             fitted = design @ draws.coefficients[s].T
-            column_model = offsets[s], halves[s]
-            log_power_sums(fitted, records, column_model, found[s - first])
-        yield found
+            density = offsets[s], halves[s]
+            log_power_sums(fitted, records, density, sums[s - first])
+        yield sums

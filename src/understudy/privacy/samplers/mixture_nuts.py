@@ -9,7 +9,7 @@ by another; choose Gibbs otherwise.
 **Steps.** `MixtureGibbs.start` gives the first state; `warm_up` transitions, left out, adapt the
 step and a diagonal metric; then each `thin`-th is kept. The first call for a number of records
 compiles for some seconds. A transition takes 2^k - 1 gradients, ten to hundreds, each of O(n·K·p)
-operations; most where components stay empty, as their parameters have wide laws.
+operations; most where components stay empty, as their parameters have wide distributions.
 
 **What it misses.** Names of components are exchangeable, and a walk stays with those that it has or
 swaps them, as it happens: only what does not depend on names should be read from draws. But it
@@ -158,11 +158,11 @@ def nuts_draws(
         raise ValueError("nuts_draws: at least one draw, and transitions that can be counted")
     check_numpyro()
     state = target.gibbs().start(source) if start is None else start
-    first = {name: one[0] for name, one in coordinates(state, target.prior).items()}
+    first = {name: array[0] for name, array in coordinates(state, target.prior).items()}
     rows = target.responses, target.design, target.weights
     plan = _Plan(target.prior, target.power, warm_up)
     points, divergent, steps = _run(plan, _keys(1 + warm_up + draws * thin, source), first, rows)
-    kept = {name: one[warm_up + thin - 1 :: thin] for name, one in points.items()}
+    kept = {name: array[warm_up + thin - 1 :: thin] for name, array in points.items()}
     after = int(divergent[warm_up:].sum()), int(steps[warm_up:].sum())
     return NutsDraws(mixtures(kept, target.prior), *after)
 
@@ -197,9 +197,9 @@ def _run(
         jax.numpy_rank_promotion("allow"),
         jax.numpy_dtype_promotion("standard"),
     ):
-        found = _program()(plan, keys, dict(first), rows)
-        points, divergent, steps = jax.device_get(found)
-    return {name: np.asarray(one) for name, one in points.items()}, divergent, steps
+        output = _program()(plan, keys, dict(first), rows)
+        points, divergent, steps = jax.device_get(output)
+    return {name: np.asarray(array) for name, array in points.items()}, divergent, steps
 
 
 @cache
@@ -225,8 +225,8 @@ def _chain(plan: _Plan, keys: Any, first: Any, rows: Any) -> Any:
 
     def moved(state: Any, key: Any) -> Any:
         after = kernel.sample(state._replace(rng_key=key), (), {})
-        told = after.z, after.diverging, after.num_steps
-        return after, told
+        output = after.z, after.diverging, after.num_steps
+        return after, output
 
     state = kernel.init(keys[0], plan.warm_up, init_params=first, model_args=(), model_kwargs={})
     return jax.lax.scan(moved, state, keys[1:])[1]

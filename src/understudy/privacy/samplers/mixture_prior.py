@@ -1,4 +1,4 @@
-"""Finite mixtures of linear regressions, more components than needed, and their prior law.
+"""Finite mixtures of linear regressions, more components than needed, and their prior.
 
 **Model.** A record with predictors x (p numbers, the first 1) has a component k with probability
 π_k and the response y ~ N(x'β_k, σ_k²), k = 1, …, K.
@@ -12,12 +12,12 @@
   (-1, 1). The published prior has LKJ(1) correlations, which no conjugate step can draw;
 * σ_k half-t with ν' degrees of freedom and scale A', above a floor: σ_k² given b_k is
   InverseGamma(ν'/2, ν'/b_k) and 1/b_k ~ Gamma(½, rate 1/A'²), both together restricted to
-  σ_k ≥ floor. So b_k given σ_k is as without the floor. ν' = 1 is the half-Cauchy law.
+  σ_k ≥ floor. So b_k given σ_k is as without the floor. ν' = 1 is the half-Cauchy distribution.
 
 **Why the floor.** With tied responses (the same y at the same x) a component on these records has a
 likelihood ∝ σ^(1 - ties) after β is integrated out. The half-t density is positive at 0, so that
-the posterior would be no probability law at all. A public floor mends it, and bounds the density of
-a response by 1/(floor·√(2π)).
+the posterior would be no probability distribution at all. A public floor mends it, and bounds the
+density of a response by 1/(floor·√(2π)).
 
 Responses and predictors are meant to be on public scales of order one.
 
@@ -81,11 +81,11 @@ class MixturePrior:
 
     Attributes:
         components: K, more than needed.
-        concentration_shape: of the gamma law of a.
+        concentration_shape: of the gamma distribution of a.
         concentration_rate: of the same.
-        coefficient_scale: A, of the half-t law of the standard deviations of coefficients.
+        coefficient_scale: A, of the half-t distribution of the standard deviations of coefficients.
         coefficient_df: ν; 2 makes each correlation uniform.
-        noise_scale: A', of the half-t law of σ_k.
+        noise_scale: A', of the half-t distribution of σ_k.
         noise_df: ν', at least 1.
         noise_floor: the smallest σ_k; 0 is none, and asks for responses without ties.
 
@@ -113,7 +113,7 @@ class MixturePrior:
         )
         if self.components < 1:
             raise MethodError("A mixture needs at least one component.")
-        if not all(0 < one < math.inf for one in positive):
+        if not all(0 < number < math.inf for number in positive):
             raise MethodError("The numbers of a mixture's prior must be positive and finite.")
         if not 1 <= self.noise_df < math.inf:
             raise MethodError("The scales of a mixture need at least one degree of freedom.")
@@ -168,19 +168,19 @@ class MixturePrior:
         return wisharts(self.coefficient_df + p - 1 + coefficients.shape[1], inverse, source)
 
     def precision_rates(self, precision: Floats, source: Randomness) -> Floats:
-        """Draws of 1/s given Σ⁻¹, of gamma laws of shape (ν + p)/2, shape (C, p)."""
+        """Draws of 1/s given Σ⁻¹, of gamma distributions of shape (ν + p)/2, shape (C, p)."""
         diagonal = np.diagonal(precision, axis1=1, axis2=2)
         shapes = np.full(diagonal.shape, (self.coefficient_df + diagonal.shape[1]) / 2.0)
         rates = self.coefficient_df * diagonal + self.coefficient_scale**-2
         return np.asarray(gammas(shapes, source) / rates)
 
     def noise_rates(self, variances: Floats, source: Randomness) -> Floats:
-        """Draws of 1/b given σ², of gamma laws of shape (ν' + 1)/2, shape (C, K)."""
+        """Draws of 1/b given σ², of gamma distributions of shape (ν' + 1)/2, shape (C, K)."""
         shapes = np.full(variances.shape, (self.noise_df + 1.0) / 2.0)
         return gammas(shapes, source) / (self.noise_df / variances + self.noise_scale**-2)
 
     def _variances(self, chains: int, source: Randomness) -> Floats:
-        """σ², the half-t law above the floor inverted from its upper tail."""
+        """σ², the half-t distribution above the floor inverted from its upper tail."""
         above = stdtr(self.noise_df, -self.noise_floor / self.noise_scale)
         uniforms = source.uniforms(chains * self.components).reshape(chains, -1)
         t = stdtrit(self.noise_df, uniforms * above)

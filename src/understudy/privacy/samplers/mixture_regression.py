@@ -1,4 +1,4 @@
-"""Finite mixtures of regressions as the law of a number: the paper's synthesizer.
+"""Finite mixtures of regressions as the model of a number: the paper's synthesizer.
 
 z given x is Σ_k π_k·N(x'β_k, σ_k²), with the prior of `mixture_prior`. A record of weight α
 contributes, as "power" says,
@@ -102,8 +102,8 @@ class MixtureRegression:
 
     def _nuts(self, rows: _Rows, source: Randomness, draws: int) -> Mixtures:
         target = MixtureNuts(self.prior, *rows, self.power)
-        found = nuts_draws(target, source, draws=draws, warm_up=self.burn_in, thin=self.thin)
-        return found.mixtures
+        sampled = nuts_draws(target, source, draws=draws, warm_up=self.burn_in, thin=self.thin)
+        return sampled.mixtures
 
     def log_likelihoods(self, draws: Theta, responses: Floats, design: Floats) -> Floats:
         """Shape (S, n); see `Regression`."""
@@ -134,11 +134,11 @@ class MixtureRegression:
 
     def labels(self, theta: Theta, responses: Floats, design: Floats, uniforms: Floats) -> Integers:
         """Shape (n,); see `Regression`."""
-        mixtures = _mixtures({name: one[np.newaxis] for name, one in theta.items()})
+        mixtures = _mixtures({name: array[np.newaxis] for name, array in theta.items()})
         fitted = design @ np.swapaxes(mixtures.coefficients, 1, 2)
         records = np.ascontiguousarray(responses)[np.newaxis], np.ones((1, len(responses)))
-        found: Integers = drawn_labels(fitted, records, densities(mixtures), uniforms[np.newaxis])
-        return np.asarray(found[0])
+        labels: Integers = drawn_labels(fitted, records, densities(mixtures), uniforms[np.newaxis])
+        return np.asarray(labels[0])
 
     def labelled(self, theta: Theta, design: Floats, labels: Integers, uniforms: Floats) -> Floats:
         """Shape (n,); see `Regression`."""

@@ -1,4 +1,4 @@
-"""The law of a numeric column: what kind of value a record has, then which number.
+"""The model of a numeric column: what kind of value a record has, then which number.
 
 1. *Kind*: an ordinary number, one of the spikes, or one of the codes of absence, by a table given
    the states of a few parents (`state_table`), or by a logit given the features of many, with
@@ -59,7 +59,7 @@ class _Ordinary(NamedTuple):
 
 @dataclass(frozen=True)
 class NumberModel:
-    """The law of a numeric column; θ is the regression's, and that of kinds where there are some.
+    """The model of a numeric column; θ is the regression's, and that of kinds where there are some.
 
     The latter is "log_kinds", shape (S, cells, kinds), of a table, or "kind_coefficients", shape
     (S, kinds - 1, 1 + features), of a logit.
@@ -70,7 +70,7 @@ class NumberModel:
         features: of the parents of its numbers.
         response: the scale of its numbers.
         regression: of the numbers on that scale.
-        kinds: the law of kinds: 0 is an ordinary number, then spikes, then codes.
+        kinds: the model of kinds: 0 is an ordinary number, then spikes, then codes.
 
     Raises:
         MethodError: a column that is not numeric, or kinds that are not those of the column.
@@ -90,8 +90,8 @@ class NumberModel:
         there = 1 if self.kinds is None else self.kinds.size
         if there != 1 + len(self._special) or (self.kinds is not None and there == 1):
             raise MethodError(
-                f"The column {self.column!r} has {len(self._special)} spikes and codes; its law "
-                "needs one kind more, and no law of kinds where it has none."
+                f"The column {self.column!r} has {len(self._special)} spikes and codes; its model "
+                "needs one kind more, and no model of kinds where it has none."
             )
 
     @classmethod
@@ -109,7 +109,7 @@ class NumberModel:
         kind_model: KindModel = "table",
         concentration: float = 0.5,
     ) -> NumberModel:
-        """The law of a column of a schema.
+        """The model of a column of a schema.
 
         Args:
             schema: all columns.
@@ -149,13 +149,13 @@ class NumberModel:
         self, records: Records, weights: Floats, source: Randomness, *, draws: int
     ) -> Theta:
         """Draws of both parts; see `ColumnModel`."""
-        found: dict[str, Floats] = {}
+        theta: dict[str, Floats] = {}
         if self.kinds is not None:
             kinds = self.kinds.posterior(self._kinds(records), weights, source, draws=draws)
-            found.update({_OF_KINDS[name]: array for name, array in kinds.items()})
+            theta.update({_OF_KINDS[name]: array for name, array in kinds.items()})
         at, z, design = self._ordinary(records)
-        found.update(self.regression.draws(z, design, weights[at], source, draws=draws))
-        return found
+        theta.update(self.regression.draws(z, design, weights[at], source, draws=draws))
+        return theta
 
     def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:
         """Log f(x_i), numbers per unit of t(y); see `ColumnModel`."""
@@ -177,12 +177,12 @@ class NumberModel:
     ) -> Floats:
         """Of a chunk of draws, shape (draws in it, n)."""
         at, z, design = ordinary
-        found = self.regression.log_contributions(draws, z, design, weights[at])
-        found += weights[at] * self.response.log_unit
+        logs = self.regression.log_contributions(draws, z, design, weights[at])
+        logs += weights[at] * self.response.log_unit
         if self.kinds is None:
-            return found
+            return logs
         (whole,) = self.kinds.log_contributions(_of_kinds(draws), kinds, weights)
-        whole[:, at] += found
+        whole[:, at] += logs
         return whole
 
     def draw(self, theta: Theta, drawn: Records, uniforms: Floats) -> Drawn:
@@ -201,17 +201,17 @@ class NumberModel:
             Shape (n,); `NO_LABEL` where the number is not ordinary.
         """
         at, z, design = self._ordinary(records)
-        found = np.full(len(uniforms), NO_LABEL, dtype=np.int64)
-        found[at] = self.regression.labels(theta, z, design, uniforms[at])
-        return found
+        components = np.full(len(uniforms), NO_LABEL, dtype=np.int64)
+        components[at] = self.regression.labels(theta, z, design, uniforms[at])
+        return components
 
     def draw_labelled(
         self, theta: Theta, drawn: Records, labels: Integers | None, uniforms: Floats
     ) -> Drawn:
         """New values whose numbers come from given components.
 
-        Kinds are drawn anew, from θ: whether a record had a number stays no input. Where one gets a
-        number and has no label, its component is drawn by its probability.
+        Kinds are drawn again, from θ: whether a record had a number stays no input. Where one gets
+        a number and has no label, its component is drawn by its probability.
 
         Args:
             theta: one draw.
@@ -253,17 +253,17 @@ class NumberModel:
 
     def _kinds(self, records: Records) -> Records:
         """Records with kinds in the place of the column's states."""
-        own = records[self.column].states
-        return {**records, self.column: Drawn(self._kinds_of_states[own])}
+        states = records[self.column].states
+        return {**records, self.column: Drawn(self._kinds_of_states[states])}
 
     def _ordinary(self, records: Records) -> _Ordinary:
-        own = records[self.column]
-        assert own.numbers is not None
-        at = np.flatnonzero(self._kinds_of_states[own.states] == 0)
-        design = self.features.matrix(records, len(own.states))
-        return _Ordinary(at, self.response.to(own.numbers[at]), design[at])
+        drawn = records[self.column]
+        assert drawn.numbers is not None
+        at = np.flatnonzero(self._kinds_of_states[drawn.states] == 0)
+        design = self.features.matrix(records, len(drawn.states))
+        return _Ordinary(at, self.response.to(drawn.numbers[at]), design[at])
 
 
 def _of_kinds(theta: Theta) -> Theta:
-    """Arrays of the kinds' law, under its own names."""
+    """Arrays of the kinds' model, under its own names."""
     return {name: theta[here] for name, here in _OF_KINDS.items() if here in theta}

@@ -152,8 +152,8 @@ class Dependence(ABC):
             known: values by score and table; confidential, and extended here.
         """
         queries, name = self.queries(), type(self).__name__
-        new = [one for one in dict.fromkeys(queries) if (name, one) not in known]
-        cells = [math.prod(self.schema.sizes[j] + 1 for j in one) for one in new]
+        new = [query for query in dict.fromkeys(queries) if (name, query) not in known]
+        cells = [math.prod(self.schema.sizes[j] + 1 for j in query) for query in new]
         for batch in in_groups(new, cells, _BATCH_CELLS):
             values = self.evaluate(engine.count(batch).expose())
             known.update({(name, q): v for q, v in zip(batch, values.tolist(), strict=True)})

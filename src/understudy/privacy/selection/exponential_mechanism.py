@@ -1,8 +1,8 @@
 r"""The exponential mechanism over a finite list, drawn exactly (McSherry & Talwar 2007).
 
-**Law.** P(i) ∝ exp(r·gᵢ) with r ≤ ε/(2Δ'), or r ≤ ε/Δ' if the score is monotone (one added record
-moves all scores the same way). gᵢ is the score uᵢ in steps of Δ/2ᵏ, k = `LATTICE_BITS` public,
-rounded to an integer, and Δ' = 2ᵏ + 1.
+**Distribution.** P(i) ∝ exp(r·gᵢ) with r ≤ ε/(2Δ'), or r ≤ ε/Δ' if the score is monotone (one added
+record moves all scores the same way). gᵢ is the score uᵢ in steps of Δ/2ᵏ, k = `LATTICE_BITS`
+public, rounded to an integer, and Δ' = 2ᵏ + 1.
 
 **Rounding is paid for.** Let f be the float64 nearest to 2ᵏ/Δ and g = rint(clip(f·u, ±2⁵⁰)).
 Forming and multiplying by f has relative error below 2⁻⁵¹·⁹, so |g - 2ᵏu/Δ| < 1/2 + 0.3 < 1 inside
@@ -31,9 +31,9 @@ common to all wᵢ.)
 package makes the rule. A drawn candidate that is not in F is removed and the draw repeated among
 the rest (`first_within`). Suppose the candidates x₁, …, xₗ, none of F, came first. Given those
 draws the next one is i with probability wᵢ/(W - w(x₁) - … - w(xₗ)); given further that it is in F,
-with probability wᵢ/W(F), whatever came before. So the winner has P(i) = wᵢ/W(F), the law of a mask.
-(The order so produced is the one of Plackett and Luce, the one Gumbel-max gives.) Only the winner
-leaves; how many were removed does not.
+with probability wᵢ/W(F), whatever came before. So the winner has P(i) = wᵢ/W(F), the distribution
+of a mask. (The order so produced is the one of Plackett and Luce, the one Gumbel-max gives.) Only
+the winner leaves; how many were removed does not.
 """
 
 from collections.abc import Callable, Sequence

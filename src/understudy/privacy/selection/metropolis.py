@@ -3,12 +3,14 @@
 The target has density ∝ π(θ)·exp(r·q(θ)), π a proper public prior and q a bounded score, so it is a
 distribution. Each step proposes θ + w·z, z standard normal and w public widths, and goes there with
 probability min(1, ratio of the densities). The score is deterministic (its simulated sets rest on
-fixed numbers ω); with fresh sets at each step, as published, the walk would approach another law.
+fixed numbers ω); with fresh sets at each step, as published, the walk would approach another
+distribution.
 
-**Guarantee**: only of the law that the walk approaches. After finitely many steps the law of θ is
-another one, and nobody can measure by how much its ratio for neighbours exceeds e^ε; so the
-promise is *conditional* on convergence. Start, widths and number of steps are public; nothing is
-tuned to the rows. How often it moved says something of the rows, and is never released.
+**Guarantee**: only of the distribution that the walk approaches. After finitely many steps the
+distribution of θ is another one, and nobody can measure by how much its ratio for neighbours
+exceeds e^ε; so the promise is *conditional* on convergence. Start, widths and number of steps are
+public; nothing is tuned to the rows. How often it moved says something of the rows, and is never
+released.
 
 Sources: Metropolis, Rosenbluth, Rosenbluth, Teller & Teller (1953), Journal of Chemical Physics 21;
 McSherry & Talwar (2007) for the target.
@@ -31,8 +33,8 @@ from understudy.privacy.noise.randomness import Randomness
 Floats = NDArray[np.float64]
 
 CONVERGENCE = (
-    "The parameters were drawn by a Metropolis walk of finitely many steps; ε holds for the law "
-    "that the walk approaches, as far as it has come near it."
+    "The parameters were drawn by a Metropolis walk of finitely many steps; ε holds for the "
+    "distribution that the walk approaches, as far as it has come near it."
 )
 """The condition of the guarantee."""
 

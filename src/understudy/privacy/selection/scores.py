@@ -111,14 +111,14 @@ class DistanceFromModel:
         place = {name: j for j, name in enumerate(self.schema.names)}
         queries = [tuple(place[name] for name in names) for names in self.candidates]
         _count_new(engine, queries, self.cells, known)
-        found = np.empty(len(queries))
+        scores = np.empty(len(queries))
         start = 0
         for k, (query, size) in enumerate(zip(queries, self.cells, strict=True)):
             distance = int(_distance(known[query], self.estimates[start : start + size]))
             penalty = round(STEPS * float(self.penalties[k]))
-            found[k] = self.weights[k] * (distance - penalty)
+            scores[k] = self.weights[k] * (distance - penalty)
             start += size
-        return found
+        return scores
 
 
 def _count_new(

@@ -61,7 +61,7 @@ GREEDY = (
     "how much one row can change that comparison is proven for optimal trees; greedy ones exceed "
     "it, so one row can change the choice by more than ε says."
 )
-"""What paper mode leaves in."""
+"""The unpaid leak of paper mode."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class PropensityTrees:
                 "These trees depend on the rows, so the score has no proven sensitivity; take a "
                 "class that is fixed beforehand, or mode=paper."
             )
-        if len({(one.columns, one.n_records) for one in self.simulators}) != 1:
+        if len({(simulator.columns, simulator.n_records) for simulator in self.simulators}) != 1:
             raise MethodError("The sets of a candidate need the same columns and size.")
         if self.copies < 1:
             raise MethodError("A simulated record counts once at least.")
@@ -131,7 +131,7 @@ class PropensityTrees:
         return "2, as published" if self.mode == "paper" else "s/(s + 1) of s simulated records"
 
     def leaks(self, neighbours: Neighbours) -> tuple[str, ...]:
-        """What the score leaves in, unpaid.
+        """The unpaid leaks of the score.
 
         Raises:
             MethodError: the published form has no bound for these neighbours.

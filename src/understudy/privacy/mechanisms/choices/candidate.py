@@ -110,7 +110,7 @@ class Candidate(Mechanism[Released[C], Choosing]):
 
     def _tables(self, view: View) -> list[Columns]:
         """The columns of each candidate."""
-        return [view.places(_columns(one)) for one in self.candidates]
+        return [view.places(_columns(candidate)) for candidate in self.candidates]
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class CandidateColumns(Candidate[tuple[str, ...]]):
     ) -> Outcome[Released[tuple[str, ...]]]:
         """Judge all of them, pick one, and publish it."""
         outcome = super().run(rows, charges, source)
-        return replace(outcome, measurements=tuple(Choice(one) for one in outcome.answers))
+        return replace(outcome, measurements=tuple(Choice(chosen) for chosen in outcome.answers))
 
 
 def _exact(score: Score, rows: SecretRows) -> NDArray[np.float64]:

@@ -7,9 +7,9 @@ the score and W the width: the posterior, of the censored likelihood, to the pow
 
 What the proof asks for holds for these reasons.
 
-* A record contributes a function of its own states: the law is asked for one combination of the
-  parents' states at a time (`ColumnGenerator`), so there is nothing else that its answer could
-  depend on.
+* A record contributes a function of its own states: the column model is asked for one combination
+  of the parents' states at a time (`ColumnGenerator`), so there is nothing else that its answer
+  could depend on.
 * A row without a state in one of the columns, or in an impossible combination of them, is left out:
   that is decided row by row, so neighbours stay neighbours or become equal.
 * Contributions are whole numbers of steps. Equal rows are counted, and a count times a contribution
@@ -62,14 +62,14 @@ class Cells:
 
     def log_densities(self, records: Floats) -> Floats:
         """Shape (m, G); records of shape (m, parents + 1), whole numbers."""
-        found = np.empty((len(records), len(self.points)))
+        densities = np.empty((len(records), len(self.points)))
         states = records.astype(np.int64)
         changes = (states[1:, :-1] != states[:-1, :-1]).any(axis=1)
         for rows in np.split(np.arange(len(states)), 1 + np.flatnonzero(changes)):
             if len(rows):
-                given, own = states[rows[0], :-1], states[rows, -1]
-                found[rows] = self.column_model.log_shares(self.points, given, own)
-        return found
+                given, outcomes = states[rows[0], :-1], states[rows, -1]
+                densities[rows] = self.column_model.log_shares(self.points, given, outcomes)
+        return densities
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ class ColumnLikelihood:
         return self._likelihood.sensitivity(neighbours)
 
     def leaks(self, neighbours: Neighbours) -> tuple[str, ...]:
-        """Nothing is left in."""
+        """Nothing is leaked unpaid."""
         return ()
 
     def evaluate(self, coded: Sequence[Codes]) -> Floats:
@@ -142,11 +142,11 @@ class ColumnLikelihood:
         """Cells that hold rows, those of the same parents side by side; and how many."""
         columns = known_rows(coded, self.schema, self.columns)
         place = np.zeros(len(columns[0]), dtype=np.int64)
-        for states in columns:  # places of cells, numbered anew each time: no product overflows
+        for states in columns:  # places of cells, numbered again each time: no product overflows
             wide = place * (1 + int(states.max(initial=0))) + states
             place = np.unique(wide, return_inverse=True)[1].ravel()
         _, first, counts = np.unique(place, return_index=True, return_counts=True)
-        return np.stack([one[first] for one in columns], axis=1).astype(np.float64), counts
+        return np.stack([column[first] for column in columns], axis=1).astype(np.float64), counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +154,7 @@ class CellComparison:
     """Rows counted by cell. CONFIDENTIAL.
 
     Attributes:
-        how: law and censoring.
+        how: column model and censoring.
         cells: those that hold rows, shape (m, columns).
         counts: rows in each, shape (m,).
     """

@@ -39,8 +39,8 @@ where σ is largest.
 **What breaks it.** Weights made from the table: one record then moves the contributions of all, and
 censoring does not help (`tests/privacy/mechanisms/choices/test_censored_likelihood.py`: width 1,
 one record added, a log ratio of 5.50). Nothing here takes weights; a `Censoring` names a function
-of the own record, from a closed list. A walk over θ in place of a list reaches this law only in the
-limit, and its guarantee is conditional (`understudy.privacy.selection.metropolis`).
+of the own record, from a closed list. A walk over θ in place of a list reaches this distribution
+only in the limit, and its guarantee is conditional (`understudy.privacy.selection.metropolis`).
 
 **Rounding.** A contribution is rounded to a whole number of W·2⁻³⁰, and sums are whole numbers: no
 order of summation, no chunk and no other record has a part in what a record contributes. That asks
@@ -139,18 +139,18 @@ class Censoring:
             The same shape, in [-W, 0].
         """
         width = self.width
-        found = np.nan_to_num(log_densities, nan=-_HUGE, posinf=_HUGE, neginf=-_HUGE)
-        found = np.clip(found, -_HUGE, _HUGE)
+        values = np.nan_to_num(log_densities, nan=-_HUGE, posinf=_HUGE, neginf=-_HUGE)
+        values = np.clip(values, -_HUGE, _HUGE)
         if self.form == "interval":
-            found -= self.high or 0.0
+            values -= self.high or 0.0
         elif self.form == "own-weight":
-            largest = np.abs(found).max(axis=-1, keepdims=True, initial=width / 2)
-            found = found * (width / 2 / largest) - width / 2
+            largest = np.abs(values).max(axis=-1, keepdims=True, initial=width / 2)
+            values = values * (width / 2 / largest) - width / 2
         else:
-            found -= found.max(axis=-1, keepdims=True, initial=-_HUGE)
+            values -= values.max(axis=-1, keepdims=True, initial=-_HUGE)
         if self.form == "own-range":
-            found *= width / -found.min(axis=-1, keepdims=True, initial=-width)
-        return np.clip(found, -width, 0.0, out=found)
+            values *= width / -values.min(axis=-1, keepdims=True, initial=-width)
+        return np.clip(values, -width, 0.0, out=values)
 
     def steps(self, log_densities: Floats) -> NDArray[np.int64]:
         """c(θ) in whole numbers of W·2⁻³⁰: from -2³⁰ to 0, the same shape."""
@@ -242,7 +242,7 @@ class CensoredLikelihood:
     def log_probabilities(
         self, records: Floats, counts: Integers | None = None, *, power: float = 1.0
     ) -> Floats:
-        """Logarithms of P(θ), the law itself in floating-point numbers, shape (G,). CONFIDENTIAL.
+        """Logarithms of P(θ), the distribution itself in floating point, shape (G,). CONFIDENTIAL.
 
         Args:
             records: shape (n, d).

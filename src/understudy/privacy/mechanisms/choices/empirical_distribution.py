@@ -16,12 +16,12 @@ and b. A record outside the grid is in no N_k, so leaving the grid is a removal,
 addition. So each N_k changes by at most 1 in both relations; min(·, n), the distance to a fixed
 Y_k, the maximum over k and min(·, T) change by no more than what they are made of. The score has
 sensitivity 1, both ways, and the factor exp(-ε·D/2) makes it ε-DP (McSherry & Talwar 2007). It is
-not monotone: a record can bring one candidate closer and take another further away. The law also
-is ε-bounded-range, hence ε²/8-zCDP (Cesar & Rogers 2021, lemma 3.2).
+not monotone: a record can bring one candidate closer and take another further away. The
+distribution also is ε-bounded-range, hence ε²/8-zCDP (Cesar & Rogers 2021, lemma 3.2).
 
 **Exact draw, nothing subtracted.** Let w(t) = exp(-εt/2) for t ≤ T, and w(T + 1) = 0. Summed by
-parts, w(min(D, T)) = Σ over t ≥ min(D, T) of (w(t) - w(t + 1)). So the law is a mixture: draw t
-with weight N(t)·(w(t) - w(t + 1)), where N(t) counts the paths within band t
+parts, w(min(D, T)) = Σ over t ≥ min(D, T) of (w(t) - w(t + 1)). So the distribution is a mixture:
+draw t with weight N(t)·(w(t) - w(t + 1)), where N(t) counts the paths within band t
 (`distribution_bands.py`) and N(T) all of them, then a uniform path within band t.
 
 **Blocks of levels.** N(t) grows like tᴳ, so neighbouring levels are put into blocks t₀ ≤ t ≤ t₁ of
@@ -145,7 +145,7 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
         for columns, domain, share in zip(self.lines, domains, shares, strict=True):
             epsilon = selection_epsilon(share, terms.accounting)
             require_drawable(columns, domain, None, epsilon)
-            one = Charge(
+            charge = Charge(
                 spent=share,
                 mechanism=self.name,
                 query=f"distribution of {' × '.join(columns)}",
@@ -155,7 +155,7 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
                 parameter=Distance(epsilon=epsilon, n_rows=n_rows, margin=margin),
                 recorded=noise_of_distance(epsilon, domain.n_allowed),
             )
-            charges.append(one)
+            charges.append(charge)
         return tuple(charges)
 
     def run(
@@ -163,14 +163,14 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
     ) -> Outcome[tuple[Released[DrawnDistribution], ...]]:
         """Count all lines in one pass, and draw the counts of each."""
         view, exact = rows.view, rows.tables(self.lines)
-        found = [
+        distributions = [
             replace(
-                drawn_distribution(table, names, view.domain(names), one.parameter, source),
+                drawn_distribution(table, names, view.domain(names), charge.parameter, source),
                 bins=view.bins_of(names),
             )
-            for names, table, one in zip(self.lines, exact, charges, strict=True)
+            for names, table, charge in zip(self.lines, exact, charges, strict=True)
         ]
-        return answers(found, conditions=(ROUNDING,))
+        return answers(distributions, conditions=(ROUNDING,))
 
 
 def _at_most(terms: Terms) -> tuple[int, int]:

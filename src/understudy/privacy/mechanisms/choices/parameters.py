@@ -12,7 +12,7 @@ chosen parameters leave; how often a walk moved depends on the rows, and is for 
 * `monotone` and `sensitivity(neighbours)`: whether an added row moves the scores of all candidates
   one way, and the largest change of any of them between neighbouring tables, proved where the score
   is defined;
-* `leaks(neighbours)`: what it leaves in, unpaid; an error if it has no bound for these neighbours;
+* `leaks(neighbours)`: its unpaid leaks; an error if it has no bound for these neighbours;
 * `evaluate(coded)`: the score of each candidate, shape (G,), and `against(coded)`: the rows, to be
   compared with any parameters, one `score(theta)` after the other. Both CONFIDENTIAL; `coded` holds
   the states of all rows, one array per column of the schema.
@@ -103,7 +103,7 @@ class WalkedParameters(Mechanism[Released[ChosenParameters], Choosing]):
     how: Walk
 
     def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Choosing], ...]:
-        """One step; the cost is that of the law that the walk approaches.
+        """One step; the cost is that of the distribution that the walk approaches.
 
         Raises:
             MethodError: as in `ListedParameters`.
@@ -118,10 +118,10 @@ class WalkedParameters(Mechanism[Released[ChosenParameters], Choosing]):
     ) -> Outcome[Released[ChosenParameters]]:
         """Walk, and tell the steward how it went."""
         against, rate = self.score.against(rows.states()), float(charges[0].parameter.rate)
-        found = walk(self.how, lambda theta: rate * against.score(theta), source)
-        rows.tell(found)
+        chain = walk(self.how, lambda theta: rate * against.score(theta), source)
+        rows.tell(chain)
         return answer(
-            _chosen(self.score, self.names, found.end, rows.view),
+            _chosen(self.score, self.names, chain.end, rows.view),
             None,
             leaks=self.score.leaks(rows.view.neighbours),
             unproved=(CONVERGENCE,),
@@ -169,5 +169,5 @@ def _charge(
 def _chosen(
     score: CandidateScore, names: Sequence[str], theta: Floats, view: View
 ) -> ChosenParameters:
-    values = tuple(float(one) for one in np.asarray(theta))
+    values = tuple(float(value) for value in np.asarray(theta))
     return ChosenParameters(score.columns, tuple(names), values, view.bins_of(score.columns))

@@ -40,7 +40,7 @@ class BinomialCount(Mechanism[Released[NoisySuccesses], NoiseDistribution]):
         column: its name.
         bounds: "truncate" draws a number inside [0, n], calibrated for that.
         mode: "paper" for continuous Laplace noise, truncated without calibration if at all; the
-            guarantee then says what that leaves in.
+            guarantee then names the unpaid leak.
     """
 
     name: ClassVar[str] = "noisy successes"
@@ -92,7 +92,7 @@ class BinomialCount(Mechanism[Released[NoisySuccesses], NoiseDistribution]):
 
     @property
     def _leaks(self) -> tuple[str, ...]:
-        """What the noise leaves in, unpaid; its sensitivity is right in paper mode too."""
+        """The unpaid leak of the noise; its sensitivity is right in paper mode too."""
         if self.mode == "strict":
             return ()
         truncated = (perturbation.UNCALIBRATED,) * (self.bounds == "truncate")
@@ -105,8 +105,8 @@ def _public_rows(schema: Schema, column: str) -> int:
     Raises:
         MethodError: another kind of column, or a private number of rows.
     """
-    found = schema.columns.get(column)
-    if found is None or isinstance(found, NUMERIC) or found.size != 2 or found.codes:
+    declared = schema.columns.get(column)
+    if declared is None or isinstance(declared, NUMERIC) or declared.size != 2 or declared.codes:
         raise MethodError(f"Successes need a column of two levels without codes, not {column!r}.")
     if schema.n_rows is None:
         raise MethodError('Successes need a public number of rows; declare rows = "public".')

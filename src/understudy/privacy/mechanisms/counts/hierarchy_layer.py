@@ -92,8 +92,8 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], D
         exact = rows.cells(rows.view.schema.names)
         return answers(
             [
-                _noisy_layer(tree, rows.view, exact, one.parameter, source)
-                for tree, one in zip(self._trees, charges, strict=True)
+                _noisy_layer(tree, rows.view, exact, charge.parameter, source)
+                for tree, charge in zip(self._trees, charges, strict=True)
             ]
         )
 
@@ -186,12 +186,12 @@ class RangeCounts(Mechanism[tuple[Released[NoisyRanges], ...], DiscreteNoise]):
     ) -> Outcome[tuple[Released[NoisyRanges], ...]]:
         """Count the column once, and sum it up layer by layer."""
         (exact,) = rows.tables([(self.column,)])
-        bins, found = rows.view.bins_of((self.column,)), []
-        for edges, one in zip(self.layers, charges, strict=True):
+        bins, ranges = rows.view.bins_of((self.column,)), []
+        for edges, charge in zip(self.layers, charges, strict=True):
             counts = np.append(_sums(exact.inside, edges), exact.outside)
-            noisy = perturb(counts, one.parameter, source)
-            found.append(NoisyRanges((self.column,), edges, noisy[:-1], float(noisy[-1]), bins))
-        return answers(found)
+            noisy = perturb(counts, charge.parameter, source)
+            ranges.append(NoisyRanges((self.column,), edges, noisy[:-1], float(noisy[-1]), bins))
+        return answers(ranges)
 
 
 def range_query(column: str, n_ranges: int) -> str:

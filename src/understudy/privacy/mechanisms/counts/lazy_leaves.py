@@ -185,12 +185,12 @@ def noisy_leaves(
     for node, size in enumerate(last.sizes):
         below = by_node[ends[node] : ends[node + 1]]
         n_empty = size - len(below)
-        found = Tokens.of(exact.codes[below], noisy[below], n_empty, units, uniform)
-        negative = negative_binomial(n_empty - found.positive, odds(units), uniform)
-        tokens.append(found)
-        sums.append(int(noisy[below].sum()) + found.positive + found.extra - negative)
-    positive = sum(one.positive for one in tokens) + int((noisy > 0).sum())
-    mass = float(sum(one.total for one in tokens) * step)
+        node_tokens = Tokens.of(exact.codes[below], noisy[below], n_empty, units, uniform)
+        negative = negative_binomial(n_empty - node_tokens.positive, odds(units), uniform)
+        tokens.append(node_tokens)
+        sums.append(int(noisy[below].sum()) + node_tokens.positive + node_tokens.extra - negative)
+    positive = sum(node_tokens.positive for node_tokens in tokens) + int((noisy > 0).sum())
+    mass = float(sum(node_tokens.total for node_tokens in tokens) * step)
     counts = np.array(sums, dtype=np.int64)
     order = partition.order[0]
     released = NoisyNodes(
@@ -232,17 +232,17 @@ def _below(leaves: Leaves, node: int, n_rows: int, randomness: Randomness) -> In
     """Codes of records below one node."""
     domain, fixed = leaves.partition.domain, leaves.partition.layers[-1].states[node]
     tokens = leaves.tokens[node]
-    own = domain.fixed(fixed.tolist())
+    subdomain = domain.fixed(fixed.tolist())
     free = np.flatnonzero(fixed < 0)
 
     def full(columns: tuple[Integers, ...] | list[Integers], n: int) -> Integers:
         states = [np.full(n, state, dtype=np.int64) for state in np.maximum(fixed, 0)]
         for j, column in zip(free, columns, strict=True):
             states[j] = column
-        return encode([one.astype(np.uint32) for one in states], domain.sizes)
+        return encode([column.astype(np.uint32) for column in states], domain.sizes)
 
     if not tokens.total:
-        return full(own.cells(randomness.below(own.n_allowed, n_rows)), n_rows)
+        return full(subdomain.cells(randomness.below(subdomain.n_allowed, n_rows)), n_rows)
     if not len(free):
         return full((), n_rows)
 
@@ -250,7 +250,7 @@ def _below(leaves: Leaves, node: int, n_rows: int, randomness: Randomness) -> In
         occupied = columns_of(tokens.codes, domain)
         columns = [occupied[j].astype(np.uint32) for j in free]
         # Below a node the order of the codes is that of the open columns.
-        codes = drawn_cells(n, own, encode(columns, own.sizes), randomness)
-        return full(columns_of(codes, own), n)
+        codes = drawn_cells(n, subdomain, encode(columns, subdomain.sizes), randomness)
+        return full(columns_of(codes, subdomain), n)
 
     return tokens.draw(n_rows, fresh, randomness)

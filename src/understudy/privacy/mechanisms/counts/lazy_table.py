@@ -1,8 +1,8 @@
 """Records from a noisy table of any size, drawn as if every cell had been perturbed.
 
 The dense sanitizer adds noise to all cells, sets negative counts to 0 and draws records in
-proportion to what is left (Bowen & Liu 2020, §3.1.1). The same law, at a cost of occupied cells and
-records alone:
+proportion to what is left (Bowen & Liu 2020, §3.1.1). The same distribution, at a cost of occupied
+cells and records alone:
 
 1. Perturb and clip the J occupied cells; their total is A.
 2. Among the K₀ empty cells, P ~ Binomial(K₀, q/(1+q)) are positive. Each has 1 token plus a
@@ -15,10 +15,10 @@ records alone:
 4. A positive cell that is met for the first time gets a place, uniform over the empty allowed cells
    that have none yet.
 
-The law is that of the dense sanitizer (tested against it), hence so is the guarantee. Drawing *is*
-the mechanism: which empty cells are positive is hidden until a record falls there, so all
-randomness is of the secure kind, and nothing in between leaves. Only totals over **all** cells are
-released; a total over occupied cells alone would depend on which are occupied.
+The distribution is that of the dense sanitizer (tested against it), hence so is the guarantee.
+Drawing *is* the mechanism: which empty cells are positive is hidden until a record falls there, so
+all randomness is of the secure kind, and nothing in between leaves. Only totals over **all** cells
+are released; a total over occupied cells alone would depend on which are occupied.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Sensitivity and proof: `understudy.privacy.noise.calibration`. The noise vector is independent of
 the rows, covers all allowed cells including empty ones, and structural zeros are public; so the
-noisy table satisfies the guarantee of its noise law, and everything computed from it is
+noisy table satisfies the guarantee of its noise, and everything computed from it is
 post-processing. Several tables are as many steps of the ledger.
 
 Adding or removing a record changes the number of rows by 1, as it does one cell of a table.
@@ -55,8 +55,8 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
         weights: how the cost is divided among the tables; evenly if None.
         bounds: "truncate" draws numbers inside [0, limit] (`perturbation.count_noise`); under
             "threshold" clipping is left to post-processing.
-        mode: "paper" for continuous Laplace noise of scale 1/ε, whatever the law; the guarantee
-            then says what that leaves in.
+        mode: "paper" for continuous Laplace noise of scale 1/ε, whatever the distribution; the
+            guarantee then names the unpaid leak.
     """
 
     name: ClassVar[str] = "noisy table"
@@ -108,15 +108,15 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
     ) -> Outcome[tuple[Released[NoisyTable], ...]]:
         """Count all of them in one pass, and add noise to each."""
         view, exact = rows.view, rows.tables(self.marginals)
-        found = [
+        tables = [
             replace(
-                noisy_table(table, names, view.domain(names), one.parameter, source),
+                noisy_table(table, names, view.domain(names), charge.parameter, source),
                 bins=view.bins_of(names),
                 groups=view.groups_of(names),
             )
-            for names, table, one in zip(self.marginals, exact, charges, strict=True)
+            for names, table, charge in zip(self.marginals, exact, charges, strict=True)
         ]
-        return answers(found, leaks=unpaid_leak(view.neighbours, self.bounds, self.mode))
+        return answers(tables, leaks=unpaid_leak(view.neighbours, self.bounds, self.mode))
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 The dense sanitizer perturbs every allowed cell; zeroing all noisy counts below a threshold that
 does not depend on the rows is post-processing, so the survivors have the guarantee of the dense
 table. Empty cells are not visited one by one: the number of survivors among them is binomial, each
-exceeds the threshold by a geometric amount (the law is memoryless), and their places are uniform
-(Cormode, Procopiuc, Srivastava & Tran 2012, "Differentially private summaries for sparse data").
+exceeds the threshold by a geometric amount (the distribution is memoryless), and their places are
+uniform (Cormode, Procopiuc, Srivastava & Tran 2012, "Differentially private summaries for sparse
+data").
 
-Each of these draws is exact (`binomial_sampling`, `rejection_sampling`, `drawn_cells`), so the law
-is that of the dense table to the last bit: a cell that can survive when it is occupied can survive
-when it is empty.
+Each of these draws is exact (`binomial_sampling`, `rejection_sampling`, `drawn_cells`), so the
+distribution is that of the dense table to the last bit: a cell that can survive when it is occupied
+can survive when it is empty.
 
 **Empty cells**, without writing them out. A sanitizer adds noise to all K cells, though only J of
 them hold records. The K₀ = K − J others are exchangeable, so a few aggregates and a uniform choice
@@ -80,17 +81,17 @@ def drawn_cells(
         empty[occupied] = False
         codes = np.flatnonzero(empty)
         return codes[randomness.permutation(len(codes))[:n]]
-    found = np.zeros(0, dtype=np.int64)
-    while len(found) < n:
-        wanted = n - len(found)
-        tried = wanted + wanted // 8 + 8
+    cells = np.zeros(0, dtype=np.int64)
+    while len(cells) < n:
+        missing = n - len(cells)
+        tried = missing + missing // 8 + 8
         columns = domain.cells(randomness.below(domain.n_allowed, tried))
         drawn = encode([column.astype(np.uint32) for column in columns], domain.sizes)
         drawn = drawn[~is_among(occupied, drawn)]
-        both = np.concatenate([found, drawn])
+        both = np.concatenate([cells, drawn])
         _, first = np.unique(both, return_index=True)
-        found = both[np.sort(first)][:n]
-    return found
+        cells = both[np.sort(first)][:n]
+    return cells
 
 
 def _written_out(n: int, domain: Domain, n_occupied: int) -> bool:
@@ -104,12 +105,12 @@ def _written_out(n: int, domain: Domain, n_occupied: int) -> bool:
     return domain.n_cells <= _ENUMERATE and not (ample and n < domain.n_cells // 64)
 
 
-def is_among(ascending: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
+def is_among(ascending: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of the wanted codes stand in an ascending array."""
     if not len(ascending):
-        return np.zeros(len(wanted), dtype=np.bool_)
-    place = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-    return np.asarray(ascending[place] == wanted)
+        return np.zeros(len(codes), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(ascending, codes), len(ascending) - 1)
+    return np.asarray(ascending[place] == codes)
 
 
 def columns_of(codes: NDArray[np.int64], domain: Domain) -> tuple[NDArray[np.int64], ...]:
@@ -137,7 +138,7 @@ class ThresholdTable(Mechanism[Released[NoisyCells], PureNoise]):
         """One step.
 
         Raises:
-            MethodError: more than 2⁶² cells, or a law or threshold that does not fit.
+            MethodError: more than 2⁶² cells, or a distribution or threshold that does not fit.
             BudgetError: more than is left, or next to nothing.
         """
         domain = terms.view.sparse_domain(self.columns)
@@ -217,7 +218,7 @@ def noisy_cells(
 
 
 def in_units(distribution: DiscreteLaplace | LatticeLaplace) -> tuple[DiscreteLaplace, Fraction]:
-    """A Laplace law as an integer law in units of its lattice, and the step of the lattice."""
+    """A Laplace distribution in whole units of its lattice, and the step of the lattice."""
     if isinstance(distribution, LatticeLaplace):
         return DiscreteLaplace(distribution.scale / distribution.step), distribution.step
     return distribution, Fraction(1)
@@ -226,9 +227,9 @@ def in_units(distribution: DiscreteLaplace | LatticeLaplace) -> tuple[DiscreteLa
 def non_negative(
     distribution: DiscreteLaplace, n: int, randomness: Randomness
 ) -> NDArray[np.int64]:
-    """Draws from the law given that they are at least 0, by rejection; shape (n,)."""
-    found = np.zeros(0, dtype=np.int64)
-    while len(found) < n:
-        drawn = distribution.sample(2 * (n - len(found)) + 8, randomness)
-        found = np.concatenate([found, drawn[drawn >= 0]])
-    return found[:n]
+    """Draws from the distribution given that they are at least 0, by rejection; shape (n,)."""
+    draws = np.zeros(0, dtype=np.int64)
+    while len(draws) < n:
+        drawn = distribution.sample(2 * (n - len(draws)) + 8, randomness)
+        draws = np.concatenate([draws, drawn[drawn >= 0]])
+    return draws[:n]

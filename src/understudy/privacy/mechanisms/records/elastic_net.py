@@ -81,8 +81,8 @@ class Regression:
         Returns:
             Shape (n, states); rows sum to 1 up to rounding.
         """
-        found: Floats = softmax(indicators @ self.weights + self.intercepts, axis=1)
-        return found
+        shares: Floats = softmax(indicators @ self.weights + self.intercepts, axis=1)
+        return shares
 
 
 @dataclass(frozen=True)
@@ -137,15 +137,15 @@ def fit_path(
         return [start] * len(penalties)
     weights = sample.weights / sample.weights.max()
     model = _begun(start, mixing, seed, ending, len(weights))
-    found: list[Regression] = []
+    path: list[Regression] = []
     for penalty in penalties:
         try:
             model.C = 1 / float(penalty * weights.sum()) if penalty else np.inf
             model.fit(sample.indicators, sample.states, weights)
         except (ValueError, ArithmeticError):  # numbers that are not finite, penalties near ∞
-            return found + [start] * (len(penalties) - len(found))
-        found.append(_fitted(model, start))
-    return found
+            return path + [start] * (len(penalties) - len(path))
+        path.append(_fitted(model, start))
+    return path
 
 
 def best_penalty(
@@ -165,7 +165,7 @@ def best_penalty(
         fitted, held = sample.take(folds != fold), sample.take(folds == fold)
         penalties = grid / max(1, len(fitted.states))
         path = fit_path(fitted, penalties, mixing, seed, _COARSE)
-        losses += [held.loss(one) for one in path]
+        losses += [held.loss(regression) for regression in path]
     return float(grid[np.argmin(losses)])
 
 

@@ -1,7 +1,7 @@
 """Records drawn column by column from hashed rows, exactly: what all sweeps share.
 
-A *chain* starts at a seed. A step draws one column anew, given what stands in the key columns; when
-all columns had their turn (once in each sweep) the record is complete, and the next one of the
+A *chain* starts at a seed. A step draws one column again, given what stands in the key columns;
+when all columns had their turn (once in each sweep) the record is complete, and the next one of the
 chain goes on from there. With S the states of the column that structural zeros leave open, the
 other columns being as they are, and n_v the real records of the row with state v, state v ∈ S has
 
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 UNIFORM: Final = -1
-"""A weight that leaves the real records of a row out of account."""
+"""A weight that leaves out the real records of a row."""
 
 FINEST: Final = 2**20
 """Weights of states are multiples of 1/FINEST."""
@@ -147,7 +147,7 @@ def gibbs_charge(
         mechanism: its name.
         query: what is asked, in words.
         sensitivity: what one record changes, in words.
-        noise: the law of the draws, in words.
+        noise: the distribution of the draws, in words.
 
     Raises:
         BudgetError: next to nothing is left for a step.
@@ -180,7 +180,7 @@ def gibbs_draws(
 
 def even_weights(rows: Sequence[HashedRows], prior: Fraction) -> list[_Integers]:
     """The same weight for the states of all rows, in units of 1/denominator."""
-    return [np.full(len(one.keys), prior.numerator, dtype=np.int64) for one in rows]
+    return [np.full(len(table.keys), prior.numerator, dtype=np.int64) for table in rows]
 
 
 def chain_records(
@@ -208,8 +208,8 @@ def chain_records(
     seeds = np.array(sweep.domain.draw(n_chains, randomness.uniforms), dtype=np.int64)
     whole, first_row = joined(rows)
     shift = unit.bit_length() - 1
-    every = np.concatenate(list(weights))
-    tables = (whole.keys, whole.first, whole.states, whole.before, every, shift)
+    all_weights = np.concatenate(list(weights))
+    tables = (whole.keys, whole.first, whole.states, whole.before, all_weights, shift)
     shape = (first_row, np.array(sweep.domain.sizes), sweep.strides, *_marks(sweep.domain))
     how = (chains.length, chains.sweeps, chains.resetting)
     d = len(sweep.names)

@@ -1,4 +1,4 @@
-"""The compiled steps of chains; their law and why they are exact: `gibbs_chain`.
+"""The compiled steps of chains; their distribution and why they are exact: `gibbs_chain`.
 
 `cursor` holds the index of the next word. Past the end words read as 0, and the step is dropped.
 """

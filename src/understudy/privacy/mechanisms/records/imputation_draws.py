@@ -1,8 +1,8 @@
 r"""Perturbed imputation: records drawn column by column from perturbed regressions.
 
-**Law.** To each column belongs a regression on the other columns that was fitted to the rows. A
-record starts at a public, uniform allowed cell. A *step* gives one column a new state, the other
-columns being as they are: among the states S that the structural zeros leave open,
+**Distribution.** To each column belongs a regression on the other columns that was fitted to the
+rows. A record starts at a public, uniform allowed cell. A *step* gives one column a new state, the
+other columns being as they are: among the states S that the structural zeros leave open,
 
     P(v) = (p̂(v) + α) / (1 + |S|·α),   v in S,
 
@@ -110,7 +110,7 @@ class ImputedRecords(Mechanism[Released[Records], Fraction]):
         terms.require(spend)
         steps = self.imputation.sweeps * len(names)
         prior = step_prior(spend / max(1, self.n_rows * steps), terms.accounting)
-        one = Charge(
+        charge = Charge(
             spent=spend,
             mechanism=self.name,
             query="records imputed over " + " × ".join(names),
@@ -121,7 +121,7 @@ class ImputedRecords(Mechanism[Released[Records], Fraction]):
             parameter=prior,
             recorded=Noise(self.name, str(prior), 0.0),
         )
-        return (one,)
+        return (charge,)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[Fraction], ...], source: Randomness
@@ -129,7 +129,7 @@ class ImputedRecords(Mechanism[Released[Records], Fraction]):
         """Fit and draw; the records leave, and what is public about them is published."""
         schema, prior = rows.view.schema, charges[0].parameter
         names = schema.names
-        known = [one.astype(np.int64) for one in known_rows(rows.states(), schema, names)]
+        known = [column.astype(np.int64) for column in known_rows(rows.states(), schema, names)]
         imputers = fit_imputers(known, schema.domain.sizes, self.imputation, source)
         drawn = imputed_records(
             imputers,

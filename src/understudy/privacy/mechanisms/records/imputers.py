@@ -130,8 +130,8 @@ def fit_imputers(
     # Filters of warnings belong to the process, so they are set here, before threads begin.
     with warnings.catch_warnings(), ThreadPoolExecutor(os.cpu_count()) as pool:
         warnings.simplefilter("ignore")
-        found = dict(zip(longest_first, pool.map(regression, longest_first), strict=True))
-    return Imputers(tuple(found[j] for j in range(len(sizes))), offsets)
+        regressions = dict(zip(longest_first, pool.map(regression, longest_first), strict=True))
+    return Imputers(tuple(regressions[j] for j in range(len(sizes))), offsets)
 
 
 def _regression(sample: Observations, imputation: Imputation, seed: int) -> Regression:
@@ -155,7 +155,7 @@ def _indicators(
     states: Sequence[Integers], offsets: Sequence[int], column: int, n_indicators: int
 ) -> Any:
     """Design of the indicators of all columns but one."""
-    others = [one + offset for one, offset in zip(states, offsets, strict=True)]
+    others = [codes + offset for codes, offset in zip(states, offsets, strict=True)]
     del others[column]
     shape = (len(states[0]), len(others))
     return indicators_of(np.array(others, dtype=np.int64).reshape(shape[::-1]).T, n_indicators)

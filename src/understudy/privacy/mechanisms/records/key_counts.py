@@ -91,14 +91,14 @@ def joined(tables: Sequence[HashedRows]) -> tuple[HashedRows, NDArray[np.int64]]
         The tables in one, whose keys ascend within each of them; and the first row of each, with
         the number of rows at the end, shape (tables + 1,).
     """
-    rows = np.concatenate(([0], np.cumsum([len(one.keys) for one in tables]))).astype(np.int64)
-    cells = np.concatenate(([0], np.cumsum([len(one.states) for one in tables])))
-    records = np.concatenate(([0], np.cumsum([one.before[-1] for one in tables])))
+    rows = np.concatenate(([0], np.cumsum([len(table.keys) for table in tables]))).astype(np.int64)
+    cells = np.concatenate(([0], np.cumsum([len(table.states) for table in tables])))
+    records = np.concatenate(([0], np.cumsum([table.before[-1] for table in tables])))
     whole = HashedRows(
-        keys=np.concatenate([one.keys for one in tables]),
-        first=_behind([one.first for one in tables], cells),
-        states=np.concatenate([one.states for one in tables]),
-        before=_behind([one.before for one in tables], records),
+        keys=np.concatenate([table.keys for table in tables]),
+        first=_behind([table.first for table in tables], cells),
+        states=np.concatenate([table.states for table in tables]),
+        before=_behind([table.before for table in tables], records),
     )
     return whole, rows
 

@@ -1,9 +1,9 @@
 r"""Gibbs sampling from noisy tables of any size, whose rows get their noise when first visited.
 
-**Law.** Column i of M has a table of real records by its key columns and itself; a *row* has one
-number for each state of column i. Every cell of every table gets independent noise, and negative
-numbers are set to 0. Each of ñ records starts at a seed, uniform over the allowed cells. A step
-draws column i anew: with m_v what the row of the current key holds, and S ≠ ∅ the states that
+**Distribution.** Column i of M has a table of real records by its key columns and itself; a *row*
+has one number for each state of column i. Every cell of every table gets independent noise, and
+negative numbers are set to 0. Each of ñ records starts at a seed, uniform over the allowed cells. A
+step draws column i again: with m_v what the row of the current key holds, and S ≠ ∅ the states that
 structural zeros leave open given all other columns,
 
     P(v) = m_v / Σ_{u ∈ S} m_u,  v ∈ S,     and uniform over S where that sum is 0.
@@ -17,14 +17,14 @@ table, or to none if one of these values is out of domain. Adding or removing it
 (`understudy.privacy.noise.calibration`) makes one table cost c, and all M of them M·c. Any number
 of records and of sweeps is post-processing.
 
-**Lazy noise is the same law.** Write the tables as a family of independent random rows. Run the
-sampler, and draw a row when a step first asks for it: from its own law, whatever was drawn before.
-Since rows are independent of each other, of seeds and of picks, the conditional law of a row given
-all that happened before its first visit is its unconditional law; and a row that no step asks for
-has no influence. So by induction over the steps, the joint law of all records is that of tables
-written out in full (and tested against it). A row must be kept once it is drawn: drawing it again
-would publish a second, unpaid copy of the same counts. Which rows were visited, and what they hold,
-stays here; the records may leave.
+**Lazy noise is the same distribution.** Write the tables as a family of independent random rows.
+Run the sampler, and draw a row when a step first asks for it: from its own distribution, whatever
+was drawn before. Since rows are independent of each other, of seeds and of picks, the conditional
+distribution of a row given all that happened before its first visit is its unconditional
+distribution; and a row that no step asks for has no influence. So by induction over the steps, the
+joint distribution of all records is that of tables written out in full (and tested against it). A
+row must be kept once it is drawn: drawing it again would publish a second, unpaid copy of the same
+counts. Which rows were visited, and what they hold, stays here; the records may leave.
 
 **Exactness.** Noise is a whole number, drawn exactly, and a pick is an exactly uniform integer
 below Σ m_u. Cells are capped at 2⁶²/states, which is post-processing, so that sums fit 64 bits;
@@ -112,7 +112,7 @@ class LazyRows(Mechanism[Released[Records], DiscreteLaplace | DiscreteGaussian])
         if isinstance(distribution, LatticeLaplace):
             raise MethodError("Noisy rows need geometric or gaussian noise.")
         names = " × ".join(self.sweep.names)
-        one = Charge(
+        charge = Charge(
             spent=spend,
             mechanism=self.name,
             query=f"records of {names} from a noisy table for each column",
@@ -122,7 +122,7 @@ class LazyRows(Mechanism[Released[Records], DiscreteLaplace | DiscreteGaussian])
             parameter=distribution,
             recorded=noise_of(distribution),
         )
-        return (one,)
+        return (charge,)
 
     def run(
         self,
@@ -162,14 +162,14 @@ def lazy_gibbs_records(
     states = np.empty((len(sweep.names), n_rows), dtype=np.int64)
     for start in range(0, n_rows, _CHUNK):
         seeds = sweep.domain.draw(min(_CHUNK, n_rows - start), randomness.uniforms)
-        some = np.array(seeds, dtype=np.int64)
-        keys = sweep.keys_of([*some])
+        current = np.array(seeds, dtype=np.int64)
+        keys = sweep.keys_of([*current])
         for _ in range(sweeps):
             for column, table in enumerate(tables):
-                drawn = _step(table, sweep, column, some, keys, randomness=randomness)
-                sweep.move(keys, column, drawn - some[column])
-                some[column] = drawn
-        states[:, start : start + _CHUNK] = some
+                drawn = _step(table, sweep, column, current, keys, randomness=randomness)
+                sweep.move(keys, column, drawn - current[column])
+                current[column] = drawn
+        states[:, start : start + _CHUNK] = current
     return Records(tuple(states))
 
 

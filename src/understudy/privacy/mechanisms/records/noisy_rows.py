@@ -1,6 +1,7 @@
 """The visited rows of one noisy table: noise when a row is first asked for, kept from then on.
 
-`understudy.privacy.mechanisms.records.lazy_gibbs` proves that this is the law of the whole table.
+`understudy.privacy.mechanisms.records.lazy_gibbs` proves that this is the distribution of the whole
+table.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class NoisyRows:
     Args:
         exact: what real records hold.
         size: number of states of the column.
-        law: noise of every cell.
+        distribution: noise of every cell.
     """
 
     def __init__(
@@ -62,13 +63,13 @@ class NoisyRows:
             Shape (n,): places in `ends`.
         """
         self._make_room(self._visited + len(keys))
-        found = np.empty(len(keys), dtype=np.int64)
+        places = np.empty(len(keys), dtype=np.int64)
         before = self._visited
-        self._visited = _look_up(keys, self._slots, self._keys, before, found)
+        self._visited = _look_up(keys, self._slots, self._keys, before, places)
         new = self._keys[before : self._visited]
         if new.size:
             self._ends[before : self._visited] = self._drawn(new, randomness)
-        return found
+        return places
 
     @property
     def ends(self) -> _Integers:
@@ -87,9 +88,9 @@ class NoisyRows:
     def _make_room(self, most: int) -> None:
         """Room for so many rows; slots stay at most half full, so that look-ups end soon."""
         if most > len(self._keys):
-            wanted = max(most, 2 * len(self._keys))
-            self._keys = _grown(self._keys, wanted)
-            self._ends = _grown(self._ends, wanted)
+            capacity = max(most, 2 * len(self._keys))
+            self._keys = _grown(self._keys, capacity)
+            self._ends = _grown(self._ends, capacity)
         if 2 * most > len(self._slots):
             slots = 1 << (4 * most - 1).bit_length()
             self._slots = np.full(slots, _FREE, dtype=np.int64)
@@ -110,7 +111,7 @@ def _slot(key: np.int64, mask: int) -> np.int64:
 
 @compiled
 def _look_up(
-    keys: _Integers, slots: _Integers, known: _Integers, n_known: int, found: _Integers
+    keys: _Integers, slots: _Integers, known: _Integers, n_known: int, places: _Integers
 ) -> int:
     """Number the keys, new ones in order; how many are known afterwards (kernel)."""
     mask = len(slots) - 1
@@ -122,7 +123,7 @@ def _look_up(
             slots[place] = n_known
             known[n_known] = keys[k]
             n_known += 1
-        found[k] = slots[place]
+        places[k] = slots[place]
     return n_known
 
 

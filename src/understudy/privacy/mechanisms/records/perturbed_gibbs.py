@@ -1,9 +1,9 @@
 r"""Perturbed Gibbs sampling (PeGS): each record pays for each column that it draws.
 
-**Law.** Each of ñ records starts at a seed, uniform over the allowed cells. A *step* draws column i
-anew: given the states of all other columns, let S ≠ ∅ be the states that structural zeros leave
-open to it, and n_v the real records with state v in column i that agree with the current record in
-the key columns of i. Then
+**Distribution.** Each of ñ records starts at a seed, uniform over the allowed cells. A *step* draws
+column i again: given the states of all other columns, let S ≠ ∅ be the states that structural zeros
+leave open to it, and n_v the real records with state v in column i that agree with the current
+record in the key columns of i. Then
 
     P(v) = (n_v + α) / Σ_{u ∈ S} (n_u + α),    v ∈ S.
 
@@ -122,7 +122,7 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
         terms.require(spend)
         of_record = self.sweeps * len(self.sweep.names)
         relation = terms.accounting, terms.neighbours
-        one = gibbs_charge(
+        charge = gibbs_charge(
             self.sweep,
             self.epsilon(spend, *relation),
             spend,
@@ -132,7 +132,7 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
             noise="perturbed draws of n records, weight of each state 1/(exp(e) - 1), where "
             f"{cost_words(*relation)} = {spend}/({of_record} n)",
         )
-        return (one,)
+        return (charge,)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[Fraction], ...], source: Randomness

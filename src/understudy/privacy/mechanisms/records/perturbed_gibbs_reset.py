@@ -1,10 +1,10 @@
 r"""Perturbed Gibbs sampling in blocks with reset (PeGS.rs): a block pays for each table once.
 
-**Law.** As in `understudy.privacy.mechanisms.records.perturbed_gibbs`, but records come in blocks
-of B. A block starts at a seed, uniform over the allowed cells, with the tables as they are; each of
-its records starts from the one before. Whenever a row has been drawn from, it is *reset*: for the
-rest of the block all its counts are 0, so that draws from it are uniform over the open states. All
-records of a block are released.
+**Distribution.** As in `understudy.privacy.mechanisms.records.perturbed_gibbs`, but records come in
+blocks of B. A block starts at a seed, uniform over the allowed cells, with the tables as they are;
+each of its records starts from the one before. Whenever a row has been drawn from, it is *reset*:
+for the rest of the block all its counts are 0, so that draws from it are uniform over the open
+states. All records of a block are released.
 
 **Theorem.** Let α ≥ 1/(e^ε₀ − 1). A block of any length over M tables costs, in
 
@@ -14,7 +14,7 @@ records of a block are released.
 *Proof.* Fix two neighbouring tables. Given seed and states drawn so far, it is known which row the
 next step draws from, whether it was drawn from before, and which states are open: all of this is a
 function of the output. Call a step *live* if its row has different counts under the two tables and
-was not drawn from before. Any other step has the same law under both.
+was not drawn from before. Any other step has the same distribution under both.
 
 Which steps are live, and what each costs, depends on the output. So let step t cost c_t, a function
 of the states drawn before it, and let Σ c_t ≤ c whatever is drawn: then the block costs c. For pure
@@ -141,7 +141,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         require_own(self.sweep, terms)
         terms.require(spend)
         length = f"blocks of {self.block}" if self.block else "one block"
-        one = gibbs_charge(
+        charge = gibbs_charge(
             self.sweep,
             self.epsilon(spend, terms.accounting, terms.neighbours),
             spend,
@@ -150,7 +150,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
             sensitivity=_CHANGED[terms.neighbours],
             noise=self._described(spend, terms),
         )
-        return (one,)
+        return (charge,)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[Fraction], ...], source: Randomness

@@ -1,7 +1,7 @@
 r"""Records from an urn: Dirichlet–multinomial and fixed-prior synthesis, drawn exactly.
 
-**Law.** Let K be the number of allowed cells, n_k the real records in cell k, n = Σ n_k, and α > 0
-the *prior weight* of a cell. Record i = 0, 1, …, ñ − 1 is
+**Distribution.** Let K be the number of allowed cells, n_k the real records in cell k, n = Σ n_k,
+and α > 0 the *prior weight* of a cell. Record i = 0, 1, …, ñ − 1 is
 
 * a real record's cell, each of the n real records with weight 1;
 * a cell uniform over all K allowed ones, with weight Kα;
@@ -11,11 +11,11 @@ Reinforced, this is the urn of Blackwell & MacQueen (1973), by which the records
 
     P(z) = Π_k (n_k + α)^{↑y_k} / (n + Kα)^{↑ñ},   a^{↑y} = a(a + 1)⋯(a + y − 1),
 
-y_k of them in cell k: the law of ñ draws from a probability vector that was itself drawn from the
-posterior Dirichlet(n_1 + α, …, n_K + α) (Abowd & Vilhuber 2008; K = 2: beta–binomial, Charest
-2010). Without reinforcement the records are independent, P(zᵢ = k) = p_k = (n_k + α)/(n + Kα)
-(McClure & Reiter 2012; on the bins of a histogram, Wasserman & Zhou 2010). The urn never looks at
-empty cells, so its cost is occupied cells and records, whatever K is.
+y_k of them in cell k: the distribution of ñ draws from a probability vector that was itself drawn
+from the posterior Dirichlet(n_1 + α, …, n_K + α) (Abowd & Vilhuber 2008; K = 2: beta–binomial,
+Charest 2010). Without reinforcement the records are independent, P(zᵢ = k) = p_k =
+(n_k + α)/(n + Kα) (McClure & Reiter 2012; on the bins of a histogram, Wasserman & Zhou 2010). The
+urn never looks at empty cells, so its cost is occupied cells and records, whatever K is.
 
 **Theorem.** Drawing ñ records is ε-DP, for adding or removing a record and for replacing one, if
 
@@ -121,7 +121,7 @@ class Urn(Mechanism[Released[Records], Fraction]):
         terms.require(spend)
         epsilon = urn_epsilon(spend, terms.accounting)
         prior = prior_weight(self.n_rows, epsilon, reinforced=self.reinforced)
-        one = Charge(
+        charge = Charge(
             spent=spend,
             mechanism=self.name,
             query="records of " + " × ".join(self.columns),
@@ -131,7 +131,7 @@ class Urn(Mechanism[Released[Records], Fraction]):
             parameter=prior,
             recorded=Noise(_LAWS[self.reinforced], str(prior), 0.0),
         )
-        return (one,)
+        return (charge,)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[Fraction], ...], source: Randomness

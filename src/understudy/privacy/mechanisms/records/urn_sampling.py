@@ -4,7 +4,7 @@ Let the prior weight of a cell be A/2ᵏ. Record i of an urn with n real records
 token below K·A + 2ᵏ(n + i), or below K·A + 2ᵏn if draws add no weight. The first K·A tokens are the
 prior's, A for each cell in turn; so such a token also names its cell, and nothing is looked up. Of
 those that follow, 2ᵏ belong to each real record, and then 2ᵏ to each synthetic record so far, of
-which the new one is a copy. All decisions compare integers, so the law is exact.
+which the new one is a copy. All decisions compare integers, so the distribution is exact.
 
 A draw is a function of the word stream. When a buffer of words ends within a draw, that draw is
 repeated on the same words and fresh ones behind them; starting it again would favour draws that

@@ -15,8 +15,8 @@ replace.
 
 **An exact draw.** Continuous noise would be a radius r ~ Gamma(m + 1) times a point uniform on the
 cube [−1, 1]^m, in floating point. The lattice has the same form without rounding. Since
-q^‖v‖∞ = (1 − q)·Σ_{R ≥ ‖v‖∞} q^R, the law of V is: draw R with P(R = r) ∝ (2r + 1)^m·q^r, then V
-uniform among the (2R + 1)^m points of {−R, …, R}^m. For R:
+q^‖v‖∞ = (1 − q)·Σ_{R ≥ ‖v‖∞} q^R, the distribution of V is: draw R with P(R = r) ∝ (2r + 1)^m·q^r,
+then V uniform among the (2R + 1)^m points of {−R, …, R}^m. For R:
 
 1. propose the sum of m + 1 geometric numbers, P(r) ∝ (r + 1)(r + 2)…(r + m)·q^r;
 2. accept with probability Π_{i=1..m} (2r + 1)/(2r + 2i), a product of fractions below 1, and begin
@@ -88,7 +88,7 @@ class CubeLaplace:
         """Standard deviation of one coordinate.
 
         Given R it has the variance R(R + 1)/3; R + ½ has the first two moments of a Gamma(m + 1)
-        law of this scale, but for the error of the midpoint rule.
+        distribution of this scale, but for the error of the midpoint rule.
         """
         squared = (self.dimension + 1) * (self.dimension + 2) * float(self.scale) ** 2
         return math.sqrt((squared - 0.25) / 3)
@@ -153,7 +153,7 @@ def k_norm_noise(
         epsilon: cost.
 
     Returns:
-        The law in lattice steps; whole numbers per step; L∞ sensitivity in steps.
+        The distribution in lattice steps; whole numbers per step; L∞ sensitivity in steps.
 
     Raises:
         BudgetError: so small a cost that the noise could not be drawn exactly.

@@ -74,7 +74,7 @@ def functional_noise(
         epsilon: cost of all of them together.
 
     Returns:
-        The law in lattice steps; whole numbers per step; L1 sensitivity in steps.
+        The distribution in lattice steps; whole numbers per step; L1 sensitivity in steps.
 
     Raises:
         BudgetError: so small a cost that the noise could not be drawn exactly.
@@ -122,7 +122,7 @@ class RegressionNoise:
 
     @property
     def words(self) -> str:
-        """The law of the noise."""
+        """The distribution of the noise."""
         if isinstance(self.distribution, DiscreteLaplace):
             return perturbation.words(self.distribution, self.step)
         return (
@@ -280,7 +280,8 @@ def sanitise(
 
 def _n_bins(schema: Schema, name: str) -> int:
     column = schema.columns[name]
-    return sum(not one.spike for one in column.intervals) if isinstance(column, NUMERIC) else 0
+    intervals = column.intervals if isinstance(column, NUMERIC) else ()
+    return sum(not interval.spike for interval in intervals)
 
 
 def _require(schema: Schema, asked: Regression) -> None:

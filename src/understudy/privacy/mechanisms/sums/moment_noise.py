@@ -13,8 +13,8 @@ Example:
     ... upper = 5.0
     ... bins = 1
     ... ''')
-    >>> for one in moment_noises(schema, ["x"], [], spend=Fraction(1), mode="paper"):
-    ...     print(one.query, one.noise)
+    >>> for noise in moment_noises(schema, ["x"], [], spend=Fraction(1), mode="paper"):
+    ...     print(noise.query, noise.noise)
     sum of x Laplace in floating point, scale 10
     scatter of x Laplace in floating point, scale 37.5
 
@@ -144,8 +144,8 @@ class MomentNoise:
     Attributes:
         moment: which statistic.
         share: of the budget, exact.
-        distribution: its noise: in lattice steps, or for a law in floating point in the columns'
-        units.
+        distribution: its noise: in lattice steps, or for a distribution in floating point in the
+        columns' units.
         coarseness: whole numbers of the statistic per lattice step.
         sensitivity: L1 sensitivity after rounding to the lattice, in the columns' units.
     """
@@ -163,7 +163,7 @@ class MomentNoise:
 
     @property
     def noise(self) -> str:
-        """The law of its noise, in words."""
+        """The distribution of its noise, in words."""
         return perturbation.words(self.distribution, self._noise_unit)
 
     @property

@@ -5,7 +5,7 @@ for both relations of neighbours (`moment_noise.py`). Bowen & Liu (2020, §3.2),
 (2016), add noise to cell means and covariances instead, with sensitivities that rest on private
 counts.
 
-Which law in which units is worked out in `moment_noise.py`:
+Which distribution in which units is worked out in `moment_noise.py`:
 
 * **Split.** Each statistic gets a share of ε, equal or by weights, and discrete Laplace noise of
   scale Δ/share on a public lattice; shares add up.
@@ -17,7 +17,7 @@ Which law in which units is worked out in `moment_noise.py`:
   most N records lie within ±N·R/2, scatters within ±N·R²/4, those of a column with itself from 0
   on.
 * **Paper mode** draws continuous noise, truncates without calibration, and takes scatters of two
-  columns to change by R₁R₂ only; `conceded` says so.
+  columns to change by R₁R₂ only; `unpaid_leak` says so.
 """
 
 from __future__ import annotations
@@ -101,27 +101,29 @@ class Moments(Mechanism[tuple[Released[NoisyMoment], ...], MomentNoise]):
         )
         return tuple(
             Charge(
-                spent=one.share,
+                spent=noise.share,
                 mechanism=self.name,
-                query=one.query,
-                sensitivity=f"L1 = {one.sensitivity}",
-                noise=one.noise,
-                cells=one.n_cells,
-                parameter=one,
-                recorded=one.recorded,
+                query=noise.query,
+                sensitivity=f"L1 = {noise.sensitivity}",
+                noise=noise.noise,
+                cells=noise.n_cells,
+                parameter=noise,
+                recorded=noise.recorded,
             )
-            for one in noises
+            for noise in noises
         )
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[MomentNoise], ...], source: Randomness
     ) -> Outcome[tuple[Released[NoisyMoment], ...]]:
         """Sum in one pass, and add noise to each statistic."""
-        noises, view = [one.parameter for one in charges], rows.view
+        noises, view = [charge.parameter for charge in charges], rows.view
         columns = noises[0].moment.by
         sums, bins = rows.sums(columns, tuple(self.of)), view.bins_of(columns)
-        found = [replace(noisy_moment(one, sums, view.schema, source), bins=bins) for one in noises]
-        return answers(found, leaks=unpaid_leak(noises, view.schema))
+        moments = [
+            replace(noisy_moment(noise, sums, view.schema, source), bins=bins) for noise in noises
+        ]
+        return answers(moments, leaks=unpaid_leak(noises, view.schema))
 
 
 def sanitise(
@@ -174,14 +176,14 @@ def exact_moment(moment: Moment, sums: ExactSums) -> NoisyMoment:
 
 
 def unpaid_leak(noises: Sequence[MomentNoise], schema: Schema) -> tuple[str, ...]:
-    """What the noise of a request leaves in, unpaid."""
+    """The unpaid leaks of the noise of a request."""
     if not any(
-        isinstance(one.distribution, ContinuousLaplace | TruncatedLaplace) for one in noises
+        isinstance(noise.distribution, ContinuousLaplace | TruncatedLaplace) for noise in noises
     ):
         return ()
-    truncated = any(isinstance(one.distribution, TruncatedLaplace) for one in noises)
-    strict = [sensitivity_in(one.moment, schema, "strict") for one in noises]
-    short = any(one.sensitivity < bound for one, bound in zip(noises, strict, strict=True))
+    truncated = any(isinstance(noise.distribution, TruncatedLaplace) for noise in noises)
+    strict = [sensitivity_in(noise.moment, schema, "strict") for noise in noises]
+    short = any(noise.sensitivity < bound for noise, bound in zip(noises, strict, strict=True))
     return (
         perturbation.FLOATING,
         *((perturbation.UNCALIBRATED,) if truncated else ()),

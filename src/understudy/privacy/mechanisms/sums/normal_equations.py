@@ -171,12 +171,12 @@ def exact_statistics(
         inside &= is_number[state]
     n = sums.counts[inside]
     zeta = [spikes[state][inside] for state, (_, spikes) in zip(states, numbers, strict=True)]
-    s = [one[inside] for one in sums.sums]
+    s = [z[inside] for z in sums.sums]
     products = [
         (q[inside] + zeta[j] * s[k] + zeta[k] * s[j] + zeta[j] * zeta[k] * n).sum()
         for q, (j, k) in zip(sums.products, pairs(len(columns)), strict=True)
     ]
-    totals = [(one + spike * n).sum() for one, spike in zip(s, zeta, strict=True)]
+    totals = [(z + spike * n).sum() for z, spike in zip(s, zeta, strict=True)]
     return equations.arranged(n.sum(), np.array(totals), np.array(products))
 
 
@@ -184,7 +184,7 @@ def _numbers(column: Column) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Which states of a column are numbers, and the whole number of a spike; each shape (size,)."""
     assert isinstance(column, NUMERIC)
     is_number = np.arange(column.size) < column.n_ordinary
-    values = np.array([one.low for one in column.intervals])
+    values = np.array([interval.low for interval in column.intervals])
     spikes = np.zeros(column.size, dtype=np.int64)
     low, high = column.bounds
     spikes[: column.n_ordinary] = on_bounds(values, low, high)

@@ -87,15 +87,15 @@ def moments_of(schema: Schema, of: Sequence[str], by: Sequence[str]) -> tuple[Mo
     _require(schema, summed, columns)
     holds = [holding_cells(schema, columns, name) for name in summed]
     steps = [_step(schema, name) for name in summed]
-    found = []
+    moments = []
     for j, name in enumerate(summed):
         cells = int(holds[j].sum())
-        found.append(Moment("sum", (name,), columns, summed, j, cells, steps[j]))
+        moments.append(Moment("sum", (name,), columns, summed, j, cells, steps[j]))
     for rank, (j, k) in enumerate(pairs(len(summed))):
         cells, unit = int((holds[j] & holds[k]).sum()), steps[j] * steps[k]
         both = (summed[j], summed[k])
-        found.append(Moment("scatter", both, columns, summed, rank, cells, unit))
-    return tuple(found)
+        moments.append(Moment("scatter", both, columns, summed, rank, cells, unit))
+    return tuple(moments)
 
 
 def pairs(p: int) -> Iterator[tuple[int, int]]:
