@@ -29,9 +29,9 @@ from pydantic import BaseModel
 from understudy.decision_trees import Stumps
 from understudy.engine import Table
 from understudy.errors import MethodError
+from understudy.functions.parameter_prior import Prior
 from understudy.functions.sequential_generator import regressions
 from understudy.functions.simulated_tables import SimulatedRecords, even_numbers
-from understudy.functions.state_probabilities import Prior
 from understudy.pipeline.gates import NAMED, open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.admission import PLAIN, verb

@@ -12,8 +12,8 @@ from scipy.stats import chisquare, qmc
 from understudy.engine.coding import Coder
 from understudy.errors import MethodError
 from understudy.features.design import indicated
+from understudy.functions.column_regressions import MultinomialLogit, NormalRegression
 from understudy.functions.logistic_normal import LogisticNormal
-from understudy.functions.normal_regression import MultinomialLogit, NormalRegression
 from understudy.functions.sequential_generator import (
     SequentialGenerator,
     normal_regressions,

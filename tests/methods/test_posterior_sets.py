@@ -12,7 +12,7 @@ from understudy.families.noisy_marginal import NoisyMarginal, fresh
 from understudy.inference.choice.release_facts import facts_of
 from understudy.inference.choice.rule_table import MOST_SHARE, choose, outweighs
 from understudy.inference.combining_rules import mi_variance, pool
-from understudy.models.model import RedrawnParameters
+from understudy.models.model import PosteriorPredictive
 from understudy.privacy.released import Noise, NoisyTable
 
 SCHEMA = us.Schema.loads(
@@ -172,6 +172,6 @@ def test_parameters_are_drawn_for_each_sample():
         def sample(self, n_rows, rng):
             return self.value
 
-    model = RedrawnParameters(lambda rng: Fixed(rng.random()))
+    model = PosteriorPredictive(lambda rng: Fixed(rng.random()))
     rng = np.random.default_rng(1)
     assert model.sample(1, rng) != model.sample(1, rng)

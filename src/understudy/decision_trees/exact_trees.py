@@ -6,8 +6,8 @@ follow from the counts of the column as a whole. That is O(pN) per root, O(p²N�
 O(pN).
 
 Most roots need not be looked at: intervals of them are given up by the bound of `root_pruning`. The
-greedy root of each column is solved first. Tables of one law leave the most roots, for their trees
-are nearly equally good; of unlike tables few remain.
+greedy root of each column is solved first. Tables of one distribution leave the most roots, for
+their trees are nearly equally good; of unlike tables few remain.
 
 **One level.** The question is x_f ≤ t for any column f and real t. Only thresholds between two
 distinct values of the points make different partitions, so the sorted columns hold them all. Cost
@@ -169,8 +169,8 @@ def _sides(
     left, right = leaf(a, n - a) + penalty, leaf(m - a, total - m - (n - a)) + penalty
     for g in range(len(seen)):
         _count_left(seen[g], lines.synthetic[g], lines.rank[g], cut, work.inner)
-        one, other = _best_two(work, up_to[g], lines.rank[g, -1], penalty)
-        left, right = min(left, one), min(right, other)
+        low, other = _best_two(work, up_to[g], lines.rank[g, -1], penalty)
+        left, right = min(left, low), min(right, other)
     return left, right
 
 
@@ -178,13 +178,13 @@ def _sides(
 def _greedy_root(up_to: Counts, cuts: int) -> int:
     """The root that a single split would take (kernel)."""
     total, m = up_to[0, cuts], up_to[1, cuts]
-    best, found = np.inf, 0
+    best, root = np.inf, 0
     for j in range(cuts):
         a, n = up_to[1, j], up_to[0, j]
         cost = leaf(a, n - a) + leaf(m - a, total - n - (m - a))
         if cost < best:
-            best, found = cost, j
-    return found
+            best, root = cost, j
+    return root
 
 
 @compiled

@@ -91,12 +91,12 @@ class PreparedCodes:
     def smallest_sses(self, synthetic: ArrayLike) -> Floats:
         """The same for many tables, shape (..., ñ, p); returns shape (...)."""
         codes = self.trees.grid.coded(synthetic)
-        found = np.empty(codes.shape[:-2])
+        sses = np.empty(codes.shape[:-2])
         layout = self.trees.grid.layout
-        for index in np.ndindex(found.shape):
+        for index in np.ndindex(sses.shape):
             points = np.concatenate([codes[index], self.original], axis=1)
-            found[index] = _smallest(points, codes.shape[-1], layout, self.trees.penalty)
-        return found
+            sses[index] = _smallest(points, codes.shape[-1], layout, self.trees.penalty)
+        return sses
 
 
 _Points = tuple[Codes, int]

@@ -70,8 +70,8 @@ class GridDepthTwo(CountedTreeClass):
         """The smallest SSE from counts alone: (K,) and (..., K) → (...)."""
         many = np.ascontiguousarray(synthetic, np.int32).reshape(-1, self.n_counts)
         first = np.ascontiguousarray(original, np.int32)
-        found = _smallest_of_many(first, many, self.grid.layout, self.penalty)
-        return found.reshape(np.shape(synthetic)[:-1])
+        sses = _smallest_of_many(first, many, self.grid.layout, self.penalty)
+        return sses.reshape(np.shape(synthetic)[:-1])
 
 
 @compiled
@@ -79,11 +79,11 @@ def _smallest_of_many(
     original: Counts, synthetic: Counts, layout: Layout, penalty: float
 ) -> Floats:
     """The smallest cost against each of many vectors, shape (G, K) (kernel)."""
-    found = np.empty(len(synthetic))
+    sses = np.empty(len(synthetic))
     sides = np.empty((2, layout.one_at[-1]))
     for k in range(len(synthetic)):
-        found[k] = smallest(original, synthetic[k], layout, penalty, sides)
-    return found
+        sses[k] = smallest(original, synthetic[k], layout, penalty, sides)
+    return sses
 
 
 @compiled

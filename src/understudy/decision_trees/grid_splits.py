@@ -94,10 +94,10 @@ class Grid:
             ValueError: see `coded`.
         """
         codes = self.coded(rows)
-        found = np.zeros((*codes.shape[:-2], self.n_answers), np.int32)
-        flat = found.reshape(-1, self.n_answers)
+        answers = np.zeros((*codes.shape[:-2], self.n_answers), np.int32)
+        flat = answers.reshape(-1, self.n_answers)
         _answers_of_many(codes.reshape(len(flat), *codes.shape[-2:]), self.layout, flat)
-        return found
+        return answers
 
 
 def coded(values: ArrayLike, thresholds: Sequence[Sequence[float]]) -> Codes:
@@ -113,10 +113,10 @@ def coded(values: ArrayLike, thresholds: Sequence[Sequence[float]]) -> Codes:
         Codes, shape (..., n, p).
     """
     table = np.asarray(values, dtype=np.float64)
-    found = np.empty(table.shape, np.int32)
+    codes = np.empty(table.shape, np.int32)
     for j, cuts in enumerate(thresholds):
-        found[..., j] = np.searchsorted(np.asarray(cuts, dtype=np.float64), table[..., j])
-    return found
+        codes[..., j] = np.searchsorted(np.asarray(cuts, dtype=np.float64), table[..., j])
+    return codes
 
 
 class Layout(NamedTuple):
@@ -141,7 +141,7 @@ class Layout(NamedTuple):
 def _layout(sizes: Sequence[int], nominal: Sequence[bool]) -> Layout:
     """The layout of a grid."""
     alone = [flag and size > 2 for size, flag in zip(sizes, nominal, strict=True)]
-    q = np.array([s - (not one) for s, one in zip(sizes, alone, strict=True)], np.int32)
+    q = np.array([s - (not single) for s, single in zip(sizes, alone, strict=True)], np.int32)
     one_at = 1 + np.concatenate([[0], np.cumsum(q)])
     pairs = [q[f] * q[g] for f in range(len(q)) for g in range(f + 1, len(q))]
     pair_at = one_at[-1] + np.concatenate([[0], np.cumsum(pairs, dtype=np.int64)])
@@ -155,23 +155,23 @@ def _layout(sizes: Sequence[int], nominal: Sequence[bool]) -> Layout:
 
 
 @compiled
-def add_answers(codes: Codes, rows: Codes, layout: Layout, found: Counts) -> None:
+def add_answers(codes: Codes, rows: Codes, layout: Layout, answers: Counts) -> None:
     """Write the answers of some rows; codes have shape (p, n), `rows` are indices (kernel)."""
     widest = layout.sizes.max()
     cells = np.empty((widest, widest), np.int32)
-    found[0] = len(rows)
+    answers[0] = len(rows)
     pair = 0
     for f in range(len(codes)):
         cells[:1] = 0
         for row in rows:
             cells[0, codes[f, row]] += 1
-        _add_up(cells, layout, (-1, f), found[layout.one_at[f] : layout.one_at[f + 1]])
+        _add_up(cells, layout, (-1, f), answers[layout.one_at[f] : layout.one_at[f + 1]])
         for g in range(f + 1, len(codes)):
             cells[: layout.sizes[f]] = 0
             for row in rows:
                 cells[codes[f, row], codes[g, row]] += 1
-            answers = found[layout.pair_at[pair] : layout.pair_at[pair + 1]]
-            _add_up(cells, layout, (f, g), answers)
+            part = answers[layout.pair_at[pair] : layout.pair_at[pair + 1]]
+            _add_up(cells, layout, (f, g), part)
             pair += 1
 
 
@@ -191,11 +191,11 @@ def _add_up(cells: Counts, layout: Layout, pair: tuple[int, int], answers: Count
 
 
 @compiled
-def _answers_of_many(codes: Codes, layout: Layout, found: Counts) -> None:
+def _answers_of_many(codes: Codes, layout: Layout, answers: Counts) -> None:
     """Answers of many tables, shapes (G, p, n) and (G, K) (kernel)."""
     rows = np.arange(codes.shape[2]).astype(np.int32)
     for k in range(len(codes)):
-        add_answers(codes[k], rows, layout, found[k])
+        add_answers(codes[k], rows, layout, answers[k])
 
 
 @dataclass(frozen=True)
@@ -256,31 +256,31 @@ class FixedGrid(CountedTreeClass):
         codes = coded(table, self.thresholds)
         for j, size in enumerate(self.shape):
             cells = cells * size + codes[..., j]
-        found = np.zeros((*table.shape[:-2], self.n_counts), np.int32)
-        flat = found.reshape(-1, self.n_counts)
+        counts = np.zeros((*table.shape[:-2], self.n_counts), np.int32)
+        flat = counts.reshape(-1, self.n_counts)
         _count(cells.reshape(len(flat), table.shape[-2]), flat)
-        return found
+        return counts
 
     def smallest_sses_of(self, original: Counts, synthetic: Counts) -> Floats:
         """The SSE from counts alone: (cells,) and (..., cells) → (...)."""
         many = np.ascontiguousarray(synthetic, np.int32).reshape(-1, self.n_counts)
-        found = _sses(np.ascontiguousarray(original, np.int32), many, self.penalty)
-        return found.reshape(np.shape(synthetic)[:-1])
+        sses = _sses(np.ascontiguousarray(original, np.int32), many, self.penalty)
+        return sses.reshape(np.shape(synthetic)[:-1])
 
 
 @compiled
-def _count(cells: Counts, found: Counts) -> None:
+def _count(cells: Counts, counts: Counts) -> None:
     """Count rows in cells, shapes (G, n) and (G, cells) (kernel)."""
     for k in range(len(cells)):
         for cell in cells[k]:
-            found[k, cell] += 1
+            counts[k, cell] += 1
 
 
 @compiled
 def _sses(original: Counts, synthetic: Counts, penalty: float) -> Floats:
     """Sums over cells, shapes (K,) and (G, K) (kernel)."""
-    found = np.zeros(len(synthetic))
+    sses = np.zeros(len(synthetic))
     for k in range(len(synthetic)):
         for j in range(len(original)):
-            found[k] += leaf(synthetic[k, j], original[j]) + penalty
-    return found
+            sses[k] += leaf(synthetic[k, j], original[j]) + penalty
+    return sses

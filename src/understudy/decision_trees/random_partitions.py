@@ -94,11 +94,11 @@ class Partitions(CountedTreeClass):
         table = np.ascontiguousarray(in_order(rows))
         if table.shape[-1] != len(self.nominal):
             raise ValueError(f"rows must have the shape (n, {len(self.nominal)})")
-        found = np.zeros((*table.shape[:-2], self.n_counts), np.int32)
-        flat = found.reshape(-1, *self.shape)
+        counts = np.zeros((*table.shape[:-2], self.n_counts), np.int32)
+        flat = counts.reshape(-1, *self.shape)
         many = table.reshape(len(flat), *table.shape[-2:])
         _count(many, self.columns, self.thresholds, self.nominal, flat)
-        return found
+        return counts
 
     def smallest_sses_of(self, original: Counts, synthetic: Counts) -> Floats:
         """The smallest SSE from counts alone: (B·2^d,) and (..., B·2^d) → (...)."""
@@ -166,17 +166,19 @@ def _random_trees(
         f = columns[:, k]
         start, end = boxes[k, 0, each, f], boxes[k, 1, each, f]
         code = start + np.floor(uniform[:, k] * (end - start + 1))
-        one = nominal[f]
-        cut = np.where(one, np.minimum(code, end), start + uniform[:, k] * (end - start))
+        fixed = nominal[f]
+        cut = np.where(fixed, np.minimum(code, end), start + uniform[:, k] * (end - start))
         thresholds[:, k] = cut
         boxes[2 * k + 1] = boxes[2 * k + 2] = boxes[k]
-        boxes[2 * k + 1, 1, each, f] = np.where(one, end, cut)
-        boxes[2 * k + 2, 0, each, f] = np.where(one, start, cut)
+        boxes[2 * k + 1, 1, each, f] = np.where(fixed, end, cut)
+        boxes[2 * k + 2, 0, each, f] = np.where(fixed, start, cut)
     return columns, thresholds
 
 
 @compiled
-def _count(rows: Floats, columns: Codes, thresholds: Floats, nominal: Flags, found: Counts) -> None:
+def _count(
+    rows: Floats, columns: Codes, thresholds: Floats, nominal: Flags, counts: Counts
+) -> None:
     """Count rows in leaves, shapes (G, n, p) and (G, B, 2^d) (kernel)."""
     nodes = columns.shape[1]
     for k in range(len(rows)):
@@ -188,13 +190,13 @@ def _count(rows: Floats, columns: Codes, thresholds: Floats, nominal: Flags, fou
                     f, t = column[node], threshold[node]
                     no = (row[f] > t) | (nominal[f] & (row[f] < t))  # no branch to guess
                     node = 2 * node + 1 + int(no)
-                found[k, b, node - nodes] += 1
+                counts[k, b, node - nodes] += 1
 
 
 @compiled
 def _smallest_of_many(original: Counts, synthetic: Counts, penalty: float) -> Floats:
     """The least sum over leaves, shapes (B, L) and (G, B, L) (kernel)."""
-    found = np.empty(len(synthetic))
+    sses = np.empty(len(synthetic))
     for k in range(len(synthetic)):
         best = np.inf
         for b in range(len(original)):
@@ -202,5 +204,5 @@ def _smallest_of_many(original: Counts, synthetic: Counts, penalty: float) -> Fl
             for j in range(original.shape[1]):
                 cost += leaf(synthetic[k, b, j], original[b, j]) + penalty
             best = min(best, cost)
-        found[k] = best
-    return found
+        sses[k] = best
+    return sses

@@ -131,10 +131,10 @@ class PreparedRows:
     def smallest_sses(self, synthetic: ArrayLike) -> Floats:
         """The same for many tables, shape (..., ñ, p); returns shape (...)."""
         tables = np.asarray(synthetic, dtype=np.float64)
-        found = np.empty(tables.shape[:-2])
-        for index in np.ndindex(found.shape):
-            found[index] = self.solve(self.original, tables[index])
-        return found
+        sses = np.empty(tables.shape[:-2])
+        for index in np.ndindex(sses.shape):
+            sses[index] = self.solve(self.original, tables[index])
+        return sses
 
 
 @dataclass(frozen=True, eq=False, repr=False)

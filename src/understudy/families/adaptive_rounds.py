@@ -102,7 +102,7 @@ def run_rounds(
     pace: Pace,
     fit: Fit,
 ) -> list[NoisyMarginal]:
-    """Buy tables until the budget is spent, or somebody asks to stop.
+    """Buy tables until the budget is spent, or somebody asks to stop; known ones stand first.
 
     Args:
         gate: in whose columns candidates are named.
@@ -111,27 +111,24 @@ def run_rounds(
         spent: what was spent on the tables known before.
         pace: how to spend it.
         fit: fits a model to tables, starting from an earlier one.
-
-    Returns:
-        All tables, those known before first.
     """
-    noisy_marginals, left, cost = list(known), pace.spend, min(pace.first, pace.spend)
+    marginals, left, cost = list(known), pace.spend, min(pace.first, pace.spend)
     n_rows = max(float(known_rows(gate)), 1.0)
-    model = fit(noisy_marginals, None)
+    model = fit(marginals, None)
     while left > 0 and not gate.stopping:
         cost, listed = _affordable(gate, workload, cost, left=left, n_rows=n_rows, pace=pace)
         this = _round(gate, cost, pace)
         left -= this.cost
         earlier, before = model, _estimates(model, gate, listed, n_rows)
         limit = pace.model_cells * float(1 - left / (pace.spend + spent))
-        winner = _choose(gate, noisy_marginals, listed, [*before.values()], this=this, limit=limit)
+        winner = _choose(gate, marginals, listed, [*before.values()], this=this, limit=limit)
         (released,) = gate.ask(NoisyTables([winner], noise=pace.noise), spend=this.table)
-        noisy_marginals.append(NoisyMarginal.of(released))
-        model = fit(noisy_marginals, model)
+        marginals.append(NoisyMarginal.of(released))
+        model = fit(marginals, model)
         noise = mean_size(pace.noise, released.noise.stddev) * _cells(gate, winner)
         if _moved(gate, winner, earlier, before[winner], model) <= noise:
             cost *= _faster(gate.budget.accounting)
-    return noisy_marginals
+    return marginals
 
 
 def expected_effort(
@@ -154,11 +151,11 @@ def expected_effort(
         model_cells: most cells of the model.
     """
     n_rows = expected_rows(schema)
-    stddev = min((one.stddev for one in tables if one.stddev > 0), default=1.0)
+    stddev = min((table.stddev for table in tables if table.stddev > 0), default=1.0)
     return rounds_effort(
         schema,
         workload.candidates,
-        rounds=rounds if any(one.form is Form.ROUNDS for one in tables) else 1,
+        rounds=rounds if any(table.form is Form.ROUNDS for table in tables) else 1,
         n_drawn=records_drawn(n_rows),
         most_cells=min(2 * max(n_rows, 1) / stddev, model_cells),
         model_cells=model_cells,
@@ -179,7 +176,7 @@ def _affordable(
             cost = left
         most = 2 * n_rows / _round(gate, cost, pace).distance
         listed = workload.within(gate.schema, min(most, pace.model_cells))
-        if cost == left or any(len(one) > 1 for one in listed.candidates):
+        if cost == left or any(len(columns) > 1 for columns in listed.candidates):
             return cost, listed
         cost *= faster
 
@@ -191,23 +188,20 @@ def _faster(accounting: Accounting) -> int:
 
 def _round(gate: Gate, cost: Fraction, pace: Pace) -> Round:
     table = cost * pace.measured
-    distribution = calibrate(
-        pace.noise,
-        spend=table,
-        accounting=gate.budget.accounting,
-        neighbours=gate.neighbours,
+    noise = calibrate(
+        pace.noise, spend=table, accounting=gate.budget.accounting, neighbours=gate.neighbours
     )
-    return Round(cost - table, table, max(mean_size(pace.noise, distribution.stddev), 1e-12))
+    return Round(cost - table, table, max(mean_size(pace.noise, noise.stddev), 1e-12))
 
 
 def mean_size(distribution: NoiseName, stddev: float) -> float:
-    """E|noise|: √(2/π) of the deviation of a Gaussian, √½ of that of a Laplace law."""
+    """E|noise|: √(2/π) of the deviation of a Gaussian, √½ of that of Laplace noise."""
     return stddev * (math.sqrt(2 / math.pi) if distribution == "gaussian" else math.sqrt(0.5))
 
 
 def _choose(
     gate: Gate,
-    noisy_marginals: Sequence[NoisyMarginal],
+    marginals: Sequence[NoisyMarginal],
     listed: Workload,
     estimates: Sequence[NDArray[np.floating]],
     *,
@@ -216,16 +210,15 @@ def _choose(
 ) -> tuple[str, ...]:
     """The candidate that the exponential mechanism picks among those that fit into the model."""
     place = {name: j for j, name in enumerate(gate.schema.names)}
-    cliques = tuple(tuple(place[name] for name in one.table.columns) for one in noisy_marginals)
+    cliques = tuple(tuple(place[name] for name in marginal.table.columns) for marginal in marginals)
     fits = TreeLimit(gate.schema.sizes, cliques, limit)
-    cells = np.array([_cells(gate, one) for one in listed.candidates], dtype=np.float64)
+    cells = np.array([_cells(gate, columns) for columns in listed.candidates], dtype=np.float64)
     flat = np.concatenate(estimates, dtype=np.float32)
     score = DistanceFromModel(
         gate.schema, listed.candidates, flat, listed.weights, this.distance * cells
     )
-
-    chosen = gate.ask(CandidateColumns(listed.candidates, score, feasible=fits), spend=this.choice)
-    return chosen.value
+    candidates = CandidateColumns(listed.candidates, score, feasible=fits)
+    return gate.ask(candidates, spend=this.choice).value
 
 
 def records_drawn(n_rows: float) -> int:
@@ -238,7 +231,7 @@ def _estimates(
 ) -> dict[tuple[str, ...], NDArray[np.floating]]:
     """The model's count of every cell of each candidate, in the order of the candidates."""
     place, sizes = {name: j for j, name in enumerate(gate.schema.names)}, gate.schema.sizes
-    tables = [tuple(place[name] for name in one) for one in listed.candidates]
+    tables = [tuple(place[name] for name in columns) for columns in listed.candidates]
     inside = {table for table in tables if model.tree.covering(table) is not None}
     apart = [table for table in tables if table not in inside]
     n_drawn = records_drawn(n_rows)
@@ -269,10 +262,8 @@ def _moved(
     moved = float(np.abs(model.marginal(table).reshape(-1) - before).sum())
     if earlier.tree.covering(table) is not None:
         return moved
-    n_rows = model.total
-    misled = mean_size("gaussian", 1.0) * float(
-        np.sqrt(before * (n_rows / records_drawn(n_rows))).sum()
-    )
+    weight = model.total / records_drawn(model.total)
+    misled = mean_size("gaussian", 1.0) * float(np.sqrt(before * weight).sum())
     return max(0.0, moved - misled)
 
 
@@ -321,9 +312,9 @@ class AdaptiveMethod(MarginalMethod):
         """
         n_rows, view = known_rows(gate), gate.grouped(merged.groups)
 
-        def fit(noisy_marginals: Sequence[NoisyMarginal], warm: MaxEntropy | None) -> MaxEntropy:
-            return fit_of(merged, noisy_marginals, n_rows, warm=warm, steps=_STEPS)
+        def fit(marginals: Sequence[NoisyMarginal], warm: MaxEntropy | None) -> MaxEntropy:
+            return fit_of(merged, marginals, n_rows, warm=warm, steps=_STEPS)
 
         workload = self._workload(view.schema)
-        noisy_marginals = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit)
-        return self._model(gate.schema, noisy_marginals, n_rows)
+        marginals = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit)
+        return self._model(gate.schema, marginals, n_rows)

@@ -63,12 +63,12 @@ def bins_with_rules(schema: Schema, numbers: Mapping[str, int]) -> dict[str, int
     Raises:
         MethodError: bins narrower than floating-point numbers can tell apart.
     """
-    found = {}
+    bins = {}
     for name, number in numbers.items():
         column = schema.columns[name]
         kept = {e for rule in schema.forbidden for e in _edges_of(rule, name, schema.columns)}
-        found[name] = _bins(column, number, kept)
-    return found
+        bins[name] = _bins(column, number, kept)
+    return bins
 
 
 def _edges_of(rule: Rule, name: str, columns: dict[str, Column]) -> set[float]:
@@ -77,7 +77,11 @@ def _edges_of(rule: Rule, name: str, columns: dict[str, Column]) -> set[float]:
     if name not in rule.where or not isinstance(column, NUMERIC):
         return set()
     states, ranges = rule.states(columns)[name], isinstance(rule.where[name], Range)
-    bins = [(k in states, one.low) for k, one in enumerate(column.intervals) if not one.spike]
+    bins = [
+        (k in states, interval.low)
+        for k, interval in enumerate(column.intervals)
+        if not interval.spike
+    ]
     # Single values each need a bin of their own; of a range, the ends do.
     return {
         low
@@ -90,7 +94,7 @@ def _bins(column: Column, number: int, kept: set[float]) -> int | tuple[Any, ...
     assert isinstance(column, NUMERIC)
     number = min(number, _most(column))
     equal = _equal_starts(column, number)
-    apart = [one for one in equal if not any(math.isclose(one, edge) for edge in kept)]
+    apart = [place for place in equal if not any(math.isclose(place, edge) for edge in kept)]
     starts = merged_starts(column, sorted({equal[0], *apart, *kept}), kept)
     return number if starts == equal else declared_bins(column, starts)
 
@@ -128,13 +132,13 @@ def _equal_starts(column: Column, number: int) -> list[float]:
     low, high = column.bounds
     if isinstance(column, Continuous):
         try:
-            return [one.low for one in real_intervals(low, high, number, ())]
+            return [interval.low for interval in real_intervals(low, high, number, ())]
         except ValueError:
             raise MethodError(
                 f"{number:,} bins between {low} and {high} would be narrower than numbers of this "
                 "size can tell apart; take fewer."
             ) from None
-    return [one.low for one in integer_intervals(int(low), int(high), number, (), str)]
+    return [interval.low for interval in integer_intervals(int(low), int(high), number, (), str)]
 
 
 def merged_starts(column: Column, starts: list[float], kept: set[float]) -> list[float]:
@@ -170,7 +174,7 @@ def _holds_values(column: Column, low: float, end: float) -> bool:
     high = column.bounds[1]
     first = math.ceil(low * scale)
     last = math.floor(high * scale) if end == math.inf else math.ceil(end * scale) - 1
-    spikes = {round(one.low * scale) for one in column.intervals if one.spike}
+    spikes = {round(interval.low * scale) for interval in column.intervals if interval.spike}
     return last - first + 1 > sum(first <= spike <= last for spike in spikes)
 
 
@@ -206,15 +210,15 @@ def fine_bins(schema: Schema, *, most: int = FINEST) -> FineBins:
         >>> schema.with_bins(fine_bins(schema)).sizes  # 0 is a spike; 99 and 100 share a bin
         (100, 2)
     """
-    found: FineBins = {}
+    bins: FineBins = {}
     for name in numeric_columns(schema):
         column = schema.columns[name]
         if _by_default(column):
-            own = [one.low for one in column.intervals if not one.spike]  # type: ignore[union-attr]
-            starts = merged_starts(column, _starts(column, own, most), set(own))
-            if len(starts) > len(own):
-                found[name] = _declared(column, starts)
-    return found
+            declared = [interval.low for interval in column.intervals if not interval.spike]  # type: ignore[union-attr]
+            starts = merged_starts(column, _starts(column, declared, most), set(declared))
+            if len(starts) > len(declared):
+                bins[name] = _declared(column, starts)
+    return bins
 
 
 def _by_default(column: Column) -> bool:
@@ -232,21 +236,21 @@ def _declared(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
     return declared_bins(column, starts)
 
 
-def _starts(column: Column, own: list[float], most: int) -> list[float]:
+def _starts(column: Column, declared: list[float], most: int) -> list[float]:
     """Where bins begin, those of the schema among them, ascending."""
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
     step = _step(column)
     if step and (high - low) / step < _EACH * most:
-        wanted = [low + k * step for k in range(round((high - low) / step) + 1)]
+        places = [low + k * step for k in range(round((high - low) / step) + 1)]
     elif isinstance(column, Date):
-        wanted = _calendar(int(low), int(high), most - len(own))
+        places = _calendar(int(low), int(high), most - len(declared))
     else:
-        wanted = [*_equal([*own, high], most // 2), *_growing(low, high, step, most // 2 - 2)]
+        places = [*_equal([*declared, high], most // 2), *_growing(low, high, step, most // 2 - 2)]
         margin = (high - low) / most * _EDGE
-        wanted += [low + margin, high - margin]
+        places += [low + margin, high - margin]
     last = high - (step or (high - low) * 1e-9) if isinstance(column, Continuous) else high
-    return _apart([_on_grid(column, one) for one in wanted], own, last)
+    return _apart([_on_grid(column, place) for place in places], declared, last)
 
 
 def _step(column: Column) -> float:
@@ -262,19 +266,19 @@ def _on_grid(column: Column, place: float) -> float:
     return place if column.decimals is None else round(place, column.decimals)
 
 
-def _apart(wanted: list[float], own: list[float], last: float) -> list[float]:
+def _apart(places: list[float], declared: list[float], last: float) -> list[float]:
     """Own places, and wanted ones that are within the bounds and not next to another."""
-    least = (last - own[0]) * 1e-9
-    found: list[float] = []
-    fixed = set(own)
-    for place in sorted({*wanted, *own}):
-        if place not in fixed and not own[0] < place <= last:
+    least = (last - declared[0]) * 1e-9
+    kept: list[float] = []
+    fixed = set(declared)
+    for place in sorted({*places, *declared}):
+        if place not in fixed and not declared[0] < place <= last:
             continue
-        while found and place - found[-1] < least and found[-1] not in fixed:
-            found.pop()
-        if place in fixed or not found or place - found[-1] >= least:
-            found.append(place)
-    return found
+        while kept and place - kept[-1] < least and kept[-1] not in fixed:
+            kept.pop()
+        if place in fixed or not kept or place - kept[-1] >= least:
+            kept.append(place)
+    return kept
 
 
 def _equal(edges: list[float], number: int) -> list[float]:
@@ -294,8 +298,8 @@ def _ratios(reach: float, step: float, number: int, reaches: list[float]) -> Ite
     first = max(abs(reach) * _SMALLEST, step)
     finest = math.log(abs(reach) / first) / math.log(_SLOWEST) if first < abs(reach) else 0
     places = min(number // len(reaches), math.ceil(finest))
-    for one in np.geomspace(first, abs(reach), max(places, 1), endpoint=False):
-        yield math.copysign(float(f"{one:.4g}"), reach)
+    for distance in np.geomspace(first, abs(reach), max(places, 1), endpoint=False):
+        yield math.copysign(float(f"{distance:.4g}"), reach)
 
 
 def _calendar(low: int, high: int, most: int) -> list[float]:

@@ -97,15 +97,15 @@ class TreeMethod(PreparingMethod):
             *(
                 planned(
                     schema,
-                    one.columns,
+                    layer.columns,
                     share,
                     budget,
                     distribution,
                     form=Form.NODES,
-                    n_cells=one.nodes,
-                    query=layer_query(one.columns, depth, alike=one.known),
+                    n_cells=layer.nodes,
+                    query=layer_query(layer.columns, depth, alike=layer.known),
                 )
-                for depth, (one, share) in enumerate(zip(layers, shares, strict=False), start=1)
+                for depth, (layer, share) in enumerate(zip(layers, shares, strict=False), start=1)
             ),
             planned(
                 schema,
@@ -177,23 +177,25 @@ class TreeMethod(PreparingMethod):
         """
         splits = self.declared(schema)
         if splits is None:
-            found = self.unknown(schema)
+            layers = self.unknown(schema)
         else:
             sizes = [math.prod(schema.sizes[j] for j in group) for group in splits]
             _require_nodes(math.prod(sizes))
-            found = known_layers(schema, splits)
-        _require_nodes(max((one.nodes for one in found), default=1))
-        return found
+            layers = known_layers(schema, splits)
+        _require_nodes(max((layer.nodes for layer in layers), default=1))
+        return layers
 
     def unknown(self, schema: Schema) -> tuple[PlannedLayer, ...]:
         """Layers of one column each, of which it is not known which: the largest ones."""
         depth = min(self.layers or DEFAULT_LAYERS, len(schema.names) - 1)
         largest = sorted(schema.sizes, reverse=True)
         products = [math.prod(largest[: k + 1]) for k in range(depth)]
-        return tuple(PlannedLayer((), min(one, schema.domain.n_allowed)) for one in products)
+        return tuple(
+            PlannedLayer((), min(product, schema.domain.n_allowed)) for product in products
+        )
 
     def noise_name(self, schema: Schema, accounting: Accounting) -> NoiseName:
-        """The noise law."""
+        """The noise."""
         if self.noise != "auto":
             return self.noise
         return "geometric" if self.lazy(schema) else natural_noise(accounting)
@@ -245,7 +247,7 @@ class TreeMethod(PreparingMethod):
         )
         if isinstance(noise, DiscreteGaussian):
             raise MethodError(
-                "Leaves that are not written out need geometric or laplace noise; leave law at "
+                "Leaves that are not written out need geometric or laplace noise; leave noise at "
                 "auto, or take consistency=gls."
             )
         require_tokens_fit(schema.domain, noise)

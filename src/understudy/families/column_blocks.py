@@ -108,7 +108,7 @@ class BlocksMethod(Method):
                 raise MethodError(f"model={self.model} has no normal columns; leave normal out.")
             return ()
         if self.normal is None:
-            return tuple(name for name, one in schema.columns.items() if _is_number(one))
+            return tuple(name for name, column in schema.columns.items() if _is_number(column))
         for name in self.normal:
             if not isinstance(schema.columns.get(name), NUMERIC):
                 raise MethodError(f"normal names {name!r}, which is no numeric column.")
@@ -127,18 +127,18 @@ class BlocksMethod(Method):
         numbers = self.numbers(schema)
         binned = schema.with_bins(self.bins(schema))
         limit = 0 if self.model in ("bernoulli", "normal") else self.cells
-        found = tuple(self._layout(binned, block, numbers) for block in _split(binned, limit))
-        self._require_fit(found, numbers, schema.rows)
-        return found
+        layouts = tuple(self._layout(binned, block, numbers) for block in _split(binned, limit))
+        self._require_fit(layouts, numbers, schema.rows)
+        return layouts
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """That blocks are independent, and which they are."""
-        found = [", ".join(one.columns) for one in self.layouts(schema)]
-        if len(found) == 1:
+        blocks = [", ".join(layout.columns) for layout in self.layouts(schema)]
+        if len(blocks) == 1:
             return ()
         return (
-            f"{len(found)} blocks of columns are modelled independently of each other; what goes "
-            f"together across blocks is lost: {'; '.join(found)}. The option cells sets the size.",
+            f"{len(blocks)} blocks of columns are modelled independently of each other; what goes "
+            f"together across blocks is lost: {'; '.join(blocks)}. The option cells sets the size.",
         )
 
     def _layout(self, binned: Schema, names: tuple[str, ...], numbers: tuple[str, ...]) -> Layout:
@@ -160,19 +160,19 @@ class BlocksMethod(Method):
         alone = len(names) == 1 and domain.n_cells == 2 and binned.rows == "public"
         return "bernoulli" if alone else "multinomial"
 
-    def _require_fit(self, found: Sequence[Layout], numbers: tuple[str, ...], rows: str) -> None:
-        wanted = self.model
-        if wanted == "bernoulli" and rows != "public":
+    def _require_fit(self, layouts: Sequence[Layout], numbers: tuple[str, ...], rows: str) -> None:
+        model = self.model
+        if model == "bernoulli" and rows != "public":
             raise MethodError('model=bernoulli needs a public number of rows (rows = "public").')
-        if wanted == "bernoulli" and any(one.domain.n_cells != 2 for one in found):
+        if model == "bernoulli" and any(layout.domain.n_cells != 2 for layout in layouts):
             raise MethodError("model=bernoulli needs columns of two levels, without codes.")
-        single = all(one.domain.n_cells == 1 and one.numbers for one in found)
-        if wanted in ("normal", "mvn") and not single:
+        single = all(layout.domain.n_cells == 1 and layout.numbers for layout in layouts)
+        if model in ("normal", "mvn") and not single:
             raise MethodError(
-                f"model={wanted} needs numeric columns only, without codes or spikes; take "
+                f"model={model} needs numeric columns only, without codes or spikes; take "
                 "model=mixture, or leave it out."
             )
-        if wanted == "mixture" and not numbers:
+        if model == "mixture" and not numbers:
             raise MethodError("model=mixture needs a normal column; take model=multinomial.")
 
 
@@ -181,7 +181,7 @@ def _is_number(column: Column) -> bool:
         return True
     if not isinstance(column, NUMERIC):
         return False
-    return all(one.spike or one.low < one.high for one in column.intervals)
+    return all(interval.spike or interval.low < interval.high for interval in column.intervals)
 
 
 def _split(binned: Schema, limit: int) -> Sequence[tuple[str, ...]]:
@@ -197,7 +197,7 @@ def _split(binned: Schema, limit: int) -> Sequence[tuple[str, ...]]:
     return [tuple(block) for block in blocks]
 
 
-_LEAST_PRIOR = 1e-9  # a Beta law needs more than 0
+_LEAST_PRIOR = 1e-9  # a Beta prior needs more than 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +252,7 @@ def _normal(layout: Layout, schema: Schema, measured: Measured) -> tuple[Normal,
     """Mean and variance of the only column, from its sum and its scatter."""
     assert measured.n_rows is not None
     low, high = _bounds(schema, layout.numbers[0])
-    total, scatter = (one.values for one in measured.moments)
+    total, scatter = (moment.values for moment in measured.moments)
     mean = (low + high) / 2 + total[0] / max(measured.n_rows, 1)
     variance = scatter[0] / max(measured.n_rows - 1, 1)
     statistics = NormalStatistics(np.asarray(mean), np.asarray(variance))
@@ -265,11 +265,11 @@ def _mixture(layout: Layout, measured: Measured) -> MixtureStatistics:
     assert counts is not None
     scatter = np.zeros((p, p))
     pairs = np.triu_indices(p)
-    scatter[pairs] = [one.values[0] for one in measured.moments[p:]]
+    scatter[pairs] = [moment.values[0] for moment in measured.moments[p:]]
     scatter.T[pairs] = scatter[pairs]
     return MixtureStatistics(
         np.asarray(counts, dtype=np.float64).reshape(-1),
-        np.stack([one.values for one in measured.moments[:p]], axis=-1),
+        np.stack([moment.values for moment in measured.moments[:p]], axis=-1),
         scatter,
         n_rows=None if measured.n_rows is None else float(measured.n_rows),
         exact=measured.exact,

@@ -1,4 +1,4 @@
-"""The laws that a Bayesian synthesizer draws columns by, from options; everything is public.
+"""The models that a Bayesian synthesizer draws columns by, from options; everything is public.
 
 A number has a regression on the columns before it, the nearest first, as long as they have no more
 than `MOST_FEATURES` features together. States, and kinds of numbers, have a logit on the same
@@ -58,7 +58,7 @@ class Modelling:
     states: States = "auto"
 
     def sequence(self, schema: Schema, given: tuple[str, ...] = ()) -> SequentialModel:
-        """Laws of all columns but those that are given.
+        """Models of all columns but those that are given.
 
         Raises:
             MethodError: a network that is none of these columns, a table or logit too large, or a
@@ -67,7 +67,7 @@ class Modelling:
         said = dict(declared_edges(schema, given, self.network)) if self.network else {}
         column_models: list[AnyColumnModel] = []
         known = list(given)
-        for name in said or [one for one in schema.names if one not in given]:
+        for name in said or [name for name in schema.names if name not in given]:
             column_models.append(self._column_model(schema, name, tuple(known), said.get(name)))
             known.append(name)
         return SequentialModel(tuple(column_models), given)
@@ -75,7 +75,7 @@ class Modelling:
     def _column_model(
         self, schema: Schema, name: str, known: tuple[str, ...], said: tuple[str, ...] | None
     ) -> AnyColumnModel:
-        """The law of one column, given what is said, or what suits of the columns before it."""
+        """The model of one column, given what is said, or what suits of the columns before it."""
         column, foremost = schema.columns[name], known if said is None else said
         many = _described(schema, known) if said is None else said
         numeric = isinstance(column, NUMERIC)

@@ -7,7 +7,7 @@ rest on `benchmarks/marginals.py`:
 * counting each candidate once: 5·10⁷ records a second and table, of all rows;
 * in each round, counting all candidates in records drawn from the model: 5·10⁸ a second and table;
   drawing, choosing and fitting: 10 ms, and 1 ms for each column;
-* 24 bytes for each value of the rows, which are coded anew over groups, and 5 for each of the
+* 24 bytes for each value of the rows, which are coded again over groups, and 5 for each of the
   records drawn; 8 bytes for each cell of all candidates together; 12 for each cell of the largest
   model, and 180 for each cell that is measured (`models.graphical.max_entropy`).
 """
@@ -94,13 +94,13 @@ def rounds_effort(
         model_cells: of the model, at most.
     """
     size = dict(zip(schema.names, schema.sizes, strict=True))
-    own = [math.prod(size[name] for name in one) for one in candidates]
-    own = [cells for cells in own if cells <= most_cells]
+    sizes = [math.prod(size[name] for name in columns) for columns in candidates]
+    sizes = [cells for cells in sizes if cells <= most_cells]
     d, n = len(schema.names), expected_rows(schema)
-    counted = sum(own)
-    measured = min(model_cells, rounds * max(own, default=0))
+    counted = sum(sizes)
+    measured = min(model_cells, rounds * max(sizes, default=0))
     memory = 24 * n * d + 5 * n_drawn * d + 8 * counted + 12 * model_cells + 180 * measured
-    seconds = len(own) * n / 5e7 + rounds * (len(own) * n_drawn / 5e8 + 0.01 + 0.001 * d)
+    seconds = len(sizes) * n / 5e7 + rounds * (len(sizes) * n_drawn / 5e8 + 0.01 + 0.001 * d)
     return Effort(memory / 1e6, seconds)
 
 

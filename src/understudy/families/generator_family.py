@@ -25,13 +25,12 @@ from understudy.arrays import Floats
 from understudy.families.measurement_plan import PlannedTable, planned_choice
 from understudy.families.method import Method, Names
 from understudy.families.network_options import declared
-from understudy.functions.normal_regression import NORMAL, NormalWidths
+from understudy.functions.parameter_prior import NORMAL, NormalWidths, Prior
 from understudy.functions.sequential_generator import (
     SequentialGenerator,
     normal_regressions,
     regressions,
 )
-from understudy.functions.state_probabilities import Prior
 from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.parameters import (
@@ -115,10 +114,9 @@ class Search:
             budget: the whole budget.
         """
         schema, stages = generator.schema, self.stages(generator)
-        distributions = [generator.column_models[place] for place in stages]
+        models = [generator.column_models[place] for place in stages]
         compared = [
-            (*distribution.parents, distribution.column) if self.by_column else schema.names
-            for distribution in distributions
+            (*model.parents, model.column) if self.by_column else schema.names for model in models
         ]
         return tuple(
             planned_choice(schema, self._query(names, title_of(names)), each, budget)
@@ -132,7 +130,7 @@ class Search:
         Args:
             generator: whose parameters are looked for.
         """
-        sizes = [len(distribution.prior.names) for distribution in generator.column_models]
+        sizes = [len(model.prior.names) for model in generator.column_models]
         most, stages = (max(sizes), "a column") if self.by_column else (sum(sizes), "all columns")
         if self.steps or not most:
             return ""
@@ -149,8 +147,8 @@ class Search:
         """
         states = generator.schema.columns
         sizes = [
-            len(distribution.prior.names) * (states[distribution.column].size > 1)
-            for distribution in generator.column_models
+            len(model.prior.names) * (states[model.column].size > 1)
+            for model in generator.column_models
         ]
         if self.by_column:
             return tuple(k for k, size in enumerate(sizes) if size)
@@ -167,10 +165,10 @@ class Search:
         score = score_of(prior.points(1 if self.steps else self.candidates))
         if self.steps:
             walk = Walk(prior, prior.means, self.stride * prior.stddevs, self.steps)
-            found = gate.ask(WalkedParameters(score, prior.names, walk), spend=spend)
+            chosen = gate.ask(WalkedParameters(score, prior.names, walk), spend=spend)
         else:
-            found = gate.ask(ListedParameters(score, prior.names), spend=spend)
-        return np.array(found.value.values)
+            chosen = gate.ask(ListedParameters(score, prior.names), spend=spend)
+        return np.array(chosen.value.values)
 
     def _query(self, columns: tuple[str, ...], title: str) -> str:
         if self.steps:
@@ -249,7 +247,7 @@ class GeneratingMethod(Method):
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
         """All numeric columns."""
-        return tuple(name for name, one in schema.columns.items() if isinstance(one, NUMERIC))
+        return tuple(name for name, column in schema.columns.items() if isinstance(column, NUMERIC))
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """How few candidates there are for the parameters."""

@@ -90,7 +90,7 @@ class NoisyTableGibbs:
         if self.lazy:
             return PaidRecords.of(gate.ask(self._rows(n_rows), spend=spend))
         tables = gate.ask(NoisyTables(self.tables, noise=self.noise), spend=spend)
-        return self.model([one.value for one in tables], known_rows(gate))
+        return self.model([table.value for table in tables], known_rows(gate))
 
     def _rows(self, n_rows: int) -> LazyRows:
         return LazyRows(sweep=self.sweep, sweeps=self.sweeps, n_rows=n_rows, noise=self.noise)

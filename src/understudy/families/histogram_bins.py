@@ -117,14 +117,16 @@ class Binned(Method):
         schema = gate.schema
         self._require_bins(schema)
         if self.bins == "bought":
-            found = _bought(gate, spend)
+            deviations = _bought(gate, spend)
         elif self.bins == "scott" and self.mode == "paper":
             names = numeric_columns(schema)
             released = gate.ask(ExactDeviations(names))
-            found = {name: one.value for name, one in zip(names, released, strict=True)}
+            deviations = {
+                name: deviation.value for name, deviation in zip(names, released, strict=True)
+            }
         else:
             return gate.rebinned(self._public_bins(schema))
-        return gate.rebinned(bins_with_rules(schema, self._by_scott(schema, found)))
+        return gate.rebinned(bins_with_rules(schema, self._by_scott(schema, deviations)))
 
     def binned(self, schema: Schema) -> Schema:
         """The schema in the chosen bins; in the most there can be, if rows decide on them.
@@ -150,13 +152,13 @@ class Binned(Method):
     def _by_scott(
         self, schema: Schema, deviations: Mapping[str, float], *, clipped: bool = True
     ) -> dict[str, int]:
-        names, found = numeric_columns(schema), {}
+        names, numbers = numeric_columns(schema), {}
         for name in names:
             width, deviation = _width(schema, name), deviations[name]
             if clipped:
                 deviation = min(max(deviation, width / FINEST), width / 2)
-            found[name] = int(scott_bins(width, deviation, self._rows(schema), len(names)))
-        return found
+            numbers[name] = int(scott_bins(width, deviation, self._rows(schema), len(names)))
+        return numbers
 
     def _rows(self, schema: Schema) -> int:
         rows = schema.n_rows if schema.rows == "public" else self.expected_rows
@@ -212,20 +214,20 @@ def _bought(gate: Gate, spend: Fraction) -> dict[str, float]:
     """A noisy standard deviation of each numeric column; 0 where noise leaves none."""
     names = numeric_columns(gate.schema)
     gate.require(spend)
-    found = {}
+    deviations = {}
     for name, share in zip(names, split(spend, [1] * len(names)), strict=True):
         counted, summed = _shares(share)
         view = gate.rebinned({name: 1})
         (count,) = view.ask(NoisyTables([(name,)], noise="geometric"), spend=counted)
         _, scatter = view.ask(_moments(name), spend=summed)
         n = _numbers(count.value, view.schema)
-        found[name] = float(max(scatter.value.values[0], 0.0) / max(n - 1, 1)) ** 0.5
-    return found
+        deviations[name] = float(max(scatter.value.values[0], 0.0) / max(n - 1, 1)) ** 0.5
+    return deviations
 
 
 def _numbers(counted: NoisyTable, schema: Schema) -> float:
     """Noisy number of records in the single bin of a column."""
     column = schema.columns[counted.columns[0]]
     assert isinstance(column, NUMERIC)
-    (place,) = (k for k, one in enumerate(column.intervals) if not one.spike)
+    (place,) = (k for k, interval in enumerate(column.intervals) if not interval.spike)
     return float(counted.counts[place])

@@ -8,7 +8,7 @@ them. The number of candidates is limited by the number of columns in a key.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -67,16 +67,16 @@ def ranked_columns(schema: Schema, order: Sequence[str]) -> tuple[str, ...]:
 def foremost_key(
     schema: Schema, column: str, ranked: Sequence[str], key_limit: float
 ) -> tuple[str, ...]:
-    """The foremost columns beside one, as long as their key has few enough values.
+    """The foremost columns beside a column, as long as their key has few enough values.
 
     Args:
         schema: the columns.
-        column: the one.
+        column: its name.
         ranked: columns, the most telling first.
         key_limit: most values of the key; a column that would exceed it ends the key.
     """
     key, n_keys = [], 1
-    for name in (one for one in ranked if one != column):
+    for name in (name for name in ranked if name != column):
         n_keys *= schema.columns[name].size
         if n_keys > key_limit:
             break
@@ -196,35 +196,29 @@ class TableLimit:
         """
         d = len(schema.names)
         rows = schema.n_rows if schema.rows == "public" else schema.row_limit
-        known = self.key_limit is not None or rows is not None
-        most = (
-            self.cells(schema, rows or 0, spend, budget, distribution)
-            if known
-            else (LARGEST_TABLE,) * d
-        )
-        width, found = most_key_columns(d) if bought else d, []
+        most: tuple[float, ...] = (LARGEST_TABLE,) * d
+        if self.key_limit is not None or rows is not None:
+            most = self.cells(schema, rows or 0, spend, budget, distribution)
+        width, sizes = most_key_columns(d) if bought else d, []
         for j, (size, limit) in enumerate(zip(schema.sizes, most, strict=True)):
             others = sorted((*schema.sizes[:j], *schema.sizes[j + 1 :]), reverse=True)[:width]
             cells = min(limit, LARGEST_TABLE if bought else MOST_CELLS, size * math.prod(others))
-            found.append(max(size, int(cells)))
-        return tuple(found)
+            sizes.append(max(size, int(cells)))
+        return tuple(sizes)
 
 
 def key_candidates(schema: Schema, column: str, cells: float) -> tuple[tuple[str, ...], ...]:
-    """A column with each largest set of others, as long as the table has so many cells at most.
+    """A column, first, with each largest set of others whose table has so many cells at most.
 
     Args:
         schema: the columns.
         column: its name.
         cells: most cells of the table; a column with more alone has no key.
-
-    Returns:
-        Names, the column first.
     """
     others = tuple(name for name in schema.names if name != column)
     width = most_key_columns(len(schema.names))
-    found = parent_sets(schema, column, others, width, min(cells, LARGEST_TABLE))
-    return tuple((column, *key) for key in found)
+    keys = parent_sets(schema, column, others, width, min(cells, LARGEST_TABLE))
+    return tuple((column, *key) for key in keys)
 
 
 def bought_keys(gate: Gate, cells: Sequence[float], spend: Fraction) -> GibbsSweep:
@@ -240,19 +234,12 @@ def bought_keys(gate: Gate, cells: Sequence[float], spend: Fraction) -> GibbsSwe
     for name, most, share in zip(schema.names, cells, shares, strict=True):
         listed = key_candidates(schema, name, most)
         score = DistanceFromIndependence(schema, listed)
-        winner = gate.ask(CandidateColumns(listed, score), spend=share).value
-        keys[name] = winner[1:]
+        keys[name] = gate.ask(CandidateColumns(listed, score), spend=share).value[1:]
     return GibbsSweep.of(schema.names, schema.domain, keys)
 
 
 def planned_keys(schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-    """One choice for each column, as `bought_keys` will make it.
-
-    Args:
-        schema: the columns.
-        spend: cost of all choices together.
-        budget: the whole budget.
-    """
+    """One choice for each column, as `bought_keys` will make it."""
     query = f"one of the candidates by {DistanceFromIndependence.title}"
     return tuple(
         planned_choice(schema, query, share, budget, chosen=True)
@@ -290,17 +277,17 @@ def distinct_tables(sweep: GibbsSweep) -> tuple[tuple[str, ...], ...]:
         >>> distinct_tables(GibbsSweep(("a", "b", "c"), Domain((2, 2, 2)), ((1,), (0,), (1,))))
         (('b', 'a'), ('b', 'c'))
     """
-    own = own_tables(sweep)
+    separate = own_tables(sweep)
     shared: dict[frozenset[str], tuple[str, ...]] = {}
-    for table in own:
+    for table in separate:
         shared.setdefault(frozenset(table), table)
-    first = {name: next(one for one in shared if name in one) for name in sweep.names}
-    for table in own:
+    first = {name: next(columns for columns in shared if name in columns) for name in sweep.names}
+    for table in separate:
         if first[table[-1]] != frozenset(table):
             shared[frozenset(table)] = table
-    found = tuple(shared.values())
-    needed = [frozenset(one) for one in own]
-    return found if _read(sweep.names, found) == needed else own
+    tables = tuple(shared.values())
+    needed = [frozenset(columns) for columns in separate]
+    return tables if _read(sweep.names, tables) == needed else separate
 
 
 def own_tables(sweep: GibbsSweep) -> tuple[tuple[str, ...], ...]:
@@ -319,16 +306,13 @@ def gibbs_sweep_of_tables(schema: Schema, tables: Sequence[tuple[str, ...]]) -> 
     """
     keys = {}
     for name, table in zip(schema.names, _read(schema.names, tables), strict=True):
-        given = next(one for one in tables if frozenset(one) == table)
+        given = next(columns for columns in tables if frozenset(columns) == table)
         keys[name] = tuple(other for other in given if other != name)
     return GibbsSweep.of(schema.names, schema.domain, keys)
 
 
 def _read(names: Sequence[str], tables: Sequence[tuple[str, ...]]) -> list[frozenset[str]]:
-    return [frozenset(next(_tables_of(name, tables))) for name in names]
-
-
-def _tables_of(name: str, tables: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """Tables that a column may be drawn from, the right one first."""
-    yield from (one for one in tables if one[-1] == name)
-    yield from (one for one in tables if name in one)
+    """The table of each column: the first in which it stands last, or else that has it."""
+    last = {table[-1]: table for table in reversed(tables)}
+    tables_of = (last.get(name) or next(t for t in tables if name in t) for name in names)
+    return [frozenset(table) for table in tables_of]

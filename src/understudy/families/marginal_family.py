@@ -29,7 +29,7 @@ from understudy.families.noisy_marginal import (
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy, fitted
 from understudy.models.graphical.merged_state_model import Expansion, MarginalModel, shapes
-from understudy.models.model import RedrawnParameters
+from understudy.models.model import PosteriorPredictive
 from understudy.models.share_tree import denoised
 from understudy.models.within_bins import WithinBins, state_widths
 from understudy.privacy.accounting.budget import Approximate, Budget
@@ -48,7 +48,7 @@ class MarginalMethod(Method):
     """Options of a method whose model is a junction tree of noisy marginals.
 
     Attributes:
-        sets: "posterior": from one paid-for fit, each refitted to tables drawn anew
+        sets: "posterior": from one paid-for fit, each refitted to tables drawn again
             (`families.noisy_marginal`), so that sets differ by as much as noise moved
             them (a single set is drawn from the fit itself); "free": all from one fit, a little
             closer to the rows, without valid error bars; "split": each from a fit of its own, at
@@ -94,28 +94,28 @@ class MarginalMethod(Method):
         n_rows: int,
         model: Model,
     ) -> Model:
-        """The fit to tables that are drawn anew for each set, if `sets` is "posterior"."""
+        """The fit to tables that are drawn again for each set, if `sets` is "posterior"."""
         if self.sets != "posterior":
             return model
         assert isinstance(model, MarginalModel)
-        noisy_marginals = [NoisyMarginal(table, noise) for table, noise in tables]
+        marginals = [NoisyMarginal(table, noise) for table, noise in tables]
 
         def refit(rng: np.random.Generator) -> Model:
-            again = [fresh(schema, one, rng) for one in noisy_marginals]
+            again = [fresh(schema, marginal, rng) for marginal in marginals]
             return self._model(schema, again, n_rows, warm=model.fit)
 
-        return RedrawnParameters(refit)
+        return PosteriorPredictive(refit)
 
     def _model(
         self,
         schema: Schema,
-        noisy_marginals: Sequence[NoisyMarginal],
+        marginals: Sequence[NoisyMarginal],
         n_rows: int,
         warm: MaxEntropy | None = None,
     ) -> MarginalModel:
-        merged = Merged.by_tables(schema, noisy_marginals)
-        fit = fit_of(merged, noisy_marginals, n_rows, warm=warm)
-        masses = denoised_columns(merged, fine_tables(noisy_marginals), n_rows)
+        merged = Merged.by_tables(schema, marginals)
+        fit = fit_of(merged, marginals, n_rows, warm=warm)
+        masses = denoised_columns(merged, fine_tables(marginals), n_rows)
         return MarginalModel(
             schema.domain, fit, expansions(merged, masses), numbers(schema, masses)
         )
@@ -136,7 +136,7 @@ class MarginalMethod(Method):
     def _one_ways(self, gate: Gate, spend: Fraction, exponent: float = 0.0) -> list[NoisyMarginal]:
         """A table of each column."""
         tables = self._tables(gate.schema, gate.budget, exponent)
-        return [NoisyMarginal.of(one) for one in gate.ask(tables, spend=spend)]
+        return [NoisyMarginal.of(table) for table in gate.ask(tables, spend=spend)]
 
     def _planned_one_ways(
         self, schema: Schema, spend: Fraction, budget: Budget, exponent: float = 0.0
@@ -163,7 +163,7 @@ def size_weights(schema: Schema, exponent: float) -> list[Fraction]:
 
 def fit_of(
     merged: Merged,
-    noisy_marginals: Sequence[NoisyMarginal],
+    marginals: Sequence[NoisyMarginal],
     n_rows: float,
     *,
     warm: MaxEntropy | None = None,
@@ -173,15 +173,15 @@ def fit_of(
 
     Args:
         merged: the columns.
-        noisy_marginals: tables.
+        marginals: the tables.
         n_rows: number of rows.
         warm: an earlier model to begin from.
         steps: most steps.
     """
-    deviations = [one.stddev for one in noisy_marginals]
+    deviations = [marginal.stddev for marginal in marginals]
     return fitted(
         merged.coarse.sizes,
-        observations(merged, noisy_marginals, n_rows),
+        observations(merged, marginals, n_rows),
         float(max(n_rows, 1)),
         regularisation=REGULARISATION / float(np.median(deviations)),
         forbidden=merged.coarse.domain.boxes,
@@ -200,17 +200,17 @@ def denoised_columns(
         one_ways: the one-way table of each column.
         n_rows: number of rows.
     """
-    found = {}
+    masses = {}
     for name, column in merged.schema.columns.items():
         if name in one_ways and (name in merged.groups or isinstance(column, NUMERIC)):
-            found[name] = denoised(
+            masses[name] = denoised(
                 np.asarray(one_ways[name].table.counts, dtype=np.float64),
                 one_ways[name].stddev,
                 total=n_rows,
                 widths=_widths(column),
                 ordered=is_ordered(column),
             )
-    return found
+    return masses
 
 
 def _widths(column: Column) -> Floats | None:
@@ -224,12 +224,12 @@ def expansions(merged: Merged, masses: Mapping[str, Floats]) -> dict[int, Expans
         merged: the columns.
         masses: estimated records in each state of the merged ones.
     """
-    found, schema = {}, merged.schema
+    by_place, schema = {}, merged.schema
     for name, groups in merged.groups.items():
         column = np.array(groups)
         shares = shapes(masses[name], column, widths=_widths(schema.columns[name]))
-        found[schema.names.index(name)] = Expansion(column, shares)
-    return found
+        by_place[schema.names.index(name)] = Expansion(column, shares)
+    return by_place
 
 
 def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int, WithinBins]]:
@@ -246,12 +246,12 @@ def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int
     }
 
 
-def fine_tables(noisy_marginals: Sequence[NoisyMarginal]) -> dict[str, NoisyMarginal]:
+def fine_tables(marginals: Sequence[NoisyMarginal]) -> dict[str, NoisyMarginal]:
     """The most precise one-way table of each column in states that are not merged."""
-    found: dict[str, NoisyMarginal] = {}
-    for one in noisy_marginals:
-        if len(one.table.columns) == 1 and not one.table.groups:
-            (name,) = one.table.columns
-            if name not in found or one.noise.stddev < found[name].noise.stddev:
-                found[name] = one
-    return found
+    best: dict[str, NoisyMarginal] = {}
+    for marginal in marginals:
+        if len(marginal.table.columns) == 1 and not marginal.table.groups:
+            (name,) = marginal.table.columns
+            if name not in best or marginal.noise.stddev < best[name].noise.stddev:
+                best[name] = marginal
+    return best

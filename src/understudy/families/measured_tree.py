@@ -136,36 +136,38 @@ class MeasuredTree:
         if not self.tree.depth:
             return []
         depths = range(1, self.tree.depth + 1)
-        found = gate.ask(HierarchyLayers(self.tree, depths, noise=self.noise), spend=spend)
+        nodes = gate.ask(HierarchyLayers(self.tree, depths, noise=self.noise), spend=spend)
         return [
             NoisyLayer(
-                _of_nodes(one.value, layer, gate.schema), one.value.outside, one.noise.stddev**2
+                _of_nodes(counted.value, layer, gate.schema),
+                counted.value.outside,
+                counted.noise.stddev**2,
             )
-            for one, layer in zip(found, self.tree.layers[1:], strict=True)
+            for counted, layer in zip(nodes, self.tree.layers[1:], strict=True)
         ]
 
     def _weights(self, gate: Gate, tree: Hierarchy, layers: list[NoisyLayer]) -> Floats:
         """Weights of the nodes of the last layer."""
         rows = gate.n_rows
-        found = consistent(tree, layers, rows.value, rows.noise.stddev**2, self.consistency)
+        counts = consistent(tree, layers, rows.value, rows.noise.stddev**2, self.consistency)
         if self.allocation == "leaves":
-            return np.maximum(found[-1], 0)
+            return np.maximum(counts[-1], 0)
         if self.allocation == "projected":
-            return projected(found[-1], found[0][..., 0])
-        sizes = [one.sizes for one in self.tree.layers]
-        last = sizes[-1] if self.lazy else np.ones(len(found[-1]))
-        return downward(tree, found, [*sizes, last])[-1]
+            return projected(counts[-1], counts[0][..., 0])
+        sizes = [layer.sizes for layer in self.tree.layers]
+        last = sizes[-1] if self.lazy else np.ones(len(counts[-1]))
+        return downward(tree, counts, [*sizes, last])[-1]
 
     @property
     def _parents(self) -> tuple[NDArray[np.int64], ...]:
-        return tuple(one.parents for one in self.tree.layers)
+        return tuple(layer.parents for layer in self.tree.layers)
 
     @cached_property
     def _leaves(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Codes of the allowed cells, ascending, and the node of the last inner layer of each."""
         domain = self.tree.domain
         codes = np.flatnonzero(domain.allowed_mask())
-        states = [one.astype(np.uint32) for one in unravel(codes, domain.sizes)]
+        states = [states.astype(np.uint32) for states in unravel(codes, domain.sizes)]
         return codes, self.tree.locate(states)
 
 

@@ -70,7 +70,7 @@ class PlannedTable:
         columns: names of its columns.
         n_cells: numbers that get noise.
         share: part of the budget, exact.
-        noise: law of the noise, in words.
+        noise: distribution of the noise, in words.
         stddev: standard deviation of the noise in one number.
         noise_mass: records' worth of positive noise that empty cells receive on average.
         form: what becomes of it.
@@ -219,7 +219,7 @@ def announced(
     """
     charges = mechanism.price(terms_of(schema, budget), spend)
     steps = zip(columns, charges, strict=True)
-    return tuple(planned_charge(names, one, budget, **how) for names, one in steps)
+    return tuple(planned_charge(names, charge, budget, **how) for names, charge in steps)
 
 
 def planned_choice(

@@ -216,7 +216,7 @@ class Method(ABC):
     def rebuilt(
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
-        """The model that sets were drawn from, made anew from what is released; None if it cannot.
+        """The model that sets were drawn from, made again from what is released; None if it cannot.
 
         Args:
             schema: of the release.

@@ -116,7 +116,7 @@ def joints(edges: Sequence[Edge]) -> tuple[tuple[str, ...], ...]:
         (('a', 'b', 'c'), ('a', 'd'))
     """
     tables = own_joints(edges)
-    sets = [set(one) for one in tables]
+    sets = [set(table) for table in tables]
     return tuple(
         table
         for k, table in enumerate(tables)
@@ -244,7 +244,7 @@ def useful_cells(
 ) -> float:
     """Cells at which the records in one are θ times the scale of its noise, on average.
 
-    For Laplace noise of scale b that is n/cells ≥ θ·b; other laws count by their standard
+    For Laplace noise of scale b that is n/cells ≥ θ·b; other noise counts by its standard
     deviation, which is b·√2 there.
 
     Args:

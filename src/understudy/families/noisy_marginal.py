@@ -5,15 +5,15 @@
 **Groups.** Which states of a column are merged before marginals are measured follows from its noisy
 table, and from what is public: the kind of a column, and which of its states stand in which rule.
 
-**Tables drawn again.** A released count is y = t + e with noise e of a known, symmetric law. Under
-a flat prior for the true count t its posterior is y plus noise of that law. So a table that is
-drawn again is the noisy one with fresh noise of the same law; what is computed from it varies
-around what was released as that varies around the truth. Where the law is discrete Laplace,
-discrete Gaussian, or Laplace on a fine lattice, the continuous law of the same deviation stands for
-it: nothing here has to be private, for it is post-processing of what was released. What this leaves
-out: a flat prior knows neither that counts are whole numbers of at least 0 nor that tables agree
-(the model that is fitted afterwards sees to that, and is a little further from sparse tables than
-the released fit, having twice the noise to get rid of); which tables were measured, and which
+**Tables drawn again.** A released count is y = t + e with noise e of a known, symmetric
+distribution. Under a flat prior for the true count t its posterior is y plus such noise. So a table
+that is drawn again is the noisy one with fresh noise of the same distribution; what is computed
+from it varies around what was released as that varies around the truth. Discrete Laplace, discrete
+Gaussian, and Laplace noise on a fine lattice are replaced by continuous noise of the same
+deviation: nothing here has to be private, for it is post-processing of what was released. What this
+leaves out: a flat prior knows neither that counts are whole numbers of at least 0 nor that tables
+agree (the model that is fitted afterwards sees to that, and is a little further from sparse tables
+than the released fit, having twice the noise to get rid of); which tables were measured, and which
 states merged, stays as it was.
 """
 
@@ -75,12 +75,12 @@ class Merged:
     groups: Groups
 
     @classmethod
-    def by_tables(cls, schema: Schema, noisy_marginals: Sequence[NoisyMarginal]) -> Merged:
+    def by_tables(cls, schema: Schema, marginals: Sequence[NoisyMarginal]) -> Merged:
         """As the tables say that were measured over groups."""
-        found: dict[str, tuple[int, ...]] = {}
-        for one in noisy_marginals:
-            found.update(one.table.groups)
-        return cls(schema, found)
+        groups: dict[str, tuple[int, ...]] = {}
+        for marginal in marginals:
+            groups.update(marginal.table.groups)
+        return cls(schema, groups)
 
     @cached_property
     def coarse(self) -> Schema:
@@ -89,7 +89,7 @@ class Merged:
 
 
 def observations(
-    merged: Merged, noisy_marginals: Sequence[NoisyMarginal], n_rows: float
+    merged: Merged, marginals: Sequence[NoisyMarginal], n_rows: float
 ) -> list[Observation]:
     """The tables in merged states, as if every record were in domain.
 
@@ -98,33 +98,33 @@ def observations(
 
     Args:
         merged: the columns in which the tables were measured.
-        noisy_marginals: the tables.
+        marginals: the tables.
         n_rows: number of rows.
     """
     groups = merged.groups
     place = {name: j for j, name in enumerate(merged.schema.names)}
-    found = []
-    for one in noisy_marginals:
-        counts = np.asarray(one.table.counts, dtype=np.float64)
-        measured = merged.coarse if one.table.groups else merged.schema
-        allowed = measured.table(one.table.columns).allowed_mask()
+    observed = []
+    for marginal in marginals:
+        counts = np.asarray(marginal.table.counts, dtype=np.float64)
+        measured = merged.coarse if marginal.table.groups else merged.schema
+        allowed = measured.table(marginal.table.columns).allowed_mask()
         cells = allowed.astype(np.float64)
-        for axis, name in enumerate(one.table.columns):
-            if name in groups and name not in one.table.groups:
+        for axis, name in enumerate(marginal.table.columns):
+            if name in groups and name not in marginal.table.groups:
                 counts = np.apply_along_axis(summed, axis, counts, groups[name])
                 cells = np.apply_along_axis(summed, axis, cells, groups[name])
-        scale = _scale(one, n_rows, int(allowed.sum()))
-        variance = np.maximum(cells, 1.0) * (one.stddev * scale) ** 2
-        columns = tuple(place[name] for name in one.table.columns)
-        found.append(Observation(columns, counts * scale, variance))
-    return found
+        scale = _scale(marginal, n_rows, int(allowed.sum()))
+        variance = np.maximum(cells, 1.0) * (marginal.stddev * scale) ** 2
+        columns = tuple(place[name] for name in marginal.table.columns)
+        observed.append(Observation(columns, counts * scale, variance))
+    return observed
 
 
-def _scale(one: NoisyMarginal, n_rows: float, n_cells: int) -> float:
+def _scale(marginal: NoisyMarginal, n_rows: float, n_cells: int) -> float:
     """What turns counts of records in domain into counts of all records."""
-    outside = float(one.table.outside)
-    inside = float(np.sum(one.table.counts))
-    spread = one.stddev
+    outside = float(marginal.table.outside)
+    inside = float(np.sum(marginal.table.counts))
+    spread = marginal.stddev
     if outside <= _CLEAR * spread or inside <= _CLEAR * spread * math.sqrt(n_cells):
         return 1.0
     return max(n_rows, 1.0) / inside
@@ -136,25 +136,25 @@ _SINGLE = 10**9
 """Runs that no mass limits: only values with too little of it beside noise are merged."""
 
 
-def rare_groups(schema: Schema, noisy_marginals: Sequence[NoisyMarginal]) -> Groups:
+def rare_groups(schema: Schema, marginals: Sequence[NoisyMarginal]) -> Groups:
     """Rare states of each column in one group; those of few ordered values with their neighbours.
 
     Args:
         schema: in which the tables were measured.
-        noisy_marginals: a one-way table of each column.
+        marginals: a one-way table of each column.
     """
-    return _groups(schema, noisy_marginals, None)
+    return _groups(schema, marginals, None)
 
 
-def coarse_groups(schema: Schema, noisy_marginals: Sequence[NoisyMarginal], bins: int) -> Groups:
+def coarse_groups(schema: Schema, marginals: Sequence[NoisyMarginal], bins: int) -> Groups:
     """Rare levels in one group, and ordered values in runs of about equal noisy mass.
 
     Args:
         schema: in which the tables were measured.
-        noisy_marginals: a one-way table of each column.
+        marginals: a one-way table of each column.
         bins: runs of an ordered column.
     """
-    return _groups(schema, noisy_marginals, bins)
+    return _groups(schema, marginals, bins)
 
 
 def is_ordered(column: Column) -> bool:
@@ -162,14 +162,14 @@ def is_ordered(column: Column) -> bool:
     return isinstance(column, (*NUMERIC, Ordinal))
 
 
-def _groups(schema: Schema, noisy_marginals: Sequence[NoisyMarginal], bins: int | None) -> Groups:
+def _groups(schema: Schema, marginals: Sequence[NoisyMarginal], bins: int | None) -> Groups:
     rules = dict(zip(schema.names, signatures(schema.domain), strict=True))
-    found = {}
-    for one in noisy_marginals:
-        (name,) = one.table.columns
-        column, counts = schema.columns[name], np.asarray(one.table.counts, dtype=np.float64)
+    merged = {}
+    for marginal in marginals:
+        (name,) = marginal.table.columns
+        column, counts = schema.columns[name], np.asarray(marginal.table.counts, dtype=np.float64)
         signature = _signature(column, rules[name])
-        stddev = one.stddev
+        stddev = marginal.stddev
         if is_ordered(column) and (bins is not None or column.size <= FEW_VALUES):
             groups = merged_runs(
                 counts,
@@ -181,8 +181,8 @@ def _groups(schema: Schema, noisy_marginals: Sequence[NoisyMarginal], bins: int 
         else:
             groups = merged_levels(counts, stddev, signatures=signature)
         if len(np.unique(groups)) < column.size:
-            found[name] = tuple(int(group) for group in groups)
-    return found
+            merged[name] = tuple(int(group) for group in groups)
+    return merged
 
 
 def _signature(column: Column, rules: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -195,28 +195,26 @@ def _alone(column: Column) -> NDArray[np.bool_]:
     """Spikes and codes of absence, which are no part of a run."""
     alone = np.arange(column.size) >= column.n_ordinary
     if isinstance(column, NUMERIC):
-        alone[: column.n_ordinary] = [one.spike for one in column.intervals]
+        alone[: column.n_ordinary] = [interval.spike for interval in column.intervals]
     return alone
 
 
-def fresh(
-    schema: Schema, noisy_marginals: NoisyMarginal, rng: np.random.Generator
-) -> NoisyMarginal:
+def fresh(schema: Schema, marginal: NoisyMarginal, rng: np.random.Generator) -> NoisyMarginal:
     """A measured table with fresh noise on top; structural zeros stay 0.
 
     Args:
         schema: in which it was measured, states not merged.
-        noisy_marginals: the released table and its noise.
+        marginal: the released table and its noise.
         rng: randomness.
     """
-    table = noisy_marginals.table
+    table = marginal.table
     binned = schema.with_bins(table.bins) if table.bins else schema
     coarse = binned.with_groups(table.groups) if table.groups else binned
     allowed = coarse.table(table.columns).allowed_mask().reshape(table.counts.shape)
-    drawn = np.where(allowed, noise_of(noisy_marginals.noise, table.counts.shape, rng), 0.0)
-    outside = float(table.outside) + float(noise_of(noisy_marginals.noise, (), rng))
+    drawn = np.where(allowed, noise_of(marginal.noise, table.counts.shape, rng), 0.0)
+    outside = float(table.outside) + float(noise_of(marginal.noise, (), rng))
     return NoisyMarginal(
-        replace(table, counts=table.counts + drawn, outside=outside), noisy_marginals.noise
+        replace(table, counts=table.counts + drawn, outside=outside), marginal.noise
     )
 
 

@@ -56,17 +56,17 @@ class Workload:
         """
         if target and target not in schema.names:
             raise MethodError(f"The option target names {target!r}, which is no column.")
-        wanted = [_entry(schema, text) for text in entries]
-        if not wanted:
-            wanted = [(one, Fraction(1)) for one in _all_ways(schema, degree, target)]
+        marginals = [_entry(schema, text) for text in entries]
+        if not marginals:
+            marginals = [(columns, Fraction(1)) for columns in _all_ways(schema, degree, target)]
         mass = dict.fromkeys(schema.names, Fraction(0))
-        for columns, weight in wanted:
+        for columns, weight in marginals:
             for name in columns:
                 mass[name] += weight
-        candidates = _parts(schema, [columns for columns, _ in wanted])
-        raw = [sum((mass[name] for name in one), Fraction(0)) for one in candidates]
+        candidates = _parts(schema, [columns for columns, _ in marginals])
+        raw = [sum((mass[name] for name in columns), Fraction(0)) for columns in candidates]
         largest = max(raw)
-        weights = tuple(max(1, round(MOST_WEIGHT * one / largest)) for one in raw)
+        weights = tuple(max(1, round(MOST_WEIGHT * mass / largest)) for mass in raw)
         return cls(candidates, weights)
 
     def within(self, schema: Schema, cells: float) -> Workload:
@@ -93,13 +93,13 @@ def small(schema: Schema, candidates: Sequence[tuple[str, ...]], cells: float) -
         Ascending; candidates of a single column are always among them.
     """
     size = dict(zip(schema.names, schema.sizes, strict=True))
-    own = [math.prod(size[name] for name in one) for one in candidates]
-    found, together = [], 0
-    for k in sorted(range(len(candidates)), key=own.__getitem__):
-        if len(candidates[k]) == 1 or (own[k] <= cells and together + own[k] <= MOST_TOGETHER):
-            found.append(k)
-            together += own[k]
-    return sorted(found)
+    sizes = [math.prod(size[name] for name in columns) for columns in candidates]
+    kept, together = [], 0
+    for k in sorted(range(len(candidates)), key=sizes.__getitem__):
+        if len(candidates[k]) == 1 or (sizes[k] <= cells and together + sizes[k] <= MOST_TOGETHER):
+            kept.append(k)
+            together += sizes[k]
+    return sorted(kept)
 
 
 def usual_degree(n_columns: int) -> int:
@@ -116,7 +116,7 @@ def _all_ways(schema: Schema, degree: int | None, target: str) -> Iterator[tuple
             f"There are {n:,} marginals of {width} of {len(names)} columns (at most "
             f"{MOST_CANDIDATES:,}); take a smaller degree, or list a workload."
         )
-    return (one for one in combinations(names, width) if not target or target in one)
+    return (columns for columns in combinations(names, width) if not target or target in columns)
 
 
 def _entry(schema: Schema, text: str) -> tuple[tuple[str, ...], Fraction]:
@@ -136,13 +136,15 @@ def _entry(schema: Schema, text: str) -> tuple[tuple[str, ...], Fraction]:
     return tuple(name for name in schema.names if name in names), value
 
 
-def _parts(schema: Schema, wanted: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+def _parts(schema: Schema, marginals: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
     """All parts of the wanted marginals, and all single columns."""
-    found: set[tuple[str, ...]] = {(name,) for name in schema.names}
-    for one in wanted:
-        for width in range(2, len(one) + 1):
-            found.update(combinations(one, width))
-    if len(found) > 2 * MOST_CANDIDATES:
+    parts: set[tuple[str, ...]] = {(name,) for name in schema.names}
+    for columns in marginals:
+        for width in range(2, len(columns) + 1):
+            parts.update(combinations(columns, width))
+    if len(parts) > 2 * MOST_CANDIDATES:
         raise MethodError("The workload has too many parts; take marginals of fewer columns.")
     place = {name: j for j, name in enumerate(schema.names)}
-    return tuple(sorted(found, key=lambda one: (len(one), [place[name] for name in one])))
+    return tuple(
+        sorted(parts, key=lambda columns: (len(columns), [place[name] for name in columns]))
+    )

@@ -1,4 +1,4 @@
-"""Logistic-normal laws: bounded numbers and ordered levels given other columns.
+"""Logistic-normal models: bounded numbers and ordered levels given other columns.
 
 y = β₀ + Σ β f + σ·ε, ε standard normal, and p = 1/(1 + e⁻ʸ), where f are the features of the
 parents (see `features`). A number is lower + (upper − lower)·p, rounded to what the column holds
@@ -30,19 +30,15 @@ from scipy.special import expit, logit
 from understudy.arrays import Floats, Integers, compiled
 from understudy.features.design import Features, Parents, indicated, outcomes_of, predicted
 from understudy.features.number_line import Drawn, Line, line_of, normal_quantiles, settled
-from understudy.functions.normal_regression import (
-    LogitWidths,
-    NormalWidths,
-    linear_and_stddev,
-    shares_between,
-)
-from understudy.functions.state_probabilities import (
-    Prior,
+from understudy.functions.column_regressions import (
     cuts,
     feature_row,
+    linear_and_stddev,
     logit_shares,
+    shares_between,
     shares_of_range,
 )
+from understudy.functions.parameter_prior import LogitWidths, NormalWidths, Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column
 
 _PLACE = NormalWidths(intercept=1.5, slope=1.0, log_sd_mean=-0.3, log_sd=0.6)
@@ -69,7 +65,7 @@ LOGISTIC_NORMAL = LogisticNormalWidths()
 
 @dataclass(frozen=True, eq=False)
 class LogisticNormal:
-    """The law of a numeric or ordinal column.
+    """The model of a numeric or ordinal column.
 
     Attributes:
         column: its name.
@@ -88,7 +84,7 @@ class LogisticNormal:
 
     def __post_init__(self) -> None:
         if isinstance(self.declared, Categorical | Boolean):
-            raise ValueError("a logistic-normal law is for numbers and ordered levels")
+            raise ValueError("a logistic-normal model is for numbers and ordered levels")
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -108,40 +104,40 @@ class LogisticNormal:
     def draw(self, theta: Floats, drawn: Mapping[str, Drawn], uniforms: Floats) -> Drawn:
         """Draw kinds by the first row of uniform numbers, places by the second."""
         parents = self.features.gathered(drawn, uniforms.shape[1])
-        kinds, own = np.split(theta, [len(self._special) * (1 + len(self.features.names))])
-        linear, stddev = linear_and_stddev(self.features, own)
+        kinds, place = np.split(theta, [len(self._special) * (1 + len(self.features.names))])
+        linear, stddev = linear_and_stddev(self.features, place)
         p = expit(predicted(linear, parents) + stddev * normal_quantiles(uniforms[1]))
         if isinstance(self.declared, NUMERIC):
             low, high = self.declared.bounds
-            found = Drawn(*settled(self._line, low * (1.0 - p) + high * p))
+            records = Drawn(*settled(self._line, low * (1.0 - p) + high * p))
         else:
-            found = Drawn(_levels(p, self.declared.n_ordinary))
-        self._put_kinds(found, kinds, parents, uniforms[0])
-        return found
+            records = Drawn(_levels(p, self.declared.n_ordinary))
+        self._put_kinds(records, kinds, parents, uniforms[0])
+        return records
 
     def log_shares(self, points: Floats, given: Integers, states: Integers) -> Floats:
         """Log probabilities of states, given one combination of the parents' states."""
         row = feature_row(self.features, given)
         n_kinds, places = len(self._special), self._places[states]
-        found = np.zeros((len(states), len(points)))
+        shares = np.zeros((len(states), len(points)))
         if n_kinds:
             logits = points[:, : n_kinds * len(row)].reshape(len(points), n_kinds, len(row))
             kinds = np.maximum(-places, 0)
-            found += logit_shares(np.ascontiguousarray(logits), row, kinds)
+            shares += logit_shares(np.ascontiguousarray(logits), row, kinds)
         ordinary = np.flatnonzero(places >= 0)
-        own = points[:, n_kinds * len(row) :]
-        found[ordinary] += shares_between(own, row, self._cuts, places[ordinary])
-        return found
+        place = points[:, n_kinds * len(row) :]
+        shares[ordinary] += shares_between(place, row, self._cuts, places[ordinary])
+        return shares
 
     @cached_property
     def _places(self) -> Integers:
         """Of each state: its place among the bins or levels; -1, -2, … of spikes and codes."""
-        found = np.empty(self.declared.size, dtype=np.int64)
+        places = np.empty(self.declared.size, dtype=np.int64)
         numeric = isinstance(self.declared, NUMERIC)
         ordinary = self._line.states if numeric else np.arange(self.declared.n_ordinary)
-        found[ordinary] = np.arange(len(ordinary))
-        found[self._special] = -1 - np.arange(len(self._special))
-        return found
+        places[ordinary] = np.arange(len(ordinary))
+        places[self._special] = -1 - np.arange(len(self._special))
+        return places
 
     @cached_property
     def _cuts(self) -> Floats:
@@ -176,7 +172,7 @@ class LogisticNormal:
 @compiled
 def _levels(places: Floats, n_levels: int) -> Integers:
     """Level of each place in [0, 1], shape (n,)."""
-    found = np.empty(len(places), dtype=np.int64)
+    levels = np.empty(len(places), dtype=np.int64)
     for i in range(len(places)):
-        found[i] = min(int(n_levels * places[i]), n_levels - 1)
-    return found
+        levels[i] = min(int(n_levels * places[i]), n_levels - 1)
+    return levels

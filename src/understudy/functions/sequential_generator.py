@@ -1,20 +1,20 @@
 """Generators that draw one column after the other, each given columns drawn before it.
 
-G(θ, ω) is a record-wise function: records in impossible combinations may come out, for the laws of
-columns know no rules. `GeneratedModel` (`models.bayesian.column_sequence_model`) draws such records
-again.
+G(θ, ω) is a record-wise function: records in impossible combinations may come out, for the models
+of columns know no rules. `GeneratedModel` (`models.bayesian.column_sequence_model`) draws such
+records again.
 
 Source: Snoke & Slavković (2018), "pMSE mechanism: differentially private synthetic data with
 maximal distributional similarity", for sequential normal regressions; Raghunathan, Lepkowski, Van
 Hoewyk & Solenberger (2001) for sequential regressions of mixed types.
 
-A generator is made of a network, of columns each with parents that stand before it, and of the law
-of each column given its parents. A law turns parameters θ, the parents' records and uniform numbers
-ω into records. Nothing else is random: the same θ and ω give the same records, so that what is
-computed from them is a function of θ alone, and how it changes with θ is no matter of chance
-(common random numbers).
+A generator is made of a network, of columns each with parents that stand before it, and of a model
+of each column given its parents. A column model turns parameters θ, the parents' records and
+uniform numbers ω into records. Nothing else is random: the same θ and ω give the same records, so
+that what is computed from them is a function of θ alone, and how it changes with θ is no matter of
+chance (common random numbers).
 
-Every law has
+Every column model has
 
 * `column`, its name, and `parents`, the names of the columns that it is drawn given;
 * `prior`, of its p parameters;
@@ -25,7 +25,7 @@ Every law has
   given one combination of the parents' states; a function of θ and of these states alone, to the
   last bit. Numeric parents stand at the middle of their bins (`state_shares`).
 
-The list is closed: a mechanism asks laws about rows, so it knows each by name.
+The list is closed: a mechanism asks column models about rows, so it knows them by name.
 """
 
 from __future__ import annotations
@@ -40,20 +40,13 @@ from understudy.arrays import Floats
 from understudy.errors import MethodError
 from understudy.features.design import Features
 from understudy.features.number_line import Drawn
+from understudy.functions.column_regressions import MultinomialLogit, NormalRegression
 from understudy.functions.logistic_normal import (
     LOGISTIC_NORMAL,
     LogisticNormal,
     LogisticNormalWidths,
 )
-from understudy.functions.normal_regression import (
-    LOGIT,
-    NORMAL,
-    LogitWidths,
-    MultinomialLogit,
-    NormalRegression,
-    NormalWidths,
-)
-from understudy.functions.state_probabilities import Prior
+from understudy.functions.parameter_prior import LOGIT, NORMAL, LogitWidths, NormalWidths, Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
 
 Edge = tuple[str, tuple[str, ...]]
@@ -80,7 +73,7 @@ def require_network(edges: Sequence[Edge], names: Sequence[str]) -> None:
 
 
 ColumnGenerator = LogisticNormal | MultinomialLogit | NormalRegression
-"""The law of one column given its parents."""
+"""The model of one column given its parents."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +85,7 @@ class SequentialGenerator:
         column_models: one per column of the schema, parents before children.
 
     Raises:
-        ValueError: laws that are no network of the schema's columns.
+        ValueError: column models that are no network of the schema's columns.
     """
 
     schema: Schema
@@ -106,12 +99,12 @@ class SequentialGenerator:
 
     @cached_property
     def prior(self) -> Prior:
-        """Of all parameters, law by law."""
+        """Of all parameters, column by column."""
         return Prior.joined([column_model.prior for column_model in self.column_models])
 
     @cached_property
     def parts(self) -> tuple[slice, ...]:
-        """Where the parameters of each law stand in θ."""
+        """Where the parameters of each column stand in θ."""
         ends = accumulate(
             (len(column_model.prior.names) for column_model in self.column_models), initial=0
         )
@@ -122,14 +115,16 @@ class SequentialGenerator:
 
         Args:
             theta: shape (p,).
-            uniforms: in (0, 1), shape (columns, 2, n), in the order of `laws`.
+            uniforms: in (0, 1), shape (columns, 2, n), in the order of `column_models`.
 
         Returns:
-            For each column, in the order of `laws`, n records.
+            For each column, in the order of `column_models`, n records.
         """
         drawn: dict[str, Drawn] = {}
-        for column_model, part, own in zip(self.column_models, self.parts, uniforms, strict=True):
-            drawn[column_model.column] = column_model.draw(theta[part], drawn, own)
+        for column_model, part, numbers in zip(
+            self.column_models, self.parts, uniforms, strict=True
+        ):
+            drawn[column_model.column] = column_model.draw(theta[part], drawn, numbers)
         return drawn
 
 
@@ -142,17 +137,17 @@ def regressions(
     logistic: LogisticNormalWidths = LOGISTIC_NORMAL,
     normal: NormalWidths = NORMAL,
 ) -> SequentialGenerator:
-    """Regressions of mixed types: a law for each kind of column.
+    """Regressions of mixed types: a model for each kind of column.
 
     Categorical and boolean columns have multinomial logits, and so have ordinal ones of one or two
-    levels; other ordinal columns have logistic-normal laws.
+    levels; other ordinal columns have logistic-normal models.
 
     Args:
         schema: the columns.
         edges: each column with its parents, which stand before it.
-        numbers: law of the numeric columns. "normal" is for those without codes and spikes.
+        numbers: model of the numeric columns. "normal" is for those without codes and spikes.
         logit: how wide the priors of multinomial logits are.
-        logistic: the same of logistic-normal laws.
+        logistic: the same of logistic-normal models.
         normal: the same of normal regressions.
 
     Raises:

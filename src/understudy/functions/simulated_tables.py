@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats
 from understudy.features.number_line import Drawn
+from understudy.functions.parameter_prior import Prior, even_points
 from understudy.functions.sequential_generator import SequentialGenerator
-from understudy.functions.state_probabilities import Prior, even_points
 
 Codes = tuple[NDArray[np.int64], ...]
 
@@ -40,8 +40,8 @@ def even_numbers(sets: int, columns: int, n: int, seed: int) -> Floats:
         In (0, 1), shape (sets, columns, 2, n).
     """
     seeds = np.random.SeedSequence(seed).generate_state(sets).tolist()
-    found = np.stack([even_points(n, 2 * columns, one).T for one in seeds])
-    return np.ascontiguousarray(found).reshape(sets, columns, 2, n)
+    points = np.stack([even_points(n, 2 * columns, seed).T for seed in seeds])
+    return np.ascontiguousarray(points).reshape(sets, columns, 2, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class SimulatedColumn:
 
     Attributes:
         generator: G.
-        place: of the column's law in the generator.
+        place: of the column's model in the generator.
         drawn: records of the parents at least, n each.
         uniforms: the column's part of ω, in (0, 1), shape (2, n).
 

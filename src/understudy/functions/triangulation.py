@@ -136,7 +136,7 @@ class _Work(NamedTuple):
 def _best(linked: Booleans, sizes: Floats) -> tuple[float, Booleans]:
     """Cells and cliques, one per line, of the better of the two orders."""
     tried = [_eliminated(linked, sizes, by_fill) for by_fill in (False, True)]
-    return min(tried, key=lambda one: one[0])
+    return min(tried, key=lambda entry: entry[0])
 
 
 def _eliminated(linked: Booleans, sizes: Floats, by_fill: bool) -> tuple[float, Booleans]:

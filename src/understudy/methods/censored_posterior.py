@@ -134,14 +134,16 @@ class CensoredPosterior(GeneratingMethod):
         n, column_models = expected_rows(schema), self._generator(schema).column_models
         sizes = {name: schema.columns[name].size for name in schema.names}
         cells = [
-            min(n, prod(sizes[name] for name in (*one.parents, one.column)))
-            for one in column_models
+            min(n, prod(sizes[name] for name in (*model.parents, model.column)))
+            for model in column_models
         ]
         memory = (8 * n * len(column_models) + 2**25) / 1e6
         if self.search == "walk":
-            groups = [min(n, prod(sizes[name] for name in one.parents)) for one in column_models]
+            groups = [
+                min(n, prod(sizes[name] for name in model.parents)) for model in column_models
+            ]
             return Effort(memory, self.steps * (5e-5 * sum(groups) + 1e-4 * len(column_models)))
-        widest = max((len(one.prior.names) for one in column_models), default=0)
+        widest = max((len(model.prior.names) for model in column_models), default=0)
         seconds = 6e-8 * self.candidates * sum(cells) * (1 + self.refinements)
         return Effort(memory + 32 * self.candidates * widest / 1e6, seconds)
 

@@ -1,7 +1,7 @@
-"""Options of a method: validated as they are given, and told as people read them.
+"""Options of a method: validated as they are given, and described as people read them.
 
-Everything that is told comes from the method's own dataclass: types from its annotations, meanings
-from the `Attributes:` of its docstring or of the class that it has the option from.
+Every description comes from the method's own dataclass: types from its annotations, meanings from
+the `Attributes:` of its docstring or of the class that it has the option from.
 """
 
 from __future__ import annotations
@@ -94,19 +94,19 @@ class Option:
 def options_of(kind: type[Method]) -> tuple[Option, ...]:
     """All options of a method, in the order of its configuration."""
     hints = get_type_hints(kind, include_extras=True)
-    found = []
+    options = []
     for field in fields(kind):
         given = field.default if field.default_factory is MISSING else field.default_factory()
         default = list(given) if isinstance(given, tuple) else given
         words = _type_words(hints[field.name])
-        found.append(Option(field.name, words, default, _meaning(kind, field.name)))
-    return tuple(found)
+        options.append(Option(field.name, words, default, _meaning(kind, field.name)))
+    return tuple(options)
 
 
 def _meaning(kind: type[Method], name: str) -> str:
     """What the class, or the nearest above it that says something, writes of an attribute."""
-    for one in kind.__mro__:
-        entries = dict(_attributes(one.__dict__.get("__doc__") or ""))
+    for base in kind.__mro__:
+        entries = dict(_attributes(base.__dict__.get("__doc__") or ""))
         if name in entries:
             return entries[name]
     return ""
@@ -158,10 +158,10 @@ def _collection_words(origin: Any, parts: Sequence[Any]) -> str:
 def _bounds(extras: Sequence[Any]) -> str:
     """The bounds of a number that a declaration states."""
     stated = [rule for extra in extras for rule in getattr(extra, "metadata", ())]
-    found = [
+    bounds = [
         f"{sign} {getattr(rule, name):g}"
         for rule in stated
         for name, sign in _BOUNDS.items()
         if hasattr(rule, name)
     ]
-    return (" " + " and ".join(found)) if found else ""
+    return (" " + " and ".join(bounds)) if bounds else ""

@@ -1,10 +1,10 @@
-"""The multinomial–Dirichlet synthesizer: records from a posterior predictive law.
+"""The multinomial–Dirichlet synthesizer: records from a posterior predictive distribution.
 
 1. Give each of the K allowed cells of the full table a prior weight of α = ñ/(e^ε − 1) records.
 2. Draw ñ records, each one a real record's cell, a uniform cell, or a copy of an earlier synthetic
-   record, with weights n, Kα and (so far) i. This is the law of drawing cell probabilities from
-   their posterior Dirichlet(n_k + α), then records from these. With two cells it is the
-   beta–binomial synthesizer.
+   record, with weights n, Kα and (so far) i. This is as if cell probabilities were drawn from their
+   posterior Dirichlet(n_k + α), then records from these. With two cells it is the beta–binomial
+   synthesizer.
 
 * **Measures** nothing; what leaves is the records, and how they were drawn.
 * **Public**: the schema with its structural zeros; the number of records drawn, or that number

@@ -84,21 +84,21 @@ class EmpiricalCdf(Method):
         asked, terms = CumulativeDistributions(lines), terms_of(schema, budget)
         charges = asked.announced(terms, spend)
         n_rows = schema.n_rows if schema.rows == "public" else schema.row_limit
-        for names, one in zip(lines, charges, strict=True):
-            require_drawable(names, schema.table(names), n_rows, one.parameter.epsilon)
+        for names, charge in zip(lines, charges, strict=True):
+            require_drawable(names, schema.table(names), n_rows, charge.parameter.epsilon)
         return tuple(
-            planned_charge(names, one, budget, form=Form.DISTRIBUTION)
-            for names, one in zip(lines, charges, strict=True)
+            planned_charge(names, charge, budget, form=Form.DISTRIBUTION)
+            for names, charge in zip(lines, charges, strict=True)
         )
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the distribution of every line."""
         schema = gate.schema
         asked = CumulativeDistributions(self._lines(schema))
-        drawn = [one.value for one in gate.ask(asked, spend=spend)]
+        drawn = [table.value for table in gate.ask(asked, spend=spend)]
         if self.columns == "ordered":
             return _table_model(drawn[0], schema)
-        return ProductModel(schema.domain, tuple(one.counts for one in drawn))
+        return ProductModel(schema.domain, tuple(table.counts for table in drawn))
 
     def _lines(self, schema: Schema) -> list[tuple[str, ...]]:
         if self.columns == "independent":

@@ -5,9 +5,9 @@
 
 * **Forms.** `dense` writes all cells out and publishes them. `filtered` keeps the cells that reach
   a public threshold, so that huge sparse tables keep their signal. `lazy` draws records from the
-  very law of the dense form without writing it out; for huge tables nearly all of them fall into
-  cells that noise alone has filled, which is what the sanitizer does there. `auto` is dense up to
-  four million cells and filtered beyond.
+  very distribution of the dense form without writing it out; for huge tables nearly all of them
+  fall into cells that noise alone has filled, which is what the sanitizer does there. `auto` is
+  dense up to four million cells and filtered beyond.
 * **Measures** one table over all columns, and the out-of-domain count.
 * **Public**: the schema with its structural zeros; the threshold.
 * **Guarantee**: pure ε-DP, both neighbouring relations; conditional in paper mode. Skipping empty

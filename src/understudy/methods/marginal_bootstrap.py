@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from understudy.families.measurement_plan import PlannedTable, announced
 from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
-from understudy.models.model import RedrawnParameters
+from understudy.models.model import PosteriorPredictive
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.not_dp.exact_statistics import ExactTables
@@ -72,7 +72,7 @@ class MarginalBootstrap(Method):
         """Take the exact table of each column."""
         tables = gate.ask(_tables(gate.schema))
         counts = [table.value.counts for table in tables]
-        return RedrawnParameters(lambda rng: _drawn(gate.schema.domain, counts, rng))
+        return PosteriorPredictive(lambda rng: _drawn(gate.schema.domain, counts, rng))
 
 
 def _tables(schema: Schema) -> ExactTables:
@@ -83,4 +83,4 @@ def _drawn(
     domain: Domain, counts: Sequence[NDArray[np.int64]], rng: np.random.Generator
 ) -> ProductModel:
     """Independent columns with shares from Dirichlet(counts): gamma numbers, up to their sum."""
-    return ProductModel(domain, tuple(rng.standard_gamma(one) for one in counts))
+    return ProductModel(domain, tuple(rng.standard_gamma(alpha) for alpha in counts))

@@ -10,7 +10,7 @@ Each set has noise and parameters of its own, so that differences between sets s
 rule for partially synthetic data holds (T = ū + b/m).
 
 * **Models**, one for each block of columns (`blocks.py`): Bernoulli, multinomial, normal,
-  multivariate normal, or categorical cells with a normal law of common covariance in each
+  multivariate normal, or categorical cells with a normal distribution of common covariance in each
   (`understudy.models`). A wide table has several blocks, **independent of each other**: whatever
   goes together across blocks is lost. `plan` lists the columns of each.
 * **Measures** for each block the table of its cells (normal columns have a single bin there, their
@@ -63,17 +63,17 @@ Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def _three(weights: object) -> object:
-    found = listed(weights)
-    if not isinstance(found, list | tuple) or len(found) != 3:
+    shares = listed(weights)
+    if not isinstance(shares, list | tuple) or len(shares) != 3:
         raise ValueError("give three numbers, for tables, sums and scatters, as in 1,2,1")
-    return found
+    return shares
 
 
 Weights = Annotated[tuple[Weight, Weight, Weight], BeforeValidator(_three)]
 Counts = NDArray[Any] | float
 
 
-class _How(TypedDict):
+class _NoiseOptions(TypedDict):
     bounds: Bounds
     mode: Mode
 
@@ -115,42 +115,42 @@ class Modips(BlocksMethod):
         layouts = self.layouts(schema)
         each, moments = self._spends(layouts, spend)
         binned = schema.with_bins(self.bins(schema))
-        how: _How = {"bounds": self.bounds, "mode": self.mode}
+        noise: _NoiseOptions = {"bounds": self.bounds, "mode": self.mode}
         tables = [
             planned
-            for one in layouts
-            if one.counted
+            for layout in layouts
+            if layout.counted
             for planned in announced(
-                NoisyTables([one.columns], noise="geometric", **how),
+                NoisyTables([layout.columns], noise="geometric", **noise),
                 binned,
                 each,
                 budget,
-                [one.columns],
+                [layout.columns],
             )
         ]
         successes = [
             planned
-            for one in layouts
-            if one.model == "bernoulli"
+            for layout in layouts
+            if layout.model == "bernoulli"
             for planned in announced(
-                BinomialCount(one.columns[0], **how),
+                BinomialCount(layout.columns[0], **noise),
                 schema,
                 each,
                 budget,
-                [one.columns],
+                [layout.columns],
                 form=Form.MOMENTS,
             )
         ]
         sums = [
             planned
-            for one, share in zip(layouts, moments, strict=True)
-            if one.numbers
+            for layout, share in zip(layouts, moments, strict=True)
+            if layout.numbers
             for planned in announced(
-                self._asked(one),
+                self._asked(layout),
                 binned,
                 share,
                 budget,
-                [one.columns] * sum(one.kinds[1:]),
+                [layout.columns] * sum(layout.kinds[1:]),
                 form=Form.MOMENTS,
             )
         ]
@@ -166,10 +166,10 @@ class Modips(BlocksMethod):
         counts = self._counts(binned, layouts, spend)
         _, shares = self._spends(layouts, spend)
         blocks = []
-        for one, share in zip(layouts, shares, strict=True):
-            moments = self._moments(binned, one, share)
-            measured = Measured(counts=counts.get(one.columns), moments=moments, n_rows=total)
-            blocks.append(block(one, schema, measured, self.prior))
+        for layout, share in zip(layouts, shares, strict=True):
+            moments = self._moments(binned, layout, share)
+            measured = Measured(counts=counts.get(layout.columns), moments=moments, n_rows=total)
+            blocks.append(block(layout, schema, measured, self.prior))
         return BlocksModel(schema, tuple(blocks))
 
     def _require(self, budget: Budget) -> None:
@@ -182,7 +182,7 @@ class Modips(BlocksMethod):
     ) -> tuple[Fraction, list[Fraction]]:
         """Cost of each table (or number of successes), and of all moments of each block."""
         of_table, of_sum, of_scatter = map(Fraction, self.weights or (1, 1, 1))
-        kinds = [one.kinds for one in layouts]
+        kinds = [layout.kinds for layout in layouts]
         moments = [of_sum * sums + of_scatter * scatters for _, sums, scatters in kinds]
         unit = spend / (sum(of_table * tables for tables, _, _ in kinds) + sum(moments))
         return unit * of_table, [unit * weight for weight in moments]
@@ -192,25 +192,25 @@ class Modips(BlocksMethod):
     ) -> dict[tuple[str, ...], Counts]:
         """Noisy tables of all blocks that have one, in one pass; then successes; by columns."""
         each, _ = self._spends(layouts, spend)
-        how: _How = {"bounds": self.bounds, "mode": self.mode}
-        found: dict[tuple[str, ...], Counts] = {}
-        tabled = [one.columns for one in layouts if one.counted]
+        noise: _NoiseOptions = {"bounds": self.bounds, "mode": self.mode}
+        counts: dict[tuple[str, ...], Counts] = {}
+        tabled = [layout.columns for layout in layouts if layout.counted]
         if tabled:
             tables = gate.ask(
-                NoisyTables(tabled, noise="geometric", **how), spend=each * len(tabled)
+                NoisyTables(tabled, noise="geometric", **noise), spend=each * len(tabled)
             )
-            found |= {table.value.columns: table.value.counts for table in tables}
-        for one in layouts:
-            if one.model == "bernoulli":
-                noisy = gate.ask(BinomialCount(one.columns[0], **how), spend=each)
-                found[one.columns] = noisy.value.successes
-        return found
+            counts |= {table.value.columns: table.value.counts for table in tables}
+        for layout in layouts:
+            if layout.model == "bernoulli":
+                noisy = gate.ask(BinomialCount(layout.columns[0], **noise), spend=each)
+                counts[layout.columns] = noisy.value.successes
+        return counts
 
     def _moments(self, gate: Gate, layout: Layout, spend: Fraction) -> list[NoisyMoment]:
         if not layout.numbers:
             return []
-        found = gate.ask(self._asked(layout), spend=spend)
-        return [one.value for one in found]
+        moments = gate.ask(self._asked(layout), spend=spend)
+        return [moment.value for moment in moments]
 
     def _asked(self, layout: Layout) -> Moments:
         """The sums and scatters of one block."""
@@ -234,6 +234,6 @@ def _known_rows(gate: Gate, layouts: Sequence[Layout]) -> int | None:
     try:
         return gate.n_rows.value
     except MethodError:
-        if all(one.counted for one in layouts):
+        if all(layout.counted for layout in layouts):
             return None
         raise

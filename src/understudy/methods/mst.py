@@ -102,16 +102,16 @@ class Mst(MarginalMethod):
         if len(names) == 1:
             return self._model(gate.schema, self._one_ways(gate, spend), total)
         third = spend / 3
-        noisy_marginals = self._one_ways(gate, third)
-        merged = Merged(gate.schema, rare_groups(gate.schema, noisy_marginals))
-        view, model = gate.grouped(merged.groups), fit_of(merged, noisy_marginals, total)
+        marginals = self._one_ways(gate, third)
+        merged = Merged(gate.schema, rare_groups(gate.schema, marginals))
+        view, model = gate.grouped(merged.groups), fit_of(merged, marginals, total)
         pairs = self._tree(view, model, third)
         distribution = self._noise(gate.budget)
-        noisy_marginals += [
-            NoisyMarginal.of(one)
-            for one in view.ask(NoisyTables(pairs, noise=distribution), spend=third)
+        marginals += [
+            NoisyMarginal.of(table)
+            for table in view.ask(NoisyTables(pairs, noise=distribution), spend=third)
         ]
-        return self._model(gate.schema, noisy_marginals, total)
+        return self._model(gate.schema, marginals, total)
 
     def _tree(self, view: Gate, model: MaxEntropy, spend: Fraction) -> list[tuple[str, ...]]:
         """Pairs of columns that connect all of them, as far as they fit into the model."""
@@ -119,7 +119,7 @@ class Mst(MarginalMethod):
         size = dict(zip(names, schema.sizes, strict=True))
         pairs = list(combinations(names, 2))
         pairs = [pairs[k] for k in small(schema, pairs, self._cells)]
-        component, found = {name: k for k, name in enumerate(names)}, []
+        component, edges = {name: k for k, name in enumerate(names)}, []
         free = self._cells
         for share in split(spend, [1] * (len(names) - 1)):
             open_pairs = [
@@ -131,11 +131,11 @@ class Mst(MarginalMethod):
                 break
             score = _score(view, open_pairs, model)
             pair = view.ask(CandidateColumns(open_pairs, score), spend=share).value
-            found.append(pair)
+            edges.append(pair)
             free -= size[pair[0]] * size[pair[1]]
             old, new = (component[name] for name in pair)
             component = {name: new if c == old else c for name, c in component.items()}
-        return found
+        return edges
 
 
 def _score(view: Gate, pairs: Sequence[tuple[str, ...]], model: MaxEntropy) -> DistanceFromModel:

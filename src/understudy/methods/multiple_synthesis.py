@@ -64,10 +64,12 @@ class MultipleSynthesis(BlocksMethod):
         binned = schema.with_bins(self.bins(schema))
         tables, terms = _tables(layouts), terms_of(binned, budget)
         moments = (
-            planned_charge(table_columns(one.numbers, one.columns), step, budget, form=Form.MOMENTS)
-            for one in layouts
-            if one.numbers
-            for step in ExactMoments(one.numbers, one.columns).price(terms, spend)
+            planned_charge(
+                table_columns(layout.numbers, layout.columns), step, budget, form=Form.MOMENTS
+            )
+            for layout in layouts
+            if layout.numbers
+            for step in ExactMoments(layout.numbers, layout.columns).price(terms, spend)
         )
         return (*announced(tables, binned, spend, budget, tables.marginals), *moments)
 
@@ -77,8 +79,8 @@ class MultipleSynthesis(BlocksMethod):
         binned = gate.rebinned(self.bins(schema))
         tables = binned.ask(_tables(layouts))
         blocks = [
-            self._block(binned, schema, one, table.value)
-            for one, table in zip(layouts, tables, strict=True)
+            self._block(binned, schema, layout, table.value)
+            for layout, table in zip(layouts, tables, strict=True)
         ]
         return BlocksModel(schema, tuple(blocks))
 
@@ -88,7 +90,7 @@ class MultipleSynthesis(BlocksMethod):
         counts = table.counts[1] if layout.model == "bernoulli" else table.counts
         measured = Measured(
             counts=counts,
-            moments=[one.value for one in moments],
+            moments=[moment.value for moment in moments],
             n_rows=int(table.counts.sum()),
             exact=True,
         )
@@ -96,4 +98,4 @@ class MultipleSynthesis(BlocksMethod):
 
 
 def _tables(layouts: Sequence[Layout]) -> ExactTables:
-    return ExactTables([one.columns for one in layouts])
+    return ExactTables([layout.columns for layout in layouts])

@@ -1,6 +1,6 @@
 """Perturbed Gibbs sampling: every record pays for every column that it draws.
 
-* **Draws** each record from a uniform seed: column after column anew, given the key columns, from
+* **Draws** each record from a uniform seed: column after column again, given the key columns, from
   the real records with that key and a weight α in each state, for one sweep or more.
 * **Public**: schema, keys, their order, seeds, number of sweeps; the number of records is public or
   bought. The default order is that of the schema. The paper ranks columns by mutual information in

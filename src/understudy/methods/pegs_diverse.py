@@ -1,6 +1,6 @@
 """Gibbs sampling from ℓ-diverse rows: syntactic, without any privacy guarantee.
 
-* **Draws** each record from a uniform seed, column after column anew, given the key columns. Rows
+* **Draws** each record from a uniform seed, column after column again, given the key columns. Rows
   of sensitive columns get the smallest weight in each state at which the entropy of their draws
   reaches log ℓ; rows of other columns are used as they are.
 * **Public**: schema, keys, their order, ℓ. The exact tables are not published as such.

@@ -1,6 +1,6 @@
 """Perturbed Gibbs sampling in blocks with reset: a block pays for each table once.
 
-* **Draws** records in blocks: each starts from the one before, column after column anew, from the
+* **Draws** records in blocks: each starts from the one before, column after column again, from the
   real records with the same key and a weight α in each state. A row that was drawn from is uniform
   for the rest of its block.
 * **Public**: schema, keys, their order, seeds, block length; the number of records is public or

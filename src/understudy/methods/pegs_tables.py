@@ -14,9 +14,9 @@ and sweeps is post-processing.
   (`models.conditional_tables`); `allocation=clipped` and `seeds=uniform` are the plain way.
   Columns whose declared keys give the same set of columns share one table.
 * **`form=lazy`** is for tables of up to 2⁶² cells. A row gets its noise when a record first comes
-  by, with the very law of the dense form that is clipped and starts from uniform seeds; memory goes
-  by visited rows. Nothing but the records is published. `auto` is dense as long as all tables have
-  four million cells together.
+  by, with the very distribution of the dense form that is clipped and starts from uniform seeds;
+  memory goes by visited rows. Nothing but the records is published. `auto` is dense as long as all
+  tables have four million cells together.
 * **Keys.** By default a table may have as many cells as are θ-useful: with n/cells records in a
   cell on average, at least θ times the scale of the noise. `choice_share` of the budget buys a key
   for each column, among the largest that fit (`families.key_choice`), by its distance from
@@ -166,7 +166,7 @@ class PegsTables(PreparingMethod):
         """Memory for cells and records; time for sweeps, noise and the scores of candidates."""
         n, d = expected_rows(schema), len(schema.names)
         steps = n * d * self._turns(schema)
-        cells = sum(one.n_cells for one in tables)
+        cells = sum(table.n_cells for table in tables)
         if self._lazy(schema):  # a step visits one row at most, which may be new
             cells = min(cells, steps // d * sum(schema.sizes))
         candidates = d * math.comb(d - 1, most_key_columns(d)) * self._buys(schema)
@@ -198,9 +198,9 @@ class PegsTables(PreparingMethod):
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """The sweeps of the released tables, which tell the keys."""
-        found = [table for table, _ in tables]
-        sweep = gibbs_sweep_of_tables(schema, [table.columns for table in found])
-        return self._sampler(schema, sweep, None).model(found, n_rows)
+        released = [table for table, _ in tables]
+        sweep = gibbs_sweep_of_tables(schema, [table.columns for table in released])
+        return self._sampler(schema, sweep, None).model(released, n_rows)
 
     def _measured(
         self, gate: Gate, sweep: GibbsSweep | None, spend: Fraction, n_rows: int

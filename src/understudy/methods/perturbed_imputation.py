@@ -2,7 +2,7 @@
 
 1. Fit to the rows, for each column, an elastic-net multinomial regression on all other columns.
 2. Start every record at a uniform allowed cell, which is public.
-3. Go through the columns in the order of the schema: draw each one's state anew, by the fitted
+3. Go through the columns in the order of the schema: draw each one's state again, by the fitted
    probabilities p given the other columns as they are, with a prior weight α added to each state
    that the structural zeros leave open: (p + α)/(1 + |S|·α).
 

@@ -72,7 +72,7 @@ from understudy.families.generator_family import GeneratingMethod, ScoreOf, Sear
 from understudy.families.measurement_plan import PlannedTable
 from understudy.families.method import Facts
 from understudy.features.number_line import Drawn
-from understudy.functions.normal_regression import NORMAL, NormalWidths
+from understudy.functions.parameter_prior import NORMAL, NormalWidths
 from understudy.functions.sequential_generator import SequentialGenerator
 from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers
 from understudy.models import Model
@@ -160,9 +160,9 @@ class Pmse(GeneratingMethod):
         """Simulated records of a set, and how often each counts."""
         if self.mode == "paper":
             return max(1, n_rows), 1
-        wanted = max(1, _BEST_SIZE * n_rows)
-        records = min(self.records, wanted)
-        return records, max(1, round(wanted / records))
+        total = max(1, _BEST_SIZE * n_rows)
+        records = min(self.records, total)
+        return records, max(1, round(total / records))
 
     @property
     def _search(self) -> Search:
@@ -252,6 +252,6 @@ class SimulatedScoring:
         before = tuple(zip(self.generator.column_models, self.generator.parts, strict=True))[:place]
         for world in self.worlds:
             drawn: dict[str, Drawn] = {}
-            for (distribution, part), own in zip(before, world, strict=False):
-                drawn[distribution.column] = distribution.draw(theta[part], drawn, own)
+            for (model, part), uniforms in zip(before, world, strict=False):
+                drawn[model.column] = model.draw(theta[part], drawn, uniforms)
             yield SimulatedColumn(self.generator, place, drawn, world[place])

@@ -138,7 +138,7 @@ class PrivBayes(PreparingMethod):
                 for names, share in zip(tables, split(spend, [1] * len(tables)), strict=True)
             )
         n_tables = self._n_tables(schema)
-        one = planned(
+        table = planned(
             schema,
             (),
             spend / n_tables,
@@ -147,7 +147,7 @@ class PrivBayes(PreparingMethod):
             n_cells=self._most_cells(schema, budget),
             query="counts by a column and its parents",
         )
-        return (one,) * n_tables
+        return (table,) * n_tables
 
     def setup_share(self, schema: Schema) -> Fraction:
         """Nothing where there is nothing to choose."""
@@ -186,7 +186,7 @@ class PrivBayes(PreparingMethod):
         """Measure the tables of a network."""
         names = self._tables(gate.schema, edges)
         tables = gate.ask(NoisyTables(names, noise=self._noise(gate.budget)), spend=spend)
-        return BayesianNetwork.fitted(gate.schema, edges, [one.value for one in tables])
+        return BayesianNetwork.fitted(gate.schema, edges, [table.value for table in tables])
 
     def network_of(
         self, schema: Schema, tables: tuple[tuple[str, ...], ...]
@@ -200,9 +200,9 @@ class PrivBayes(PreparingMethod):
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """The network, as declared or as the released tables tell, with their counts."""
-        found = [table for table, _ in tables]
-        edges = self.network_of(schema, tuple(dict.fromkeys(one.columns for one in found)))
-        return None if edges is None else BayesianNetwork.fitted(schema, edges, found)
+        released = [table for table, _ in tables]
+        edges = self.network_of(schema, tuple(dict.fromkeys(table.columns for table in released)))
+        return None if edges is None else BayesianNetwork.fitted(schema, edges, released)
 
     def _chosen(self, gate: Gate, spend: Fraction, left: Fraction) -> tuple[Edge, ...]:
         """The network, chosen column by column; `left` is what the tables of one fit may cost."""

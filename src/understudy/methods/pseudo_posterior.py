@@ -186,22 +186,22 @@ class PseudoPosteriorMechanism(PreparingMethod):
                 f"Each of {fits:,} sets needs a draw of its own, and of {self.draws:,} no more "
                 f"than {mechanism.releasable:,} are sure to be kept; take more draws."
             )
-        given = mechanism.column_model.given
+        column_model = mechanism.column_model
+        given = column_model.given
         kept = gate.ask(OpenColumns(given)).value if given else {}
         numbers = count()
 
         def drawn(_spend: Fraction, _n_rows: int) -> Model:
             """Another draw of parameters."""
-            asked = PosteriorDraw(mechanism, next(numbers), self.mode)
-            one = gate.ask(asked).value
-            return PosteriorModel(gate.schema, mechanism.column_model, one.theta, kept, one.labels)
+            draw = gate.ask(PosteriorDraw(mechanism, next(numbers), self.mode)).value
+            return PosteriorModel(gate.schema, column_model, draw.theta, kept, draw.labels)
 
         return Prepared(drawn, gate.schema)
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
         """The numeric columns that are drawn."""
         kept = columns_given(schema, self.sensitive)
-        numeric = (name for name, one in schema.columns.items() if isinstance(one, NUMERIC))
+        numeric = (name for name, column in schema.columns.items() if isinstance(column, NUMERIC))
         return tuple(name for name in numeric if name not in kept)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
@@ -212,10 +212,11 @@ class PseudoPosteriorMechanism(PreparingMethod):
             "record; nothing protects them.",
         )
         kinds = (
-            f"Whether {one.column} is a spike, a code or another number is drawn given "
-            f"{', '.join(one.kinds.parents) or 'nothing'} alone (options states, parents, network)."
-            for one in column_model.column_models
-            if isinstance(one, NumberModel) and isinstance(one.kinds, StateTable)
+            f"Whether {model.column} is a spike, a code or another number is drawn given "
+            f"{', '.join(model.kinds.parents) or 'nothing'} alone (options states, parents, "
+            "network)."
+            for model in column_model.column_models
+            if isinstance(model, NumberModel) and isinstance(model.kinds, StateTable)
         )
         return (
             "This is not differentially private at any number of rows: its proof is for the limit "
@@ -232,23 +233,21 @@ class PseudoPosteriorMechanism(PreparingMethod):
         says.
         """
         column_model, n = self._mechanism(schema).column_model, expected_rows(schema)
-        mixed = self.model == "mixture"
-        components, sweeps = (
-            (self.components, self.burn_in + self.thin * self.draws) if mixed else (1, 1)
-        )
-        numbers = [one for one in column_model.column_models if isinstance(one, NumberModel)]
-        features = sum(1 + len(one.features.names) for one in numbers)
+        components, sweeps = 1, 1
+        if self.model == "mixture":
+            components, sweeps = self.components, self.burn_in + self.thin * self.draws
+        models = column_model.column_models
+        numbers = [model for model in models if isinstance(model, NumberModel)]
+        features = sum(1 + len(model.features.names) for model in numbers)
         chain = sweeps * (1e-3 * len(numbers) + 2e-9 * n * components * features)
-        chain += sum(_of_logit(one, n, self.draws) for one in _logits(column_model))
-        chain += (
-            4e-8 * self.draws * n * (components * len(numbers) + len(column_model.column_models))
-        )
+        chain += sum(_of_logit(logit, n, self.draws) for logit in _logits(column_model))
+        chain += 4e-8 * self.draws * n * (components * len(numbers) + len(models))
         chains = _CHAINS[self.weights] + (self.reweight is not None)
         memory = 8 * n * (2 * features + 4 * len(schema.names)) + 2**26
         return Effort(memory / 1e6, 1e-7 * n * len(schema.names), chains * chain)
 
     def _mechanism(self, schema: Schema) -> PseudoPosterior:
-        """Law, weights and draws; whatever cannot be is refused here."""
+        """Column model, weights and draws; whatever cannot be is refused here."""
         given = columns_given(schema, self.sensitive)
         self._require(schema, given)
         weighting = Weighting(
@@ -261,16 +260,14 @@ class PseudoPosteriorMechanism(PreparingMethod):
             reweight=self.reweight,
         )
         column_model = self._modelling().sequence(schema, given)
-        if self.mode == "paper" and not any(
-            isinstance(one, NumberModel) for one in column_model.column_models
-        ):
+        models = column_model.column_models
+        if self.mode == "paper" and not any(isinstance(model, NumberModel) for model in models):
             raise MethodError("mode=paper is about the numbers of a sensitive numeric column.")
         return PseudoPosterior(column_model, weighting, self.draws)
 
     def _modelling(self) -> Modelling:
-        prior = MixturePrior(components=self.components)
         mixture = MixtureRegression(
-            prior=prior,
+            prior=MixturePrior(components=self.components),
             burn_in=self.burn_in,
             thin=self.thin,
             sampler=self.sampler,
@@ -312,10 +309,9 @@ class PseudoPosteriorMechanism(PreparingMethod):
 
 def _logits(column_model: SequentialModel) -> list[StateLogit]:
     """Logits of states and of kinds."""
-    whole = (
-        one.kinds if isinstance(one, NumberModel) else one for one in column_model.column_models
-    )
-    return [one for one in whole if isinstance(one, StateLogit)]
+    models = column_model.column_models
+    states = (model.kinds if isinstance(model, NumberModel) else model for model in models)
+    return [model for model in states if isinstance(model, StateLogit)]
 
 
 def _of_logit(column_model: StateLogit, n: float, draws: int) -> float:

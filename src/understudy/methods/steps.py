@@ -92,7 +92,7 @@ class Steps(TreeMethod):
         """One choice per inner layer, for all of its nodes."""
         if not self._chooses(schema):
             return ()
-        nodes = [1, *(one.nodes for one in self.inner(schema))][:-1]
+        nodes = [1, *(layer.nodes for layer in self.inner(schema))][:-1]
         shares = split(spend, [1] * len(nodes))
         if self.split == "groups":
             nodes = [2 ** len(schema.names) - 2]
@@ -140,7 +140,7 @@ class Steps(TreeMethod):
                 f"Groups can be chosen among up to {MOST_GROUPED} columns, and the schema has "
                 f"{len(schema.names)}; take split=columns, or declare the order."
             )
-        counted = max([1, *(one.nodes for one in self.inner(schema)[:-1])]) * max(schema.sizes)
+        counted = max([1, *(layer.nodes for layer in self.inner(schema)[:-1])]) * max(schema.sizes)
         if counted > MAX_CELLS:
             raise MethodError(
                 f"Choosing a column may need {counted:,} counts, more than {MAX_CELLS:,}; take "

@@ -89,15 +89,15 @@ class UniversalHistogram(TreeMethod):
             return super().plan(schema, spend, budget)
         self.require(schema, budget)
         distribution = self.noise_name(schema, budget.accounting)
-        found: list[PlannedTable] = []
+        steps: list[PlannedTable] = []
         for name, tree, shares in self._trees(schema, spend):
             ranges, columns = (
                 RangeCounts(name, tree.edges, noise=distribution),
                 [(name,)] * len(shares),
             )
             whole = sum(shares, Fraction(0))
-            found += announced(ranges, schema, whole, budget, columns, form=Form.RANGES)
-        return tuple(found)
+            steps += announced(ranges, schema, whole, budget, columns, form=Form.RANGES)
+        return tuple(steps)
 
     def lazy(self, schema: Schema) -> bool:
         """Only where the leaves of the full table are not written out."""
@@ -163,25 +163,26 @@ class UniversalHistogram(TreeMethod):
             RangeCounts(name, tree.edges, noise=distribution), spend=Fraction(spend)
         )
         layers = [
-            NoisyLayer(one.value.counts, one.value.outside, one.noise.stddev**2) for one in measured
+            NoisyLayer(layer.value.counts, layer.value.outside, layer.noise.stddev**2)
+            for layer in measured
         ]
         rows = gate.n_rows
-        found = consistent(tree.hierarchy, layers, rows.value, rows.noise.stddev**2, self._closed)
-        return range_weights(tree, found, self.allocation)
+        counts = consistent(tree.hierarchy, layers, rows.value, rows.noise.stddev**2, self._closed)
+        return range_weights(tree, counts, self.allocation)
 
 
-def range_weights(tree: RangeTree, found: list[Floats], allocation: Allocation) -> Floats:
+def range_weights(tree: RangeTree, counts: list[Floats], allocation: Allocation) -> Floats:
     """Weights of the states that can occur.
 
     Args:
         tree: of ranges.
-        found: consistent counts by layer, each of shape (..., ranges).
+        counts: consistent counts by layer, each of shape (..., ranges).
         allocation: "downward", "projected" or "leaves".
 
     Returns:
         Non-negative, shape (..., states).
     """
-    real = [np.where(size > 0, counts, 0.0) for size, counts in zip(tree.sizes, found, strict=True)]
+    real = [np.where(size > 0, layer, 0.0) for size, layer in zip(tree.sizes, counts, strict=True)]
     if allocation == "leaves":
         return np.maximum(real[-1][..., : tree.size], 0)
     if allocation == "projected":

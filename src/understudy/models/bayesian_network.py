@@ -66,8 +66,8 @@ class BayesianNetwork:
 
         >>> tables = [NoisyTable(("x", "y"), np.array([[3.0, -0.2], [0.0, 1.0]]), outside=0)]
         >>> edges = (("x", ()), ("y", ("x",)))
-        >>> for one in conditionals(tables, edges, Domain((2, 2)), ("x", "y")):
-        ...     print(one.shares.tolist())
+        >>> for conditional in conditionals(tables, edges, Domain((2, 2)), ("x", "y")):
+        ...     print(conditional.shares.tolist())
         [[0.75, 0.25]]
         [[1.0, 0.0], [0.0, 1.0]]
     """
@@ -106,11 +106,13 @@ class BayesianNetwork:
         """States, shape (columns, records), rules over several tables left aside."""
         states = np.empty((len(self.domain.sizes), n_rows), dtype=np.int32)
         for start in range(0, n_rows, _CHUNK):
-            for one in self.conditionals:
-                used = [(j, self.domain.sizes[j]) for j in (*one.parents, one.column)]
+            for conditional in self.conditionals:
+                used = [
+                    (j, self.domain.sizes[j]) for j in (*conditional.parents, conditional.column)
+                ]
                 axes = np.array(used, dtype=np.int64)
                 uniforms = rng.random(min(_CHUNK, n_rows - start))
-                _draw_column(states, start, axes, one.edges, uniforms)
+                _draw_column(states, start, axes, conditional.edges, uniforms)
         return states
 
 
@@ -129,21 +131,21 @@ def conditionals(
         ValueError: a column that no table covers.
     """
     place = {name: j for j, name in enumerate(names)}
-    found = []
+    fitted = []
     for column, parents in edges:
         weights = _weights(tables, (*parents, column))
         used = tuple(place[name] for name in parents)
         allowed = domain.project((*used, place[column])).allowed_mask().reshape(weights.shape)
-        found.append(Conditional(place[column], used, row_shares(weights, allowed)))
-    return tuple(found)
+        fitted.append(Conditional(place[column], used, row_shares(weights, allowed)))
+    return tuple(fitted)
 
 
 def _weights(tables: Sequence[NoisyTable], names: tuple[str, ...]) -> Floats:
     """Positive noisy counts of some columns, shape (combinations of all but the last, states)."""
-    covering = [one for one in tables if set(names) <= set(one.columns)]
+    covering = [table for table in tables if set(names) <= set(table.columns)]
     if not covering:
         raise ValueError(f"no table covers {', '.join(names)}")
-    table = min(covering, key=lambda one: one.counts.size)
+    table = min(covering, key=lambda table: table.counts.size)
     kept = [name for name in table.columns if name in names]
     others = tuple(axis for axis, name in enumerate(table.columns) if name not in names)
     summed = np.maximum(table.counts, 0).sum(axis=others, dtype=np.float64)
@@ -183,14 +185,14 @@ def kept(edges: Sequence[Edge]) -> tuple[frozenset[str], ...]:
 
     Example:
         >>> edges = (("a", ()), ("b", ("a",)), ("c", ("a",)), ("d", ("b", "c")), ("e", ("a", "c")))
-        >>> [sorted(one) for one in kept(edges)]
+        >>> [sorted(family) for family in kept(edges)]
         [['a'], ['a', 'b'], ['a', 'c'], ['a', 'c', 'e']]
     """
-    found: list[frozenset[str]] = []
+    families: list[frozenset[str]] = []
     for column, parents in edges:
-        if not parents or any(set(parents) <= one for one in found):
-            found.append(frozenset((column, *parents)))
-    return tuple(found)
+        if not parents or any(set(parents) <= family for family in families):
+            families.append(frozenset((column, *parents)))
+    return tuple(families)
 
 
 @compiled

@@ -3,14 +3,14 @@
 Each column has a noisy table of itself and its key columns. From a seed on, each column in turn is
 drawn in proportion to the counts of its row, the other columns being as they are, for a number of
 sweeps. Tables of different columns contradict each other a little, with noise and where keys leave
-columns out, so that the records follow no law that could be written down but the one in which the
-sweeps end.
+columns out, so that the records have no distribution that could be written down but the one in
+which the sweeps end.
 
 * **Allocation.** `projected` takes the nearest table without negative counts that has the known
   number of records (`projection.projected`), by which most of the noise in empty cells goes, and a
   row that nothing is left of has the margin of its table; where two tables have the same columns,
-  their mean stands for both. `clipped` sets negative counts to 0, and
-  such a row is uniform: the law of `understudy.privacy.mechanisms.records.lazy_gibbs`.
+  their mean stands for both. `clipped` sets negative counts to 0, and such a row is uniform, as in
+  `understudy.privacy.mechanisms.records.lazy_gibbs`.
 * **Seeds.** `uniform` ones are cells that can occur. A `chain` of the same tables draws the columns
   one after the other, each given those of its key columns that come before it. Where columns go
   together closely, a sweep can hardly leave the seed: from uniform ones it takes nearly a hundred
@@ -64,7 +64,7 @@ class ConditionalTables:
         >>> sweep = GibbsSweep(("x", "y"), Domain((2, 2)), ((1,), (0,)))
         >>> noisy = NoisyTable(("x", "y"), np.array([[0.0, 0.0], [-1.0, 9.0]]), outside=0)
         >>> model = ConditionalTables.fitted(sweep, [noisy], 9, sweeps=1)
-        >>> [one.tolist() for one in model.sample(3, np.random.default_rng(1)).states]
+        >>> [column.tolist() for column in model.sample(3, np.random.default_rng(1)).states]
         [[1, 1, 1], [1, 1, 1]]
     """
 
@@ -100,7 +100,7 @@ class ConditionalTables:
         """
         projecting = allocation == "projected"
         known = _averaged(tables) if projecting else tables
-        kept = [replace(one, counts=_allocated(one, n_rows, allocation)) for one in known]
+        kept = [replace(table, counts=_allocated(table, n_rows, allocation)) for table in known]
         shares = tuple(_shares(sweep, places, kept, margin=projecting) for places in sweep.tables)
         chain = _chain(sweep, kept) if seeds == "chain" else None
         return cls(sweep, shares, sweeps, chain)
@@ -134,26 +134,26 @@ class ConditionalTables:
         """New states of a column."""
         still_open = self.sweep.domain.open_states(column, [*states])
         if still_open is None:
-            found: Integers = drawn_states(keys, self._ends[column], uniforms)
+            drawn: Integers = drawn_states(keys, self._ends[column], uniforms)
         else:
-            found = drawn_open_states(keys, self.shares[column], still_open, uniforms)
-        return found
+            drawn = drawn_open_states(keys, self.shares[column], still_open, uniforms)
+        return drawn
 
     @cached_property
     def _ends(self) -> tuple[Floats, ...]:
         """Upper ends of the states' parts of [0, 1]; the last state with a share ends at 1."""
-        ends = [np.cumsum(one, axis=1) for one in self.shares]
-        return tuple(one / one[:, -1:] for one in ends)
+        ends = [np.cumsum(shares, axis=1) for shares in self.shares]
+        return tuple(end / end[:, -1:] for end in ends)
 
 
 def _averaged(tables: Sequence[NoisyTable]) -> list[NoisyTable]:
     """The mean of tables of the same columns, whose noise is alike."""
-    found: dict[frozenset[str], list[NoisyTable]] = {}
-    for one in tables:
-        found.setdefault(frozenset(one.columns), []).append(one)
+    alike: dict[frozenset[str], list[NoisyTable]] = {}
+    for table in tables:
+        alike.setdefault(frozenset(table.columns), []).append(table)
     return [
-        replace(first, counts=np.mean([_turned(one, first.columns) for one in same], axis=0))
-        for same in found.values()
+        replace(first, counts=np.mean([_turned(table, first.columns) for table in same], axis=0))
+        for same in alike.values()
         for first in same[:1]
     ]
 
@@ -179,8 +179,8 @@ def _shares(
 ) -> Floats:
     """Share of each state of the last of some columns by the states of the others."""
     names = tuple(sweep.names[j] for j in places)
-    fitting = [one for one in tables if frozenset(one.columns) == frozenset(names)]
-    table = max(fitting, key=lambda one: one.columns[-1] == names[-1])
+    fitting = [table for table in tables if frozenset(table.columns) == frozenset(names)]
+    table = max(fitting, key=lambda table: table.columns[-1] == names[-1])
     weights = _turned(table, names)
     rows = np.ascontiguousarray(weights).reshape(-1, weights.shape[-1])
     allowed = sweep.domain.project(places).allowed_mask().reshape(rows.shape)

@@ -54,14 +54,14 @@ class PooledFits:
         """Draw records, those of one model after those of another; the first have one more."""
         m = len(self.models)
         sizes = [n_rows // m + (k < n_rows % m) for k in range(m)]
-        parts = [one.sample(n, rng) for one, n in zip(self.models, sizes, strict=True)]
+        parts = [model.sample(n, rng) for model, n in zip(self.models, sizes, strict=True)]
         states = [np.concatenate(column) for column in zip(*(p.states for p in parts), strict=True)]
         names = parts[0].values
         return Sample(states, {n: np.concatenate([p.values[n] for p in parts]) for n in names})
 
 
 @dataclass(frozen=True)
-class RedrawnParameters:
+class PosteriorPredictive:
     """Parameters first, then records.
 
     Attributes:

@@ -47,9 +47,9 @@ class Hierarchy:
 
     def __post_init__(self) -> None:
         """The first layer is the root; each parent stands in the layer above."""
-        widths = [1, *(len(one) for one in self.parents)]
-        for one, width in zip(self.parents, widths, strict=False):
-            if one.size and not 0 <= one.min() <= one.max() < width:
+        widths = [1, *(len(parents) for parents in self.parents)]
+        for parents, width in zip(self.parents, widths, strict=False):
+            if parents.size and not 0 <= parents.min() <= parents.max() < width:
                 raise ValueError("a node's parent must be in the layer above")
         if widths[1:2] != [1]:
             raise ValueError("a hierarchy needs one root")
@@ -86,16 +86,16 @@ class Hierarchy:
     @cached_property
     def leaves(self) -> tuple[Floats, ...]:
         """Number of leaves in each node, by layer, each of shape (nodes,); 1 in a leaf."""
-        found = [np.ones(len(self.parents[-1]))]
+        leaves = [np.ones(len(self.parents[-1]))]
         for layer in range(self.depth - 1, -1, -1):
-            found.append(np.where(self.fan_outs[layer] > 0, self.sums(layer, found[-1]), 1.0))
-        return tuple(found[::-1])
+            leaves.append(np.where(self.fan_outs[layer] > 0, self.sums(layer, leaves[-1]), 1.0))
+        return tuple(leaves[::-1])
 
     @property
     def fan_out(self) -> int | None:
         """The fan-out of all nodes above the last layer, if it is one and the same and not 0."""
-        found = {int(one) for counts in self.fan_outs[:-1] for one in np.unique(counts)}
-        return found.pop() if len(found) == 1 and found != {0} else None
+        fan_outs = {int(fan_out) for counts in self.fan_outs[:-1] for fan_out in np.unique(counts)}
+        return fan_outs.pop() if len(fan_outs) == 1 and fan_outs != {0} else None
 
     def with_chain(self) -> Hierarchy:
         """With a further child of the root, its only child, and so on down to the last layer.
@@ -103,8 +103,9 @@ class Hierarchy:
         The nodes of the chain stand last in their layers.
         """
         below = self.parents[1:]
-        chain = [0, *(len(one) for one in below)]  # a chain's node stands behind all of its layer
-        longer = [np.append(one, place) for one, place in zip(below, chain, strict=False)]
+        # A chain's node stands behind all of its layer.
+        chain = [0, *(len(nodes) for nodes in below)]
+        longer = [np.append(nodes, place) for nodes, place in zip(below, chain, strict=False)]
         return Hierarchy((self.parents[0], *longer))
 
 
@@ -128,12 +129,14 @@ def gls(
 
         >>> tree = Hierarchy(tuple(map(np.array, ([0], [0, 0], [0, 0, 0, 1, 1]))))
         >>> counts = [100], [52, 50], [20, 15, 11, 30, 26]
-        >>> [one.round(4).tolist() for one in gls(tree, counts, [2, 2, 2])][:2]
+        >>> [layer.round(4).tolist() for layer in gls(tree, counts, [2, 2, 2])][:2]
         [[101.0345], [49.7241, 51.3103]]
-        >>> [one.round(4).tolist() for one in gls(tree, counts, [0, 2, 2])][:2]
+        >>> [layer.round(4).tolist() for layer in gls(tree, counts, [0, 2, 2])][:2]
         [[100.0], [49.1765, 50.8235]]
     """
-    noise = [_variance(one, len(p)) for one, p in zip(variances, tree.parents, strict=True)]
+    noise = [
+        _variance(variance, len(p)) for variance, p in zip(variances, tree.parents, strict=True)
+    ]
     z = [
         np.where(np.isinf(v), 0.0, np.asarray(h, dtype=np.float64))
         for h, v in zip(counts, noise, strict=True)
@@ -141,10 +144,10 @@ def gls(
     sums: list[Floats] = []
     for layer in range(tree.depth - 1, -1, -1):
         below, spread = tree.sums(layer, z[layer + 1]), tree.sums(layer, noise[layer + 1])
-        own, known = z[layer], noise[layer]
+        observed, known = z[layer], noise[layer]
         weight = _weight(known, spread)
         inner = tree.fan_outs[layer] > 0
-        z[layer] = np.where(inner, below + weight * (own - below), own)
+        z[layer] = np.where(inner, below + weight * (observed - below), observed)
         noise[layer] = np.where(inner, _shrunk(weight, known, spread), known)
         sums.insert(0, below)
     result = [z[0]]
@@ -182,22 +185,22 @@ def downward(
         >>> downward(tree, [[0], [30, 10], [-1, -2, 0, 5, -9]])[2].round(2).tolist()
         [0.25, 0.25, 0.25, 0.25, 0.0]
     """
-    places = tree.leaves if sizes is None else [np.asarray(one, np.float64) for one in sizes]
+    places = tree.leaves if sizes is None else [np.asarray(size, np.float64) for size in sizes]
     shares = [np.ones((*np.asarray(consistent[-1]).shape[:-1], 1))]
     for layer in range(tree.depth):
         positive = np.maximum(np.asarray(consistent[layer + 1], dtype=np.float64), 0)
         above, total = tree.parents[layer + 1], tree.sums(layer, positive)
         even = places[layer + 1] / np.maximum(tree.sums(layer, places[layer + 1]), 1)[above]
-        some = (total > 0)[..., above]
-        parts = np.where(some, positive / np.where(total > 0, total, 1)[..., above], even)
+        shared = (total > 0)[..., above]
+        parts = np.where(shared, positive / np.where(total > 0, total, 1)[..., above], even)
         shares.append(shares[layer][..., above] * parts)
     return shares
 
 
 def _variance(value: ArrayLike, width: int) -> Floats:
     """As an array with an entry for each node."""
-    found = np.asarray(value, dtype=np.float64)
-    return found if found.ndim and found.shape[-1] == width else np.broadcast_to(found, (width,))
+    array = np.asarray(value, dtype=np.float64)
+    return array if array.ndim and array.shape[-1] == width else np.broadcast_to(array, (width,))
 
 
 def _weight(known: Floats, spread: Floats) -> Floats:

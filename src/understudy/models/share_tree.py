@@ -15,9 +15,9 @@ one layer down. Nothing becomes negative, and the sum is kept.
 Where halves begin is arbitrary: the result is the mean over 16 places of the row in its tree, for
 unordered states over 16 fixed arrangements.
 
-What is approximate: a part's mass is taken as known once the layers above gave it, and noise of
-another law is treated as normal with the same variance. That costs accuracy, never privacy: all
-of it is post-processing.
+What is approximate: a part's mass is taken as known once the layers above gave it, and other noise
+is treated as normal with the same variance. That costs accuracy, never privacy: all of it is
+post-processing.
 
 Sources: Haar wavelets with shifts, Coifman & Donoho (1995), "Translation-invariant de-noising";
 multiscale priors of splits, Kolaczyk (1999), "Bayesian multiscale models for Poisson processes";
@@ -98,20 +98,20 @@ class _Sums:
     def spread(self, places: NDArray[np.int64], n_leaves: int) -> _Sums:
         """The states as leaves of trees; leaves without a state have no width."""
         spread = []
-        for one in (self.noisy, self.variance, self.width):
+        for array in (self.noisy, self.variance, self.width):
             leaves = np.zeros((len(places), n_leaves))
-            np.put_along_axis(leaves, places, np.broadcast_to(one, places.shape), axis=1)
+            np.put_along_axis(leaves, places, np.broadcast_to(array, places.shape), axis=1)
             spread.append(leaves)
         return _Sums(*spread)
 
     def every_other(self, start: int) -> _Sums:
         """Left halves (0) or right ones (1)."""
-        return _Sums(*(one[:, start::2] for one in (self.noisy, self.variance, self.width)))
+        return _Sums(*(array[:, start::2] for array in (self.noisy, self.variance, self.width)))
 
     def halved(self) -> _Sums:
         """The layer above."""
         pairs = (self.noisy, self.variance, self.width)
-        return _Sums(*(one[:, 0::2] + one[:, 1::2] for one in pairs))
+        return _Sums(*(pair[:, 0::2] + pair[:, 1::2] for pair in pairs))
 
     def only(self, chosen: NDArray[np.bool_]) -> _Sums:
         """Some parts of all trees, in one row."""
@@ -176,7 +176,7 @@ def _components(seen: Floats, variance: Floats, even: Floats) -> tuple[Floats, F
 
 
 def _cut(middle: Floats, deviation: Floats) -> tuple[Floats, Floats]:
-    """Mean of a normal law cut to [0, 1], and the log probability of that interval."""
+    """Mean of a normal distribution cut to [0, 1], and the log probability of that interval."""
     low, high = -middle / deviation, (1 - middle) / deviation
     mirrored = low > 0  # the lower tail is where logarithms of probabilities are exact
     low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
@@ -233,10 +233,10 @@ def denoised(
     variance = np.broadcast_to(np.asarray(stddev, dtype=np.float64) ** 2, (n_states,))
     wide = np.ones(n_states) if widths is None else np.asarray(widths, dtype=np.float64)
     rows = counts.reshape(-1, n_states)
-    wanted = np.broadcast_to(np.maximum(sums, 0.0), counts.shape[:-1]).reshape(-1)
+    positive = np.broadcast_to(np.maximum(sums, 0.0), counts.shape[:-1]).reshape(-1)
     result = np.zeros(rows.shape)
-    for k in np.flatnonzero(wanted):
-        whole = wanted[k]
+    for k in np.flatnonzero(positive):
+        whole = positive[k]
         shares = tree_shares(rows[k] / whole, variance / whole**2, wide, ordered=ordered)
         result[k] = whole * shares
     return result.reshape(counts.shape)

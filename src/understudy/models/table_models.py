@@ -1,7 +1,7 @@
 """Contingency tables as models, of all columns or of each; the nearest without negative counts.
 
 From an exact table records may be imputed, too: by regressions of each column on the others, with
-parameters drawn anew for each set.
+parameters drawn again for each set.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ def projected(counts: ArrayLike, total: ArrayLike) -> Floats:
         [4.0, 2.0, 0.0, 0.0]
     """
     x = np.asarray(counts, dtype=np.float64)
-    wanted = np.maximum(np.asarray(total, dtype=np.float64), 0)[..., None]
+    totals = np.maximum(np.asarray(total, dtype=np.float64), 0)[..., None]
     sums = np.cumsum(-np.sort(-x, axis=-1), axis=-1)
-    tau = ((sums - wanted) / np.arange(1, x.shape[-1] + 1)).max(axis=-1, keepdims=True)
+    tau = ((sums - totals) / np.arange(1, x.shape[-1] + 1)).max(axis=-1, keepdims=True)
     nearest: Floats = np.maximum(x - tau, 0)
     return nearest
 

@@ -76,20 +76,20 @@ def consistent(
     Example:
         >>> tree = Hierarchy((np.array([0]), np.array([0, 0])))
         >>> layer = NoisyLayer(np.array([50, 40]), 4, 2.0)
-        >>> [one.tolist() for one in consistent(tree, [layer], 100, 0.0)]
+        >>> [counts.tolist() for counts in consistent(tree, [layer], 100, 0.0)]
         [[94.0], [52.0, 42.0]]
     """
     n_rows = np.asarray(total, dtype=np.float64)
     if how != "gls":
-        outside = [np.asarray(one.outside) for one in layers]
+        outside = [np.asarray(layer.outside) for layer in layers]
         inside = n_rows - np.mean(outside, axis=0) if layers else n_rows
-        known = [inside[..., None], *(one.counts for one in layers)]
+        known = [inside[..., None], *(layer.counts for layer in layers)]
         return (hay if how == "hay" else paper_phantom)(tree, known, inside)
-    counts = [n_rows[..., None], *(_with_outside(one) for one in layers)]
-    variances: list[ArrayLike] = [total_variance, *(_variances(one) for one in layers)]
-    found = gls(tree.with_chain(), counts, variances)
-    below = [one[..., :-1] for one in found[1:]]
-    root = tree.sums(0, below[0]) if below else found[0]
+    counts = [n_rows[..., None], *(_with_outside(layer) for layer in layers)]
+    variances: list[ArrayLike] = [total_variance, *(_variances(layer) for layer in layers)]
+    estimates = gls(tree.with_chain(), counts, variances)
+    below = [estimate[..., :-1] for estimate in estimates[1:]]
+    root = tree.sums(0, below[0]) if below else estimates[0]
     return [root, *below]
 
 
@@ -129,7 +129,7 @@ def hay(
 
     Example:
         >>> tree = Hierarchy((np.array([0]), np.array([0, 0])))
-        >>> [one.tolist() for one in hay(tree, ([10], [3, 4]))]
+        >>> [counts.tolist() for counts in hay(tree, ([10], [3, 4]))]
         [[9.0], [4.0, 5.0]]
     """
     if tree.depth and tree.fan_out is None:
@@ -171,14 +171,14 @@ def paper_phantom(
         >>> tree = Hierarchy(tuple(map(np.array, ([0], [0, 0], [0, 0, 1, 1, 1, 1]))))
         >>> counts = [0], [52, 0], [30, 26, 0, 0, 0, 0]
         >>> fixed = paper_phantom(tree, counts, 52.8, as_printed=False)
-        >>> [one.round(1)[:2].tolist() for one in fixed[1:]]
+        >>> [layer.round(1)[:2].tolist() for layer in fixed[1:]]
         [[52.8, 0.0], [29.2, 25.2]]
-        >>> [one[:2].tolist() for one in paper_phantom(tree, counts, 52)[1:]]
+        >>> [layer[:2].tolist() for layer in paper_phantom(tree, counts, 52)[1:]]
         [[52.0, 0.0], [30.0, 26.0]]
     """
-    if not all(one.all() for one in tree.fan_outs[:-1]):
+    if not all(fan_outs.all() for fan_outs in tree.fan_outs[:-1]):
         raise ValueError("paper_phantom needs all leaves in the last layer")
-    widest = max((int(one.max()) for one in tree.fan_outs[:-1]), default=1)
+    widest = max((int(fan_outs.max()) for fan_outs in tree.fan_outs[:-1]), default=1)
     return _constant(
         tree,
         counts,
@@ -199,14 +199,14 @@ def _constant(
     leaves_corrected: bool,
 ) -> list[Floats]:
     """The two passes of `hay` for a fan-out b; exponents are depth − layer + `raised`."""
-    z = [np.asarray(one, dtype=np.float64) for one in counts]
+    z = [np.asarray(layer, dtype=np.float64) for layer in counts]
     below: list[Floats] = []
     for layer in range(tree.depth - 1, -1, -1):
         below.insert(0, tree.sums(layer, z[layer + 1]))
         height = tree.depth - layer + raised
         # (b^η − b^(η−1))/(b^η − 1) = 1/(1 + b⁻¹ + … + b^(1−η)), which also holds for b = 1.
-        own = 1 / sum(float(fan_out) ** -k for k in range(height))
-        z[layer] = own * z[layer] + (1 - own) * below[0]
+        weight = 1 / sum(float(fan_out) ** -k for k in range(height))
+        z[layer] = weight * z[layer] + (1 - weight) * below[0]
     root = z[0] if total is None else np.asarray(total, dtype=np.float64)[..., None]
     result = [np.broadcast_to(root, z[0].shape)]
     for layer in range(tree.depth):

@@ -188,9 +188,13 @@ class _Line:
 
 def _line_of(column: Integer | Continuous | Date) -> _Line:
     intervals = column.intervals
-    states = np.array([k for k, one in enumerate(intervals) if not one.spike], dtype=np.int64)
+    states = np.array(
+        [k for k, interval in enumerate(intervals) if not interval.spike], dtype=np.int64
+    )
     lows = np.array([intervals[k].low for k in states], dtype=np.float64)
-    spikes = np.sort(np.array([one.low for one in intervals if one.spike], dtype=np.float64))
+    spikes = np.sort(
+        np.array([interval.low for interval in intervals if interval.spike], dtype=np.float64)
+    )
     grid, high = _grid(column), column.bounds[1]
     if grid is None:
         edges = np.append(lows, high)
@@ -198,8 +202,8 @@ def _line_of(column: Integer | Continuous | Date) -> _Line:
         firsts = np.append(_first(lows * grid), 1 - _first(-high * grid))
         spikes = np.round(spikes * grid)
         edges = firsts - np.searchsorted(spikes, firsts, side="left")
-    some = np.diff(edges) > 0
-    return _Line(states[some], np.append(edges[:-1][some], edges[-1:]), grid, spikes)
+    wide = np.diff(edges) > 0
+    return _Line(states[wide], np.append(edges[:-1][wide], edges[-1:]), grid, spikes)
 
 
 def _grid(column: Integer | Continuous | Date) -> float | None:

@@ -156,7 +156,7 @@ def test_another_number_of_records_or_other_columns_are_refused():
     given = keep(5, np.random.default_rng(1))
     with pytest.raises(ValueError, match="a record for each"):
         model(BESIDE, given).sample(6, np.random.default_rng(1))
-    with pytest.raises(ValueError, match="the law is given"):
+    with pytest.raises(ValueError, match="the model is given"):
         PosteriorModel(SCHEMA, BESIDE, theta())
     with pytest.raises(ValueError, match="given or drawn"):
         PosteriorModel(SCHEMA, SequentialModel((SEX, INCOME)), theta())

@@ -13,7 +13,7 @@ from scipy import stats
 from understudy.decision_trees import Grid, GridDepthTwo
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.functions.state_probabilities import Prior
+from understudy.functions.parameter_prior import Prior
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.internal import Internal

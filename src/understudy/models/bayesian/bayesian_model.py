@@ -123,9 +123,9 @@ class BlocksModel:
         """States in the schema's own bins, and numbers that fit their column."""
         axes = dict(zip(block.columns, unravel(drawn.cells, block.sizes), strict=True))
         for j, name in enumerate(block.numbers):
-            line, own = self._lines[name]
+            line, recoded = self._lines[name]
             bins, values[name] = settled(line, drawn.values[:, j])
-            fixed = own[axes[name]]
+            fixed = recoded[axes[name]]
             axes[name] = np.where(fixed < 0, bins, fixed)
         states.update(axes)
 
@@ -135,19 +135,19 @@ class BlocksModel:
 
         The single bin is −1 there.
         """
-        found = {}
+        lines = {}
         for name in (name for block in self.blocks for name in block.numbers):
             column = self.schema.columns[name]
             assert isinstance(column, NUMERIC)
-            spikes = [k for k, one in enumerate(column.intervals) if one.spike]
+            spikes = [k for k, interval in enumerate(column.intervals) if interval.spike]
             place = single_bin(self.schema, name)
-            own = [*spikes[:place], -1, *spikes[place:], *range(column.n_ordinary, column.size)]
-            found[name] = line_of(column), np.array(own, dtype=np.int64)
-        return found
+            states = [*spikes[:place], -1, *spikes[place:], *range(column.n_ordinary, column.size)]
+            lines[name] = line_of(column), np.array(states, dtype=np.int64)
+        return lines
 
 
 def single_bin(schema: Schema, name: str) -> int:
     """State of the only bin of a numeric column, if it had one bin, its spikes and its codes."""
     column = schema.with_bins({name: 1}).columns[name]
     assert isinstance(column, NUMERIC)
-    return next(k for k, one in enumerate(column.intervals) if not one.spike)
+    return next(k for k, interval in enumerate(column.intervals) if not interval.spike)

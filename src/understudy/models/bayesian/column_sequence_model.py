@@ -1,6 +1,6 @@
-"""Records drawn column by column, by the laws of columns at one draw, or one choice, of parameters.
+"""Records drawn column by column, by column models at one draw, or one choice, of parameters.
 
-Laws of columns know no rules. Records in impossible combinations are drawn again, and in the end
+Column models know no rules. Records in impossible combinations are drawn again, and in the end
 uniformly over the allowed cells (`models.model.conditioned`).
 """
 
@@ -27,7 +27,7 @@ _CHUNK = 2**16
 
 @dataclass(frozen=True, eq=False)
 class PosteriorModel:
-    """A law at given parameters: a model of the whole table.
+    """Column models at given parameters: a model of the whole table.
 
     Attributes:
         schema: columns, in whose bins states are.
@@ -39,7 +39,7 @@ class PosteriorModel:
         redraws: how often impossible records are drawn again.
 
     Raises:
-        ValueError: given columns that are not those of the law, or a column that nothing draws.
+        ValueError: given columns that are not the model's, or a column that nothing draws.
     """
 
     schema: Schema
@@ -51,7 +51,7 @@ class PosteriorModel:
 
     def __post_init__(self) -> None:
         if set(self.given) != set(self.column_model.given):
-            raise ValueError("the records that are kept have the columns that the law is given")
+            raise ValueError("the records that are kept have the columns that the model is given")
         if {*self.given, *self.column_model.columns} != set(self.schema.names):
             raise ValueError("each column is given or drawn")
 
@@ -70,7 +70,7 @@ class PosteriorModel:
                 rng,
                 redraws=self.redraws,
             )
-        if any(len(one.states) != n_rows for one in self.given.values()):
+        if any(len(column.states) != n_rows for column in self.given.values()):
             raise ValueError("a partially synthetic set has a record for each record that is kept")
         return self._beside(n_rows, rng)
 
@@ -99,18 +99,18 @@ class PosteriorModel:
 
     def _completed(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Sample:
         """Some of the given records with the other columns drawn, rules left aside."""
-        kept = {name: one.taken(rows) for name, one in self.given.items()}
+        kept = {name: column.taken(rows) for name, column in self.given.items()}
         labels = None
         if self.labels is not None:
-            labels = {name: one[rows] for name, one in self.labels.items()}
+            labels = {name: labels[rows] for name, labels in self.labels.items()}
         return self._of(kept | self._drawn(kept, labels, len(rows), rng))
 
     def _evenly(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Sample:
         """Some of the given records, the other columns drawn uniformly from what rules leave."""
-        kept = {name: one.taken(rows) for name, one in self.given.items()}
+        kept = {name: column.taken(rows) for name, column in self.given.items()}
         places = [self.schema.names.index(name) for name in self.given]
         states = {name: np.zeros(len(rows), dtype=np.int64) for name in self.schema.names}
-        states |= {name: one.states for name, one in kept.items()}
+        states |= {name: column.states for name, column in kept.items()}
         open_names = [name for name in self.schema.names if name not in kept]
         domain = self.schema.domain
         for group, left in completions(domain, places, [states[name] for name in self.given]):
@@ -128,7 +128,7 @@ class PosteriorModel:
         return self.column_model.sample(self.theta, kept, uniforms, labels)
 
     def _numeric(self) -> list[str]:
-        return [name for name, one in self.schema.columns.items() if isinstance(one, NUMERIC)]
+        return [name for name, column in self.schema.columns.items() if isinstance(column, NUMERIC)]
 
     def _empty(self, n_rows: int) -> Sample:
         return Sample(
@@ -141,7 +141,7 @@ class PosteriorModel:
         numbers = {name: drawn[name].numbers for name in self._numeric()}
         return Sample(
             [drawn[name].states for name in self.schema.names],
-            {name: one for name, one in numbers.items() if one is not None},
+            {name: places for name, places in numbers.items() if places is not None},
         )
 
 
@@ -178,7 +178,7 @@ class GeneratedModel:
     def _draw(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Records, rules left aside."""
         schema = self.generator.schema
-        numeric = [name for name, one in schema.columns.items() if isinstance(one, NUMERIC)]
+        numeric = [name for name, column in schema.columns.items() if isinstance(column, NUMERIC)]
         sample = Sample(
             [np.empty(n_rows, dtype=np.int64) for _ in schema.names],
             {name: np.empty(n_rows) for name in numeric},

@@ -1,4 +1,4 @@
-"""Cells with a normal law in each, of one covariance: the general location model.
+"""Cells with a normal distribution in each, of one covariance: the general location model.
 
 The cell of a record is multinomial with shares π; given cell k, its p numbers are N(μ_k, Σ). Prior:
 Dirichlet(α) for π and p(μ, Σ) ∝ |Σ|^(−(p+1)/2). With counts n_k, sums by cell of (x − middle of the
@@ -28,7 +28,7 @@ cell the multivariate normal model.
 Sources: Olkin & Tate (1961); Little & Rubin (2002), ch. 14; Liu (2016); Bowen & Liu (2020), §4.3.
 Unlike there, the statistics are sums, whose sensitivity does not depend on a private n_k.
 
-Covariance matrices: the nearest admissible scatter, and the inverse Wishart law.
+Covariance matrices: the nearest admissible scatter, and the inverse Wishart distribution.
 
 All functions take leading axes of repetitions and have no loop over them.
 """
@@ -126,10 +126,10 @@ class Mixture:
         )
         records, degrees = self._pairs(statistics, self._n_rows(statistics), shares)
         given = self._root(statistics.scatter, records, degrees)
-        own = _diagonal(degrees)
+        factor = _diagonal(degrees)
         # In units of the ranges, and back: the floor of the eigenvalues has no unit.
-        root = inverse_wishart_root(given, own.max(axis=-1), rng) * self._range[:, None]
-        root *= _widened(own, rng)[..., None]
+        root = inverse_wishart_root(given, factor.max(axis=-1), rng) * self._range[:, None]
+        root *= _widened(factor, rng)[..., None]
         centres = self._centres(counts, statistics.sums)
         normal = rng.standard_normal(centres.shape) @ np.swapaxes(root, -1, -2)
         means = centres + normal / np.sqrt(np.maximum(counts, 1))[..., None]

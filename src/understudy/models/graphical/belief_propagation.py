@@ -184,20 +184,20 @@ def marginal(layout: TreeLayout, probabilities: Floats, columns: Sequence[int]) 
     Raises:
         ValueError: columns that are not distinct columns of the table.
     """
-    wanted = tuple(columns)
-    if len(set(wanted)) < len(wanted) or not set(wanted) <= {*range(len(layout.tree.sizes))}:
-        raise ValueError(f"a marginal has distinct columns of the table: {wanted}")
-    home = layout.tree.covering(wanted)
+    asked = tuple(columns)
+    if len(set(asked)) < len(asked) or not set(asked) <= {*range(len(layout.tree.sizes))}:
+        raise ValueError(f"a marginal has distinct columns of the table: {asked}")
+    home = layout.tree.covering(asked)
     if home is not None:
         flat = probabilities[layout.clique_starts[home] : layout.clique_starts[home + 1]]
-        return layout.read(flat, layout.tree.cliques[home], wanted)
-    return _across(layout, probabilities, wanted)
+        return layout.read(flat, layout.tree.cliques[home], asked)
+    return _across(layout, probabilities, asked)
 
 
-def _across(layout: TreeLayout, probabilities: Floats, wanted: Columns) -> Floats:
+def _across(layout: TreeLayout, probabilities: Floats, asked: Columns) -> Floats:
     tree = layout.tree
     sent: dict[int, list[Factor]] = {}
-    between = _between(tree, wanted)
+    between = _between(tree, asked)
     for k in reversed(between):
         columns = tree.cliques[k]
         flat = probabilities[layout.clique_starts[k] : layout.clique_starts[k + 1]]
@@ -208,23 +208,23 @@ def _across(layout: TreeLayout, probabilities: Floats, wanted: Columns) -> Float
             table = _conditional(table, columns, separator)
         factors = [(table, columns), *sent.pop(k, [])]
         below = {j for _, axes in factors for j in axes}
-        kept = (*separator, *(j for j in wanted if j in below and j not in separator))
-        result = _contracted(factors, wanted if top else kept)
+        kept = (*separator, *(j for j in asked if j in below and j not in separator))
+        result = _contracted(factors, asked if top else kept)
         sent.setdefault(tree.parents[k], []).append((result, kept))
     return result
 
 
-def _between(tree: JunctionTree, wanted: Columns) -> list[int]:
+def _between(tree: JunctionTree, asked: Columns) -> list[int]:
     """Cliques on the paths between those nearest to the root that hold a wanted column."""
-    tops = {next(k for k, one in enumerate(tree.cliques) if j in one) for j in wanted}
-    found = set(tops)
+    tops = {next(k for k, clique in enumerate(tree.cliques) if j in clique) for j in asked}
+    nodes = set(tops)
     ends = set(tops)
     while len(ends) > 1:  # parents stand before children, so the last of them is no one's ancestor
         last = max(ends)
         ends.remove(last)
         ends.add(tree.parents[last])
-        found.add(tree.parents[last])
-    return sorted(found)
+        nodes.add(tree.parents[last])
+    return sorted(nodes)
 
 
 def _conditional(table: Floats, columns: Columns, separator: Columns) -> Floats:

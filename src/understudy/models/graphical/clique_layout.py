@@ -126,8 +126,8 @@ class TreeLayout:
             for place, node in enumerate(inside):
                 hosts[node] = self._host(node, inside[:place])
         links = [self._link(node, int(host)) for node, host in enumerate(hosts)]
-        own = zip(self.tree.cliques, self.tree.separators, strict=True)
-        links += [self.steps(clique, separator) for clique, separator in own]
+        pairs = zip(self.tree.cliques, self.tree.separators, strict=True)
+        links += [self.steps(clique, separator) for clique, separator in pairs]
         return Program(
             self.clique_starts,
             self.node_starts,
@@ -183,20 +183,20 @@ class TreeLayout:
         for j in reversed(self.ordered(clique)):
             if math.prod(self.tree.sizes[i] for i in tail) < _RUN:
                 tail.add(j)
-        direct = [one for one in guests if not any({*one} < {*other} for other in guests)]
-        direct.sort(key=lambda one: (-self.tree.cells_of(one), one))
+        direct = [guest for guest in guests if not any({*guest} < {*other} for other in guests)]
+        direct.sort(key=lambda guest: (-self.tree.cells_of(guest), guest))
         bins: list[tuple[set[int], list[Columns]]] = []
-        for one in direct:
+        for guest in direct:
             for union, held in bins:
-                if self.tree.cells_of((*(union | {*one}),)) <= most:
-                    union.update(one)
-                    held.append(one)
+                if self.tree.cells_of((*(union | {*guest}),)) <= most:
+                    union.update(guest)
+                    held.append(guest)
                     break
             else:
-                bins.append((tail | {*one}, [one]))
+                bins.append((tail | {*guest}, [guest]))
         useful = [union for union, held in bins if len(held) > 1 or self._short(clique, held[0])]
         aids = [tuple(sorted(union)) for union in useful if self.tree.cells_of((*union,)) <= most]
-        return [one for one in aids if one not in guests]
+        return [aid for aid in aids if aid not in guests]
 
     def _short(self, clique: Columns, guest: Columns) -> bool:
         """Whether a table would be read from the clique in short runs."""
@@ -215,8 +215,8 @@ class TreeLayout:
 
     def _host(self, node: int, earlier: list[int]) -> int:
         columns = set(self._nodes[node])
-        holding = [one for one in earlier if columns <= set(self._nodes[one])]
-        return min(holding, key=lambda one: self.tree.cells_of(self._nodes[one]), default=-1)
+        hosts = [host for host in earlier if columns <= set(self._nodes[host])]
+        return min(hosts, key=lambda host: self.tree.cells_of(self._nodes[host]), default=-1)
 
     def _link(self, node: int, host: int) -> tuple[list[int], list[int]]:
         if self._homes[node] < 0:
@@ -269,7 +269,7 @@ def enforceable(
     most = max(most_cells, growth.cells)
     kept: list[Box] = []
     left: list[Box] = []
-    for box in sorted(boxes, key=lambda one: growth.cells_with(tuple(one))):
+    for box in sorted(boxes, key=lambda box: growth.cells_with(tuple(box))):
         if growth.cells_with(tuple(box)) <= most:
             growth.add(tuple(box))
             covered.append(tuple(sorted(box)))
@@ -281,7 +281,7 @@ def enforceable(
 
 def excluded(layout: TreeLayout, boxes: Iterable[Box]) -> Integers:
     """Cells of the cliques, in the layout's numbering, that lie in a box; ascending, shape (n,)."""
-    found = [np.zeros(0, dtype=np.int64)]
+    parts = [np.zeros(0, dtype=np.int64)]
     for box in boxes:
         home = layout.tree.covering(box)
         assert home is not None
@@ -290,5 +290,5 @@ def excluded(layout: TreeLayout, boxes: Iterable[Box]) -> Integers:
         states = [sorted(box.get(j, range(size))) for j, size in zip(columns, shape, strict=True)]
         if all(states):
             cells = np.ravel_multi_index(np.ix_(*states), shape).reshape(-1)
-            found.append(cells + layout.clique_starts[home])
-    return np.unique(np.concatenate(found))
+            parts.append(cells + layout.clique_starts[home])
+    return np.unique(np.concatenate(parts))

@@ -6,7 +6,7 @@ columns it shares with its parent. Records with the same state of the separator 
 *Systematic* draws put the n records of a group, in random order, at u, u + 1, …, u + n − 1 on a
 line of length n that the cells divide in proportion to their probabilities, with one uniform u for
 each group. So each cell gets its expected number of records rounded up or down, and exactly so many
-on average. The random order is drawn anew for each clique: without it, two children of one parent
+on average. The random order is drawn again for each clique: without it, two children of one parent
 would both follow the order of the records, and high states of one would meet high states of the
 other although the model has them independent given the parent. Source: Madow & Madow (1944).
 
@@ -87,7 +87,8 @@ def _step(layout: TreeLayout, probabilities: Floats, k: int) -> _Step:
     flat = probabilities[layout.clique_starts[k] : layout.clique_starts[k + 1]]
     table = layout.read(flat, clique, (*given, *new))
     axes = [
-        np.array([(j, layout.tree.sizes[j]) for j in one], dtype=np.int64) for one in (given, new)
+        np.array([(j, layout.tree.sizes[j]) for j in columns], dtype=np.int64)
+        for columns in (given, new)
     ]
     groups = layout.tree.cells_of(given)
     return _Step(

@@ -151,10 +151,10 @@ def table_counts(
         [1.0, 2.0, 1.0, 0.0, 1.0, 1.0]
     """
     # A further column of a single state fills up tables of fewer columns, in front.
-    d, width = len(sizes), max(1, *(len(one) for one in tables), 1)
+    d, width = len(sizes), max(1, *(len(table) for table in tables), 1)
     columns = np.full((len(tables), width), d, dtype=np.int64)
-    for k, one in enumerate(tables):
-        columns[k, width - len(one) :] = one
+    for k, table in enumerate(tables):
+        columns[k, width - len(table) :] = table
     radices = np.array([*sizes, 1], dtype=np.int64)
     kind = np.uint8 if radices.max() <= 2**8 else np.int32
     drawn = np.zeros((d + 1, states.shape[1]), dtype=kind)

@@ -48,24 +48,25 @@ class JunctionTree:
         sizes = tuple(int(size) for size in sizes)
         if not sizes or min(sizes) < 1:
             raise ValueError("a junction tree is over at least one column, each with states")
-        found = triangulated(sizes, cliques)
-        order, above = _spanned([sum(1 << j for j in one) for one in found], _largest(sizes, found))
+        maximal = triangulated(sizes, cliques)
+        bits = [sum(1 << j for j in clique) for clique in maximal]
+        order, above = _spanned(bits, _largest(sizes, maximal))
         place = {k: i for i, k in enumerate(order)}
         parents = tuple(place[above[k]] if above[k] >= 0 else -1 for k in order)
-        return cls(sizes, tuple(found[k] for k in order), parents)
+        return cls(sizes, tuple(maximal[k] for k in order), parents)
 
     @cached_property
     def separators(self) -> tuple[Columns, ...]:
         """What each clique shares with its parent, ascending; () for the root."""
         return tuple(
-            tuple(j for j in one if p >= 0 and j in self.cliques[p])
-            for one, p in zip(self.cliques, self.parents, strict=True)
+            tuple(j for j in clique if p >= 0 and j in self.cliques[p])
+            for clique, p in zip(self.cliques, self.parents, strict=True)
         )
 
     @cached_property
     def cells(self) -> int:
         """Cells of all cliques together."""
-        return sum(self.cells_of(one) for one in self.cliques)
+        return sum(self.cells_of(clique) for clique in self.cliques)
 
     def cells_of(self, columns: Columns) -> int:
         """Cells of the table of some columns."""
@@ -73,8 +74,8 @@ class JunctionTree:
 
     def covering(self, columns: Iterable[int]) -> int | None:
         """Place of the smallest clique that holds all these columns, None if there is none."""
-        wanted = sum(1 << j for j in set(columns))
-        return next((k for k, held in self._by_cells if held & wanted == wanted), None)
+        bits = sum(1 << j for j in set(columns))
+        return next((k for k, held in self._by_cells if held & bits == bits), None)
 
     @cached_property
     def _by_cells(self) -> list[tuple[int, int]]:
@@ -84,7 +85,7 @@ class JunctionTree:
 
 
 def _largest(sizes: tuple[int, ...], cliques: tuple[Columns, ...]) -> int:
-    cells = [math.prod(sizes[j] for j in one) for one in cliques]
+    cells = [math.prod(sizes[j] for j in clique) for clique in cliques]
     return cells.index(max(cells))
 
 
@@ -92,7 +93,7 @@ def _spanned(sets: list[int], root: int) -> tuple[list[int], list[int]]:
     """Order of joining and parent of each set of columns (as bits of a number)."""
     order, parents = [root], [root] * len(sets)
     parents[root] = -1
-    shared = [(one & sets[root]).bit_count() for one in sets]
+    shared = [(clique & sets[root]).bit_count() for clique in sets]
     left = [k for k in range(len(sets)) if k != root]
     while left:
         new = max(left, key=lambda k: shared[k])

@@ -120,15 +120,15 @@ def minimised(problem: Problem, start: Floats, *, tolerance: float, steps: int) 
     size = problem.size(g)
     while size > tolerance and step < steps:
         direction = memory.direction(problem, g, problem.diagonal(x, g))
-        found, tries = _searched(problem, x, (f, g), direction)
+        point, tries = _searched(problem, x, (f, g), direction)
         evaluations += tries
-        if found is None:
+        if point is None:
             if fresh:
                 break
             memory.clear()
             fresh = True
             continue
-        length, f, new = found
+        length, f, new = point
         direction *= length
         x += direction
         memory.add(direction, new - g)

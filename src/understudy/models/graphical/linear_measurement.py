@@ -99,8 +99,8 @@ def merged(sizes: Sequence[int], observations: Iterable[Observation]) -> tuple[O
     Example:
         >>> a = Observation((0,), np.array([3.0, 5.0]), 1.0)
         >>> b = Observation((0,), np.array([6.0, 5.0]), 2.0)
-        >>> [one] = merged((2,), [a, b])
-        >>> one.counts.tolist(), one.variance.round(3).tolist()
+        >>> [mean] = merged((2,), [a, b])
+        >>> mean.counts.tolist(), mean.variance.round(3).tolist()
         ([4.0, 5.0], [0.667, 0.667])
     """
     together: dict[tuple[int, ...], Observation] = {}
@@ -111,11 +111,11 @@ def merged(sizes: Sequence[int], observations: Iterable[Observation]) -> tuple[O
     return tuple(together[columns] for columns in sorted(together))
 
 
-def _combined(one: Observation, other: Observation) -> Observation:
+def _combined(first: Observation, other: Observation) -> Observation:
     """The mean by inverse variance, written so that it neither over- nor underflows."""
-    share = one.variance / (one.variance + other.variance)  # of the other
-    counts = one.counts + share * (other.counts - one.counts)
-    return Observation(one.columns, counts, share * other.variance)
+    share = first.variance / (first.variance + other.variance)  # of the other
+    counts = first.counts + share * (other.counts - first.counts)
+    return Observation(first.columns, counts, share * other.variance)
 
 
 class Slots(NamedTuple):
@@ -169,12 +169,12 @@ class Redundancy:
 
 
 def _subsets(columns: Columns) -> list[Columns]:
-    return [one for k in range(len(columns) + 1) for one in combinations(columns, k)]
+    return [subset for k in range(len(columns) + 1) for subset in combinations(columns, k)]
 
 
 def _slots(layout: TreeLayout, variances: Sequence[float]) -> Slots:
-    often = Counter(one for table in layout.tables for one in _subsets(table))
-    number = {one: k for k, one in enumerate(one for one in often if often[one] > 1)}
+    often = Counter(subset for table in layout.tables for subset in _subsets(table))
+    number = {subset: k for k, subset in enumerate(subset for subset in often if often[subset] > 1)}
     size = layout.tree.cells_of
     ends = np.cumsum([0, *(size(table) for table in layout.tables)]).tolist()
     names: list[tuple[int, Columns]] = []
@@ -182,20 +182,20 @@ def _slots(layout: TreeLayout, variances: Sequence[float]) -> Slots:
     first, subsets = [0], []
     for t, table in enumerate(layout.tables):
         place: dict[Columns, int] = {}
-        for one in (s for s in _subsets(table) if s in number):
-            below = [r for r in place if set(r) < set(one)]
-            links += [layout.steps(table, one), *(layout.steps(one, r) for r in below)]
+        for subset in (s for s in _subsets(table) if s in number):
+            below = [r for r in place if set(r) < set(subset)]
+            links += [layout.steps(table, subset), *(layout.steps(subset, r) for r in below)]
             subsets += [-1, *(place[r] for r in below)]
             first.append(len(links))
-            place[one] = len(names)
-            names.append((t, one))
-    cells = np.array([size(layout.tables[t]) / size(one) for t, one in names])
-    sets = np.array([number[one] for _, one in names], dtype=np.int64)
+            place[subset] = len(names)
+            names.append((t, subset))
+    cells = np.array([size(layout.tables[t]) / size(subset) for t, subset in names])
+    sets = np.array([number[subset] for _, subset in names], dtype=np.int64)
     weights = 1 / (cells * np.array([variances[t] for t, _ in names]))
     sums = np.bincount(sets, weights, minlength=1)
     return Slots(
         np.array([(ends[t], ends[t + 1]) for t, _ in names], dtype=np.int64).reshape(-1, 2),
-        np.cumsum([0, *(size(one) for _, one in names)], dtype=np.int64),
+        np.cumsum([0, *(size(subset) for _, subset in names)], dtype=np.int64),
         sets,
         cells,
         weights / sums[sets],

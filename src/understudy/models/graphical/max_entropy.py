@@ -142,17 +142,17 @@ def fitted(
     layout = TreeLayout(JunctionTree.of(sizes, covered), [o.columns for o in known])
     dual = _Dual(layout, known, excluded(layout, kept), max(total, 0.0), regularisation)
     start = _start(known, max(total, 0.0), {} if warm is None else warm.potentials)
-    found = minimised(dual.problem, dual.vector(start), tolerance=tolerance, steps=steps)
-    dual.value(found.x)  # leaves the probabilities at the solution
+    solution = minimised(dual.problem, dual.vector(start), tolerance=tolerance, steps=steps)
+    dual.value(solution.x)  # leaves the probabilities at the solution
     return MaxEntropy(
         layout,
         dual.probabilities,
-        dual.tables(found.x),
+        dual.tables(solution.x),
         max(total, 0.0),
-        found.size,
-        found.converged,
-        found.steps,
-        found.evaluations,
+        solution.size,
+        solution.converged,
+        solution.steps,
+        solution.evaluations,
         left,
     )
 
@@ -178,8 +178,8 @@ class _Dual:
         if calibrate(layout.program, forbidden, self.probabilities, self._nodes) < FORBIDDEN / 2:
             raise ValueError("the rules allow no record at all")
         self._possible = self._nodes[layout.measured] > 0
-        self._counts = self.vector({one.columns: one.counts for one in observations})
-        variance = [layout.stored(np.asarray(one.variance), one.columns) for one in observations]
+        self._counts = self.vector({o.columns: o.counts for o in observations})
+        variance = [layout.stored(np.asarray(o.variance), o.columns) for o in observations]
         self._variance = np.concatenate([*variance, np.zeros(0)])
         self._ridge = regularisation * self._variance
         self._redundancy = Redundancy(layout, [float(np.mean(part)) for part in variance])
@@ -193,17 +193,17 @@ class _Dual:
         """Tables by their columns as one vector, 0 where a cell cannot occur or no table is."""
         sizes = self._layout.tree.cells_of
         parts = [
-            self._layout.stored(tables[one], one) if one in tables else np.zeros(sizes(one))
-            for one in self._layout.tables
+            self._layout.stored(tables[names], names) if names in tables else np.zeros(sizes(names))
+            for names in self._layout.tables
         ]
         return np.where(self._possible, np.concatenate([*parts, np.zeros(0)]), 0.0)
 
     def tables(self, vector: Floats) -> dict[Columns, Floats]:
         """The inverse of `vector`."""
-        ends = np.cumsum([self._layout.tree.cells_of(one) for one in self._layout.tables])
+        ends = np.cumsum([self._layout.tree.cells_of(columns) for columns in self._layout.tables])
         parts = np.split(vector, ends[:-1]) if len(ends) else []
         pairs = zip(self._layout.tables, parts, strict=True)
-        return {one: self._layout.read(part, one, one) for one, part in pairs}
+        return {columns: self._layout.read(part, columns, columns) for columns, part in pairs}
 
     def value(self, x: Floats) -> tuple[float, Floats]:
         """The function and its gradient."""
@@ -224,8 +224,8 @@ class _Dual:
         """
         pull = self._ridge * x
         expected = np.maximum(gradient + self._counts - pull, 0.0)
-        wanted = np.maximum(self._counts - pull, expected)
-        return np.asarray(1.0 / (np.sqrt(expected * wanted) + self._ridge))
+        reached = np.maximum(self._counts - pull, expected)
+        return np.asarray(1.0 / (np.sqrt(expected * reached) + self._ridge))
 
     def _precondition(self, vector: Floats, diagonal: Floats, scale: float) -> Floats:
         """γ·P·D·Pᵀ + Q·(λ·σ²)⁻¹·Qᵀ with P = 1 − Q: exact along redundant directions."""
@@ -248,19 +248,19 @@ def _start(
     The best observed margin of each column, made a distribution, goes into the smallest table that
     holds the column. A search from zero would need many steps for states that are rare.
     """
-    start = {one.columns: known[one.columns] for one in observations if one.columns in known}
+    start = {o.columns: known[o.columns] for o in observations if o.columns in known}
     seen = {j for columns in start for j in columns}
     margins: dict[int, tuple[float, Observation]] = {}
-    for one in observations:
-        for j in {*one.columns} - seen:
-            noise = float(np.mean(one.margin(j)[1]))
-            if j not in margins or (noise, one.cells) < (margins[j][0], margins[j][1].cells):
-                margins[j] = noise, one
-    for j, (_, one) in margins.items():
-        guess = _log_shares(*one.margin(j), total)
-        shape = [-1 if i == j else 1 for i in one.columns]
-        start[one.columns] = start.get(one.columns, 0.0) + np.broadcast_to(
-            guess.reshape(shape), one.counts.shape
+    for table in observations:
+        for j in {*table.columns} - seen:
+            noise = float(np.mean(table.margin(j)[1]))
+            if j not in margins or (noise, table.cells) < (margins[j][0], margins[j][1].cells):
+                margins[j] = noise, table
+    for j, (_, table) in margins.items():
+        guess = _log_shares(*table.margin(j), total)
+        shape = [-1 if i == j else 1 for i in table.columns]
+        start[table.columns] = start.get(table.columns, 0.0) + np.broadcast_to(
+            guess.reshape(shape), table.counts.shape
         )
     return start
 

@@ -204,8 +204,8 @@ class Expansion:
         """
         order = rng.permutation(len(groups))
         phases = rng.random(len(self._layout[0]) - 1)
-        found: NDArray[np.int32] = _expand(groups.astype(np.int64), order, phases, self._layout)
-        return found
+        drawn: NDArray[np.int32] = _expand(groups.astype(np.int64), order, phases, self._layout)
+        return drawn
 
     @cached_property
     def _layout(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
@@ -233,7 +233,7 @@ def _expand(
     for group in groups:
         sizes[group] += 1
     seen = np.zeros(phases.size, dtype=np.int64)
-    found = np.empty(groups.size, dtype=np.int32)
+    drawn = np.empty(groups.size, dtype=np.int32)
     for i in order:
         group = groups[i]
         place = (seen[group] + phases[group]) / sizes[group]
@@ -245,8 +245,8 @@ def _expand(
                 high = middle
             else:
                 low = middle + 1
-        found[i] = states[low]
-    return found
+        drawn[i] = states[low]
+    return drawn
 
 
 @dataclass(frozen=True)

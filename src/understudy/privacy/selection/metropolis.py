@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.errors import MethodError
-from understudy.functions.state_probabilities import Prior
+from understudy.functions.parameter_prior import Prior
 from understudy.privacy.internal import Diagnostic
 from understudy.privacy.noise.randomness import Randomness
 

@@ -24,8 +24,8 @@ from understudy.decision_trees import (
     Partitions,
     random_partitions,
 )
+from understudy.functions.parameter_prior import Prior
 from understudy.functions.sequential_generator import SequentialGenerator, normal_regressions
-from understudy.functions.state_probabilities import Prior
 from understudy.schema import Schema
 from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Parameters, Regressions
 

@@ -27,7 +27,7 @@ from scipy.special import logsumexp
 
 from understudy.arrays import Floats
 from understudy.decision_trees import Greedy
-from understudy.functions.state_probabilities import Prior
+from understudy.functions.parameter_prior import Prior
 from understudy.privacy.selection.exponential_mechanism import rate_of
 from understudy_studies.measures.cart_path import GreedyFamily
 from understudy_studies.snoke_slavkovic_2018.candidates import (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.arrays import Floats
-from understudy.functions.state_probabilities import Prior
+from understudy.functions.parameter_prior import Prior
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.selection.metropolis import Walk, walk
 from understudy_studies.snoke_slavkovic_2018.candidates import PRIOR, simulated, theta_of

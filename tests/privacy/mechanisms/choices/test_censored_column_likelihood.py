@@ -17,7 +17,7 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.functions.state_probabilities import Prior
+from understudy.functions.parameter_prior import Prior
 from understudy.methods.censored_posterior import CensoredPosterior
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget

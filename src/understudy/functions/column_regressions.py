@@ -1,23 +1,11 @@
-"""Regressions as laws of a column: normal for numbers, multinomial logits for categories.
+"""Regressions of one column on others: normal ones for numbers, multinomial logits for categories.
 
 **Normal**: a number given other columns, as the pMSE mechanism was published.
 
 z = β₀ + Σ β f + σ·ε, ε standard normal, where z is the number in units in which its public bounds
 are −1 and 1, and f are the features of the parents (see `features`); for numeric parents these are
 their own z. Numbers are then kept within the bounds and rounded to what the column holds, as
-`features.number_line` does it.
-
-Priors, all independent, in these units: β₀ ~ N(0, 0.4²); coefficients N(0, 0.5²/parents);
-log σ ~ N(log 0.35, 0.5²). The mean then lies within four fifths of the way to the bounds with
-probability 95 %, and σ between 0.13 and 0.93 of the half width: bounds that are 1 to 7.6 standard
-deviations from the middle. 9 % of the numbers fall beyond the bounds and are clipped without
-parents, 12 % with some.
-
-The published prior is "very flat", without numbers; `NormalWidths.flat` stands in for it with
-N(0, (1000·scale)²). It puts almost every mean far beyond the bounds: a finite grid of its points
-holds nothing useful, and it is meant for chains only.
-
-Source: Snoke & Slavković (2018), §6.
+`features.number_line` does it. Source: Snoke & Slavković (2018), §6.
 
 **Multinomial logits**: a category given other columns.
 
@@ -25,72 +13,39 @@ P(k) ∝ exp(β₀ₖ + Σ βₖ f) over the states k, codes of absence among th
 the reference with β = 0 and f are the features of the parents (see `features`). A state is drawn by
 inversion: the first whose cumulative probability exceeds the uniform number.
 
-Priors, all independent: intercepts N(0, 1), coefficients N(0, 1/parents), so that parents share
-what they explain and many do not drive probabilities to 0 and 1. At ±2 standard deviations a state
-is 7 times as likely as the reference, or a seventh, and so again with another state of a parent:
-weaker associations than that are the rule in surveys, and stronger ones stay possible. Before
-anything is known the reference is expected a little less often than the others: of six states 12 %
-against 17 to 18 %.
+**Probabilities of states** are given the states of the parents alone, one combination at a time. A
+numeric parent stands at the middle of its bin, where a regression that draws sees its number:
+within narrow bins it is the same. So each probability is a function of a record's own states and of
+θ. Sums run in one fixed order, in compiled loops over one number after the other, so that not even
+rounding depends on anything else. Where numbers of a column fall into its bins (`cuts`) is found by
+bisection of the very function that settles drawn numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from math import log, sqrt
+from math import erfc, sqrt
 
 import numpy as np
 
-from understudy.arrays import Floats, Integers
+from understudy.arrays import Floats, Integers, compiled
 from understudy.errors import MethodError
 from understudy.features.design import Features, Linear, outcomes_of, predicted
 from understudy.features.number_line import Drawn, Line, line_of, normal_quantiles, settled
-from understudy.functions.state_probabilities import (
-    Prior,
-    cuts,
-    feature_row,
-    logit_shares,
-    normal_shares,
-    shares_of_range,
-)
+from understudy.functions.parameter_prior import LOGIT, NORMAL, LogitWidths, NormalWidths, Prior
 from understudy.schema import NUMERIC, Column
 
-
-@dataclass(frozen=True, kw_only=True)
-class LogitWidths:
-    """Standard deviations of the prior.
-
-    Attributes:
-        intercept: of each intercept.
-        slope: of the parents together; each coefficient has slope/√parents.
-    """
-
-    intercept: float = 1.0
-    slope: float = 1.0
-
-    def prior(self, outcomes: Sequence[str], features: Features, mean: float = 0.0) -> Prior:
-        """Of a logit.
-
-        Args:
-            outcomes: names of all but the reference.
-            features: of the parents.
-            mean: of the intercepts.
-        """
-        terms = ("intercept", *features.names)
-        names = tuple(f"{outcome}: {term}" for outcome in outcomes for term in terms)
-        slope = shared(self.slope, features)
-        one = np.array([self.intercept, *[slope] * len(features.names)])
-        means = np.array([mean, *[0.0] * len(features.names)])
-        return Prior(names, np.tile(means, len(outcomes)), np.tile(one, len(outcomes)))
-
-
-LOGIT = LogitWidths()
+LARGEST_LOG = 600.0
+"""Beyond it, σ would be no number."""
+_HALVINGS = 1100
+"""Enough for any two float64 to become neighbours."""
 
 
 @dataclass(frozen=True, eq=False)
 class MultinomialLogit:
-    """The law of a categorical or boolean column.
+    """The model of a categorical or boolean column.
 
     Attributes:
         column: its name.
@@ -128,53 +83,9 @@ class MultinomialLogit:
         return np.asarray(logit_shares(np.ascontiguousarray(coefficients), row, states))
 
 
-def shared(slope: float, features: Features) -> float:
-    """Standard deviation of a coefficient, where the parents together have `slope`."""
-    return slope / sqrt(max(len(features.parents), 1))
-
-
-LARGEST_LOG = 600.0
-"""Beyond it, σ would be no number."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NormalWidths:
-    """The prior, in units in which the bounds are −1 and 1.
-
-    Attributes:
-        intercept: standard deviation of β₀.
-        slope: of the parents together; each coefficient has slope/√parents.
-        log_sd_mean: mean of log σ.
-        log_sd: standard deviation of log σ.
-    """
-
-    intercept: float = 0.4
-    slope: float = 0.5
-    log_sd_mean: float = field(default=log(0.35))
-    log_sd: float = 0.5
-
-    @classmethod
-    def flat(cls, scale: float = 1.0) -> NormalWidths:
-        """Nearly flat priors of β and log σ: N(0, (1000·scale)²)."""
-        wide = 1000.0 * scale
-        return cls(intercept=wide, slope=wide, log_sd_mean=0.0, log_sd=wide)
-
-    def prior(self, column: str, features: Features) -> Prior:
-        """Of an intercept, the coefficients and the logarithm of the standard deviation."""
-        terms = ("intercept", *features.names, "log sd")
-        slope = shared(self.slope, features)
-        means = np.zeros(len(terms))
-        means[-1] = self.log_sd_mean
-        stddevs = np.array([self.intercept, *[slope] * len(features.names), self.log_sd])
-        return Prior(tuple(f"{column}: {term}" for term in terms), means, stddevs)
-
-
-NORMAL = NormalWidths()
-
-
 @dataclass(frozen=True, eq=False)
 class NormalRegression:
-    """The law of a numeric column without codes and spikes.
+    """The model of a numeric column without codes and spikes.
 
     Attributes:
         column: its name.
@@ -256,3 +167,126 @@ def shares_between(points: Floats, row: Floats, cuts: Floats, bins: Integers) ->
     stddevs = np.exp(np.clip(points[:, -1], -LARGEST_LOG, LARGEST_LOG))
     coefficients = np.ascontiguousarray(points[:, :-1])
     return np.asarray(normal_shares(coefficients, stddevs, row, cuts, bins))
+
+
+def feature_row(features: Features, given: Integers) -> Floats:
+    """An intercept and the features of one combination of the parents' states.
+
+    Args:
+        features: of the parents.
+        given: their states, shape (parents,).
+
+    Returns:
+        Shape (1 + features,).
+    """
+    drawn = {
+        name: Drawn(given[j : j + 1], _middle(column, int(given[j])))
+        for j, (name, column) in enumerate(features.columns.items())
+    }
+    return np.asarray(features.matrix(drawn, 1)[0])
+
+
+def _middle(column: Column, state: int) -> Floats | None:
+    """The middle of a bin, NaN of another state; None of a column without numbers."""
+    if not isinstance(column, NUMERIC):
+        return None
+    if state >= column.n_ordinary or column.intervals[state].spike:
+        return np.array([np.nan])
+    interval = column.intervals[state]
+    return np.array([interval.low / 2 + interval.high / 2])
+
+
+@compiled(error_model="numpy")
+def logit_shares(coefficients: Floats, row: Floats, outcomes: Integers) -> Floats:
+    """Log probabilities of outcomes of a multinomial logit; outcome 0 is the reference.
+
+    Args:
+        coefficients: shape (G, m, 1 + features), of all outcomes but the reference.
+        row: as `feature_row` gives it.
+        outcomes: from 0 to m, shape (k,).
+
+    Returns:
+        Shape (k, G).
+    """
+    n, m, width = coefficients.shape
+    shares, etas = np.empty((len(outcomes), n)), np.zeros(m + 1)
+    for g in range(n):
+        top = 0.0
+        for k in range(m):
+            eta = 0.0
+            for j in range(width):
+                eta += coefficients[g, k, j] * row[j]
+            etas[k + 1] = eta
+            top = max(top, eta)
+        total = 0.0
+        for k in range(m + 1):
+            total += np.exp(etas[k] - top)
+        for i in range(len(outcomes)):
+            shares[i, g] = etas[outcomes[i]] - top - np.log(total)
+    return shares
+
+
+@compiled(error_model="numpy")
+def normal_shares(
+    coefficients: Floats, stddevs: Floats, row: Floats, cuts: Floats, bins: Integers
+) -> Floats:
+    """Log probabilities that η + σ·ε lies between cuts, ε standard normal.
+
+    Args:
+        coefficients: of η, shape (G, 1 + features).
+        stddevs: σ, shape (G,).
+        row: as `feature_row` gives it.
+        cuts: ascending, shape (bins - 1,), perhaps infinite; the first bin begins at -∞.
+        bins: counted from 0, shape (k,).
+
+    Returns:
+        Shape (k, G); -∞ where float64 has no smaller number.
+    """
+    n, width = coefficients.shape
+    shares = np.empty((len(bins), n))
+    for g in range(n):
+        eta = 0.0
+        for j in range(width):
+            eta += coefficients[g, j] * row[j]
+        for i in range(len(bins)):
+            low = (cuts[bins[i] - 1] - eta) / stddevs[g] if bins[i] > 0 else -np.inf
+            high = (cuts[bins[i]] - eta) / stddevs[g] if bins[i] < len(cuts) else np.inf
+            shares[i, g] = np.log(_between(low, high))
+    return shares
+
+
+@compiled(error_model="numpy")
+def _between(low: float, high: float) -> float:
+    """Φ(high) - Φ(low), from the nearer tail."""
+    if low > 0:
+        return 0.5 * (erfc(low / sqrt(2.0)) - erfc(high / sqrt(2.0)))
+    if high < 0:
+        return 0.5 * (erfc(-high / sqrt(2.0)) - erfc(-low / sqrt(2.0)))
+    return 1.0 - 0.5 * (erfc(-low / sqrt(2.0)) + erfc(high / sqrt(2.0)))
+
+
+def cuts(line: Line) -> Floats:
+    """Where drawn numbers pass from one bin of a numeric column to the next.
+
+    Rounding, and the step off a spike, move these away from the public edges of the bins.
+
+    Args:
+        line: the column.
+
+    Returns:
+        Shape (bins - 1,), ascending; the upper bound where no number reaches a bin.
+    """
+    edges = line.lows[1:]
+    low, high = np.full(len(edges), line.low), np.full(len(edges), line.high)
+    for _ in range(_HALVINGS):
+        middle = low / 2 + high / 2
+        if np.all((middle <= low) | (middle >= high)):
+            break
+        above = settled(line, middle)[1] >= edges
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return high
+
+
+def shares_of_range(numbers: Floats, low: float, high: float) -> Floats:
+    """How far numbers lie between bounds, from 0 to 1; nothing overflows."""
+    return np.asarray((numbers / 2 - low / 2) / (high / 2 - low / 2 or 1.0))
