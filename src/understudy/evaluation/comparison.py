@@ -74,7 +74,7 @@ class Comparison:
             seed: seed of everything random in the evaluation.
         """
         coder = Coder(schema)
-        coded = tuple(coder.code(one.select(schema.names)) for one in sets)
+        coded = tuple(coder.code(table.select(schema.names)) for table in sets)
         return cls(schema, original, coded, seed)
 
     @property
@@ -110,7 +110,7 @@ class Comparison:
         return replace(
             self,
             original=_rows_in(self.original, column, state),
-            sets=tuple(_rows_in(one, column, state) for one in self.sets),
+            sets=tuple(_rows_in(rows, column, state) for rows in self.sets),
         )
 
     def with_sets(self, sets: Sequence[Rows]) -> Comparison:
@@ -131,14 +131,14 @@ class Comparison:
         Yields:
             The columns, the table of the original, the table of each set.
         """
-        small = [one for one in marginals if self.n_cells(one) <= MOST_CELLS]
-        for chunk in in_groups(small, [self.n_cells(one) for one in small], _CHUNK_CELLS):
-            counted = [count_marginals(one, self.sizes, chunk) for one in self._all]
-            for columns, *found in zip(chunk, *counted, strict=True):
-                yield columns, found[0], tuple(found[1:])
-        for columns in (one for one in marginals if self.n_cells(one) > MOST_CELLS):
-            found = self._occupied(columns)
-            yield columns, found[0], tuple(found[1:])
+        small = [columns for columns in marginals if self.n_cells(columns) <= MOST_CELLS]
+        for chunk in in_groups(small, [self.n_cells(columns) for columns in small], _CHUNK_CELLS):
+            counted = [count_marginals(columns, self.sizes, chunk) for columns in self._all]
+            for columns, *counts in zip(chunk, *counted, strict=True):
+                yield columns, counts[0], tuple(counts[1:])
+        for columns in (marginal for marginal in marginals if self.n_cells(marginal) > MOST_CELLS):
+            counts = self._occupied(columns)
+            yield columns, counts[0], tuple(counts[1:])
 
     def n_cells(self, columns: Sequence[int]) -> int:
         """Cells of the table of some columns."""
@@ -153,7 +153,7 @@ class Comparison:
         codes = [
             _cell_numbers([rows[j] for j in columns], self.sizes, columns) for rows in self._all
         ]
-        ends = np.cumsum([len(one) for one in codes])[:-1]
+        ends = np.cumsum([len(numbers) for numbers in codes])[:-1]
         _, cells = np.unique(np.concatenate(codes), return_inverse=True)
         n_cells = int(cells.max()) + 1
         return [np.bincount(part, minlength=n_cells) for part in np.split(cells, ends)]

@@ -68,8 +68,8 @@ class Definition:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for machines."""
-        told = asdict(self)
-        return {name: told[name] for name in ("name", "meaning", "range", "better", "yardstick")}
+        content = asdict(self)
+        return {name: content[name] for name in ("name", "meaning", "range", "better", "yardstick")}
 
 
 _TV = "share of records that would have to move (total variation distance)"
@@ -276,5 +276,5 @@ _YARDSTICK = (
     ),
 )
 
-DEFINITIONS = {one.name: one for one in (*_EVALUATE, *_YARDSTICK)}
+DEFINITIONS = {definition.name: definition for definition in (*_EVALUATE, *_YARDSTICK)}
 """Name → score."""

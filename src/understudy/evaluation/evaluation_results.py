@@ -19,8 +19,8 @@ class Score:
         name: what it is, such as "pMSE, logistic with pairs".
         value: mean over the sets.
         spread: standard deviation over the sets; None for one set.
-        null: what the score would be if the sets came from the same law as the original; None if
-            not known.
+        null: what the score would be if the sets came from the same distribution as the original;
+            None if not known.
         null_sd: standard deviation of the score under that hypothesis; None if not known.
         better: which values are good.
         note: "" or what to know when reading it.
@@ -78,8 +78,8 @@ class Score:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for machines."""
-        told = {name: value for name, value in vars(self).items() if name != "definition"}
-        return {**told, "ratio": self.ratio, "standardised": self.standardised}
+        content = {name: value for name, value in vars(self).items() if name != "definition"}
+        return {**content, "ratio": self.ratio, "standardised": self.standardised}
 
     @property
     def ratio(self) -> float | None:
@@ -206,8 +206,8 @@ class Evaluation:
     def definitions(self) -> tuple[Definition, ...]:
         """What the scores are, each once, in their order; groups last."""
         known = [score.definition for score in self.scores]
-        known += [one for group in self.subgroups for one in group.definitions]
-        return tuple(dict.fromkeys(one for one in known if one is not None))
+        known += [definition for group in self.subgroups for definition in group.definitions]
+        return tuple(dict.fromkeys(definition for definition in known if definition is not None))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for machines; stamped internal."""

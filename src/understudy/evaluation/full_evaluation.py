@@ -52,7 +52,7 @@ class _Part:
 
     scores: tuple[Score, ...] = ()
     warnings: tuple[str, ...] = ()
-    found: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
 
 
 def evaluate_release(
@@ -101,18 +101,18 @@ def evaluate_release(
     tell("Coding rows", 0, 1)
     comparison = compare(table, release, seed)
     tell("Coding rows", 1, 1)
-    wanted = secrets or ((target,) if target and target not in keys else ())
+    sought = secrets or ((target,) if target and target not in keys else ())
     # With one column there is nothing to match by.
-    intruder = Intruder.of(comparison, keys, wanted) if len(release.schema.names) > 1 else None
+    intruder = Intruder.of(comparison, keys, sought) if len(release.schema.names) > 1 else None
     names = release.schema.names
     with single_threaded():
         near = _nearness(comparison, tell)
-        told = _discrimination(comparison, tell)
+        discriminated = _discrimination(comparison, tell)
         fitted = _regressions(table, release, comparison, written=written, target=target, tell=tell)
         predicted = _prediction(comparison, None if target is None else names.index(target), tell)
         grouped = _groups(comparison, None if by is None else names.index(by), tell)
         attacked = _risks(release, comparison, control, intruder, tell)
-    parts = (told, near, fitted, predicted, grouped, attacked)
+    parts = (discriminated, near, fitted, predicted, grouped, attacked)
     return Internal(_assemble(release, comparison, parts))
 
 
@@ -120,13 +120,13 @@ def _nearness(comparison: Comparison, tell: Progress) -> _Part:
     """Distances of marginals, associations, and decisions of χ² tests."""
     stage, orders = "Comparing marginals", (1, 2, 3)
     tell(stage, 0, 5)
-    found = []
+    by_order = []
     for order in orders:
-        found.append(marginal_distances(comparison, order))
+        by_order.append(marginal_distances(comparison, order))
         tell(stage, order, 5)
     conditional = conditional_score(comparison)
     scores = [
-        *(score for one in found for score in distance_scores(comparison, one)),
+        *(score for distances in by_order for score in distance_scores(comparison, distances)),
         *([conditional] if conditional else []),
         *association_scores(comparison),
     ]
@@ -134,12 +134,12 @@ def _nearness(comparison: Comparison, tell: Progress) -> _Part:
     decisions, agreement = consistency(comparison)
     tell(stage, 5, 5)
     names = comparison.schema.names
-    distances = dict(zip(found[1].marginals, found[1].means.tolist(), strict=True))
+    distances = dict(zip(by_order[1].marginals, by_order[1].means.tolist(), strict=True))
     return _Part(
         (*scores, *decisions),
         _too_large(comparison),
         {
-            "marginals": marginals(comparison, found[0]),
+            "marginals": marginals(comparison, by_order[0]),
             "pairs": {(names[i], names[j]): distances[i, j] for i, j in sorted(distances)},
             "agreement": agreement,
         },
@@ -179,14 +179,14 @@ def _regressions(
     needed = {name for model in written for name in model.columns}
     names = [name for name in schema.names if name in needed or not written]
     original = _thinned(records_of(schema, names, table.read(names).expose()), rng)
-    sets = [_thinned(Records.of(one, schema, names), rng) for one in release.tables]
+    sets = [_thinned(Records.of(table, schema, names), rng) for table in release.tables]
     models, warnings = (written, ()) if written else default_models(original, target)
     compared, remarks = compare_models(
         models, original, sets, lambda done, total: tell(stage, done, total)
     )
     sizes = [min(n, MOST_REGRESSION_ROWS) for n in (comparison.n_original, comparison.n_synthetic)]
-    found = {"coefficients": tuple(c for one in compared for c in coefficients(one))}
-    return _Part(coefficient_scores(compared, sizes[0], sizes[1]), (*warnings, *remarks), found)
+    fields = {"coefficients": tuple(c for model in compared for c in coefficients(model))}
+    return _Part(coefficient_scores(compared, sizes[0], sizes[1]), (*warnings, *remarks), fields)
 
 
 def _thinned(records: Records, rng: np.random.Generator) -> Records:
@@ -222,14 +222,14 @@ def _risks(
 ) -> _Part:
     if intruder is None:
         return _Part((), ("No disclosure risk is assessed: there is one column.",))
-    found = risks_of(release, comparison, control, intruder, progress=tell)
-    return _Part((), (), {"risks": found})
+    risks = risks_of(release, comparison, control, intruder, progress=tell)
+    return _Part((), (), {"risks": risks})
 
 
 def _assemble(release: Release, comparison: Comparison, parts: Sequence[_Part]) -> Evaluation:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for part in parts:
-        found |= part.found
+        fields |= part.fields
     return Evaluation(
         title=release.schema.title or "Synthetic data release",
         n_original=comparison.n_original,
@@ -239,5 +239,5 @@ def _assemble(release: Release, comparison: Comparison, parts: Sequence[_Part]) 
         guarantee=release.guarantee.statement,
         scores=tuple(score for part in parts for score in part.scores),
         warnings=tuple(warning for part in parts for warning in part.warnings),
-        **found,
+        **fields,
     )

@@ -157,24 +157,24 @@ def analyze_release(
         assert isinstance(question.asked, Estimand)
         return _from_counts(release, question.asked, facts, level=level)
     _require_allowed(release, facts, anyway=anyway)
-    found = set_answer(question, release, facts)
+    answer = set_answer(question, release, facts)
     said = (
         *caveats.number_notes(release, question.numeric, question.kind),
         *caveats.merged_notes(release, facts),
     )
-    reason = _doubt(found, facts)
+    reason = _doubt(answer, facts)
     if reason:
         _refuse(release, facts, reason, anyway=anyway)
-    return _from_sets(found, facts, reason, formula=question.formula, level=level, more=said)
+    return _from_sets(answer, facts, reason, formula=question.formula, level=level, more=said)
 
 
-def _doubt(found: SetAnswer, facts: Facts) -> str:
+def _doubt(answer: SetAnswer, facts: Facts) -> str:
     """Why the numbers themselves do not allow the rule of their sets; "" if they do, or none is."""
     if not choose(facts).valid:
         return ""
-    if distorts(facts, found.stderr):
+    if distorts(facts, answer.stderr):
         return distorted_reason(facts)
-    return noisy_reason(facts) if outweighs(facts, found.pooled.synthesis_share) else ""
+    return noisy_reason(facts) if outweighs(facts, answer.pooled.synthesis_share) else ""
 
 
 def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
@@ -222,7 +222,7 @@ def _refuse(release: Release, facts: Facts, reason: str, *, anyway: bool) -> Non
 
 
 def _from_sets(
-    found: SetAnswer,
+    answer: SetAnswer,
     facts: Facts,
     doubt: str,
     *,
@@ -230,15 +230,15 @@ def _from_sets(
     level: float,
     more: tuple[str, ...],
 ) -> Analysis:
-    rule, pooled = choose(facts), found.pooled
+    rule, pooled = choose(facts), answer.pooled
     valid = rule.valid and not doubt
     reason = doubt or rule.reason(facts)
     if not valid:  # what share of an error is noise is not known where noise is not counted
         pooled = replace(pooled, synthesis_share=np.full(len(pooled.names), np.nan))
     said = (
         *pooled.notes,
-        *found.notes,
-        *caveats.drop_notes(found.dropped),
+        *answer.notes,
+        *caveats.drop_notes(answer.dropped),
         *caveats.distortion_notes(facts),
     )
     return Analysis(
@@ -248,7 +248,7 @@ def _from_sets(
         valid=valid,
         reason=reason if valid else f"{STAMP}: {reason}",
         notes=(*said, *more, *caveats.share_notes(facts.kind, pooled, level)),
-        dropped=found.dropped,
+        dropped=answer.dropped,
         level=level,
     )
 

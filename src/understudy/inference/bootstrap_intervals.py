@@ -110,8 +110,8 @@ def pvalues(estimate: Floats, replicates: Replicates, interval: str) -> Floats:
     n = moved.shape[-2]
     below = (moved <= place[..., None, :]).sum(axis=-2)
     above = (moved >= place[..., None, :]).sum(axis=-2)
-    found = np.minimum(1.0, 2 * (np.minimum(below, above) + 1) / (n + 1))
-    return np.where(np.isnan(moved).any(axis=-2), np.nan, found)
+    levels = np.minimum(1.0, 2 * (np.minimum(below, above) + 1) / (n + 1))
+    return np.where(np.isnan(moved).any(axis=-2), np.nan, levels)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,10 +154,10 @@ class Bootstrapped(Pooled):
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """Plain data, with the bias of each quantity."""
-        found = super().to_json(level)
-        for term, bias in zip(found["terms"], self.bias.tolist(), strict=True):
+        content = super().to_json(level)
+        for term, bias in zip(content["terms"], self.bias.tolist(), strict=True):
             term["bias"] = bias if math.isfinite(bias) else None
-        return found | {
+        return content | {
             "repeats": self.repeats,
             "failed": self.failed,
             "interval": self.kind_of_interval,

@@ -88,8 +88,8 @@ class PrivateRegression:
 
     def __repr__(self) -> str:
         """One line."""
-        found = ", ".join(f"{name} {value:.6g}" for name, value in self.coefficients.items())
-        return f"PrivateRegression({self.formula}; {self.guarantee.brief}; {found})"
+        terms = ", ".join(f"{name} {value:.6g}" for name, value in self.coefficients.items())
+        return f"PrivateRegression({self.formula}; {self.guarantee.brief}; {terms})"
 
 
 def read_formula(formula: str) -> tuple[str, tuple[str, ...]]:
@@ -102,8 +102,8 @@ def read_formula(formula: str) -> tuple[str, tuple[str, ...]]:
         >>> read_formula("income ~ age + `years at school`")
         ('income', ('age', 'years at school'))
     """
-    found = _FORMULA.fullmatch(formula)
-    if found is None:
+    match = _FORMULA.fullmatch(formula)
+    if match is None:
         raise InferenceError(
             f"The formula {formula!r} cannot be read: expected names of columns, 'income ~ age + "
             "size', in back-ticks where they have spaces or signs. An intercept is always included."

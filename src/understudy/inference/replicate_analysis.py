@@ -66,11 +66,11 @@ class Answers:
     replicates: Sequence[Sequence[Outcome | None]]
 
 
-def outcome_of(found: SetEstimates) -> Outcome:
+def outcome_of(answer: SetEstimates) -> Outcome:
     """Mean over the sets."""
-    spread = found.covariances
+    spread = answer.covariances
     variances = np.diagonal(spread, axis1=1, axis2=2) if spread.ndim == 3 else spread
-    return Outcome(found.names, found.estimates.mean(axis=0), np.sqrt(variances.mean(axis=0)))
+    return Outcome(answer.names, answer.estimates.mean(axis=0), np.sqrt(variances.mean(axis=0)))
 
 
 def require_rebuilt(model: object | None, release: Release, question: Question) -> None:
@@ -85,7 +85,7 @@ def require_rebuilt(model: object | None, release: Release, question: Question) 
             release,
             question,
             "a bootstrap needs the released model that sets were drawn from, and this release of "
-            f"the method {method} has none that can be made anew",
+            f"the method {method} has none that can be rebuilt",
         )
 
 
@@ -156,13 +156,13 @@ def analysis_of(
     Raises:
         InferenceError: not valid, or not to be computed.
     """
-    found = question.answer(release.tables, release.schema)
-    known = _known(found, truth, answers)
+    released = question.answer(release.tables, release.schema)
+    known = _known(released, truth, answers)
     failed = _failed_reason(len(answers) - len(known), len(answers))
     if failed and not anyway:
         raise _refused(release, question, failed)
     assert truth is not None
-    pooled = _pooled(found, truth, known, interval=interval, level=level, asked=len(answers))
+    pooled = _pooled(released, truth, known, interval=interval, level=level, asked=len(answers))
     facts = facts_of(release, question.kind, question.columns)
     reason = doubts(release, question) or failed or _bias_reason(pooled)
     if reason and not anyway:
@@ -177,8 +177,8 @@ def analysis_of(
         valid=not reason,
         reason=f"{STAMP}: {reason}" if reason else _why(pooled),
         notes=(
-            *found.notes,
-            *caveats.drop_notes(found.dropped),
+            *released.notes,
+            *caveats.drop_notes(released.dropped),
             *_notes(pooled),
             *(
                 [f"{', '.join(still[:3])} has no error bars: {_still_reason(still)}."]
@@ -189,30 +189,32 @@ def analysis_of(
             *caveats.merged_notes(release, facts),
             *caveats.share_notes(question.kind, pooled, level),
         ),
-        dropped=found.dropped,
+        dropped=released.dropped,
         level=level,
     )
 
 
 def _known(
-    found: SetEstimates, truth: Outcome | None, answers: Sequence[Outcome | None]
+    released: SetEstimates, truth: Outcome | None, answers: Sequence[Outcome | None]
 ) -> list[Outcome]:
     """Answers of the replicates that have all quantities.
 
     Raises:
         InferenceError: the model's own population does not have them.
     """
-    if truth is None or truth.names != found.names:
+    if truth is None or truth.names != released.names:
         raise InferenceError(
             "The estimate cannot be computed on the model's own population, as it can on the "
             "released sets; ask for fewer or coarser terms."
         )
-    known = [one for one in answers if one is not None and one.names == found.names]
-    return [one for one in known if np.isfinite([one.estimate, one.stderr]).all()]
+    known = [
+        outcome for outcome in answers if outcome is not None and outcome.names == released.names
+    ]
+    return [outcome for outcome in known if np.isfinite([outcome.estimate, outcome.stderr]).all()]
 
 
 def _pooled(
-    found: SetEstimates,
+    released: SetEstimates,
     truth: Outcome,
     known: Sequence[Outcome],
     *,
@@ -221,20 +223,20 @@ def _pooled(
     asked: int,
 ) -> Bootstrapped:
     require_repeats(len(known), level)
-    own = outcome_of(found)
-    estimates = np.stack([one.estimate for one in known])
+    centre = outcome_of(released)
+    estimates = np.stack([outcome.estimate for outcome in known])
     replicates = Replicates(
         np.where(np.ptp(estimates, axis=0) > 0, estimates, np.nan),
-        np.stack([one.stderr for one in known]),
+        np.stack([outcome.stderr for outcome in known]),
         truth.estimate,
-        own.stderr,
+        centre.stderr,
     )
     return bootstrapped(
-        found.names,
-        own.estimate,
+        released.names,
+        centre.estimate,
         replicates,
         interval=interval,
-        sets=len(found.estimates),
+        sets=len(released.estimates),
         failed=asked - len(known),
     )
 

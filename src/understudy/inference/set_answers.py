@@ -70,26 +70,26 @@ def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
     how = rule.name if rule.valid else "partial" if facts.sets > 1 else "single"
     if question.kind == "quantile":
         assert isinstance(question.asked, Estimand)
-        found_there, dropped = set_quantiles(question.asked, release, how)
-        return SetAnswer(found_there, found_there.share_stderr, (), dropped)
-    found = question.answer(release.tables, release.schema)
+        pooled_quantiles, dropped = set_quantiles(question.asked, release, how)
+        return SetAnswer(pooled_quantiles, pooled_quantiles.share_stderr, (), dropped)
+    answer = question.answer(release.tables, release.schema)
     pooled = pool(
-        found.estimates,
-        found.covariances,
+        answer.estimates,
+        answer.covariances,
         rule=how,
-        names=found.names,
+        names=answer.names,
         noise_variance=0.0 if facts.sets == 1 else None,
     )
-    certain = errorless(found)
+    certain = errorless(answer)
     # From counts a mean has an error in any case; of a model the same records would decide again.
     advice = advise(release, facts) if facts.counted else None
     pooled, said = without_errors(pooled, certain, advice)
-    return SetAnswer(pooled, pooled.stderr, (*found.notes, *said), found.dropped)
+    return SetAnswer(pooled, pooled.stderr, (*answer.notes, *said), answer.dropped)
 
 
-def errorless(found: SetEstimates) -> NDArray[np.bool_]:
+def errorless(answer: SetEstimates) -> NDArray[np.bool_]:
     """Quantities whose variance is 0 within a set, shape (k,)."""
-    spread = found.covariances
+    spread = answer.covariances
     variances = np.diagonal(spread, axis1=1, axis2=2) if spread.ndim == 3 else spread
     return np.asarray((variances <= 0).any(axis=0))
 
@@ -138,7 +138,7 @@ def set_quantiles(
     estimates: list[float] = []
     curves: list[Curve | None] = []
     for j in range(len(names)):
-        parts = [[one[quantity == j] for one in values] for quantity, *values in sets]
+        parts = [[ends[quantity == j] for ends in values] for quantity, *values in sets]
         if min(len(low) for low, _, _ in parts) < FEWEST:
             estimates.append(np.nan)
             curves.append(None)
@@ -172,8 +172,8 @@ def set_steps(sets: Sequence[Floats], p: float, rule: str) -> Steps:
         rule: "partial", "mi" or "single".
     """
     values = np.unique(np.concatenate(sets))
-    below = np.stack([np.searchsorted(np.sort(one), values, side="right") for one in sets])
-    sizes = np.array([[float(len(one))] for one in sets])
+    below = np.stack([np.searchsorted(np.sort(numbers), values, side="right") for numbers in sets])
+    sizes = np.array([[float(len(numbers))] for numbers in sets])
     shares = below / sizes
     within = np.broadcast_to(p * (1 - p) / sizes, shares.shape)
     totals = _totals(shares, within, rule)

@@ -69,7 +69,7 @@ def read_sets(estimates: ArrayLike, variances: ArrayLike) -> tuple[Floats, Float
 
 
 def read_rule_noise(rule: str, m: int, k: int, noise_variance: ArrayLike | None) -> Floats:
-    """The noise that a rule is told of; others count it by how the sets differ.
+    """The noise that a rule is given; others count it by how the sets differ.
 
     Args:
         rule: one of the combining rules.
@@ -78,7 +78,7 @@ def read_rule_noise(rule: str, m: int, k: int, noise_variance: ArrayLike | None)
         noise_variance: as handed in; None where it was not.
 
     Returns:
-        Covariance of the noise, shape (k, k); 0 for rules that are not told.
+        Covariance of the noise, shape (k, k); 0 for rules that are not given it.
 
     Raises:
         InferenceError: the rule cannot be used for so many sets with this knowledge of the noise.
@@ -163,8 +163,8 @@ def diagonal(variances: Floats) -> Floats:
     if (variances < 0).any():
         raise InferenceError("Expected variances of at least 0, got a negative one.")
     products = variances[..., :, None] * variances[..., None, :]
-    own = np.eye(variances.shape[-1], dtype=np.bool_)
-    return np.where(own, variances[..., None, :], np.where(products == 0, 0.0, np.nan))
+    on_diagonal = np.eye(variances.shape[-1], dtype=np.bool_)
+    return np.where(on_diagonal, variances[..., None, :], np.where(products == 0, 0.0, np.nan))
 
 
 def checked_covariance(matrices: Floats) -> Floats:

@@ -160,7 +160,9 @@ def _manifest(path: Path) -> dict[str, Any]:
     try:
         content = _parse((path / MANIFEST).read_text(encoding="utf-8"))
         version, files = content["format"], content["files"]
-        if not isinstance(files, dict) or not all(isinstance(one, str) for one in files.values()):
+        if not isinstance(files, dict) or not all(
+            isinstance(checksum, str) for checksum in files.values()
+        ):
             raise TypeError
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = str(error) if type(error) is ValueError else f"it has no readable {MANIFEST}"
@@ -203,7 +205,7 @@ def _files_below(path: Path) -> set[str]:
     Raises:
         ReleaseError: a link, or something that is neither file nor folder.
     """
-    found: set[str] = set()
+    files: set[str] = set()
     ahead = [path]
     while ahead:
         with os.scandir(ahead.pop()) as entries:
@@ -214,13 +216,13 @@ def _files_below(path: Path) -> set[str]:
                 if entry.is_dir(follow_symlinks=False):
                     ahead.append(place)
                 elif entry.is_file(follow_symlinks=False):
-                    found.add(place.relative_to(path).as_posix())
+                    files.add(place.relative_to(path).as_posix())
                 else:
                     raise ReleaseError(
                         f"The release {str(path)!r} holds {entry.name[:100]!r}, which is not a "
                         "file of its own but leads elsewhere; ask its publisher for a new copy."
                     )
-    return found - {MANIFEST}
+    return files - {MANIFEST}
 
 
 def _parse(text: str) -> Any:
@@ -247,10 +249,10 @@ def _parse(text: str) -> Any:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         raise ValueError("it holds a name twice")
-    return found
+    return content
 
 
 def _refused(_text: str) -> NoReturn:

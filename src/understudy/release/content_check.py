@@ -70,7 +70,7 @@ def require_stored(cells: pl.DataFrame | None, data: Mapping[str, Any], schema: 
     *names, last = cells.columns
     if (names, last) != (list(labels), count):
         raise Fault(f"the table {named(data['name'])} has other columns than its measurement")
-    if any(cells.schema[name] != pl.Enum(one) for name, one in labels.items()):
+    if any(cells.schema[name] != pl.Enum(states) for name, states in labels.items()):
         raise Fault(f"the table {named(data['name'])} has other states than its schema")
     if cells.schema[last] not in (pl.Int64, pl.Float64) or any(cells.null_count().row(0)):
         raise Fault(f"the table {named(data['name'])} has cells without a number")
@@ -78,39 +78,41 @@ def require_stored(cells: pl.DataFrame | None, data: Mapping[str, Any], schema: 
         raise Fault(f"the table {named(data['name'])} has another number of cells than stated")
 
 
-def require_cells(one: Measurement, schema: Schema) -> None:
+def require_cells(table: Measurement, schema: Schema) -> None:
     """Refuse cells that a measurement of this kind cannot have.
 
     Args:
-        one: measurement.
+        table: measurement, as it was read.
         schema: of the release.
 
     Raises:
         Fault: says what does not fit.
     """
-    if not one.name:
+    if not table.name:
         return
-    if not np.isfinite(one.counts).all():
-        raise Fault(f"the table {named(one.name)} has cells without a number")
-    binned = one.binned(schema)
-    if one.kind.has_every_cell:
-        fits = _is_whole(one, binned.table(one.columns))
-    elif one.kind is Kind.CELLS:
-        fits = _reaches_threshold(one, binned.table(one.columns))
-    elif one.kind is Kind.RANGES:
-        fits = _covers_line(one.codes, binned.columns[one.columns[0]].size)
+    if not np.isfinite(table.counts).all():
+        raise Fault(f"the table {named(table.name)} has cells without a number")
+    binned = table.binned(schema)
+    if table.kind.has_every_cell:
+        fits = _is_whole(table, binned.table(table.columns))
+    elif table.kind is Kind.CELLS:
+        fits = _reaches_threshold(table, binned.table(table.columns))
+    elif table.kind is Kind.RANGES:
+        fits = _covers_line(table.codes, binned.columns[table.columns[0]].size)
     else:
-        fits = _covers_all(one, binned)
+        fits = _covers_all(table, binned)
     if not fits:
-        raise Fault(f"the table {named(one.name)} has other cells than its schema")
-    bounded = one.distribution.startswith("truncated") and one.kind is Kind.TABLE
-    if (bounded or one.kind is Kind.DISTRIBUTION) and len(one.counts) and one.counts.min() < 0:
-        raise Fault(f"the table {named(one.name)} has negative counts, which its law never gives")
+        raise Fault(f"the table {named(table.name)} has other cells than its schema")
+    bounded = table.distribution.startswith("truncated") and table.kind is Kind.TABLE
+    if (bounded or table.kind is Kind.DISTRIBUTION) and (table.counts < 0).any():
+        raise Fault(
+            f"the table {named(table.name)} has negative counts, which its noise never gives"
+        )
 
 
 def _require_totals(totals: Mapping[str, Any] | None, kind: Kind) -> None:
-    wanted, lacking = kind.totals, kind is Kind.LEAF_SUMS and totals is None
-    if wanted is not None and not lacking and tuple(totals or ()) != wanted:
+    expected, lacking = kind.totals, kind is Kind.LEAF_SUMS and totals is None
+    if expected is not None and not lacking and tuple(totals or ()) != expected:
         raise Fault(f"a measurement of the kind {kind} has other totals than it should")
 
 
@@ -121,18 +123,18 @@ def _is_key(text: str, schema: Schema) -> bool:
     return text in schema.names or set(named_ones) <= set(schema.names)
 
 
-def _is_whole(one: Measurement, domain: Domain) -> bool:
+def _is_whole(table: Measurement, domain: Domain) -> bool:
     """Every cell once, in order; what cannot occur holds 0."""
-    if not np.array_equal(one.codes, np.arange(domain.n_cells)):
+    if not np.array_equal(table.codes, np.arange(domain.n_cells)):
         return False
-    return not domain.boxes or not one.counts[~domain.allowed_mask().reshape(-1)].any()
+    return not domain.boxes or not table.counts[~domain.allowed_mask().reshape(-1)].any()
 
 
-def _reaches_threshold(one: Measurement, domain: Domain) -> bool:
-    if one.threshold is None or one.threshold < 1 or not (np.diff(one.codes) > 0).all():
+def _reaches_threshold(table: Measurement, domain: Domain) -> bool:
+    if table.threshold is None or table.threshold < 1 or not (np.diff(table.codes) > 0).all():
         return False
-    columns = np.unravel_index(one.codes, domain.sizes) if domain.sizes else ()
-    return bool((one.counts >= one.threshold).all()) and not domain.forbidden(columns).any()
+    columns = np.unravel_index(table.codes, domain.sizes) if domain.sizes else ()
+    return bool((table.counts >= table.threshold).all()) and not domain.forbidden(columns).any()
 
 
 def _covers_line(codes: NDArray[np.int64], size: int) -> bool:
@@ -142,13 +144,13 @@ def _covers_line(codes: NDArray[np.int64], size: int) -> bool:
     return bool(whole and (first <= last).all() and (first[1:] == last[:-1] + 1).all())
 
 
-def _covers_all(one: Measurement, schema: Schema) -> bool:
+def _covers_all(table: Measurement, schema: Schema) -> bool:
     """Nodes that together have as many allowed cells as there are."""
-    axes = one.of if one.kind is Kind.LEAF_SUMS else one.columns
+    axes = table.of if table.kind is Kind.LEAF_SUMS else table.columns
     sizes = [schema.columns[name].size for name in axes]
-    if len(np.unique(one.codes)) < len(one.codes):
+    if len(np.unique(table.codes)) < len(table.codes):
         return False
-    states = np.stack(np.unravel_index(one.codes, [size + 1 for size in sizes]), axis=1)
+    states = np.stack(np.unravel_index(table.codes, [size + 1 for size in sizes]), axis=1)
     return sum(_cells_of_nodes(states, axes, sizes, schema)) == schema.domain.n_allowed
 
 
@@ -160,14 +162,14 @@ def _cells_of_nodes(
     if not whole.boxes:
         rest = whole.n_cells // math.prod(sizes)
         factors = np.where(states == sizes, np.array(sizes, dtype=object), 1)
-        return [rest * int(one) for one in factors.prod(axis=1)]
-    found = []
+        return [rest * int(size) for size in factors.prod(axis=1)]
+    n_allowed = []
     for row in states.tolist():
         fixed = [-1] * len(whole.sizes)
         for j, state, size in zip(place, row, sizes, strict=True):
             fixed[j] = -1 if state == size else state
-        found.append(whole.fixed(fixed).n_allowed)
-    return found
+        n_allowed.append(whole.fixed(fixed).n_allowed)
+    return n_allowed
 
 
 _SLACK = 1e-9
@@ -196,14 +198,16 @@ def require_rows(table: pl.DataFrame, schema: Schema, n_rows: int, kept: Schema)
         if table.get_column(name).null_count() and not _has_empty(column):
             raise Fault(f"the column {named(name)} has empty cells")
     allowed = {name: _allowed(name, column) for name, column in schema.columns.items()}
-    found = table.select(one.all().alias(name) for name, one in allowed.items())
+    within = table.select(expression.all().alias(name) for name, expression in allowed.items())
     for name in allowed:
-        if not found.item(0, name):
+        if not within.item(0, name):
             raise Fault(f"the column {named(name)} has values that its schema does not allow")
     # A row that is impossible wherever rounding may have moved it from.
     rules = [
-        reduce(and_, (_surely_in(name, kept.columns[name], states) for name, states in one.items()))
-        for one in (rule.states(kept.columns) for rule in kept.forbidden)
+        reduce(
+            and_, (_surely_in(name, kept.columns[name], states) for name, states in fixed.items())
+        )
+        for fixed in (rule.states(kept.columns) for rule in kept.forbidden)
     ]
     if rules and table.select(reduce(or_, rules).any()).item():
         raise Fault("a synthetic table has rows that its schema declares impossible")
@@ -227,7 +231,7 @@ def _allowed(name: str, column: Column) -> pl.Expr:
     if dtype == pl.Enum:  # its type has said so
         return pl.lit(value=True)
     if dtype == pl.Boolean:
-        return values.is_in([one for one in (*column.levels, *column.codes) if one != ""])
+        return values.is_in([value for value in (*column.levels, *column.codes) if value != ""])
     return values.cast(pl.Float64).is_in(_numbers((*column.levels, *column.codes)))
 
 
@@ -237,33 +241,33 @@ def _surely_in(name: str, column: Column, states: frozenset[int]) -> pl.Expr:
     if not isinstance(column, NUMERIC):
         return _is_one_of(values, dtype, [(*column.levels, *column.codes)[k] for k in states])
     number = _number(name, column)
-    found = pl.lit(value=False)
+    surely = pl.lit(value=False)
     for low, high in _runs(column, states):
-        found |= number.is_between(low, high)
-    spikes = {one.low: k in states for k, one in enumerate(column.intervals) if one.spike}
-    found &= ~number.is_in([low for low, inside in spikes.items() if not inside])
+        surely |= number.is_between(low, high)
+    spikes = {spike.low: k in states for k, spike in enumerate(column.intervals) if spike.spike}
+    surely &= ~number.is_in([low for low, inside in spikes.items() if not inside])
     if not isinstance(column, Continuous):
-        found |= number.is_in([low for low, inside in spikes.items() if inside])
+        surely |= number.is_in([low for low, inside in spikes.items() if inside])
     codes = [code for k, code in enumerate(column.codes, column.n_ordinary) if k in states]
-    return found.fill_null(value=False) | _is_one_of(values, dtype, codes)
+    return surely.fill_null(value=False) | _is_one_of(values, dtype, codes)
 
 
-def _is_one_of(values: pl.Expr, dtype: pl.DataType, wanted: list[Code]) -> pl.Expr:
+def _is_one_of(values: pl.Expr, dtype: pl.DataType, sought: list[Code]) -> pl.Expr:
     """Whether a value is one of these levels or codes; the empty one is a null."""
-    named_ones = [one for one in wanted if one != ""]
+    named_ones = [code for code in sought if code != ""]
     if isinstance(dtype, pl.Enum):
         places = {text: k for k, text in enumerate(dtype.categories)}
-        found = values.to_physical().is_in([places[text_of(one)] for one in named_ones])
+        matches = values.to_physical().is_in([places[text_of(code)] for code in named_ones])
     elif dtype == pl.String:
-        found = values.is_in([text_of(one) for one in named_ones])
+        matches = values.is_in([text_of(code) for code in named_ones])
     elif dtype == pl.Boolean:
-        found = values.is_in([bool(one) for one in named_ones])
+        matches = values.is_in([bool(code) for code in named_ones])
     elif dtype == pl.Date:
-        found = pl.lit(value=False)
+        matches = pl.lit(value=False)
     else:
-        found = values.cast(pl.Float64).is_in(_numbers(named_ones))
-    found = found.fill_null(value=False)
-    return found | values.is_null() if len(named_ones) < len(wanted) else found
+        matches = values.cast(pl.Float64).is_in(_numbers(named_ones))
+    matches = matches.fill_null(value=False)
+    return matches | values.is_null() if len(named_ones) < len(sought) else matches
 
 
 def _number(name: str, column: Column) -> pl.Expr:
@@ -276,7 +280,7 @@ def _number(name: str, column: Column) -> pl.Expr:
 
 
 def _numbers(values: Iterable[Code]) -> list[float]:
-    return [number for one in values if (number := number_of(one)) is not None]
+    return [number for value in values if (number := number_of(value)) is not None]
 
 
 def _slack(column: Column) -> float:
@@ -288,14 +292,14 @@ def _slack(column: Column) -> float:
 def _runs(column: Column, states: frozenset[int]) -> Iterator[tuple[float, float]]:
     """Ranges of numbers that lie in bins of these states even when they were rounded."""
     assert isinstance(column, NUMERIC)
-    bins = [(k in states, one) for k, one in enumerate(column.intervals) if not one.spike]
+    bins = [(k in states, cell) for k, cell in enumerate(column.intervals) if not cell.spike]
     margin = 0.0
     if isinstance(column, Continuous):
         margin = (0.5 * 10.0**-column.decimals if column.decimals is not None else 0.0) + _slack(
             column
         )
     for inside, run in groupby(bins, key=lambda pair: pair[0]):
-        together = [one for _, one in run]
+        together = [cell for _, cell in run]
         if inside:
             first, last = together[0], together[-1]
             # Rounding stops at the bounds, give or take the slack that is let pass there.

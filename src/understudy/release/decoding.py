@@ -25,7 +25,7 @@ _STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 def has_formulas(table: pl.DataFrame) -> bool:
     """Whether a column or a value of it would be taken for a formula."""
     names = any(_acts(name) for name in table.columns)
-    return names or any(_acts(text) for one in _texts(table) for text in _distinct(one))
+    return names or any(_acts(text) for column in _texts(table) for text in _distinct(column))
 
 
 def without_formulas(table: pl.DataFrame) -> pl.DataFrame:
@@ -37,22 +37,22 @@ def without_formulas(table: pl.DataFrame) -> pl.DataFrame:
         {"'=x": ["'=1+1", '-9', 'ok']}
     """
     changed = []
-    for one in _texts(table):
-        quoted = {text: f"'{text}" for text in _distinct(one) if _acts(text)}
+    for column in _texts(table):
+        quoted = {text: f"'{text}" for text in _distinct(column) if _acts(text)}
         if quoted:
-            changed.append(one.cast(pl.String).replace(quoted).alias(one.name))
+            changed.append(column.cast(pl.String).replace(quoted).alias(column.name))
     renamed = {name: _plain(name, table.columns) for name in table.columns if _acts(name)}
     return table.with_columns(changed).rename(renamed)
 
 
 def _plain(name: str, taken: list[str]) -> str:
     """The name behind as many apostrophes as it takes to be no other column's."""
-    found = f"'{name}"
-    return found if found not in taken else _plain(found, taken)
+    quoted = f"'{name}"
+    return quoted if quoted not in taken else _plain(quoted, taken)
 
 
 def _texts(table: pl.DataFrame) -> list[pl.Series]:
-    return [one for one in table if one.dtype in (pl.String, pl.Enum)]
+    return [column for column in table if column.dtype in (pl.String, pl.Enum)]
 
 
 def _distinct(series: pl.Series) -> list[str]:
@@ -190,8 +190,8 @@ def _given_numbers(
     assert isinstance(column, NUMERIC)
     decimals = column.decimals if isinstance(column, Continuous) else 0
     rounded = given if decimals is None else np.round(given, decimals)
-    low = np.array([one.low for one in column.intervals])
-    spike = np.array([one.spike for one in column.intervals])
+    low = np.array([interval.low for interval in column.intervals])
+    spike = np.array([interval.spike for interval in column.intervals])
     return np.where(spike[states], low[states], np.clip(rounded, *column.bounds))
 
 
@@ -202,8 +202,8 @@ def _draw_numbers(
     assert isinstance(column, NUMERIC)
     decimals = column.decimals if isinstance(column, Continuous) else 0
     if decimals is None:
-        low = np.array([one.low for one in column.intervals])
-        high = np.array([one.high for one in column.intervals])
+        low = np.array([interval.low for interval in column.intervals])
+        high = np.array([interval.high for interval in column.intervals])
         return np.asarray(low[states] + rng.random(len(states)) * (high - low)[states])
     return _draw_on_grid(column, states, 10.0**decimals, rng)
 
@@ -214,17 +214,19 @@ def _draw_on_grid(
     """Multiples of 1/grid inside each interval, those that are spikes left out of the bins."""
     assert isinstance(column, NUMERIC)
     result = np.empty(len(states))
-    spikes = np.array([round(one.low * grid) for one in column.intervals if one.spike])
-    for k, one in enumerate(column.intervals):
+    spikes = np.array(
+        [round(interval.low * grid) for interval in column.intervals if interval.spike]
+    )
+    for k, interval in enumerate(column.intervals):
         rows = np.flatnonzero(states == k)
-        if one.spike or one.low == one.high or not len(rows):
-            result[rows] = one.low
+        if interval.spike or interval.low == interval.high or not len(rows):
+            result[rows] = interval.low
             continue
-        first, last = _grid_ends(column, one.low, one.high, grid)
+        first, last = _grid_ends(column, interval.low, interval.high, grid)
         holes = np.sort(spikes[(spikes >= first) & (spikes <= last)])
         n_free = last - first + 1 - len(holes)
         if n_free < 1:  # a bin narrower than the rounding: its middle stands for it
-            result[rows] = (one.low + one.high) / 2
+            result[rows] = (interval.low + interval.high) / 2
             continue
         drawn = rng.integers(first, first + n_free, size=len(rows))
         for hole in holes:

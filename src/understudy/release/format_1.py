@@ -107,15 +107,15 @@ def facts_of(
 
 def _weight(prior: Any) -> float:
     """A number of records, within the limits of later formats."""
-    found = float(prior)
-    if not 0 <= found <= MOST:
+    records = float(prior)
+    if not 0 <= records <= MOST:
         raise ValueError
-    return found
+    return records
 
 
 def _modelled(flags: _Flags, options: Mapping[str, Any], schema: Schema) -> tuple[str, ...]:
     """Columns of which a model drew the numbers."""
-    numeric = [name for name, one in schema.columns.items() if isinstance(one, NUMERIC)]
+    numeric = [name for name, column in schema.columns.items() if isinstance(column, NUMERIC)]
     if flags.numbers == "all":
         return tuple(numeric)
     if flags.numbers == "sensitive":
@@ -133,7 +133,7 @@ def _has_numbers(column: Column) -> bool:
     assert isinstance(column, NUMERIC)
     if isinstance(column, Continuous):
         return True
-    return all(one.spike or one.low < one.high for one in column.intervals)
+    return all(interval.spike or interval.low < interval.high for interval in column.intervals)
 
 
 def _network(

@@ -4,7 +4,7 @@ It says nothing about the input file. Its facts, its promise, its ledger and its
 held against each other.
 
 **Facts.** The width of an interval rests on what a manifest says for inference (`InferenceFacts`),
-and checksums can be made anew: one that says "partial" of sets that share the noise of their tables
+and checksums can be redone: one that says "partial" of sets that share the noise of their tables
 would get intervals that are too narrow. Whatever the measurements show is asked of them here. What
 they cannot show is the publisher's word, as the counts are: a folder invented in all its parts
 looks like a genuine one.
@@ -37,7 +37,7 @@ class InferenceFacts:
 
     Attributes:
         posterior_rule: the rule that combines posterior sets: "partial" where parameters were drawn
-            anew for each set, "mi" where noise was drawn anew on top of noise that all sets share
+            again for each set, "mi" where noise was redrawn on top of noise that all sets share
             (`understudy.inference.choice.rule_table`); None for other kinds of sets.
         swept: whether records were drawn column by column from rows that contradict each other, or
             that were pulled towards an even spread, so that sets keep no table as it was measured.
@@ -71,7 +71,7 @@ class InferenceFacts:
         """Read back what `to_json` wrote."""
         edges, network = data["network"], None
         if edges is not None:
-            network = tuple((one["column"], tuple(one["parents"])) for one in edges)
+            network = tuple((edge["column"], tuple(edge["parents"])) for edge in edges)
         return cls(**{**data, "modelled": tuple(data["modelled"]), "network": network})
 
 
@@ -136,8 +136,8 @@ class Manifest:
             inference: what it says for inference, or format 1 left unsaid (`format_1`).
         """
         guarantee, ledger = Guarantee.from_json(data["guarantee"]), tuple(data["ledger"])
-        own = {"guarantee": guarantee, "ledger": ledger, "inference": inference}
-        return cls(**{**data, **own})
+        parts = {"guarantee": guarantee, "ledger": ledger, "inference": inference}
+        return cls(**{**data, **parts})
 
 
 _NO_PROMISE = ("none", "asymptotic")
@@ -160,13 +160,15 @@ def require_facts(
         Fault: says what does not fit.
     """
     _require_rule(facts, sets_kind, measurements)
-    if not facts.swept and any(one.kind is Kind.SWEEPS for one in measurements):
+    if not facts.swept and any(measurement.kind is Kind.SWEEPS for measurement in measurements):
         raise Fault("its records were drawn column by column, and its manifest denies it")
     _require_modelled(facts.modelled, measurements, schema)
     if facts.network is not None:
-        tables = [one.columns for one in measurements if one.kind is Kind.TABLE]
+        tables = [
+            measurement.columns for measurement in measurements if measurement.kind is Kind.TABLE
+        ]
         _require_network(facts.network, tables, schema)
-    if facts.independent and any(len(one.columns) > 1 for one in measurements):
+    if facts.independent and any(len(measurement.columns) > 1 for measurement in measurements):
         raise Fault("its columns are said to be independent, and were measured together")
 
 
@@ -176,11 +178,15 @@ def _require_rule(
     """Posterior sets, and no others, have a rule; noise that all sets share needs "mi".
 
     "partial" takes all that the sets share for the rows' own. So it holds where nothing that was
-    measured has noise; and where nothing has, none can have been drawn anew.
+    measured has noise; and where nothing has, none can have been redrawn.
     """
     if (facts.posterior_rule is not None) != (sets_kind == "posterior"):
         raise Fault("its combining rule is for another kind of sets")
-    noisy = any(one.distribution != "none" for one in measurements if one.kind is not Kind.CHOICE)
+    noisy = any(
+        measurement.distribution != "none"
+        for measurement in measurements
+        if measurement.kind is not Kind.CHOICE
+    )
     if sets_kind == "posterior" and (facts.posterior_rule == "mi") != noisy:
         raise Fault("its combining rule is for other noise than its measurements have")
 
@@ -195,8 +201,18 @@ def _require_modelled(
     """
     if not all(isinstance(schema.columns.get(name), NUMERIC) for name in modelled):
         raise Fault("it models numbers of a column that is not numeric")
-    summed = {name for one in measurements if one.kind.is_of_numbers for name in one.of}
-    known = {name for one in measurements if one.kind in _OF_NUMBERS for name in one.columns}
+    summed = {
+        name
+        for measurement in measurements
+        if measurement.kind.is_of_numbers
+        for name in measurement.of
+    }
+    known = {
+        name
+        for measurement in measurements
+        if measurement.kind in _OF_NUMBERS
+        for name in measurement.columns
+    }
     drawn = set(modelled)
     kept = set(kept_columns(measurements))
     if not summed <= drawn or not drawn <= (summed | known) - kept or len(drawn) < len(modelled):
@@ -212,7 +228,7 @@ def _require_network(
     except ValueError:
         raise Fault("its network is none of its columns") from None
     families = [{column, *parents} for column, parents in network]
-    if not all(any(family <= set(one) for one in tables) for family in families):
+    if not all(any(family <= set(table) for table in tables) for family in families):
         raise Fault("its network has a column that was not measured with its parents")
 
 

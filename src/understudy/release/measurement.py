@@ -21,7 +21,9 @@ ANY = "(any)"
 
 def kept_columns(measurements: Sequence[Measurement]) -> tuple[str, ...]:
     """Columns that every synthetic set has as they stand in the rows."""
-    return next((one.columns for one in measurements if one.kind is Kind.KEPT), ())
+    return next(
+        (measurement.columns for measurement in measurements if measurement.kind is Kind.KEPT), ()
+    )
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Measurement:
             schema: the public schema of the release.
         """
         content, noise = content_of(released.value, schema), released.noise
-        own = schema.columns
+        declared = schema.columns
         return cls(
             name=name if content.kind.has_cells else "",
             kind=content.kind,
@@ -120,7 +122,7 @@ class Measurement:
             threshold=content.threshold,
             totals=None if content.totals is None else dict(content.totals),
             of=content.of,
-            bins={n: b for n, b in content.bins.items() if getattr(own[n], "bins", None) != b},
+            bins={n: b for n, b in content.bins.items() if getattr(declared[n], "bins", None) != b},
             groups=dict(content.groups),
         )
 
@@ -156,10 +158,10 @@ class Measurement:
         """
         names = _axes(self.kind, self.columns, self.of)
         labels = _labels(self.kind, names, self.binned(schema))
-        places = np.unravel_index(self.codes, [len(one) for one in labels]) if names else ()
+        places = np.unravel_index(self.codes, [len(states) for states in labels]) if names else ()
         series = [
-            pl.Series(name, one, dtype=pl.Enum(one)).gather(place)
-            for name, one, place in zip(names, labels, places, strict=True)
+            pl.Series(name, states, dtype=pl.Enum(states)).gather(place)
+            for name, states, place in zip(names, labels, places, strict=True)
         ]
         return pl.DataFrame([*series, pl.Series(_count_name(self.kind, names), self.counts)])
 
@@ -229,7 +231,7 @@ def _bins_in(data: Mapping[str, Any]) -> Bins:
 
 
 def _groups_in(data: Mapping[str, Any]) -> Groups:
-    return {name: tuple(one) for name, one in data.get("groups", {}).items()}
+    return {name: tuple(merged) for name, merged in data.get("groups", {}).items()}
 
 
 def _coarse(schema: Schema, bins: Bins, groups: Groups) -> Schema:
@@ -267,7 +269,7 @@ def _cells_of(
         texts = cells.get_column(name).cast(pl.String).cast(pl.Enum(known))
         places.append(texts.to_physical().to_numpy().astype(np.int64))
     codes = (
-        np.ravel_multi_index(places, [len(one) for one in labels])
+        np.ravel_multi_index(places, [len(states) for states in labels])
         if places
         else np.zeros(cells.height, dtype=np.int64)
     )

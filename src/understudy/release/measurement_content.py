@@ -220,7 +220,7 @@ def _(value: GibbsDraws, schema: Schema) -> Content:
     return Content(
         Kind.SWEEPS,
         value.columns,
-        totals={name: float(one) for name, one in totals.items() if one is not None},
+        totals={name: float(number) for name, number in totals.items() if number is not None},
         of=tuple(f"{name}<-{' & '.join(key)}" for name, key in value.keys.items()),
         bins=value.bins,
     )

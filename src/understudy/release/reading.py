@@ -67,7 +67,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     _require_files(files, content["sets"], entries)
     schema = Schema.load(folder / "schema.toml")
     manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
-    require_promise(manifest, [one["ledger_entry"] for one in entries], schema)
+    require_promise(manifest, [entry["ledger_entry"] for entry in entries], schema)
     measurements = tuple(_measurement(folder, data, schema) for data in entries)
     require_facts(manifest.inference, manifest.sets_kind, measurements, schema)
     tables = _tables(folder, schema, manifest, measurements)
@@ -77,7 +77,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
 
 def _require_files(files: list[str], sets: int, entries: list[dict[str, Any]]) -> None:
     """Refuse files that no release has, and the lack of one that it must have."""
-    names = [one["name"] for one in entries if one["name"]]
+    names = [entry["name"] for entry in entries if entry["name"]]
     if len(set(names)) < len(names):
         raise Fault("two measurements have one name")
     synthetic = [f"synthetic/set-{k}" for k in range(1, sets + 1)]
@@ -99,7 +99,7 @@ def _inference(
     """What the manifest says for inference, or what its format left to the method."""
     if version > 1:
         return InferenceFacts.from_json(content["inference"])
-    tables = [tuple(one["columns"]) for one in entries if one["kind"] == Kind.TABLE]
+    tables = [tuple(entry["columns"]) for entry in entries if entry["kind"] == Kind.TABLE]
     named = content["method"], content["options"], content["sets_kind"]
     return format_1.facts_of(*named, schema, tables)
 
@@ -109,29 +109,29 @@ def _measurement(folder: Path, data: dict[str, Any], schema: Schema) -> Measurem
     file = folder / "noisy" / f"{data['name']}.parquet"
     cells = pl.read_parquet(file, hive_partitioning=False) if data["name"] else None
     require_stored(cells, data, schema)
-    found = Measurement.from_json(data, cells, schema)
-    require_cells(found, schema)
-    return found
+    measurement = Measurement.from_json(data, cells, schema)
+    require_cells(measurement, schema)
+    return measurement
 
 
 def _tables(
     folder: Path, schema: Schema, manifest: Manifest, measurements: tuple[Measurement, ...]
 ) -> tuple[pl.DataFrame, ...]:
     kept = _kept_by_all(schema, measurements)
-    found = []
+    tables = []
     for k in range(1, manifest.sets + 1):
         file = folder / "synthetic" / f"set-{k}.parquet"
         table = pl.read_parquet(file, hive_partitioning=False)
         require_rows(table, schema, manifest.n_rows, kept)
-        found.append(table)
-    return tuple(found)
+        tables.append(table)
+    return tuple(tables)
 
 
 def _kept_by_all(schema: Schema, measurements: tuple[Measurement, ...]) -> Schema:
     """The schema with those rules that hold whole bins and groups of every measurement."""
     rules = schema.forbidden
-    for one in measurements:
-        if one.bins or one.groups:
-            left = [set(rule.where) for rule in one.binned(schema).forbidden]
+    for measurement in measurements:
+        if measurement.bins or measurement.groups:
+            left = [set(rule.where) for rule in measurement.binned(schema).forbidden]
             rules = tuple(rule for rule in rules if set(rule.where) in left)
     return schema.model_copy(update={"forbidden": rules})

@@ -17,7 +17,7 @@ _MOST_COLUMNS = 25  # longer lists are in schema.toml and manifest.json
 _MOST_MEASUREMENTS = 15
 _LONGEST_TEXT = 2_000
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
-_LAWS = {
+_DISTRIBUTIONS = {
     "discrete_laplace": "discrete Laplace (geometric) noise; scale b, P(x) ∝ exp(−|x|/b)",
     "lattice_laplace": "Laplace noise; scale b, density ∝ exp(−|x|/b)",
     "discrete_gaussian": "discrete Gaussian noise; scale σ², P(x) ∝ exp(−x²/2σ²)",
@@ -28,8 +28,8 @@ _LAWS = {
         "centred near the limits"
     ),
     "Dirichlet–multinomial": (
-        "no noise is added: records are drawn by a Dirichlet–multinomial law; scale is the prior "
-        "weight of a cell, in records"
+        "no noise is added: records are drawn from a Dirichlet–multinomial distribution; scale is "
+        "the prior weight of a cell, in records"
     ),
     "fixed prior": (
         "no noise is added: records are drawn independently from rows and a prior; scale is the "
@@ -76,8 +76,8 @@ def readme(
             private=guarantee.epsilon is not None and manifest.secure,
             kept=kept_columns(measurements),
             has_page=report,
-            stored=[one for one in measurements if one.name],
-            kinds={one.kind for one in measurements},
+            stored=[measurement for measurement in measurements if measurement.name],
+            kinds={measurement.kind for measurement in measurements},
             facts=manifest.inference,
             distributions=_noises(measurements),
             covered=_covered(measurements),
@@ -116,13 +116,16 @@ def _number(value: float) -> str:
 
 
 def _noises(measurements: tuple[Measurement, ...]) -> list[str]:
-    """The laws of the noise in what was measured, in words; choices hold no number."""
-    distributions = {one.distribution for one in measurements if one.kind.has_noise}
+    """The distributions of the noise, in words; choices hold no number."""
+    distributions = {
+        measurement.distribution for measurement in measurements if measurement.kind.has_noise
+    }
     return sorted(
-        _LAWS.get(distribution, distribution.replace("_", " ")) for distribution in distributions
+        _DISTRIBUTIONS.get(distribution, distribution.replace("_", " "))
+        for distribution in distributions
     )
 
 
 def _covered(measurements: tuple[Measurement, ...]) -> bool:
     """Whether some measurement covers two columns together."""
-    return any(len(one.columns) > 1 for one in measurements)
+    return any(len(measurement.columns) > 1 for measurement in measurements)

@@ -165,7 +165,7 @@ class Release:
         """Read a release folder, after checking that it is one.
 
         Version and checksums are checked first; then whether manifest, schema, rows, measurements,
-        ledger and guarantee fit each other, since checksums can be made anew (`content_check`,
+        ledger and guarantee fit each other, since checksums can be redone (`content_check`,
         `ledger_check`). Nothing is read that the manifest does not list.
 
         Raises:
@@ -219,11 +219,11 @@ def _html(title: str, facts: Mapping[str, str], tables: Sequence[pl.DataFrame]) 
         facts: heading → text, such as method and guarantee.
         tables: the synthetic tables; rows of the first are shown.
     """
-    told = Markup("").join(
+    rows = Markup("").join(
         Markup('<tr><th scope="row">{}</th><td style="text-align:left">{}</td></tr>').format(*fact)
         for fact in facts.items()
     )
-    head = Markup("<table><caption>{}</caption>{}</table>").format(title, told)
+    head = Markup("<table><caption>{}</caption>{}</table>").format(title, rows)
     return head + _first_rows(tables) + Markup("<p>{}</p>").format(_REPORT)
 
 
@@ -242,7 +242,7 @@ def _first_rows(tables: Sequence[pl.DataFrame]) -> Markup:
 
 def _line(tag: str, texts: Sequence[str]) -> Markup:
     cell = Markup("<{0}>{1}</{0}>")
-    return Markup("<tr>{}</tr>").format(Markup("").join(cell.format(tag, one) for one in texts))
+    return Markup("<tr>{}</tr>").format(Markup("").join(cell.format(tag, text) for text in texts))
 
 
 def _short(value: object) -> str:

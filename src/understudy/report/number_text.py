@@ -16,7 +16,7 @@ from understudy.errors import shown
 _LONGEST = 20_000
 _LABEL = 20  # most letters of a label in a chart
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_LAWS = {
+_DISTRIBUTIONS = {
     "discrete_laplace": "discrete Laplace (geometric)",
     "lattice_laplace": "Laplace",
     "discrete_gaussian": "discrete Gaussian",
@@ -118,8 +118,8 @@ def times(columns: Sequence[str]) -> str:
 
 
 def noise_words(distribution: str) -> str:
-    """Name of a law of noise for people."""
-    return _LAWS.get(distribution, distribution.replace("_", " "))
+    """Name of a distribution of noise for people."""
+    return _DISTRIBUTIONS.get(distribution, distribution.replace("_", " "))
 
 
 def shortened(label: str, length: int = _LABEL) -> str:
@@ -166,8 +166,8 @@ def template(name: str) -> Template:
 
 def macro(name: str, file: str) -> Callable[..., Markup]:
     """A macro by itself, so that what it renders can be weighed."""
-    found: Callable[..., Markup] = getattr(template(file).module, name)
-    return found
+    function: Callable[..., Markup] = getattr(template(file).module, name)
+    return function
 
 
 def rendered(render: Callable[..., Markup], items: Sequence[Any], room: int) -> Cut:

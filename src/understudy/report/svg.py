@@ -232,9 +232,9 @@ def nice_ticks(low: float, high: float, most: int) -> list[float]:
         ([0.0, 0.2], [-0.25, 0.0, 0.25, 0.5, 0.75, 1.0])
     """
     power = math.floor(math.log10((high - low) / most))
-    every = ((leading, k) for k in (power, power + 1) for leading in (1, 2, 2.5, 5))
+    steps = ((leading, k) for k in (power, power + 1) for leading in (1, 2, 2.5, 5))
     leading, power = next(
-        (leading, k) for leading, k in every if (high - low) <= most * leading * 10.0**k
+        (leading, k) for leading, k in steps if (high - low) <= most * leading * 10.0**k
     )
     step, digits = leading * 10.0**power, max(0, 1 - power)
     first, last = math.ceil(low / step), math.floor(high / step)

@@ -39,7 +39,9 @@ def placed(
     occupied = [*taken, *((x - reach, y - reach, x + reach, y + reach) for x, y in points)]
     for (x, y), text in zip(points, texts, strict=True):
         boxes = [_box(x, y, text, corner) for corner in _CORNERS]
-        free = [k for k, box in enumerate(boxes) if not any(_meet(box, one) for one in occupied)]
+        free = [
+            k for k, box in enumerate(boxes) if not any(_meet(box, other) for other in occupied)
+        ]
         k = free[0] if free else 0
         occupied.append(boxes[k])
         aside, down = _CORNERS[k]
@@ -54,8 +56,8 @@ def _box(x: float, y: float, text: str, corner: tuple[int, int]) -> Box:
     return min(start, end), middle - SMALL / 2, max(start, end), middle + SMALL / 2
 
 
-def _meet(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _meet(box: Box, other: Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
 WIDTH, HEIGHT = 470.0, 340.0
@@ -89,13 +91,13 @@ class Drawing:
     """The map of one loss.
 
     Args:
-        found: the map.
+        tradeoff: the map.
         loss: name of the loss.
     """
 
-    def __init__(self, found: Tradeoff, loss: str) -> None:
-        self._found, self._loss = found, loss
-        self._by_budget = found.risk == "epsilon"
+    def __init__(self, tradeoff: Tradeoff, loss: str) -> None:
+        self._tradeoff, self._loss = tradeoff, loss
+        self._by_budget = tradeoff.risk == "epsilon"
         self._chart = Chart(HEIGHT, WIDTH)
         self._panel = self._chart.canvas()
         self._x, self._y = self._axes()
@@ -112,41 +114,43 @@ class Drawing:
             label: what it shows, for those who cannot see it.
         """
         self._draw_axes()
-        for k, method in enumerate(self._found.methods):
+        for k, method in enumerate(self._tradeoff.methods):
             self._draw_reference(method, k)
-        marks = [list(self._marks(method, k)) for k, method in enumerate(self._found.methods)]
-        for k, some in enumerate(marks):
-            self._panel.line([(one.x, one.y) for one in some], colour_of(k), 1.6)
-            self._panel.segments([box for one in some for box in one.whiskers], colour_of(k), 1.3)
-        for k, some in enumerate(marks):
-            for one in some:
-                self._panel.shape(outline(k, one.x, one.y), colour_of(k), title=one.title)
+        marks = [list(self._marks(method, k)) for k, method in enumerate(self._tradeoff.methods)]
+        for k, series in enumerate(marks):
+            self._panel.line([(mark.x, mark.y) for mark in series], colour_of(k), 1.6)
+            self._panel.segments(
+                [box for mark in series for box in mark.whiskers], colour_of(k), 1.3
+            )
+        for k, series in enumerate(marks):
+            for mark in series:
+                self._panel.shape(outline(k, mark.x, mark.y), colour_of(k), title=mark.title)
         if not self._by_budget:
-            self._write_budgets([(k, one) for k, some in enumerate(marks) for one in some])
+            self._write_budgets([(k, mark) for k, series in enumerate(marks) for mark in series])
         return self._chart.svg(label)
 
     def _write_budgets(self, marks: list[tuple[int, Mark]]) -> None:
-        points = [(one.x, one.y) for _, one in marks]
-        places = placed(points, [one.label for _, one in marks], [])
-        for (k, one), (x, y, anchor) in zip(marks, places, strict=True):
-            self._panel.text(x, y, one.label, colour_of(k), size=SMALL, anchor=anchor)
+        points = [(mark.x, mark.y) for _, mark in marks]
+        places = placed(points, [mark.label for _, mark in marks], [])
+        for (k, mark), (x, y, anchor) in zip(marks, places, strict=True):
+            self._panel.text(x, y, mark.label, colour_of(k), size=SMALL, anchor=anchor)
 
     def _axes(self) -> tuple[Axis, Axis]:
-        points = [one for method in self._found.methods for one in self._found.of(method)]
-        losses = [one.utility[self._loss] for one in points]
+        points = [point for method in self._tradeoff.methods for point in self._tradeoff.of(method)]
+        losses = [point.utility[self._loss] for point in points]
         y = loss_axis(
-            [one.mean for one in losses],
-            [end for one in losses for end in one.ends],
+            [loss.mean for loss in losses],
+            [end for loss in losses for end in loss.ends],
             HEIGHT - _BOTTOM,
             _TOP,
         )
         across = (_LEFT, WIDTH - _RIGHT)
         if self._by_budget:
             return budget_axis(
-                sorted({float(one.epsilon) for one in points if one.epsilon}), *across
+                sorted({float(point.epsilon) for point in points if point.epsilon}), *across
             ), y
-        ends = [end for one in points if one.risk for end in one.risk.ends]
-        return linear_axis([RISKS[self._found.risk].harmless, *ends], *across), y
+        ends = [end for point in points if point.risk for end in point.risk.ends]
+        return linear_axis([RISKS[self._tradeoff.risk].harmless, *ends], *across), y
 
     def _draw_axes(self) -> None:
         panel, bottom, right = self._panel, HEIGHT - _BOTTOM, WIDTH - _RIGHT
@@ -163,18 +167,18 @@ class Drawing:
                 words = f"{tick:.3g}".replace("-", "−")
                 panel.text(x, bottom + 14, words, Colour.MUTED, size=SMALL, anchor="center")
                 last = x
-        scale = RISKS[self._found.risk].scale
+        scale = RISKS[self._tradeoff.risk].scale
         panel.text(WIDTH / 2, bottom + 34, scale, Colour.MUTED, size=SMALL, anchor="center")
         if not self._by_budget:
-            x = self._x.place(RISKS[self._found.risk].harmless)
+            x = self._x.place(RISKS[self._tradeoff.risk].harmless)
             panel.segments([(x, _TOP, x, bottom)], Colour.MUTED, 1.0)
             panel.text(x, _TOP - 7, "no gain", Colour.MUTED, size=SMALL, anchor="center")
 
     def _draw_reference(self, method: str, k: int) -> None:
         """A method without ε has no place on the axis of budgets: it is a level across."""
-        for one in self._found.of(method):
-            loss = one.utility[self._loss].mean
-            if one.epsilon or not self._by_budget or not math.isfinite(loss):
+        for point in self._tradeoff.of(method):
+            loss = point.utility[self._loss].mean
+            if point.epsilon or not self._by_budget or not math.isfinite(loss):
                 continue
             y, n = self._y.place(loss), int((WIDTH - _LEFT - _RIGHT) / _DASH)
             dashes = [(_LEFT + i * _DASH, y, _LEFT + (i + 0.5) * _DASH, y) for i in range(n)]
@@ -183,18 +187,21 @@ class Drawing:
             self._panel.text(WIDTH - _RIGHT, y - 9, words, Colour.MUTED, size=SMALL, anchor="right")
 
     def _marks(self, method: str, k: int) -> Iterator[Mark]:
-        aside = (k - (len(self._found.methods) - 1) / 2) * _BESIDE
-        for one in self._found.of(method):
-            loss, risk = one.utility[self._loss], one.risk
-            if not math.isfinite(loss.mean) or (self._by_budget and not one.epsilon):
+        aside = (k - (len(self._tradeoff.methods) - 1) / 2) * _BESIDE
+        for point in self._tradeoff.of(method):
+            loss, risk = point.utility[self._loss], point.risk
+            if not math.isfinite(loss.mean) or (self._by_budget and not point.epsilon):
                 continue
-            y, budget = self._y.place(loss.mean), f"ε = {one.epsilon}" if one.epsilon else "no ε"
+            y, budget = (
+                self._y.place(loss.mean),
+                f"ε = {point.epsilon}" if point.epsilon else "no ε",
+            )
             words = f"{method}, {budget}: loss {spoken(loss)}"
             if risk is None:
-                x = self._x.place(float(one.epsilon)) + aside
+                x = self._x.place(float(point.epsilon)) + aside
                 yield Mark(x, y, self._whiskers(x, y, None, loss), "", words)
             else:
-                x, label = self._x.place(risk.mean), one.epsilon or "no ε"
+                x, label = self._x.place(risk.mean), point.epsilon or "no ε"
                 whiskers = self._whiskers(x, y, risk, loss)
                 yield Mark(x, y, whiskers, label, f"{words}; risk {spoken(risk)}")
 
@@ -209,15 +216,15 @@ class Drawing:
         return upright, (left, y, right, y)
 
 
-def spoken(one: Interval) -> str:
+def spoken(interval: Interval) -> str:
     """A mean with half its interval.
 
     Example:
         >>> spoken(Interval(0.25, 0.0123)), spoken(Interval(0.25))
         ('0.25 ± 0.012', '0.25')
     """
-    half = "" if one.half is None else f" ± {written(one.half, 2)}"
-    return f"{written(one.mean)}{half}"
+    half = "" if interval.half is None else f" ± {written(interval.half, 2)}"
+    return f"{written(interval.mean)}{half}"
 
 
 def colour_of(k: int) -> Colour:

@@ -34,71 +34,80 @@ class Picture:
     logarithmic: bool
 
 
-def page(found: Tradeoff) -> str:
+def page(tradeoff: Tradeoff) -> str:
     """The page: one figure per loss, all numbers, and how they were made.
 
     Args:
-        found: the map; nothing else is looked at.
+        tradeoff: the map; nothing else is looked at.
 
     Returns:
         HTML text, the same for the same map.
     """
     context: dict[str, Any] = {
-        "map": found,
-        "title": f"Risk and utility: {found.title}",
+        "map": tradeoff,
+        "title": f"Risk and utility: {tradeoff.title}",
         "stamp": map_results.STAMP,
         "leak": map_results.LEAK,
         "public": map_results.PUBLIC,
-        "risk": RISKS[found.risk],
+        "risk": RISKS[tradeoff.risk],
         "most_targets": MOST_TARGETS,
-        "losses": [LOSSES[name] for name in found.utility],
-        "pictures": [_picture(found, name) for name in found.utility],
-        "legend": [(key(k), name) for k, name in enumerate(found.methods)],
-        "headings": _headings(found),
-        "rows": [(one, _cells(one, found)) for one in found.points],
-        "methods": [_about(name, found) for name in found.methods],
-        "epsilons": _budgets(found),
+        "losses": [LOSSES[name] for name in tradeoff.utility],
+        "pictures": [_picture(tradeoff, name) for name in tradeoff.utility],
+        "legend": [(key(k), name) for k, name in enumerate(tradeoff.methods)],
+        "headings": _headings(tradeoff),
+        "rows": [(row, _cells(row, tradeoff)) for row in tradeoff.points],
+        "methods": [_about(name, tradeoff) for name in tradeoff.methods],
+        "epsilons": _budgets(tradeoff),
     }
     return templates.template("tradeoff.html.jinja").render(context)
 
 
-def _picture(found: Tradeoff, name: str) -> Picture:
-    loss, drawing = LOSSES[name], Drawing(found, name)
-    return Picture(loss.title, loss.scale, drawing.svg(_spoken(found, name)), drawing.logarithmic)
+def _picture(tradeoff: Tradeoff, name: str) -> Picture:
+    loss, drawing = LOSSES[name], Drawing(tradeoff, name)
+    return Picture(
+        loss.title, loss.scale, drawing.svg(_spoken(tradeoff, name)), drawing.logarithmic
+    )
 
 
-def _spoken(found: Tradeoff, name: str) -> str:
+def _spoken(tradeoff: Tradeoff, name: str) -> str:
     """The means of a figure for those who cannot see it."""
     said = []
-    for method in found.methods:
+    for method in tradeoff.methods:
         values = [
-            f"{written(one.utility[name].mean)}{f' at ε = {one.epsilon}' if one.epsilon else ''}"
-            for one in found.of(method)
+            written(point.utility[name].mean)
+            + (f" at ε = {point.epsilon}" if point.epsilon else "")
+            for point in tradeoff.of(method)
         ]
         said.append(f"{method}: {', '.join(values) or 'refused'}")
     return f"{LOSSES[name].title}, loss by method and budget. {'; '.join(said)}."
 
 
-def _headings(found: Tradeoff) -> list[str]:
+def _headings(tradeoff: Tradeoff) -> list[str]:
     """Names of the cells of a point that has figures."""
-    risk = RISKS[found.risk]
-    return [*([risk.title] if risk.measure else []), *(LOSSES[name].name for name in found.utility)]
+    risk = RISKS[tradeoff.risk]
+    return [
+        *([risk.title] if risk.measure else []),
+        *(LOSSES[name].name for name in tradeoff.utility),
+    ]
 
 
-def _cells(point: Point, found: Tradeoff) -> list[str]:
+def _cells(point: Point, tradeoff: Tradeoff) -> list[str]:
     """Risk if it was measured, then the losses."""
     risks = [] if point.risk is None else [spoken(point.risk)]
-    return [*risks, *(spoken(point.utility[name]) for name in found.utility if point.utility)]
+    return [*risks, *(spoken(point.utility[name]) for name in tradeoff.utility if point.utility)]
 
 
-def _about(name: str, found: Tradeoff) -> tuple[str, str, str, str]:
+def _about(name: str, tradeoff: Tradeoff) -> tuple[str, str, str, str]:
     """Name, title, guarantee and options of a method."""
-    given = ", ".join(f"{k} = {v}" for k, v in found.options.get(name, {}).items())
+    given = ", ".join(f"{k} = {v}" for k, v in tradeoff.options.get(name, {}).items())
     if name not in METHODS:
         return name, "chosen from schema and budget", "that of the chosen method", given
     facts = METHODS[name].facts
     return name, facts.title, facts.guarantee, given
 
 
-def _budgets(found: Tradeoff) -> str:
-    return ", ".join(dict.fromkeys(one.epsilon for one in found.points if one.epsilon)) or "none"
+def _budgets(tradeoff: Tradeoff) -> str:
+    return (
+        ", ".join(dict.fromkeys(point.epsilon for point in tradeoff.points if point.epsilon))
+        or "none"
+    )

@@ -97,7 +97,7 @@ class Point:
             "method": self.method,
             "epsilon": self.epsilon or None,
             "risk": self.risk.to_json() if self.risk else None,
-            "utility": {name: one.to_json() for name, one in self.utility.items()},
+            "utility": {name: loss.to_json() for name, loss in self.utility.items()},
             "refused": self.refused or None,
         }
 
@@ -145,12 +145,12 @@ class Tradeoff:
 
     def of(self, method: str) -> tuple[Point, ...]:
         """Points of one method that could be run."""
-        return tuple(one for one in self.points if one.method == method and not one.refused)
+        return tuple(point for point in self.points if point.method == method and not point.refused)
 
     @property
     def refused(self) -> tuple[Point, ...]:
         """Points that could not be run."""
-        return tuple(one for one in self.points if one.refused)
+        return tuple(point for point in self.points if point.refused)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for machines; stamped internal unless the rows are public."""
@@ -161,8 +161,8 @@ class Tradeoff:
             **stamp,
             **{name: getattr(self, name) for name in named},
             **{name: list(getattr(self, name)) for name in listed},
-            "options": {name: _plain(one) for name, one in self.options.items()},
-            "points": [one.to_json() for one in self.points],
+            "options": {name: _plain(given) for name, given in self.options.items()},
+            "points": [point.to_json() for point in self.points],
         }
 
 

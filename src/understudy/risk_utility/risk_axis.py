@@ -75,8 +75,8 @@ def budget_axis(epsilons: Sequence[float], start: float, end: float) -> Axis:
 
 def linear_axis(values: Iterable[float], start: float, end: float) -> Axis:
     """An axis over all of these numbers, with a little room at both ends."""
-    found = [value for value in values if math.isfinite(value)]
-    low, high = min(found, default=0.0), max(found, default=1.0)
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=1.0)
     margin = _MARGIN * (high - low) or 0.05 * max(abs(high), 1.0)
     low, high = low - margin, high + margin
     return Axis(low, high, start, end, False, tuple(nice_ticks(low, high, 6)))
@@ -92,25 +92,25 @@ def loss_axis(means: Sequence[float], ends: Sequence[float], start: float, end: 
         start: place of its start.
         end: place of its end.
     """
-    known = [one for one in means if math.isfinite(one)]
+    known = [mean for mean in means if math.isfinite(mean)]
     least, most = min(known, default=0.0), max([*known, *_finite(ends)], default=1.0)
     if not least > 0 or max(known) / least <= _WIDE:
         top = most * (1 + _MARGIN) if most > 0 else 1.0
         return Axis(0.0, top, start, end, False, tuple(nice_ticks(0.0, top, 6)))
-    lowest = min([least, *(one for one in _finite(ends) if one > least / 2)])
+    lowest = min([least, *(tip for tip in _finite(ends) if tip > least / 2)])
     low, high = lowest / 1.2, most * 1.2
     return Axis(low, high, start, end, True, _decades(low, high))
 
 
 def _finite(values: Iterable[float]) -> list[float]:
-    return [one for one in values if math.isfinite(one)]
+    return [value for value in values if math.isfinite(value)]
 
 
 def _decades(low: float, high: float) -> tuple[float, ...]:
     """1, 2 and 5 times powers of ten within a range."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    every = [leading * 10.0**power for power in powers for leading in (1, 2, 5)]
-    return tuple(one for one in every if low <= one <= high)
+    ticks = [leading * 10.0**power for power in powers for leading in (1, 2, 5)]
+    return tuple(tick for tick in ticks if low <= tick <= high)
 
 
 Names = tuple[str, ...]
@@ -198,17 +198,19 @@ def _attribute(scene: Scene) -> float:
     keys = list(scene.keys)
 
     def inferred(targets: States, secret: int) -> float:
-        found = over_sets(
-            lambda one: infer_level(
-                targets[:, keys], targets[:, secret], one[:, keys], one[:, secret]
+        outcome = over_sets(
+            lambda rows: infer_level(
+                targets[:, keys], targets[:, secret], rows[:, keys], rows[:, secret]
             ),
             scene.sets,
         )
-        return float(found.found.mean())
+        return float(outcome.found.mean())
 
     assert scene.control is not None
     control = scene.control
-    gains = [inferred(scene.members, one) - inferred(control, one) for one in scene.secrets]
+    gains = [
+        inferred(scene.members, secret) - inferred(control, secret) for secret in scene.secrets
+    ]
     return float(np.mean(gains))
 
 
@@ -217,18 +219,18 @@ def _membership(scene: Scene) -> float:
     places = [places_of(column) for column in scene.columns]
 
     def closeness(targets: States) -> Floats:
-        found = np.mean([nearest(targets, one, places) for one in scene.sets], axis=0)
-        return np.asarray(-found)
+        distances = np.mean([nearest(targets, rows, places) for rows in scene.sets], axis=0)
+        return np.asarray(-distances)
 
     assert scene.control is not None
-    found = area_under_curve(closeness(scene.members), closeness(scene.control))
-    assert found is not None
-    return found.value
+    area = area_under_curve(closeness(scene.members), closeness(scene.control))
+    assert area is not None
+    return area.value
 
 
 RISKS = {
-    one.name: one
-    for one in (
+    risk.name: risk
+    for risk in (
         Risk("epsilon", "Privacy budget", "ε of the release"),
         Risk(
             "attribute",

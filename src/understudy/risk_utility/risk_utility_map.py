@@ -148,11 +148,11 @@ def tradeoff(
     )
     require_whole("workers", workers, MethodError, least=1)
     require_function("progress", progress, MethodError)
-    refused = {one: design.refusal(one) for one in design.settings}
+    refused = {setting: design.refusal(setting) for setting in design.settings}
     if all(refused.values()):
         raise MethodError(next(iter(refused.values())))
-    found = _drawn(data, design, refused, public=public, workers=workers, progress=progress)
-    return found if public else Internal(found)
+    tradeoff = _drawn(data, design, refused, public=public, workers=workers, progress=progress)
+    return tradeoff if public else Internal(tradeoff)
 
 
 def _drawn(
@@ -170,7 +170,10 @@ def _drawn(
     n_rows, n_control = trial.n_rows
     tell("Reading and coding rows", 1, 1)
     tasks = [
-        (one, k) for one in design.settings if not refused[one] for k in range(design.repetitions)
+        (setting, k)
+        for setting in design.settings
+        if not refused[setting]
+        for k in range(design.repetitions)
     ]
     tell(_STAGE, 0, len(tasks))
     outcomes = in_chunks(
@@ -180,7 +183,7 @@ def _drawn(
         done=lambda done: tell(_STAGE, done, len(tasks)),
         error=MethodError,
     )
-    by_setting: dict[Setting, list[Outcome]] = {one: [] for one in design.settings}
+    by_setting: dict[Setting, list[Outcome]] = {setting: [] for setting in design.settings}
     for (setting, _), outcome in zip(tasks, outcomes, strict=True):
         by_setting[setting].append(outcome)
     return Tradeoff(
@@ -197,18 +200,21 @@ def _drawn(
         keys=design.keys,
         secrets=design.secrets,
         seed=design.seed,
-        points=tuple(_point(one, refused[one], some) for one, some in by_setting.items()),
+        points=tuple(
+            _point(setting, refused[setting], repeated) for setting, repeated in by_setting.items()
+        ),
     )
 
 
 def _point(setting: Setting, refused: str, outcomes: Sequence[Outcome]) -> Point:
     """The summary of a point; one repetition that is refused refuses it."""
-    reason = refused or next((one.refused for one in outcomes if one.refused), "")
+    reason = refused or next((outcome.refused for outcome in outcomes if outcome.refused), "")
     if reason:
         return Point(setting.method, setting.words, None, {}, reason)
-    risks = [one.risk for one in outcomes if one.risk is not None]
+    risks = [outcome.risk for outcome in outcomes if outcome.risk is not None]
     losses = {
-        name: Interval.over([one.losses[name] for one in outcomes]) for name in outcomes[0].losses
+        name: Interval.over([outcome.losses[name] for outcome in outcomes])
+        for name in outcomes[0].losses
     }
     risk = Interval.over(np.array(risks).tolist()) if risks else None
     return Point(setting.method, setting.words, risk, losses)

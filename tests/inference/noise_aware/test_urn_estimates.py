@@ -207,7 +207,7 @@ def test_a_release_is_analysed_by_the_law_of_its_urns(method, sets, tmp_path):
     variance = by_hand * (1 - by_hand) / (N - 1) + noise
     np.testing.assert_allclose(found.pooled.stderr**2, variance, rtol=0.003)
     assert (found.valid, found.pooled.rule, found.pooled.sets) == (True, "noise-aware", sets)
-    assert "by the law they were drawn from" in found.title
+    assert "by the distribution they were drawn from" in found.title
     assert any("outside the schema's domain" in note for note in found.notes)
     made.save(tmp_path / "release")
     again = us.analyze(tmp_path / "release", "proportion", "sex")

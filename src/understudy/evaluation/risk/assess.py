@@ -71,22 +71,22 @@ class Intruder:
         """
         names = list(comparison.schema.names)
         known = tuple(dict.fromkeys(names.index(name) for name in keys))
-        wanted = tuple(dict.fromkeys(names.index(name) for name in secrets))
-        if both := [names[j] for j in known if j in wanted]:
+        sought = tuple(dict.fromkeys(names.index(name) for name in secrets))
+        if both := [names[j] for j in known if j in sought]:
             raise MethodError(
                 f"The column {both[0]!r} is among the keys and among the secrets; an intruder does "
                 "not look for what he knows."
             )
-        if not wanted:
+        if not sought:
             left = [j for j in range(len(names)) if j not in known]
             if not left:
                 raise MethodError("All columns are keys, so none is left to be secret.")
-            wanted = (default_target(comparison, left),)
+            sought = (default_target(comparison, left),)
         if not known:
-            known = tuple(j for j in range(len(names)) if j not in wanted)
+            known = tuple(j for j in range(len(names)) if j not in sought)
         if not known:
             raise MethodError("All columns are secrets, so an intruder has nothing to match by.")
-        return cls(known, wanted)
+        return cls(known, sought)
 
 
 def risks_of(
@@ -114,7 +114,7 @@ def risks_of(
     rows = None if control is None else control.coded().expose()
     if rows is not None and not len(rows[0]):
         raise DataError("The control has no rows; leave it out, or hold out some rows.")
-    found, warnings = assess(comparison, rows, intruder, targets=targets, progress=progress)
+    risks, warnings = assess(comparison, rows, intruder, targets=targets, progress=progress)
     names = comparison.schema.names
     return Risks(
         title=release.schema.title or "Synthetic data release",
@@ -126,7 +126,7 @@ def risks_of(
         sets=len(comparison.sets),
         keys=tuple(names[j] for j in intruder.keys),
         secrets=tuple(names[j] for j in intruder.secrets),
-        risks=found,
+        risks=risks,
         warnings=warnings,
     )
 
@@ -200,11 +200,11 @@ def assess(
         uniqueness_risks,
     )
     tell(_STAGE, 0, len(attacks))
-    found: list[Risk] = []
+    risks: list[Risk] = []
     for k, attack in enumerate(attacks, start=1):
-        found += attack(scene)
+        risks += attack(scene)
         tell(_STAGE, k, len(attacks))
-    return tuple(found), _warnings(scene)
+    return tuple(risks), _warnings(scene)
 
 
 def _warnings(scene: Scene) -> tuple[str, ...]:
@@ -229,11 +229,11 @@ def _overlap(scene: Scene) -> str:
     """
     assert scene.held_out is not None
     data, control = numbered(scene.original, scene.held_out)
-    twins, found = share(occurrences(data, data) > 1), share(occurrences(control, data) > 0)
-    if twins is None or found is None or difference(found, twins)[0] <= _TOO_MANY:
+    twins, copies = share(occurrences(data, data) > 1), share(occurrences(control, data) > 0)
+    if twins is None or copies is None or difference(copies, twins)[0] <= _TOO_MANY:
         return ""
     return (
-        f"{found.value:.0%} of the rows of the control are in the data too, but only "
+        f"{copies.value:.0%} of the rows of the control are in the data too, but only "
         f"{twins.value:.0%} of the rows of the data have a twin there: the control seems to hold "
         "members. Then it hides risks. Hold out rows that were not synthesized from."
     )

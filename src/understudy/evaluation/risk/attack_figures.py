@@ -57,8 +57,8 @@ def reidentification_risks(scene: Scene) -> tuple[Risk, ...]:
         scene,
         lambda targets: identified(
             [
-                match(targets[:, keys], targets[:, rest], one[:, keys], one[:, rest])
-                for one in scene.sets
+                match(targets[:, keys], targets[:, rest], rows[:, keys], rows[:, rest])
+                for rows in scene.sets
             ]
         ),
     )
@@ -108,8 +108,8 @@ def _level_risk(scene: Scene, secret: int) -> Risk:
 
     def attack(targets: States) -> Outcome:
         return over_sets(
-            lambda one: infer_level(
-                targets[:, keys], targets[:, secret], one[:, keys], one[:, secret]
+            lambda rows: infer_level(
+                targets[:, keys], targets[:, secret], rows[:, keys], rows[:, secret]
             ),
             scene.sets,
         )
@@ -127,13 +127,13 @@ def _level_risk(scene: Scene, secret: int) -> Risk:
 
 def _number_risk(scene: Scene, secret: int, numbers: Floats) -> Risk:
     keys = list(scene.keys)
-    sets = [one for one in scene.sets if not np.isnan(numbers[one[:, secret]]).all()]
+    sets = [rows for rows in scene.sets if not np.isnan(numbers[rows[:, secret]]).all()]
 
     def attack(targets: States) -> Outcome:
         truth = numbers[targets[:, secret]]
         known, truth = targets[~np.isnan(truth)][:, keys], truth[~np.isnan(truth)]
         return over_sets(
-            lambda one: infer_number(known, truth, one[:, keys], numbers[one[:, secret]]), sets
+            lambda rows: infer_number(known, truth, rows[:, keys], numbers[rows[:, secret]]), sets
         )
 
     name = f"inference of {scene.names[secret]}"
@@ -168,8 +168,8 @@ def _probable_risks(scene: Scene, secret: int) -> tuple[Risk, Risk]:
     members, control = _both(
         scene,
         lambda targets: over_sets(
-            lambda one: probability_of_truth(
-                targets[:, keys], targets[:, secret], one[:, keys], one[:, secret], states
+            lambda rows: probability_of_truth(
+                targets[:, keys], targets[:, secret], rows[:, keys], rows[:, secret], states
             ),
             scene.sets,
         ),
@@ -199,7 +199,7 @@ def _probable_risks(scene: Scene, secret: int) -> tuple[Risk, Risk]:
 def membership_risks(scene: Scene) -> tuple[Risk, ...]:
     """Area under the curve, true positive rate, exact copies."""
     copied, copied_control = _both(
-        scene, lambda targets: over_sets(lambda one: copies(targets, one), scene.sets)
+        scene, lambda targets: over_sets(lambda rows: copies(targets, rows), scene.sets)
     )
     exact = judged(
         _MEMBER,
@@ -219,7 +219,7 @@ def _ranked_risks(scene: Scene) -> tuple[Risk, ...]:
     places = [places_of(column) for column in scene.columns]
 
     def distances(targets: States) -> Floats:
-        return np.asarray(np.mean([nearest(targets, one, places) for one in scene.sets], axis=0))
+        return np.asarray(np.mean([nearest(targets, rows, places) for rows in scene.sets], axis=0))
 
     near, far = distances(scene.members), distances(scene.control)
     return (
@@ -247,13 +247,13 @@ def uniqueness_risks(scene: Scene) -> tuple[Risk, ...]:
     keys = list(scene.keys)
     originals, held_out = scene.equal_numbers()
     rng = scene.generator(1)
-    sets = [one[:, keys] for one in scene.sets]
-    members = _joint([uniqueness(originals[:, keys], one) for one in sets])
-    guessed = _joint([uniqueness(originals[:, keys], shuffled(one, rng)) for one in sets])
+    sets = [rows[:, keys] for rows in scene.sets]
+    members = _joint([uniqueness(originals[:, keys], rows) for rows in sets])
+    guessed = _joint([uniqueness(originals[:, keys], shuffled(rows, rng)) for rows in sets])
     control: list[Figure | None] = [None] * 3
     if held_out is not None:
-        control = _joint([uniqueness(held_out[:, keys], one) for one in sets])
-    guesses = [one.value if one else None for one in guessed]
+        control = _joint([uniqueness(held_out[:, keys], rows) for rows in sets])
+    guesses = [figure.value if figure else None for figure in guessed]
     n = f"{len(originals):,} rows each" if held_out is not None else "all original rows"
     return (
         judged(
@@ -284,10 +284,14 @@ def uniqueness_risks(scene: Scene) -> tuple[Risk, ...]:
     )
 
 
-def _joint(found: Sequence[Uniqueness]) -> list[Figure | None]:
+def _joint(outcomes: Sequence[Uniqueness]) -> list[Figure | None]:
     """Shares over the sets; those of several sets are of one table, and count as one set."""
-    parts = [(one.synthetic, one.synthetic_too, one.originals_too) for one in found]
-    return [share(np.concatenate(marks), repeats=len(found)) for marks in zip(*parts, strict=True)]
+    parts = [
+        (outcome.synthetic, outcome.synthetic_too, outcome.originals_too) for outcome in outcomes
+    ]
+    return [
+        share(np.concatenate(marks), repeats=len(outcomes)) for marks in zip(*parts, strict=True)
+    ]
 
 
 def _both(scene: Scene, attack: Callable[[States], T]) -> tuple[T, T | None]:

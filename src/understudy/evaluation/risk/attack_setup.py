@@ -1,6 +1,6 @@
 """The scene of the attacks: who is attacked, by way of which sets, with what known and wanted.
 
-Which synthetic rows agree with a target is told by numbers of rows: equal rows have equal numbers.
+Which synthetic rows agree with a target is seen by numbers of rows: equal rows have equal numbers.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class Outcome:
     @classmethod
     def over_sets(cls, outcomes: Iterable[Outcome]) -> Outcome:
         """Mean over the sets, target by target."""
-        every = list(outcomes)
+        several = list(outcomes)
         return cls(
-            np.mean([one.found for one in every], axis=0),
-            np.mean([one.guessed for one in every], axis=0),
-            np.mean([one.matched for one in every], axis=0),
+            np.mean([outcome.found for outcome in several], axis=0),
+            np.mean([outcome.guessed for outcome in several], axis=0),
+            np.mean([outcome.matched for outcome in several], axis=0),
         )
 
 
 def over_sets(attack: Callable[[States], Outcome], sets: Sequence[States]) -> Outcome:
     """An attack by way of each set, and its mean over them."""
-    return Outcome.over_sets(attack(one) for one in sets)
+    return Outcome.over_sets(attack(rows) for rows in sets)
 
 
 def numbered(*tables: States) -> list[Integers]:
@@ -68,8 +68,8 @@ def numbered(*tables: States) -> list[Integers]:
             number = np.unique(number, return_inverse=True)[1].astype(np.int64)
             reach = len(number)
         number, reach = number * size + column, reach * size
-    found = np.unique(number, return_inverse=True)[1].astype(np.int64)
-    return np.split(found, np.cumsum([len(table) for table in tables])[:-1])
+    renumbered = np.unique(number, return_inverse=True)[1].astype(np.int64)
+    return np.split(renumbered, np.cumsum([len(table) for table in tables])[:-1])
 
 
 def occurrences(targets: Integers, rows: Integers) -> Integers:
@@ -85,10 +85,10 @@ def chances(targets: States, rows: States) -> Floats:
         targets: shape (n, d).
         rows: shape (m, d), m > 0.
     """
-    found = np.ones(len(targets))
+    product = np.ones(len(targets))
     for target, column in zip(targets.T, rows.T, strict=True):
-        found *= occurrences(target.astype(np.int64), column.astype(np.int64)) / len(rows)
-    return found
+        product *= occurrences(target.astype(np.int64), column.astype(np.int64)) / len(rows)
+    return product
 
 
 _STREAM = 40
@@ -190,9 +190,11 @@ def numbers_of(column: Column) -> Floats | None:
     """
     if not isinstance(column, NUMERIC):
         return None
-    found = np.full(column.size + 1, np.nan)
-    found[: column.n_ordinary] = [(one.low + one.high) / 2 for one in column.intervals]
-    return found
+    middles = np.full(column.size + 1, np.nan)
+    middles[: column.n_ordinary] = [
+        (interval.low + interval.high) / 2 for interval in column.intervals
+    ]
+    return middles
 
 
 def places_of(column: Column) -> Floats:
@@ -201,12 +203,12 @@ def places_of(column: Column) -> Floats:
     Args:
         column: its declaration.
     """
-    found = np.full(column.size + 1, -1.0)
+    places = np.full(column.size + 1, -1.0)
     numbers = numbers_of(column)
     if numbers is not None:
         low, high = column.bounds  # type: ignore[union-attr]  # numeric columns have them
         middle = numbers[: column.n_ordinary]
-        found[: column.n_ordinary] = (middle - low) / (high - low) if high > low else 0.0
+        places[: column.n_ordinary] = (middle - low) / (high - low) if high > low else 0.0
     elif is_ordered(column):
-        found[: column.n_ordinary] = np.linspace(0, 1, column.n_ordinary)
-    return found
+        places[: column.n_ordinary] = np.linspace(0, 1, column.n_ordinary)
+    return places

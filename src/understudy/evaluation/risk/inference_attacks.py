@@ -5,7 +5,7 @@ Attribute disclosure goes from what is known of a target to what is secret.
 **Inference.** The intruder takes the synthetic rows that agree with his target in the keys, and
 answers with the most frequent secret among them, or with their mean if the secret is a number.
 Where none agrees, he answers with the mode or mean of all synthetic rows; how often that happens is
-told. A guess is that very answer for everybody.
+stated. A guess is that very answer for everybody.
 
 What he gets right about people outside the table he has learned of the population, not of a person:
 only the difference between members and a control speaks of disclosure.
@@ -160,20 +160,20 @@ def probability_of_truth(
     )
 
 
-def largest(found: Floats, population: int) -> Figure | None:
+def largest(probabilities: Floats, population: int) -> Figure | None:
     """The largest probability; None if there are no targets.
 
     Nothing but 1 bounds what the records have that were not drawn, so its interval reaches from the
     largest one to 1, unless all of them were drawn.
 
     Args:
-        found: probabilities, shape (n,).
+        probabilities: probabilities, shape (n,).
         population: number of records that the targets were drawn from.
     """
-    if not len(found):
+    if not len(probabilities):
         return None
-    top = float(found.max())
-    return Figure(top, (top, top if len(found) >= population else 1.0), len(found))
+    top = float(probabilities.max())
+    return Figure(top, (top, top if len(probabilities) >= population else 1.0), len(probabilities))
 
 
 FALSE_POSITIVES = 0.01
@@ -202,15 +202,15 @@ def nearest(targets: States, rows: States, places: Sequence[Floats]) -> Floats:
 @compiled
 def _nearest(targets: States, rows: States, scale: Floats, starts: Integers) -> Floats:
     n, d = targets.shape
-    found = np.empty(n)
+    distances = np.empty(n)
     apart = np.empty(len(scale))  # of each state of each column from the target's
     for i in range(n):
         for j in range(d):
-            own = starts[j] + targets[i, j]
+            actual = starts[j] + targets[i, j]
             for state in range(starts[j], starts[j + 1]):
-                both = scale[own] >= 0.0 and scale[state] >= 0.0
-                apart[state] = abs(scale[own] - scale[state]) if both else 1.0
-            apart[own] = 0.0
+                both = scale[actual] >= 0.0 and scale[state] >= 0.0
+                apart[state] = abs(scale[actual] - scale[state]) if both else 1.0
+            apart[actual] = 0.0
         best = float(d)
         for k in range(len(rows)):
             total = 0.0
@@ -221,8 +221,8 @@ def _nearest(targets: States, rows: States, scale: Floats, starts: Integers) -> 
             best = min(best, total)
             if best == 0.0:
                 break
-        found[i] = best / d
-    return found
+        distances[i] = best / d
+    return distances
 
 
 def called_members(distances: Floats, control: Floats) -> Floats:
@@ -235,11 +235,11 @@ def called_members(distances: Floats, control: Floats) -> Floats:
         distances: of the targets, shape (n,).
         control: of the control, shape (m,), m > 0.
     """
-    wanted = FALSE_POSITIVES * len(control)
+    taken = FALSE_POSITIVES * len(control)
     values, counts = np.unique(control, return_counts=True)
     through = np.cumsum(counts)
-    at = int(np.searchsorted(through, wanted))  # the first threshold that takes in enough
-    chance = (wanted - (through[at] - counts[at])) / counts[at]
+    at = int(np.searchsorted(through, taken))  # the first threshold that takes in enough
+    chance = (taken - (through[at] - counts[at])) / counts[at]
     called = np.where(distances == values[at], chance, distances < values[at])
     return np.asarray(called, dtype=np.float64)
 
@@ -252,6 +252,6 @@ def copies(targets: States, rows: States) -> Outcome:
         rows: synthetic states, shape (m, d), m > 0.
     """
     target, row = numbered(targets, rows)
-    found = (occurrences(target, row) > 0).astype(np.float64)
+    copied = (occurrences(target, row) > 0).astype(np.float64)
     chance = -np.expm1(len(rows) * np.log1p(-np.minimum(chances(targets, rows), 1 - 1e-16)))
-    return Outcome(found, chance, found)
+    return Outcome(copied, chance, copied)

@@ -93,14 +93,14 @@ def mean_error(values: Values) -> Figure | None:
     return Figure(mean, (max(0.0, mean - half), mean + half), n)
 
 
-def difference(one: Figure, other: Figure) -> Interval:
-    """95 % interval of `one` - `other`, made of the intervals of both ("square and add").
+def difference(first: Figure, second: Figure) -> Interval:
+    """95 % interval of `first` - `second`, made of the intervals of both ("square and add").
 
     Both groups of targets are drawn independently of each other.
     """
-    gap = one.value - other.value
-    below = math.hypot(one.value - one.interval[0], other.interval[1] - other.value)
-    above = math.hypot(one.interval[1] - one.value, other.value - other.interval[0])
+    gap = first.value - second.value
+    below = math.hypot(first.value - first.interval[0], second.interval[1] - second.value)
+    above = math.hypot(first.interval[1] - first.value, second.value - second.interval[0])
     return gap - below, gap + above
 
 
@@ -233,9 +233,9 @@ def _doubt(
             "a stronger one may succeed."
         )
     few = [
-        f"{what} {one.n}"
-        for one, what in ((members, "members"), (control, "control"))
-        if one is not None and one.n < FEWEST
+        f"{what} {group.n}"
+        for group, what in ((members, "members"), (control, "control"))
+        if group is not None and group.n < FEWEST
     ]
     if few:
         doubts.append(f"Few targets ({', '.join(few)}), so the intervals are wide.")

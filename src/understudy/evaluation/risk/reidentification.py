@@ -120,15 +120,15 @@ def identified(matches: Sequence[Matches]) -> Identified:
     Args:
         matches: of the same targets with each set, at least one.
     """
-    unique = np.sum([one.unique for one in matches], axis=0)
-    true = np.sum([one.unique_and_true for one in matches], axis=0)
+    unique = np.sum([matched.unique for matched in matches], axis=0)
+    true = np.sum([matched.unique_and_true for matched in matches], axis=0)
     once = unique > 0
-    other = np.mean([1 - one.alike / one.n_rows for one in matches], axis=0)
+    other = np.mean([1 - matched.alike / matched.n_rows for matched in matches], axis=0)
     return Identified(
-        expected=np.mean([one.expected for one in matches], axis=0),
+        expected=np.mean([matched.expected for matched in matches], axis=0),
         true=true / len(matches),
         false=1 - true[once] / unique[once],
-        guessed=np.mean([one.true / one.n_rows for one in matches], axis=0),
+        guessed=np.mean([matched.true / matched.n_rows for matched in matches], axis=0),
         guessed_false=other[once],
     )
 
@@ -158,12 +158,12 @@ def uniqueness(originals: States, synthetic: States) -> Uniqueness:
         originals: keys of original (or control) rows, shape (n, k).
         synthetic: keys of the synthetic rows, shape (m, k).
     """
-    one, other = numbered(originals, synthetic)
-    alone, alone_synthetic = occurrences(one, one) == 1, occurrences(other, other) == 1
+    real, made = numbered(originals, synthetic)
+    alone, alone_synthetic = occurrences(real, real) == 1, occurrences(made, made) == 1
     return Uniqueness(
         alone_synthetic,
-        (occurrences(other, one) == 1)[alone_synthetic],
-        (occurrences(one, other) == 1)[alone],
+        (occurrences(made, real) == 1)[alone_synthetic],
+        (occurrences(real, made) == 1)[alone],
     )
 
 

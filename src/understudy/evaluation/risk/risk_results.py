@@ -111,13 +111,13 @@ class Risks:
     @property
     def alarming(self) -> tuple[Risk, ...]:
         """The figures that are raised or high."""
-        return tuple(one for one in self.risks if one.level in {"high", "raised"})
+        return tuple(risk for risk in self.risks if risk.level in {"high", "raised"})
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for machines; stamped internal."""
         plain = {
             "internal": "compares with confidential data, not for release",
             **{name: value for name, value in vars(self).items() if name != "risks"},
-            "risks": [one.to_json() for one in self.risks],
+            "risks": [risk.to_json() for risk in self.risks],
         }
         return {k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}

@@ -13,11 +13,11 @@ Do χ² tests of independence come to the same decisions on the synthetic sets? 
 is tested by Pearson's χ² on the original and on every set, over all states, empty rows and columns
 dropped. The decisions of each set are compared with those of the original, and those of all sets
 together: from five sets on their p-values are pooled. Of two to four sets the median p-value is
-taken instead. The reference law of the pooling rule has k^(-3/m)·(m - 1)·(1 + 1/r)² degrees of
-freedom, which for few sets m and a test of k degrees of freedom is close to 0: it would then hardly
-ever reject.
+taken instead. The reference distribution of the pooling rule has k^(-3/m)·(m - 1)·(1 + 1/r)²
+degrees of freedom, which for few sets m and a test of k degrees of freedom is close to 0: it would
+then hardly ever reject.
 
-The large-sample χ² law is poor for tables with few records in a cell, on either side alike; with
+The χ² approximation is poor for tables with few records in a cell, on either side alike; with
 many records nearly every pair of columns is dependent, and agreement is then easy to come by.
 
 Bowen, Liu & Su (2021, section 4.3) count the pairs of columns by class of the original's and of the
@@ -84,28 +84,28 @@ def cramers_v(counts: Counts) -> float:
 
 def association_scores(comparison: Comparison) -> tuple[Score, ...]:
     """Mean absolute differences of the correlations, and of Cramér's V, over pairs of columns."""
-    found: dict[str, list[tuple[str, list[float]]]] = {"correlation": [], "Cramér's V": []}
+    by_kind: dict[str, list[tuple[str, list[float]]]] = {"correlation": [], "Cramér's V": []}
     for (i, j), original, sets in comparison.tables(pairs(comparison)):
-        one, other = comparison.columns[i], comparison.columns[j]
+        first, second = comparison.columns[i], comparison.columns[j]
         names = f"{comparison.schema.names[i]}, {comparison.schema.names[j]}"
-        if is_ordered(one) and is_ordered(other):
-            used = slice(one.n_ordinary), slice(other.n_ordinary)
+        if is_ordered(first) and is_ordered(second):
+            used = slice(first.n_ordinary), slice(second.n_ordinary)
             differences = _differences(correlation, original[used], [t[used] for t in sets])
-            found["correlation"].append((names, differences))
+            by_kind["correlation"].append((names, differences))
         else:
-            found["Cramér's V"].append((names, _differences(cramers_v, original, sets)))
+            by_kind["Cramér's V"].append((names, _differences(cramers_v, original, sets)))
     notes = {
         "correlation": "Pearson on ordered states",
         "Cramér's V": "bias-corrected, pairs with an unordered column",
     }
-    return tuple(_score(kind, rows, notes[kind]) for kind, rows in found.items() if rows)
+    return tuple(_score(kind, rows, notes[kind]) for kind, rows in by_kind.items() if rows)
 
 
 def _differences(
     measure: Association, original: Counts, sets: tuple[Counts, ...] | list[Counts]
 ) -> list[float]:
     true = measure(original)
-    return [abs(measure(one) - true) for one in sets]
+    return [abs(measure(table) - true) for table in sets]
 
 
 def _score(kind: str, rows: list[tuple[str, list[float]]], note: str) -> Score:
@@ -144,20 +144,20 @@ def pearson(counts: Counts) -> tuple[float, int]:
     return float(stats.chi2.sf(statistic, df)), df
 
 
-def joint_pvalue(found: Sequence[tuple[float, int]], rule: str = RULE) -> float:
+def joint_pvalue(tests: Sequence[tuple[float, int]], rule: str = RULE) -> float:
     """P-value of the test on several sets together.
 
     Sets may have lost other rows and columns, hence other degrees of freedom: pooling takes their
     rounded mean, since it works on p-values.
 
     Args:
-        found: p-value and degrees of freedom in each set.
+        tests: p-value and degrees of freedom in each set.
         rule: "partial" or "li1991", as
             `understudy.inference.pooled_tests.pool_pvalues` has them.
     """
-    pvalues = [p for p, _ in found]
-    df = round(float(np.mean([df for _, df in found])))
-    if len(found) < FEWEST_POOLED or df < 1:
+    pvalues = [p for p, _ in tests]
+    df = round(float(np.mean([df for _, df in tests])))
+    if len(tests) < FEWEST_POOLED or df < 1:
         return float(np.median(pvalues))
     return float(pool_pvalues(pvalues, df, rule=rule).pvalue)
 
@@ -194,9 +194,9 @@ def _classes(comparison: Comparison, rule: str) -> tuple[Counts, Counts]:
     table, single = np.zeros((4, 4), dtype=np.int64), np.zeros((m, 4, 4), dtype=np.int64)
     for _, original, sets in comparison.tables(pairs(comparison)):
         row = _class(pearson(original)[0])
-        found = [pearson(one) for one in sets]
-        table[row, _class(joint_pvalue(found, rule))] += 1
-        for k, (pvalue, _) in enumerate(found):
+        tests = [pearson(counts) for counts in sets]
+        table[row, _class(joint_pvalue(tests, rule))] += 1
+        for k, (pvalue, _) in enumerate(tests):
             single[k, row, _class(pvalue)] += 1
     return table, single
 
@@ -206,7 +206,7 @@ def _decided(table: Counts, single: Counts, k: int) -> Score:
     together = f"; all sets, p-values {joined}: {agreement(table, k):.3f}" * (len(single) > 1)
     return Score.over_sets(
         DEFINITIONS["χ² decisions agreeing"],
-        [agreement(one, k) for one in single],
+        [agreement(decisions, k) for decisions in single],
         detail=f" at {LEVELS[k - 1]:g}",
         note=f"of {int(table.sum()):,} pairs of columns{together}",
     )

@@ -27,7 +27,7 @@ from understudy.evaluation.utility.regression_comparison import Compared
 Interval = tuple[float, float]
 
 
-def interval_overlap(one: Interval, other: Interval) -> float:
+def interval_overlap(first: Interval, second: Interval) -> float:
     """Mean of the shares of each interval that lies in the other, 0 to 1.
 
     An interval of length 0 counts as wholly inside or outside.
@@ -37,10 +37,12 @@ def interval_overlap(one: Interval, other: Interval) -> float:
     >>> interval_overlap((0, 1), (2, 3))
     0.0
     """
-    low, high = max(one[0], other[0]), min(one[1], other[1])
+    low, high = max(first[0], second[0]), min(first[1], second[1])
     if high < low:
         return 0.0
-    shares = [(high - low) / (end - start) if end > start else 1.0 for start, end in (one, other)]
+    shares = [
+        (high - low) / (end - start) if end > start else 1.0 for start, end in (first, second)
+    ]
     return float(sum(shares) / 2)
 
 
@@ -53,16 +55,16 @@ def expected_overlap(n_original: int, n_synthetic: int) -> float:
     >>> round(expected_overlap(1000, 1000), 3)
     0.713
     """
-    one, other = 1 / math.sqrt(n_original), 1 / math.sqrt(n_synthetic)
+    original, synthetic = 1 / math.sqrt(n_original), 1 / math.sqrt(n_synthetic)
     grid = np.linspace(0, 8, 4001)
     weight = stats.norm.pdf(grid)
     reach = stats.norm.ppf(0.975)
     values = [
         interval_overlap(
-            (-reach * one, reach * one),
+            (-reach * original, reach * original),
             (
-                z * math.hypot(one, other) - reach * other,
-                z * math.hypot(one, other) + reach * other,
+                z * math.hypot(original, synthetic) - reach * synthetic,
+                z * math.hypot(original, synthetic) + reach * synthetic,
             ),
         )
         for z in grid
@@ -76,8 +78,8 @@ _ENDS = ("estimate", "lower", "upper")
 def coefficients(compared: Compared) -> tuple[Coefficient, ...]:
     """Every coefficient that the original and a set determine; ends are means over such sets."""
     result = []
-    one = compared.original
-    for j in map(int, np.flatnonzero(one.determined)):
+    original = compared.original
+    for j in map(int, np.flatnonzero(original.determined)):
         able = [f for f in compared.sets if f.determined[j]]
         if not able:
             continue
@@ -86,7 +88,7 @@ def coefficients(compared: Compared) -> tuple[Coefficient, ...]:
             Coefficient(
                 compared.model,
                 compared.terms[j],
-                (float(one.estimate[j]), float(one.lower[j]), float(one.upper[j])),
+                (float(original.estimate[j]), float(original.lower[j]), float(original.upper[j])),
                 (means[0], means[1], means[2]),
                 float(np.mean(_overlaps(compared, j))),
                 float(np.nanmean(_shifts(compared, j))),
@@ -97,9 +99,9 @@ def coefficients(compared: Compared) -> tuple[Coefficient, ...]:
 
 def _overlaps(compared: Compared, j: int) -> list[float]:
     """Overlap in each set; 0 in one that does not determine the coefficient."""
-    one = compared.original
+    original = compared.original
     return [
-        interval_overlap((one.lower[j], one.upper[j]), (f.lower[j], f.upper[j]))
+        interval_overlap((original.lower[j], original.upper[j]), (f.lower[j], f.upper[j]))
         if f.determined[j]
         else 0.0
         for f in compared.sets
@@ -116,13 +118,15 @@ def coefficient_scores(
         n_original: rows of the original.
         n_synthetic: rows of each set.
     """
-    wanted = [(one, int(j)) for one in compared for j in np.flatnonzero(one.original.determined)]
-    if not wanted:
+    determined = [
+        (model, int(j)) for model in compared for j in np.flatnonzero(model.original.determined)
+    ]
+    if not determined:
         return ()
-    n_terms = sum(len(one.terms) for one in compared)
-    about = f"{len(wanted):,} of {n_terms:,} coefficients, which the original determines"
-    overlap = np.mean([_overlaps(one, j) for one, j in wanted], axis=0)
-    lost = np.mean([[not f.determined[j] for f in one.sets] for one, j in wanted], axis=0)
+    n_terms = sum(len(model.terms) for model in compared)
+    about = f"{len(determined):,} of {n_terms:,} coefficients, which the original determines"
+    overlap = np.mean([_overlaps(model, j) for model, j in determined], axis=0)
+    lost = np.mean([[not f.determined[j] for f in model.sets] for model, j in determined], axis=0)
     scores = [
         Score.over_sets(
             DEFINITIONS["confidence-interval overlap"],
@@ -133,8 +137,8 @@ def coefficient_scores(
         )
     ]
     if (lost < 1).all():
-        widths = np.nanmedian([_widths(one, j) for one, j in wanted], axis=0)
-        shifts = np.nanmedian([_shifts(one, j) for one, j in wanted], axis=0)
+        widths = np.nanmedian([_widths(model, j) for model, j in determined], axis=0)
+        shifts = np.nanmedian([_shifts(model, j) for model, j in determined], axis=0)
         ratio = n_original / n_synthetic
         among = f"median over {about}, less those that the set lost"
         scores += [
@@ -151,32 +155,38 @@ def coefficient_scores(
                 note=f"{among}; |difference| over the standard error of the original",
             ),
         ]
-    return (*scores, *(score for one in compared for score in _distance(one)))
+    return (*scores, *(score for model in compared for score in _distance(model)))
 
 
-def _distance(one: Compared) -> list[Score]:
+def _distance(compared: Compared) -> list[Score]:
     """Euclidean distance of all coefficients that every table determines."""
-    able = np.logical_and.reduce([found.determined for found in (one.original, *one.sets)])
+    able = np.logical_and.reduce([fit.determined for fit in (compared.original, *compared.sets)])
     if not able.any():
         return []
-    values = [float(np.linalg.norm((f.estimate - one.original.estimate)[able])) for f in one.sets]
+    values = [
+        float(np.linalg.norm((f.estimate - compared.original.estimate)[able]))
+        for f in compared.sets
+    ]
     note = f"Euclidean, {int(able.sum())} of {len(able)} coefficients in their own units"
     distance = DEFINITIONS["coefficient distance"]
-    return [Score.over_sets(distance, values, detail=f", {one.model}", note=note)]
+    return [Score.over_sets(distance, values, detail=f", {compared.model}", note=note)]
 
 
-def _widths(one: Compared, j: int) -> list[float]:
+def _widths(compared: Compared, j: int) -> list[float]:
     """Widths over that of the original; NaN in a set that lost the coefficient."""
-    width = float(one.original.upper[j] - one.original.lower[j])
+    width = float(compared.original.upper[j] - compared.original.lower[j])
     return [
-        float(f.upper[j] - f.lower[j]) / width if f.determined[j] else math.nan for f in one.sets
+        float(f.upper[j] - f.lower[j]) / width if f.determined[j] else math.nan
+        for f in compared.sets
     ]
 
 
-def _shifts(one: Compared, j: int) -> list[float]:
+def _shifts(compared: Compared, j: int) -> list[float]:
     """Shifts in standard errors of the original; NaN in a set that lost the coefficient."""
-    unit = float(one.original.stderr[j])
+    unit = float(compared.original.stderr[j])
     return [
-        abs(float(f.estimate[j] - one.original.estimate[j])) / unit if f.determined[j] else math.nan
-        for f in one.sets
+        abs(float(f.estimate[j] - compared.original.estimate[j])) / unit
+        if f.determined[j]
+        else math.nan
+        for f in compared.sets
     ]

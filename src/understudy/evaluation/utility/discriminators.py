@@ -7,7 +7,7 @@ classification tree. Each is fitted to every set, and to permuted labels for its
 estimated probability that a row is synthetic.
 
 * pMSE = (1/N) Σ (p̂ - c)²: 0 if nothing tells them apart, c(1 - c) if everything does.
-* SPECKS: Kolmogorov-Smirnov distance of the laws of p̂ in the original and in the synthetic rows.
+* SPECKS: Kolmogorov-Smirnov distance of the p̂ of the original and of the synthetic rows.
 
 **Which null.** A flexible model tells any two samples apart to some degree. The null used here is
 that original and synthetic rows are *two independent samples of one population*, for three reasons:
@@ -58,7 +58,7 @@ def pmse(propensity: Floats, share: float) -> float:
 def specks(propensity: Floats, synthetic: Labels) -> float:
     """Kolmogorov-Smirnov distance of the propensities in the two groups, both of shape (N,).
 
-    Tied propensities are taken jointly: the laws are compared behind the last of them.
+    Tied propensities are taken jointly: the ECDFs are compared behind the last of them.
     """
     order = np.argsort(propensity, kind="stable")
     ahead = np.cumsum(synthetic[order]) / synthetic.sum()
@@ -164,13 +164,13 @@ def stack_sets(comparison: Comparison) -> tuple[list[Stack], str]:
     """Original over each set, and a note if rows were left out, else ""."""
     rng = comparison.generator(_STREAM_ROWS)
     original = _thinned(comparison.original, rng)
-    sets = [_thinned(one, rng) for one in comparison.sets]
+    sets = [_thinned(rows, rng) for rows in comparison.sets]
     stacks = [
         Stack(
-            [np.concatenate(pair) for pair in zip(original, one, strict=True)],
-            np.arange(len(original[0]) + len(one[0])) >= len(original[0]),
+            [np.concatenate(pair) for pair in zip(original, rows, strict=True)],
+            np.arange(len(original[0]) + len(rows[0])) >= len(original[0]),
         )
-        for one in sets
+        for rows in sets
     ]
     if max(comparison.n_original, comparison.n_synthetic) <= MOST_ROWS:
         return stacks, ""
@@ -203,8 +203,8 @@ def pair_propensities(comparison: Comparison, stack: Stack) -> Floats:
 
 def _pairs(comparison: Comparison, stack: Stack) -> Design:
     rng = comparison.generator(_STREAM_PAIRS)  # the same pairs for every set
-    design, used, every = pair_design(stack.rows, comparison.columns, rng)
-    note = "" if used == every else f"{used:,} of {every:,} pairs of columns, drawn at random"
+    design, used, total = pair_design(stack.rows, comparison.columns, rng)
+    note = "" if used == total else f"{used:,} of {total:,} pairs of columns, drawn at random"
     return design, note
 
 
@@ -223,11 +223,11 @@ def _logistic(
         about = f"{model.rank:,} parameters" + (f"; {note}" if note else "")
         return model.fit(stack.synthetic), stack.simulated_null(model.rank), permuted, about
 
-    found = each(fit, range(len(stacks)))
-    nulls = [null for _, null, _, _ in found]
+    fits = each(fit, range(len(stacks)))
+    nulls = [null for _, null, _, _ in fits]
     null = Null(float(np.mean([n.mean for n in nulls])), float(np.mean([n.sd for n in nulls])))
-    permuted = np.array([both for _, _, some, _ in found for both in some])
-    return Fitted(name, found[0][3], [p for p, _, _, _ in found], null, permuted)
+    permuted = np.array([both for _, _, pairs, _ in fits for both in pairs])
+    return Fitted(name, fits[0][3], [p for p, _, _, _ in fits], null, permuted)
 
 
 def _tree(comparison: Comparison, stacks: list[Stack]) -> Fitted:

@@ -1,8 +1,8 @@
 """Designs of comparisons: sparse indicators of groups of states, and which regressions are run.
 
 Each column has few groups of states. Groups depend on the pooled rows of original and synthetic
-tables alone, never on which row is which. So under the hypothesis that both come from one law,
-permuting the labels leaves the design as it is, and a permutation null is exact.
+tables alone, never on which row is which. So under the hypothesis that both come from one
+distribution, permuting the labels leaves the design as it is, and a permutation null is exact.
 
 The regressions that are compared are those that the user wrote, or default ones. By default up to
 three columns are each regressed on the main effects of the others: numbers by least squares,
@@ -114,8 +114,8 @@ def group_columns(
     ]
     while True:
         groups = [group_states(n, column, most) for n, column in zip(counts, columns, strict=True)]
-        if most <= 2 or sum(int(one.max()) for one in groups) <= limit:
-            return [one[codes] for one, codes in zip(groups, rows, strict=True)]
+        if most <= 2 or sum(int(group.max()) for group in groups) <= limit:
+            return [group[codes] for group, codes in zip(groups, rows, strict=True)]
         most = max(2, int(most * 0.8))
 
 
@@ -143,27 +143,27 @@ def pair_design(
     """
     main = main_design(rows, columns)
     room = max(PAIR_PARAMETERS - main.shape[1], PAIR_PARAMETERS // 3)
-    every = list(itertools.combinations(range(len(columns)), 2))
+    pairs = list(itertools.combinations(range(len(columns)), 2))
     for most in range(_MOST_PAIR_GROUPS, 1, -1):
         grouped = group_columns(rows, columns, MAIN_PARAMETERS, most)
-        free = [int(one.max()) for one in grouped]
-        if sum(free[i] * free[j] for i, j in every) <= room:
+        free = [int(group.max()) for group in grouped]
+        if sum(free[i] * free[j] for i, j in pairs) <= room:
             break
-    order = rng.permutation(len(every))
+    order = rng.permutation(len(pairs))
     taken: list[tuple[int, int]] = []
     for k in order:
-        i, j = every[k]
+        i, j = pairs[k]
         room -= free[i] * free[j]
         if room >= 0:
             taken.append((i, j))
     products = [_product(grouped[i], grouped[j], free[j]) for i, j in sorted(taken)]
     design = sp.hstack([main, _stack(products)], format="csr") if products else main
-    return design, len(taken), len(every)
+    return design, len(taken), len(pairs)
 
 
-def _product(one: Groups, other: Groups, free: int) -> Groups:
+def _product(first: Groups, second: Groups, free: int) -> Groups:
     """Number of the pair of groups, -1 where either is the largest; rare pairs are -1 as well."""
-    number = np.where((one > 0) & (other > 0), (one - 1) * free + other - 1, -1)
+    number = np.where((first > 0) & (second > 0), (first - 1) * free + second - 1, -1)
     counts = np.bincount(number[number >= 0])
     frequent = np.flatnonzero(counts >= FEWEST_ROWS)
     place = np.full(len(counts) + 1, -1, dtype=np.int64)  # the last one is for -1

@@ -79,15 +79,15 @@ def losses(pairing: Pairing, names: Sequence[str]) -> dict[str, float]:
         pairing: rows and sets.
         names: of `LOSSES`.
     """
-    if not all(one.height for one in pairing.sets):
+    if not all(table.height for table in pairing.sets):
         return {name: LOSSES[name].worst for name in names}
     return {name: LOSSES[name].measure(pairing) for name in names}
 
 
 def _marginals(order: int) -> Callable[[Pairing], float]:
     def measure(pairing: Pairing) -> float:
-        found = marginal_distances(pairing.comparison, order)
-        return float(found.values.mean()) if found.marginals else math.nan
+        distances = marginal_distances(pairing.comparison, order)
+        return float(distances.values.mean()) if distances.marginals else math.nan
 
     return measure
 
@@ -110,24 +110,24 @@ def _intervals(pairing: Pairing) -> float:
     models, _ = default_models(original, None)
     if not models:
         return math.nan
-    sets = [Records.of(one, schema, names) for one in pairing.sets]
+    sets = [Records.of(table, schema, names) for table in pairing.sets]
     compared, _ = compare_models(models, original, sets, lambda _done, _total: None)
     sizes = columns.height, pairing.sets[0].height
-    found = {one.name: one.value for one in coefficient_scores(compared, *sizes)}
-    return 1.0 - found.get("confidence-interval overlap", 0.0)
+    values = {score.name: score.value for score in coefficient_scores(compared, *sizes)}
+    return 1.0 - values.get("confidence-interval overlap", 0.0)
 
 
 _TOTAL = "total variation distance, mean over all"
 
 LOSSES = {
-    one.name: one
-    for one in (
+    loss.name: loss
+    for loss in (
         Loss("one-way", "Columns one by one", f"{_TOTAL} columns", 1.0, _marginals(1)),
         Loss("two-way", "Pairs of columns", f"{_TOTAL} pairs", 1.0, _marginals(2)),
         Loss(
             "conditional",
             "One column given another",
-            "L1 distance of conditional laws, mean over ordered pairs",
+            "L1 distance of conditional distributions, mean over ordered pairs",
             2.0,
             _conditional,
         ),

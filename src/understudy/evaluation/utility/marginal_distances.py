@@ -50,30 +50,30 @@ class Distances:
         return np.asarray(self.values.mean(axis=1))
 
 
-def total_variation(one: Counts, other: Counts) -> float:
+def total_variation(first: Counts, second: Counts) -> float:
     """Total variation distance of two tables of counts of one shape, each with a positive sum.
 
     >>> total_variation(np.array([1, 1]), np.array([4, 0]))
     0.5
     """
-    return float(np.abs(one / one.sum() - other / other.sum()).sum() / 2)
+    return float(np.abs(first / first.sum() - second / second.sum()).sum() / 2)
 
 
-def expected_variation(one: Counts, other: Counts) -> float:
+def expected_variation(first: Counts, second: Counts) -> float:
     """Mean distance if the two tables were random parts of their pooled records; exact.
 
     With t records of n + ñ in a cell, the count a of the first table is hypergeometric, and
     a/n - (t - a)/ñ = (1/n + 1/ñ)(a - nt/(n + ñ)): the mean distance is a sum of mean deviations.
 
     Args:
-        one: counts of the first table.
-        other: counts of the second, same shape.
+        first: counts of the first table.
+        second: counts of the second, same shape.
 
     >>> round(expected_variation(np.array([1, 0]), np.array([0, 1])), 12)  # always disjoint
     1.0
     """
-    n, m = int(one.sum()), int(other.sum())
-    pooled, times = np.unique(np.ravel(one + other), return_counts=True)
+    n, m = int(first.sum()), int(second.sum())
+    pooled, times = np.unique(np.ravel(first + second), return_counts=True)
     return float((1 / n + 1 / m) / 2 * (times * _mean_deviation(pooled, n, n + m)).sum())
 
 
@@ -104,38 +104,38 @@ def marginal_distances(comparison: Comparison, order: int) -> Distances:
         comparison: original and sets.
         order: number of columns of a marginal.
     """
-    every = list(itertools.combinations(range(len(comparison.sizes)), order))
-    chosen = every
-    if order > 2 and len(every) > MOST_TRIPLES:
-        picked = comparison.generator(_STREAM).choice(len(every), MOST_TRIPLES, replace=False)
-        chosen = [every[k] for k in sorted(picked)]
+    candidates = list(itertools.combinations(range(len(comparison.sizes)), order))
+    chosen = candidates
+    if order > 2 and len(candidates) > MOST_TRIPLES:
+        picked = comparison.generator(_STREAM).choice(len(candidates), MOST_TRIPLES, replace=False)
+        chosen = [candidates[k] for k in sorted(picked)]
     marginals, values, nulls = [], [], []
     for columns, original, sets in comparison.tables(chosen):
         marginals.append(columns)
-        values.append([total_variation(original, one) for one in sets])
-        nulls.append(np.mean([expected_variation(original, one) for one in sets]))
+        values.append([total_variation(original, table) for table in sets])
+        nulls.append(np.mean([expected_variation(original, table) for table in sets]))
     shape = (len(marginals), len(comparison.sets))
     return Distances(
-        tuple(marginals), np.reshape(values, shape).astype(float), np.array(nulls), len(every)
+        tuple(marginals), np.reshape(values, shape).astype(float), np.array(nulls), len(candidates)
     )
 
 
-def distance_scores(comparison: Comparison, found: Distances) -> tuple[Score, ...]:
+def distance_scores(comparison: Comparison, distances: Distances) -> tuple[Score, ...]:
     """Mean distance and worst distance of the marginals of one order."""
-    if not found.marginals:
+    if not distances.marginals:
         return ()
-    order = len(found.marginals[0])
+    order = len(distances.marginals[0])
     name = f"total variation, {order}-way"
     if order > 2:  # another name where it is another quantity
-        drawn = len(found.marginals) < found.population
+        drawn = len(distances.marginals) < distances.population
         name += f" ({MOST_TRIPLES} triples)" if drawn else " (all triples)"
-    worst = int(found.means.argmax())
-    names = ", ".join(comparison.schema.names[j] for j in found.marginals[worst])
+    worst = int(distances.means.argmax())
+    names = ", ".join(comparison.schema.names[j] for j in distances.marginals[worst])
     mean = Score.over_sets(
         DEFINITIONS[name],
-        found.values.mean(axis=0),
-        null=float(found.nulls.mean()),
-        note=f"mean over {_which(found)}",
+        distances.values.mean(axis=0),
+        null=float(distances.nulls.mean()),
+        note=f"mean over {_which(distances)}",
     )
     if order > 2:
         return (mean,)
@@ -143,32 +143,34 @@ def distance_scores(comparison: Comparison, found: Distances) -> tuple[Score, ..
         mean,
         Score.over_sets(
             DEFINITIONS[f"total variation, worst {order}-way"],
-            found.values[worst],
-            null=float(found.nulls[worst]),
+            distances.values[worst],
+            null=float(distances.nulls[worst]),
             note=f"of {names}; null: of these columns, not of the worst in a fresh sample",
         ),
     )
 
 
-def _which(found: Distances) -> str:
-    order, n = len(found.marginals[0]), len(found.marginals)
-    if n == found.population:
+def _which(distances: Distances) -> str:
+    order, n = len(distances.marginals[0]), len(distances.marginals)
+    if n == distances.population:
         return f"all {n:,} {_WORDS.get(order, 'marginals')}"
-    missing = np.sqrt(1 - n / found.population)  # a sample without replacement
-    error = found.means.std(ddof=1) / np.sqrt(n) * missing
+    missing = np.sqrt(1 - n / distances.population)  # a sample without replacement
+    error = distances.means.std(ddof=1) / np.sqrt(n) * missing
     return (
-        f"{n:,} of {found.population:,} {_WORDS.get(order, 'marginals')}, drawn at random; "
+        f"{n:,} of {distances.population:,} {_WORDS.get(order, 'marginals')}, drawn at random; "
         f"standard error of drawing them {error:.2g}"
     )
 
 
-def marginals(comparison: Comparison, found: Distances) -> tuple[Marginal, ...]:
+def marginals(comparison: Comparison, distances: Distances) -> tuple[Marginal, ...]:
     """Every column with the shares of its states, the worst first."""
     result = []
     for (columns, original, sets), distance in zip(
-        comparison.tables([(j,) for j in range(len(comparison.sizes))]), found.means, strict=True
+        comparison.tables([(j,) for j in range(len(comparison.sizes))]),
+        distances.means,
+        strict=True,
     ):
-        shares = np.mean([one / one.sum() for one in sets], axis=0)
+        shares = np.mean([table / table.sum() for table in sets], axis=0)
         labels, kept = comparison.labels(columns[0]), len(original)
         if not original[-1] and not shares[-1]:
             kept -= 1  # nothing is outside the domain
@@ -181,14 +183,14 @@ def marginals(comparison: Comparison, found: Distances) -> tuple[Marginal, ...]:
                 float(distance),
             )
         )
-    return tuple(sorted(result, key=lambda one: -one.distance))
+    return tuple(sorted(result, key=lambda marginal: -marginal.distance))
 
 
 def conditional_distance(original: Counts, synthetic: Counts) -> float:
-    """L1 distance of the second column's law given the first, averaged over the first's states.
+    """L1 distance of the second column's distributions given the first, mean over its states.
 
     Σ_g p(g) ‖p(·|g) - p̃(·|g)‖₁; a state g that the synthetic rows lack counts 2, as much as two
-    laws can differ.
+    distributions can differ.
 
     Args:
         original: counts of a pair of columns, shape (states of g, states of the other).
@@ -207,18 +209,19 @@ def conditional_score(comparison: Comparison) -> Score | None:
     """Mean over all ordered pairs of columns; None for one column, or tables too large."""
     values: list[list[float]] = []
     for _, original, sets in comparison.tables(pairs(comparison)):
-        values.append([conditional_distance(original, one) for one in sets])
-        values.append([conditional_distance(original.T, one.T) for one in sets])
+        values.append([conditional_distance(original, table) for table in sets])
+        values.append([conditional_distance(original.T, table.T) for table in sets])
     if not values:
         return None
     return Score.over_sets(
         DEFINITIONS["conditional distance"],
         np.mean(values, axis=0),
-        note="L1 (0 to 2) between the laws of one column given another; mean over ordered pairs",
+        note="L1 (0 to 2) between the distributions of one column given another; mean over ordered "
+        "pairs",
     )
 
 
 def pairs(comparison: Comparison) -> Sequence[tuple[int, int]]:
     """All pairs of columns whose table can be written out."""
-    every = itertools.combinations(range(len(comparison.sizes)), 2)
-    return [one for one in every if comparison.n_cells(one) <= MOST_CELLS]
+    candidates = itertools.combinations(range(len(comparison.sizes)), 2)
+    return [columns for columns in candidates if comparison.n_cells(columns) <= MOST_CELLS]

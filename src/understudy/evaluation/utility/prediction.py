@@ -67,11 +67,11 @@ def area_under_curve(positive: NDArray[np.bool_], score: Floats) -> Measured:
         score: shape (n_test,).
     """
     ranks = rankdata(score)
-    own = np.empty(len(score))
-    own[positive], own[~positive] = rankdata(score[positive]), rankdata(score[~positive])
+    within = np.empty(len(score))
+    within[positive], within[~positive] = rankdata(score[positive]), rankdata(score[~positive])
     # How many of the other kind lie below a positive, or above a negative, as a share.
     n_positive, n_negative = int(positive.sum()), int((~positive).sum())
-    placed = np.where(positive, (ranks - own) / n_negative, 1 - (ranks - own) / n_positive)
+    placed = np.where(positive, (ranks - within) / n_negative, 1 - (ranks - within) / n_positive)
     value = float(placed[positive].mean())
     weight = len(score) / np.where(positive, n_positive, n_negative)
     return Measured(value, weight * (placed - value))
@@ -132,19 +132,20 @@ def prediction_scores(comparison: Comparison, target: int) -> tuple[Score, ...] 
     measured = each(lambda table: task.measure(table, test), tables)
     note = f"{n_test:,} test rows; each model from {n_train:,} rows"
     return tuple(
-        _score(kind, f" for {name}", [one[kind] for one in measured], note) for kind in measured[0]
+        _score(kind, f" for {name}", [values[kind] for values in measured], note)
+        for kind in measured[0]
     )
 
 
 def _score(kind: str, detail: str, measured: list[Measured], note: str) -> Score:
     """The sets against the original; the null's sd is the standard error of their difference."""
     real, *sets = measured
-    mean = np.mean([one.influence for one in sets], axis=0)
+    mean = np.mean([result.influence for result in sets], axis=0)
     n = len(real.influence)
     error, difference = mean.std() / np.sqrt(n), (mean - real.influence).std() / np.sqrt(n)
     return Score.over_sets(
         DEFINITIONS[f"trained on synthetic, {kind}"],
-        [one.value for one in sets],
+        [result.value for result in sets],
         detail=detail,
         null=real.value,
         null_sd=float(difference),
@@ -178,8 +179,8 @@ class _Task:
             return guessed | self._area(truth, np.zeros(len(truth)))
         model = HistGradientBoostingClassifier(**self._options(used)).fit(x, y)
         shares = model.predict_proba(x_test)
-        found = {"accuracy": accuracy(model.classes_[shares.argmax(axis=1)] == truth)}
-        return found | self._area(truth, shares[:, -1])
+        scores = {"accuracy": accuracy(model.classes_[shares.argmax(axis=1)] == truth)}
+        return scores | self._area(truth, shares[:, -1])
 
     def _area(self, truth: Codes, score: Floats) -> dict[str, Measured]:
         if self.columns[self.target].n_ordinary != 2:

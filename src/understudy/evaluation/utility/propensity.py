@@ -2,8 +2,8 @@
 
 What is measured, and against which null, stands in `understudy.evaluation.utility.discriminators`.
 
-The same scores are told within groups of records, too: a good average can hide a group that fares
-badly.
+The same scores are computed within groups of records, too: a good average can hide a group that
+fares badly.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ GRID = 101
 def propensity_scores(
     comparison: Comparison, tell: Tell | None = None
 ) -> tuple[tuple[Score, ...], Curves]:
-    """PMSE and SPECKS by three models, and the laws of their propensities.
+    """PMSE and SPECKS by three models, and the distributions of their propensities.
 
     Args:
         comparison: original and sets.
@@ -78,7 +78,7 @@ def pair_specks(comparison: Comparison) -> list[float]:
     a greedy tree finds them by chance where the margins are right.
     """
     stacks = stack_sets(comparison)[0]
-    return [specks(pair_propensities(comparison, one), one.synthetic) for one in stacks]
+    return [specks(pair_propensities(comparison, stack), stack.synthetic) for stack in stacks]
 
 
 def _pmse_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Score:
@@ -100,7 +100,7 @@ def _score(
     definition: Definition, values: list[float], null: Null, stacks: list[Stack], notes: list[str]
 ) -> Score:
     sd = sd_of_mean(null.sd, stacks[0].share, len(stacks))
-    note = "; ".join(one for one in notes if one)
+    note = "; ".join(part for part in notes if part)
     return Score.over_sets(definition, values, null=null.mean, null_sd=sd, note=note)
 
 
@@ -120,10 +120,10 @@ def _curves(
     high = max(float(p.max()) for p in propensities)
     grid = np.linspace(low, high, GRID)
     groups = []
-    for wanted in (False, True):
+    for synthetic in (False, True):
         distributions = [
-            np.searchsorted(np.sort(p[s.synthetic == wanted]), grid, side="right")
-            / (s.synthetic == wanted).sum()
+            np.searchsorted(np.sort(p[s.synthetic == synthetic]), grid, side="right")
+            / (s.synthetic == synthetic).sum()
             for p, s in zip(propensities, stacks, strict=True)
         ]
         groups.append(tuple(np.mean(distributions, axis=0).tolist()))
@@ -176,7 +176,10 @@ def _group(whole: Comparison, part: Comparison, column: int, label: str) -> Subg
         label,
         part.n_original,
         part.n_original < SMALL,
-        {one.name + _DETAILS.get(one, ""): score for one, score in scores.items()},
+        {
+            definition.name + _DETAILS.get(definition, ""): score
+            for definition, score in scores.items()
+        },
         tuple(scores),
     )
 
@@ -184,18 +187,18 @@ def _group(whole: Comparison, part: Comparison, column: int, label: str) -> Subg
 def _scores(part: Comparison, column: int) -> dict[Definition, float]:
     scores = {}
     for order in (1, 2):
-        found = marginal_distances(part, order)
-        kept = [k for k, columns in enumerate(found.marginals) if column not in columns]
+        distances = marginal_distances(part, order)
+        kept = [k for k, columns in enumerate(distances.marginals) if column not in columns]
         if kept:
             name = f"total variation, {order}-way, other columns"
-            scores[DEFINITIONS[name]] = float(found.means[kept].mean())
-            scores[DEFINITIONS[f"{name} / fresh"]] = _ratio(found, kept)
+            scores[DEFINITIONS[name]] = float(distances.means[kept].mean())
+            scores[DEFINITIONS[f"{name} / fresh"]] = _ratio(distances, kept)
     ratio = logistic_ratio(part)
     if ratio is not None:
         scores[_RATIO] = ratio
     return scores
 
 
-def _ratio(found: Distances, kept: list[int]) -> float:
-    null = float(found.nulls[kept].mean())
-    return float(found.means[kept].mean()) / null if null else 1.0
+def _ratio(distances: Distances, kept: list[int]) -> float:
+    null = float(distances.nulls[kept].mean())
+    return float(distances.means[kept].mean()) / null if null else 1.0

@@ -56,12 +56,12 @@ def records_of(schema: Schema, names: Sequence[str], readings: Sequence[Reading]
         readings: the values of each.
     """
     states, numbers = {}, {}
-    for name, one in zip(names, readings, strict=True):
+    for name, values in zip(names, readings, strict=True):
         column = schema.columns[name]
-        ordinary = one.states < column.n_ordinary
-        states[name] = np.where(ordinary, one.states, ABSENT)
+        ordinary = values.states < column.n_ordinary
+        states[name] = np.where(ordinary, values.states, ABSENT)
         if isinstance(column, NUMERIC):
-            numbers[name] = np.where(ordinary, one.number, np.nan)
+            numbers[name] = np.where(ordinary, values.number, np.nan)
     return Records(schema, states, numbers)
 
 
@@ -76,16 +76,16 @@ def compare_models(
     compared, warnings = [], []
     for done, model in enumerate(models, start=1):
         try:
-            found = compare(model, original, sets)
+            outcome = compare(model, original, sets)
         except MethodError as error:
             if not model.pooled:
                 raise
-            found = str(error)
-        if isinstance(found, str):
-            warnings.append(found)
+            outcome = str(error)
+        if isinstance(outcome, str):
+            warnings.append(outcome)
         else:
-            compared.append(found)
-            warnings += _remarks(found)
+            compared.append(outcome)
+            warnings += _remarks(outcome)
         tell(done, len(models))
     return tuple(compared), tuple(warnings)
 
@@ -112,8 +112,8 @@ def compare(model: Model, original: Records, sets: Sequence[Records]) -> Compare
     binary = bool(np.isin(y, (0.0, 1.0)).all())
     cuts = np.cumsum([len(frame) for frame in frames])[:-1]
     fits = [
-        diagnosed(fit(one, design, binary=binary), one, design, binary=binary)
-        for one, design in zip(np.split(y, cuts), np.split(x, cuts), strict=True)
+        diagnosed(fit(response, design, binary=binary), response, design, binary=binary)
+        for response, design in zip(np.split(y, cuts), np.split(x, cuts), strict=True)
     ]
     kind = "logit" if binary else "ols"
     return Compared(f"{model.name} ({kind})", terms, fits[0], tuple(fits[1:]))
@@ -156,32 +156,34 @@ def _plain(term: object) -> str:
     return str(term).replace("`", "")
 
 
-def _remarks(found: Compared) -> list[str]:
+def _remarks(compared: Compared) -> list[str]:
     """Coefficients that are left out, or lost in a set, and why."""
     remarks = []
-    reasons = found.original.reasons
+    reasons = compared.original.reasons
     for reason in dict.fromkeys(filter(None, reasons)):
-        terms = [t for t, why in zip(found.terms, reasons, strict=True) if why == reason]
+        terms = [t for t, why in zip(compared.terms, reasons, strict=True) if why == reason]
         remarks.append(
-            f"{found.model}: {_counted(terms, found)} left out, {reason} in the original "
+            f"{compared.model}: {_counted(terms, compared)} left out, {reason} in the original "
             f"({REASONS[reason]}): {_some(terms)}."
         )
     lost: dict[str, list[str]] = {}
-    for j in np.flatnonzero(found.original.determined):
-        for why in dict.fromkeys(one.reasons[j] for one in found.sets if one.reasons[j]):
-            lost.setdefault(why, []).append(found.terms[j])
+    for j in np.flatnonzero(compared.original.determined):
+        for why in dict.fromkeys(
+            fitted.reasons[j] for fitted in compared.sets if fitted.reasons[j]
+        ):
+            lost.setdefault(why, []).append(compared.terms[j])
     for reason, terms in lost.items():
         remarks.append(
-            f"{found.model}: {_counted(terms, found)} lost, {reason} in a set "
+            f"{compared.model}: {_counted(terms, compared)} lost, {reason} in a set "
             f"({REASONS[reason]}); there the overlap counts 0, and width and shift are left out: "
             f"{_some(terms)}."
         )
     return remarks
 
 
-def _counted(terms: Sequence[str], found: Compared) -> str:
+def _counted(terms: Sequence[str], compared: Compared) -> str:
     verb = "is" if len(terms) == 1 else "are"
-    return f"{len(terms):,} of {len(found.terms):,} coefficients {verb}"
+    return f"{len(terms):,} of {len(compared.terms):,} coefficients {verb}"
 
 
 def _some(terms: Sequence[str]) -> str:

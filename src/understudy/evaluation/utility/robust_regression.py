@@ -79,7 +79,7 @@ class Fit:
 
 
 def fit(y: Floats, x: Floats, *, binary: bool) -> Fit:
-    """Fit a regression to the columns of a design that can be told apart.
+    """Fit a regression to the linearly independent columns of a design.
 
     Args:
         y: outcome, shape (n,); 0 or 1 if binary.
@@ -129,8 +129,8 @@ def fit_counts(y: Floats, x: Floats, counts: Floats) -> Fit:
     used = independent(x)
     if counts.sum() <= used.sum() or y.min() == y.max():
         return Fit(estimate, estimate.copy(), 0.0, covariance=covariance)
-    found, square, shrunk = _logistic(y, x[:, used], counts)
-    estimate[used] = found
+    coefficients, square, shrunk = _logistic(y, x[:, used], counts)
+    estimate[used] = coefficients
     covariance[np.ix_(used, used)] = square
     stderr = np.sqrt(np.diag(covariance))
     return Fit(estimate, stderr, float(stats.norm.ppf(0.975)), shrunk, covariance)
@@ -228,24 +228,24 @@ _LARGE_PREDICTOR = 10.0  # beyond e^±10 look whether the likelihood has a maxim
 _ROUNDING = 1e-5
 
 
-def diagnosed(found: Fit, y: Floats, x: Floats, *, binary: bool) -> Fit:
+def diagnosed(fitted: Fit, y: Floats, x: Floats, *, binary: bool) -> Fit:
     """A fit that says of each coefficient why it is not determined, or "".
 
     Args:
-        found: the fit of the regression.
+        fitted: the fit of the regression.
         y: outcome, shape (n,).
         x: design, shape (n, p).
         binary: whether it is a logistic regression.
     """
-    if np.isnan(found.estimate).all():
-        return replace(found, reasons=(UNFITTED,) * x.shape[1])
+    if np.isnan(fitted.estimate).all():
+        return replace(fitted, reasons=(UNFITTED,) * x.shape[1])
     reasons = np.full(x.shape[1], "", dtype=object)
     if binary:
-        reasons[separated(y, x, found)] = SEPARATED
+        reasons[separated(y, x, fitted)] = SEPARATED
     else:
-        reasons[_without_error(found, y, x)] = EXACT
+        reasons[_without_error(fitted, y, x)] = EXACT
     reasons[undetermined(x)] = COLLINEAR
-    return replace(found, reasons=tuple(reasons.tolist()))
+    return replace(fitted, reasons=tuple(reasons.tolist()))
 
 
 def undetermined(x: Floats) -> Mask:
@@ -264,16 +264,16 @@ def undetermined(x: Floats) -> Mask:
     return np.asarray(np.abs(directions[:, sizes < _NULL]).max(axis=1, initial=0.0) > _PART)
 
 
-def separated(y: Floats, x: Floats, found: Fit) -> Mask:
+def separated(y: Floats, x: Floats, fitted: Fit) -> Mask:
     """Coefficients of a logistic regression that separation leaves without an estimate, shape (p,).
 
     Args:
         y: outcome, 0 or 1, shape (n,).
         x: design, shape (n, p).
-        found: its fit; where no prediction is near 0 or 1 there is nothing to look for.
+        fitted: its fit; where no prediction is near 0 or 1 there is nothing to look for.
     """
-    predictor = x @ np.nan_to_num(found.estimate)
-    if not found.shrunk and np.abs(predictor).max() < _LARGE_PREDICTOR:
+    predictor = x @ np.nan_to_num(fitted.estimate)
+    if not fitted.shrunk and np.abs(predictor).max() < _LARGE_PREDICTOR:
         return np.zeros(x.shape[1], dtype=np.bool_)
     rows = np.unique(np.column_stack([y, x]), axis=0)
     outcome, left = rows[:, 0], rows[:, 1:]
@@ -290,9 +290,9 @@ def separated(y: Floats, x: Floats, found: Fit) -> Mask:
     return undetermined(left) & ~undetermined(x)
 
 
-def _without_error(found: Fit, y: Floats, x: Floats) -> Mask:
+def _without_error(fitted: Fit, y: Floats, x: Floats) -> Mask:
     """Coefficients whose standard error is rounding, beside that of an outcome without relation."""
     spread = x.std(axis=0)
     unit = y.std() / (np.where(spread > 0, spread, 1.0) * np.sqrt(len(y)))
     with np.errstate(invalid="ignore"):
-        return np.asarray(found.stderr < _ROUNDING * unit)
+        return np.asarray(fitted.stderr < _ROUNDING * unit)

@@ -68,8 +68,8 @@ class Logistic:
 
         options: dict[str, Any] = {"maxiter": _STEPS, "ftol": 1e-9, "gtol": 1e-4}
         start = np.zeros(self.rank)
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
-        return np.asarray(expit(self._score(found.x)))
+        optimum = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
+        return np.asarray(expit(self._score(optimum.x)))
 
     def fit_many(self, labels: NDArray[np.bool_]) -> Floats:
         """The same for many labellings that tell little about the rows, such as permuted ones.

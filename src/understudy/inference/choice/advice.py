@@ -126,7 +126,9 @@ def enough(release: Release, facts: Facts) -> str | None:
     n_rows = max(release.manifest.n_rows, 1)
     most = most_distortion(n_rows) / 2 * n_rows
     cells = _n_cells(release, facts)
-    return next((one for one in EPSILONS if cells * _scale(release, one) / 2 <= most), None)
+    return next(
+        (epsilon for epsilon in EPSILONS if cells * _scale(release, epsilon) / 2 <= most), None
+    )
 
 
 def _scale(release: Release, epsilon: str) -> float:

@@ -22,12 +22,12 @@ def count_notes(
     measurements: Sequence[Measurement], estimand: Estimand, counted: Counted
 ) -> Iterator[str]:
     """What to know of an estimate from noisy counts."""
-    used = [one for one in measurements if covers(one, estimand.columns)]
+    used = [measurement for measurement in measurements if covers(measurement, estimand.columns)]
     if len(used) > 1:
         yield f"{len(used)} noisy tables were averaged, weighted by their precision."
     yield from _counted_notes(estimand, counted)
-    outside = sum(one.outside for one in used) / len(used)
-    spread = sum(one.stddev**2 for one in used) ** 0.5 / len(used)
+    outside = sum(measurement.outside for measurement in used) / len(used)
+    spread = sum(measurement.stddev**2 for measurement in used) ** 0.5 / len(used)
     if outside > _SIGMAS * spread:
         yield (
             f"About {outside:,.0f} records (a noisy number) have a value outside the schema's "
@@ -76,12 +76,12 @@ def distortion_notes(facts: Facts) -> Iterator[str]:
 
 
 def number_notes(release: Release, columns: Sequence[str], kind: str = "") -> Iterator[str]:
-    """What is assumed of numbers within bins, or of their law."""
+    """What is assumed of numbers within bins, or of their distribution."""
     normal = release.manifest.inference.modelled
     drawn = [name for name in columns if name in normal]
     known = [name for name in columns if name not in normal]
     yield from (quantile_notes if kind == "quantile" else bin_notes)(release.schema, known)
-    if drawn and any(one.kind is Kind.POSTERIOR for one in release.measurements):
+    if drawn and any(measurement.kind is Kind.POSTERIOR for measurement in release.measurements):
         yield f"{', '.join(drawn)} was drawn by a model, whose shape it has."
     elif drawn:
         yield (

@@ -57,11 +57,11 @@ def distortion(
         network: the network that sets are drawn from, if it is one.
     """
     shares: dict[frozenset[str], list[float]] = {}
-    for one in measured:
-        if one.kind in _DISTORTING:
-            share = _misplaced(one, n_rows, schema, prior)
-            shares.setdefault(frozenset(one.columns), []).append(share)
-    mean = {table: sum(found) / len(found) for table, found in shares.items()}
+    for measurement in measured:
+        if measurement.kind in _DISTORTING:
+            share = _misplaced(measurement, n_rows, schema, prior)
+            shares.setdefault(frozenset(measurement.columns), []).append(share)
+    mean = {table: sum(several) / len(several) for table, several in shares.items()}
     if network is None:
         return _least(mean, columns)
     needed = ancestors(network, columns)
@@ -130,11 +130,11 @@ def ancestors(network: Sequence[Edge], columns: Iterable[str]) -> set[str]:
         >>> sorted(ancestors((("a", ()), ("b", ("a",)), ("c", ("b",)), ("d", ())), ["c"]))
         ['a', 'b', 'c']
     """
-    found = set(columns)
+    needed = set(columns)
     for column, parents in reversed(network):
-        if column in found:
-            found.update(parents)
-    return found
+        if column in needed:
+            needed.update(parents)
+    return needed
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Facts:
 
     @property
     def countable(self) -> bool:
-        """Whether the released counts, or the law of the drawing, answer it without the sets."""
+        """Whether the released counts, or how the sets were drawn, answer it without the sets."""
         if self.kind == "quantile":  # follows from the counts at or below each number
             return self.full
         return self.counted and (self.full or self.drawn)
@@ -199,13 +199,13 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
     made = manifest.inference
-    tables = [frozenset(one.columns) for one in measured if one.kind is not Kind.CHOICE]
+    tables = [frozenset(table.columns) for table in measured if table.kind is not Kind.CHOICE]
     kept_together = kept(made.network) if made.network else tables
     return Facts(
         kind=kind,
         columns=tuple(columns),
-        full=n_cells <= MOST_CELLS and any(covers(one, columns) for one in measured),
-        together=any(set(columns) <= one for one in kept_together),
+        full=n_cells <= MOST_CELLS and any(covers(table, columns) for table in measured),
+        together=any(set(columns) <= table for table in kept_together),
         sets=manifest.sets,
         sets_kind=manifest.sets_kind,
         n_rows=manifest.n_rows,
@@ -219,10 +219,10 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
         ),
         merged=_merged(measured, kind, columns, release.schema),
         redrawn=made.posterior_rule == "mi",
-        swept=made.swept or any(one.kind is Kind.SWEEPS for one in measured),
-        picked=any(one.kind is Kind.PARAMETERS for one in measured),
+        swept=made.swept or any(table.kind is Kind.SWEEPS for table in measured),
+        picked=any(table.kind is Kind.PARAMETERS for table in measured),
         shrunk=made.shrunk,
-        weighted=any(one.kind is Kind.POSTERIOR for one in measured)
+        weighted=any(table.kind is Kind.POSTERIOR for table in measured)
         and not set(columns) <= set(kept_columns(measured)),
         drawn=are_drawn(measured, columns, manifest, release.schema),
         conditioned=bool(_cut_off(tables, kept_together, release.schema) & set(columns)),
@@ -236,9 +236,9 @@ def merged_columns(measured: Sequence[Measurement], columns: Sequence[str]) -> t
         measured: what was released.
         columns: several; of one column alone every state is measured.
     """
-    counted = [one for one in measured if one.kind is not Kind.CHOICE]
-    covering = [one for one in counted if set(columns) <= set(one.columns)]
-    merged = [tuple(name for name in columns if name in one.groups) for one in covering]
+    counted = [table for table in measured if table.kind is not Kind.CHOICE]
+    covering = [table for table in counted if set(columns) <= set(table.columns)]
+    merged = [tuple(name for name in columns if name in table.groups) for table in covering]
     return min(merged, key=len, default=())
 
 
@@ -250,11 +250,11 @@ def _merged(
     A moment or a coefficient of a number changes little when neighbours are merged into many runs
     of about equal mass; that is said in a note.
     """
-    found = merged_columns(measured, columns)
+    names = merged_columns(measured, columns)
     if kind in SHARES:
-        return found
-    groups = {name: merged for one in measured for name, merged in one.groups.items()}
-    return tuple(name for name in found if not _in_runs(schema.columns[name], groups[name]))
+        return names
+    groups = {name: merged for table in measured for name, merged in table.groups.items()}
+    return tuple(name for name in names if not _in_runs(schema.columns[name], groups[name]))
 
 
 def _in_runs(column: Column, groups: Sequence[int]) -> bool:
@@ -264,7 +264,7 @@ def _in_runs(column: Column, groups: Sequence[int]) -> bool:
     values = list(groups[: column.n_ordinary])
     if isinstance(column, NUMERIC):
         pairs = zip(values, column.intervals, strict=True)
-        values = [group for group, one in pairs if not one.spike]
+        values = [group for group, interval in pairs if not interval.spike]
     return len(set(values)) == len([group for group, _ in groupby(values)])
 
 
@@ -276,7 +276,7 @@ def _drawn_from(release: Release, columns: Sequence[str]) -> Sequence[str]:
     """
     whole = release.schema.names
     leaves = release.manifest.inference.leaves_only
-    measured = any(set(one.columns) == set(whole) for one in release.measurements)
+    measured = any(set(table.columns) == set(whole) for table in release.measurements)
     return whole if leaves and measured else columns
 
 
@@ -297,10 +297,10 @@ def _cut_off(
     apart = [
         set(rule.where)
         for rule in schema.forbidden
-        if not any(set(rule.where) <= one for one in kept_together)
+        if not any(set(rule.where) <= names for names in kept_together)
     ]
     groups: list[frozenset[str]] = []
     for table in tables:
-        joined = [one for one in groups if one & table]
-        groups = [one for one in groups if not one & table] + [table.union(*joined)]
+        joined = [group for group in groups if group & table]
+        groups = [group for group in groups if not group & table] + [table.union(*joined)]
     return {name for rule in apart for group in groups if rule & group for name in group}

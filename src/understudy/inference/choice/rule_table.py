@@ -8,14 +8,14 @@ parameters) gets a line in `FRESH`, and if need be a row.
 **Why T = ū + b/m holds for sets that each have their own noise.** Given the rows, set l has the
 estimate q_l = q + bias + noise_l + draw_l, where q is what the rows give and noise and draws are
 independent between sets. So the mean q̄ varies around q by Var(noise + draw)/m, which b/m estimates
-without knowing any law, and q varies around the truth by the sampling variance, which each u_l
-estimates as if its set were real. T is their sum, as in partial synthesis (Reiter 2003), and b/m is
-both noise and synthesis. What b cannot show is the bias common to all sets: negative noisy counts
-were set to 0, or cells below a threshold left out.
+without knowing a distribution, and q varies around the truth by the sampling variance, which each
+u_l estimates as if its set were real. T is their sum, as in partial synthesis (Reiter 2003), and
+b/m is both noise and synthesis. What b cannot show is the bias common to all sets: negative noisy
+counts were set to 0, or cells below a threshold left out.
 
-**Why T = ū + (1 + 1/m)·b holds for sets from tables with noise drawn anew.** The measured tables
+**Why T = ū + (1 + 1/m)·b holds for sets from tables with redrawn noise.** The measured tables
 have noise e, which all sets share; set l comes from the tables with further noise e_l of the same
-law on top (`understudy.families.noisy_marginal`). As far as the estimate is linear in
+distribution on top (`understudy.families.noisy_marginal`). As far as the estimate is linear in
 small changes of the tables, q_l = q + N + N_l + draw_l, where N and N_l, which come from e and e_l,
 have the same variance V, and draws have D. The mean varies around q by V + (V + D)/m; b estimates V
 + D. So (1 + 1/m)·b exceeds it by D on average: exact where records are drawn systematically, so
@@ -167,8 +167,8 @@ _OWN = {"split": "noise", "posterior": "parameters"}
 
 
 MOST_SHARE = 5 / 6
-"""Most of the variance that may be noise and synthesis, in sets from tables drawn anew. A rule of
-thumb, measured in the study "bootstrap-coverage"."""
+"""Most of the variance that may be noise and synthesis, in sets from redrawn tables. A rule
+of thumb, measured in the study "bootstrap-coverage"."""
 
 
 @dataclass(frozen=True)
@@ -201,8 +201,8 @@ RULES: tuple[Rule, ...] = (
             "computed from the released noisy counts, whose noise is known exactly, not from the "
             "synthetic records"
             if facts.full
-            else "computed from the synthetic records by the law they were drawn from, which is "
-            "known exactly: what the prior added is taken off again"
+            else "computed from the synthetic records by the distribution they were drawn from, "
+            "which is known exactly: what the prior added is taken off again"
         ),
     ),
     Rule("none", lambda facts: facts.swept, swept_reason, valid=False),
@@ -253,14 +253,14 @@ def choose(facts: Facts) -> Rule:
 def most_distortion(n_rows: int, *, redrawn: bool = False) -> float:
     """Largest share of misplaced records at which bias is small beside most standard errors.
 
-    Of tables with noise drawn anew a quarter of that: what is misplaced is estimated from the
-    released counts, in which a cell without records is wrong by 0.4 σ on average. With noise drawn
-    anew that is √2 times as much, and the pull of the model gives such a cell about as much again,
+    Of tables with redrawn noise a quarter of that: what is misplaced is estimated from the
+    released counts, in which a cell without records is wrong by 0.4 σ on average. Redrawn noise
+    makes that √2 times as much, and the pull of the model gives such a cell about as much again,
     in the same direction.
 
     Args:
         n_rows: records in each set.
-        redrawn: whether sets come from tables with noise drawn anew.
+        redrawn: whether sets come from tables with redrawn noise.
     """
     return (0.25 if redrawn else 1.0) / (2 * math.sqrt(max(n_rows, 1)))
 

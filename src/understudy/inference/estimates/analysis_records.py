@@ -208,7 +208,7 @@ def grid_numbers(column: Column, state: int, most: int) -> Floats:
     if last - first + 1 > most:
         return np.asarray((first + (np.arange(most) + 0.5) / most * (last - first)) / unit)
     grid = np.arange(first, last + 1) / unit
-    spikes = [one.low for one in column.intervals if one.spike]
+    spikes = [piece.low for piece in column.intervals if piece.spike]
     free = grid[~np.isin(grid, spikes)]
     return free if len(free) else np.array([(interval.low + interval.high) / 2])
 
@@ -218,7 +218,7 @@ def _axis(column: Column, per_bin: int) -> tuple[Integers, Floats]:
     if not isinstance(column, NUMERIC):
         return np.arange(column.size), np.full(column.size, np.nan)
     points = [grid_numbers(column, state, per_bin) for state in range(column.size)]
-    states = np.repeat(np.arange(column.size), [len(found) for found in points])
+    states = np.repeat(np.arange(column.size), [len(numbers) for numbers in points])
     return states, np.concatenate(points)
 
 
@@ -245,14 +245,14 @@ def _numbers(series: pl.Series, column: Column) -> Floats:
 def _bins(numbers: Floats, column: Column) -> Integers:
     """Interval of each number: a spike if it is exactly one, else the bin around it."""
     assert isinstance(column, NUMERIC)
-    bins = np.array([k for k, one in enumerate(column.intervals) if not one.spike])
+    bins = np.array([k for k, interval in enumerate(column.intervals) if not interval.spike])
     lows = np.array([column.intervals[k].low for k in bins])
     present = ~np.isnan(numbers)
-    found = np.searchsorted(lows, np.where(present, numbers, lows[0]), side="right") - 1
-    states = np.where(present, bins[np.maximum(found, 0)], ABSENT)
-    for k, one in enumerate(column.intervals):
-        if one.spike:
-            states[numbers == one.low] = k
+    place = np.searchsorted(lows, np.where(present, numbers, lows[0]), side="right") - 1
+    states = np.where(present, bins[np.maximum(place, 0)], ABSENT)
+    for k, interval in enumerate(column.intervals):
+        if interval.spike:
+            states[numbers == interval.low] = k
     return states
 
 

@@ -99,7 +99,9 @@ class Estimand:
         """Names of the quantities of `scores`: the levels of a group run fastest."""
         levels = _labels(schema, self.levels) if self.levels else [self._what()]
         groups = _labels(schema, self.groups) if self.groups else [""]
-        return tuple(f"{one} | {group}" if group else one for group in groups for one in levels)
+        return tuple(
+            f"{level} | {group}" if group else level for group in groups for level in levels
+        )
 
     def _what(self) -> str:
         if self.kind == "quantile":
@@ -242,8 +244,8 @@ def _labels(schema: Schema, columns: tuple[str, ...]) -> list[str]:
     labels = [""]
     for name in columns:
         column = schema.columns[name]
-        own = [f"{name}[{label}]" for label in column.labels[: column.n_ordinary]]
-        labels = [f"{before}:{one}" if before else one for before in labels for one in own]
+        parts = [f"{name}[{label}]" for label in column.labels[: column.n_ordinary]]
+        labels = [f"{before}:{part}" if before else part for before in labels for part in parts]
     return labels
 
 

@@ -28,7 +28,7 @@ from understudy.schema import Schema
 
 @dataclass(frozen=True)
 class Question:
-    """An estimand, or a function of the analyst's own.
+    """An estimand, or an analyst's own function.
 
     Attributes:
         kind: "mean" and the like; "function".
@@ -125,16 +125,16 @@ def estimate_sets(
             )
     if estimand.kind in MODELS:
         return _model(estimand, kept, dropped)
-    found = [_ratios(estimand, records, k) for k, records in enumerate(kept, start=1)]
-    estimates, covariances = (np.stack(part) for part in zip(*found, strict=True))
+    results = [_ratios(estimand, records, k) for k, records in enumerate(kept, start=1)]
+    estimates, covariances = (np.stack(part) for part in zip(*results, strict=True))
     return SetEstimates(estimand.names(schema), estimates, covariances, dropped)
 
 
 def _model(estimand: Estimand, kept: list[Records], dropped: tuple[int, ...]) -> SetEstimates:
     frames = [records.frame() for records in kept]
     laid = regression_models.designs(estimand.kind, estimand.formula, frames)
-    found = [regression_models.fit(estimand.kind, laid, k) for k in range(len(kept))]
-    estimates, covariances = (np.stack(part) for part in zip(*found, strict=True))
+    results = [regression_models.fit(estimand.kind, laid, k) for k in range(len(kept))]
+    estimates, covariances = (np.stack(part) for part in zip(*results, strict=True))
     note = f"Outcome {laid.outcome}; {regression_models.COVARIANCE[estimand.kind]}."
     return SetEstimates(laid.names, estimates, covariances, dropped, (note,))
 
@@ -148,17 +148,17 @@ def _ratios(estimand: Estimand, records: Records, k: int) -> tuple[Floats, Float
         for values in (scores.value, scores.value**2)
     )
     sizes = np.bincount(scores.group_of[scores.quantity], minlength=int(scores.group_of[-1]) + 1)
-    own = sizes[scores.group_of].astype(np.float64)
-    for name, size in zip(scores.names, own, strict=True):
+    group_sizes = sizes[scores.group_of].astype(np.float64)
+    for name, size in zip(scores.names, group_sizes, strict=True):
         if size < 2:
             raise InferenceError(
                 f"Set {k} has {size:.0f} records for {name!r}; at least 2 are needed."
             )
-    estimates = ratio(totals, own)
-    covariance = sampling_covariance(estimates, squares, own, scores.group_of)
+    estimates = ratio(totals, group_sizes)
+    covariance = sampling_covariance(estimates, squares, group_sizes, scores.group_of)
     if estimand.kind in SHARES:
         place = np.diag_indices(n_quantities)
-        covariance[place] = np.maximum(covariance[place], edge_variance(own))
+        covariance[place] = np.maximum(covariance[place], edge_variance(group_sizes))
     return estimates, covariance
 
 
@@ -183,7 +183,7 @@ def estimate_by(
     frames = [r.take(rows).frame() for r, rows in zip(sets, complete, strict=True)]
     results = [_read_result(estimator(frame)) for frame in frames]
     names = results[0][0]
-    shapes = {(one, values.shape, spread.shape) for one, values, spread in results}
+    shapes = {(labels, values.shape, spread.shape) for labels, values, spread in results}
     if len(shapes) > 1:
         raise InferenceError("The function gives other quantities for one set than for another.")
     return SetEstimates(

@@ -244,9 +244,9 @@ def _python(code: str) -> tuple[ast.Expression, dict[str, str]]:
     """Syntax tree of Python code, and the column for each stand-in of a name in back-ticks."""
     quoted: dict[str, str] = {}
 
-    def stand_in(found: re.Match[str]) -> str:
+    def stand_in(match: re.Match[str]) -> str:
         name = f"_column_{len(quoted)}_"
-        quoted[name] = found.group(1)
+        quoted[name] = match.group(1)
         return name
 
     return ast.parse(_BACK_TICKS.sub(stand_in, code), mode="eval"), quoted
@@ -255,10 +255,10 @@ def _python(code: str) -> tuple[ast.Expression, dict[str, str]]:
 def _parts(parsed: Formula) -> list[Formula]:
     """The sides of a formula: left and right, or the only one."""
     sides = [getattr(parsed, side, None) for side in ("lhs", "rhs")]
-    found = [side for side in sides if side is not None] or [parsed]
-    if any(isinstance(side, tuple) for side in found):
+    parts = [side for side in sides if side is not None] or [parsed]
+    if any(isinstance(side, tuple) for side in parts):
         raise InferenceError("A formula with several parts, joined by |, is not supported.")
-    return found
+    return parts
 
 
 def _terms(part: Formula) -> list[Any]:

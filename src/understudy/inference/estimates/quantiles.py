@@ -16,9 +16,9 @@ inside its share or at the edge.
 * The test statistic is taken under its hypothesis, F(x) = p, so that its variance never vanishes:
   p(1 − p)/n by sampling, and Σ v·(w − p)²/n² by the noise of the cells, where w is 1 for a cell at
   or below x, else 0. It is linear in the counts: no ratio, no delta method.
-* A count is whole, so half a record is added to c (continuity). Noise with the tails of a Laplace
-  law has them in sums of few cells too: c has the next term of Cornish and Fisher (1938), which for
-  one Laplace variable gives 2.17 standard deviations instead of 1.96 (exactly 2.12).
+* A count is whole, so half a record is added to c (continuity). Noise with Laplace
+  tails has them in sums of few cells too: c has the next term of Cornish and Fisher (1938), which
+  for one Laplace variable gives 2.17 standard deviations instead of 1.96 (exactly 2.12).
 * Of a bin only its ends are known (`understudy.inference.estimates.value_ranges`). The lower end
   counts every cell that reaches down to x, the upper end only cells that lie below x as a whole:
   the interval covers whole bins, wherever in them the numbers lie.
@@ -195,7 +195,7 @@ def counted_curve(
         cells: that count, shape (c,).
         ranges: values of all cells.
         probability: p.
-        heavy: whether the noise has the tails of a Laplace law.
+        heavy: whether the noise has Laplace tails.
     """
     counts, variances = table.counts[..., cells], table.variances[cells]
 

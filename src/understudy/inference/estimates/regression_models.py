@@ -129,12 +129,12 @@ def fit(kind: str, laid: Designs, k: int) -> tuple[Floats, Floats]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # judged below, exactly
         try:
-            found = makers[kind](y, x).fit(**robust, **quiet)
-            estimates, covariance = np.asarray(found.params), np.asarray(found.cov_params())
+            fitted = makers[kind](y, x).fit(**robust, **quiet)
+            estimates, covariance = np.asarray(fitted.params), np.asarray(fitted.cov_params())
         except (np.linalg.LinAlgError, ValueError):
             estimates, covariance = np.full(x.shape[1], np.nan), np.full((x.shape[1],) * 2, np.nan)
     if kind != "ols":
-        converged = np.isfinite(covariance).all() and found.mle_retvals["converged"]
+        converged = np.isfinite(covariance).all() and fitted.mle_retvals["converged"]
         _require_maximum(kind, laid, estimates, k, converged=converged)
     return estimates, _without_rounding(covariance, y, x)
 
@@ -228,7 +228,7 @@ def separating(kind: str, outcome: Floats, design: Floats) -> Floats | None:
         fixed, grows = x[positive], -x[~positive]
     if not len(grows):
         return None
-    found = linprog(
+    optimum = linprog(
         c=-grows.sum(axis=0),
         A_ub=-grows,
         b_ub=np.zeros(len(grows)),
@@ -237,6 +237,6 @@ def separating(kind: str, outcome: Floats, design: Floats) -> Floats | None:
         bounds=(-1, 1),
         method="highs",
     )
-    if not found.success or -found.fun <= _TOLERANCE * len(grows):
+    if not optimum.success or -optimum.fun <= _TOLERANCE * len(grows):
         return None
-    return np.asarray(found.x / np.abs(found.x).max())
+    return np.asarray(optimum.x / np.abs(optimum.x).max())

@@ -106,9 +106,9 @@ def record_ranges(
     for numbers in itertools.product(*choices):
         replaced = dict(zip(spread, numbers, strict=True))
         corner = Records(records.schema, records.states, records.numbers | replaced)
-        found = estimand.scores(corner).value
-        np.minimum(low, found, out=low)
-        np.maximum(high, found, out=high)
+        at_ends = estimand.scores(corner).value
+        np.minimum(low, at_ends, out=low)
+        np.maximum(high, at_ends, out=high)
     _require_within(estimand, value, low, high)
     return low, high
 
@@ -117,8 +117,8 @@ def _ends_of(records: Records, name: str) -> tuple[Floats, Floats]:
     """Low and high end of the state of each record in one column, each of shape (n,)."""
     column, states = records.schema.columns[name], records.states[name]
     ends = np.stack([state_ends(column, state) for state in range(column.n_ordinary)])
-    found = np.where((states == ABSENT)[:, None], np.nan, ends[np.maximum(states, 0)])
-    return found[:, 0], found[:, 1]
+    bounds = np.where((states == ABSENT)[:, None], np.nan, ends[np.maximum(states, 0)])
+    return bounds[:, 0], bounds[:, 1]
 
 
 def _require_within(estimand: Estimand, inner: Floats, low: Floats, high: Floats) -> None:

@@ -153,18 +153,18 @@ def cell_scores(estimand: Estimand, schema: Schema) -> CellScores:
     return CellScores(scores.names, scores.group_of, quantity, value, square)
 
 
-def require_recordwise(estimand: Estimand, scores: Scores, some: Records) -> None:
+def require_recordwise(estimand: Estimand, scores: Scores, every_second: Records) -> None:
     """Refuse an expression such as `income - income.mean()`, which has no value for a cell.
 
     Args:
         estimand: with the expression.
         scores: of the points of all cells.
-        some: every second of these points, from the last one on.
+        every_second: of these points, from the last one on.
 
     Raises:
         InferenceError: a value changes with the records beside it.
     """
-    again = estimand.scores(some).value
+    again = estimand.scores(every_second).value
     if not np.allclose(again, scores.value[::-2], rtol=1e-9, atol=0):
         raise InferenceError(
             f"The expression {estimand.expression!r} depends on the other records, so it has no "
@@ -207,16 +207,16 @@ def cell_sampling(
     Returns:
         Shape (..., k, k).
     """
-    found = sampling_covariance(estimate, squares, sizes, scores.group_of)
-    own = np.diagonal(found, axis1=-2, axis2=-1)
+    covariance = sampling_covariance(estimate, squares, sizes, scores.group_of)
+    variances = np.diagonal(covariance, axis1=-2, axis2=-1)
     if (scores.square == scores.value)[scores.quantity != ABSENT].all():
         possible = (total_noise > 0) | (table.variances == 0).all()  # counts without any noise
-        kept = np.maximum(own, np.where(possible, edge_variance(sizes), 0.0))
+        kept = np.maximum(variances, np.where(possible, edge_variance(sizes), 0.0))
     else:
         clipped = _clipped_variance(table, scores)
         unseen = edge_variance(sizes) * _reach(scores, estimate) ** 2
-        kept = np.where(own > 0, own, np.where(clipped > 0, clipped, unseen))
-    return np.where(np.eye(own.shape[-1], dtype=np.bool_), kept[..., None, :], found)
+        kept = np.where(variances > 0, variances, np.where(clipped > 0, clipped, unseen))
+    return np.where(np.eye(variances.shape[-1], dtype=np.bool_), kept[..., None, :], covariance)
 
 
 def _reach(scores: CellScores, estimate: Floats) -> Floats:
@@ -273,7 +273,9 @@ def sampling_covariance(
     degrees = np.maximum(sizes - 1, 1.0)
     shared = -values[..., :, None] * values[..., None, :] / degrees[..., :, None]
     with np.errstate(divide="ignore", invalid="ignore"):  # of an empty group, NaN
-        own = (squares / sizes - values**2) / degrees
-        positive = own > 0
+        variances = (squares / sizes - values**2) / degrees
+        positive = variances > 0
     kept = (group_of[:, None] == group_of) & positive[..., :, None] & positive[..., None, :]
-    return np.where(np.eye(k, dtype=np.bool_), np.maximum(own, 0.0)[..., None, :], shared * kept)
+    return np.where(
+        np.eye(k, dtype=np.bool_), np.maximum(variances, 0.0)[..., None, :], shared * kept
+    )

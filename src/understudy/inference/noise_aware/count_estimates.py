@@ -2,7 +2,7 @@
 
 A table of counts with noise of known variance in every allowed cell is a better witness than
 records drawn from it: it is unbiased, because no negative count was set to 0, and its error is
-known, because the law of the noise is published. So for what is linear in counts:
+known, because the distribution of the noise is published. So for what is linear in counts:
 
 1. **Marginal.** Each table that covers the columns is summed over its other columns. A cell of the
    marginal has the sum of the noise variances of the allowed cells in it; structural zeros carry
@@ -77,7 +77,7 @@ class Counted:
         pooled: the estimate.
         dropped: unbiased number of records left out because a value is absent.
         dropped_noise: standard deviation of the noise in `dropped`.
-        varied: whether values vary within cells, so that a uniform law within bins was assumed.
+        varied: whether values vary within cells, so that they were assumed uniform within bins.
     """
 
     pooled: Pooled
@@ -172,16 +172,16 @@ def _noise_covariance(
     """
     crossed = estimate[..., :, None] * mixed[..., None, :]  # R_a·Cov(N_b, D)
     product = estimate[..., :, None] * estimate[..., None, :] * size_noise[..., None, :]
-    own = np.eye(estimate.shape[-1]) * total_noise[..., None, :]
-    covariance = own - crossed - np.swapaxes(crossed, -1, -2) + product
+    noise = np.eye(estimate.shape[-1]) * total_noise[..., None, :]
+    covariance = noise - crossed - np.swapaxes(crossed, -1, -2) + product
     same = group_of[:, None] == group_of
     with np.errstate(divide="ignore", invalid="ignore"):  # of an empty group, NaN
         return np.asarray(covariance * same / (sizes[..., :, None] * sizes[..., None, :]))
 
 
-def small_groups(found: Ratios) -> NDArray[np.bool_]:
+def small_groups(sums: Ratios) -> NDArray[np.bool_]:
     """Quantities whose group is too small beside its noise for the delta method, shape (..., k)."""
-    return np.asarray(found.sizes < _FIRM * np.sqrt(found.size_noise))
+    return np.asarray(sums.sizes < _FIRM * np.sqrt(sums.size_noise))
 
 
 def estimate_counts(
@@ -200,13 +200,13 @@ def estimate_counts(
     Raises:
         InferenceError: the expression cannot be computed, or not record by record.
     """
-    used = [one for one in measurements if covers(one, estimand.columns)]
-    table = pooled_table([marginal(one, estimand.columns, schema) for one in used])
+    used = [measurement for measurement in measurements if covers(measurement, estimand.columns)]
+    table = pooled_table([marginal(measurement, estimand.columns, schema) for measurement in used])
     scores = cell_scores(estimand, schema)
-    found = ratios(table, scores)
+    sums = ratios(table, scores)
     absent = scores.quantity == ABSENT
     return Counted(
-        pooled=pooled_ratios(estimand, scores, found, np.diag(found.total_noise), len(used)),
+        pooled=pooled_ratios(estimand, scores, sums, np.diag(sums.total_noise), len(used)),
         dropped=float(table.counts[absent].sum()),
         dropped_noise=float(np.sqrt(table.variances[absent].sum())),
         varied=not np.allclose(scores.square, scores.value**2),
@@ -214,43 +214,43 @@ def estimate_counts(
 
 
 def pooled_ratios(
-    estimand: Estimand, scores: CellScores, found: Ratios, total_noise: Floats, sets: int
+    estimand: Estimand, scores: CellScores, sums: Ratios, total_noise: Floats, sets: int
 ) -> Pooled:
     """What is asked for, totals or ratios, with all its error.
 
     Args:
         estimand: of one of these kinds.
         scores: of the cells.
-        found: totals and ratios, without leading axes.
+        sums: totals and ratios, without leading axes.
         total_noise: covariance of the totals by noise, shape (k, k).
         sets: tables or sets behind them.
     """
     total = estimand.kind == "total"
-    noise = total_noise if total else found.noise
-    covariance = noise if total else noise + found.sampling
-    empty = np.zeros(len(scores.names), dtype=np.bool_) if total else found.sizes < FEWEST
+    noise = total_noise if total else sums.noise
+    covariance = noise if total else noise + sums.sampling
+    empty = np.zeros(len(scores.names), dtype=np.bool_) if total else sums.sizes < FEWEST
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.diagonal(noise) / np.diagonal(covariance)
     return Pooled(
         names=scores.names,
-        estimate=np.where(empty, np.nan, found.totals if total else found.estimate),
+        estimate=np.where(empty, np.nan, sums.totals if total else sums.estimate),
         covariance=np.where(empty[:, None] | empty, np.nan, covariance),
         df=np.full(len(scores.names), np.inf),
         synthesis_share=np.where(empty, np.nan, share),
         rule="noise-aware",
         sets=sets,
-        notes=() if total else tuple(_size_notes(scores, found)),
+        notes=() if total else tuple(_size_notes(scores, sums)),
     )
 
 
-def _size_notes(scores: CellScores, found: Ratios) -> Iterator[str]:
-    empty = found.sizes < FEWEST
+def _size_notes(scores: CellScores, sums: Ratios) -> Iterator[str]:
+    empty = sums.sizes < FEWEST
     if empty.any():
         yield (
             f"By the noisy counts there are no records for {_some(scores.names, empty)}, so there "
             "is no estimate."
         )
-    doubtful = small_groups(found) & ~empty
+    doubtful = small_groups(sums) & ~empty
     if doubtful.any():
         yield (
             f"The error of {_some(scores.names, doubtful)} is only rough: the group has fewer "
@@ -276,10 +276,10 @@ def count_quantiles(
     Raises:
         InferenceError: no group has records, or the expression cannot be told from bins.
     """
-    used = [one for one in measurements if covers(one, estimand.columns)]
-    table = pooled_table([marginal(one, estimand.columns, schema) for one in used])
+    used = [measurement for measurement in measurements if covers(measurement, estimand.columns)]
+    table = pooled_table([marginal(measurement, estimand.columns, schema) for measurement in used])
     ranges = value_ranges(estimand, schema)
-    heavy = not all("gaussian" in one.distribution.lower() for one in used)
+    heavy = not all("gaussian" in measurement.distribution.lower() for measurement in used)
     estimates: list[float] = []
     curves: list[Curve | None] = []
     for j in range(len(ranges.names)):

@@ -51,13 +51,13 @@ from understudy.inference.noise_aware.proportion_posterior import (
 from understudy.privacy.noise.distributions import LatticeLaplace
 from understudy.privacy.noise.lattice_rounding import round_to_lattice
 
-# Standard deviations of noise beyond which a count is not looked for. No law of ours has heavier
-# tails than Laplace, for which this leaves exp(-40·√2) < 1e-24.
+# Standard deviations of noise beyond which a count is not looked for. No noise of ours has heavier
+# tails than Laplace's, for which this leaves exp(-40·√2) < 1e-24.
 _REACH: Final = 40.0
 
 
 class NoiseLikelihood(Protocol):
-    """Integer noise, symmetric about 0; so is every law in `privacy.noise`."""
+    """Integer noise, symmetric about 0; so is every distribution in `privacy.noise`."""
 
     @property
     def stddev(self) -> float:
@@ -82,7 +82,7 @@ def from_beta_binomial(
     """Posterior from records of the beta-binomial or multinomial-Dirichlet sanitizer.
 
     y ~ BetaBin(ñ, n₁ + cells·α, n - n₁ + (levels - cells)·α): the sum of some coordinates of a
-    Dirichlet law is Beta.
+    Dirichlet vector is Beta.
 
     Args:
         synthetic: y, how many synthetic records have the property: a count, or one for each of m
@@ -150,7 +150,7 @@ def from_noisy_count(
     Args:
         noisy: n* before it was clipped, rounded or made consistent: a number, or several that were
             measured with fresh noise each.
-        distribution: law of the noise in each.
+        distribution: of the noise in each.
         n_rows: n, the public number of confidential records.
 
     Raises:
@@ -182,10 +182,10 @@ def from_noisy_counts(
     Args:
         noisy: n* before it was clipped, rounded or made consistent: a number, or several that were
             measured with fresh noise each.
-        distribution: law of the noise in n*.
+        distribution: of the noise in n*.
         noisy_rows: N* as released: clipped to [0, row_limit], so that at 0 and at row_limit it
             counts as "this or beyond".
-        rows_distribution: law of the noise in N*, independent of that in n*.
+        rows_distribution: of the noise in N*, independent of that in n*.
         row_limit: public upper limit of n; none if None.
 
     Raises:

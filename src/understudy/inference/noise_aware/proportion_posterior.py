@@ -1,4 +1,4 @@
-"""The posterior of a proportion, exactly: a mixture of Beta laws, and how one is built.
+"""The posterior of a proportion, exactly: a mixture of Beta distributions, and how one is built.
 
 With a flat prior on π and n₁ ~ Bin(n, π), the weight of Beta(n₁ + 1, n - n₁ + 1) is what the
 release says about n₁; `understudy.inference.noise_aware.proportion_likelihood` has those weights
@@ -146,8 +146,8 @@ def _counting(log_weights: Floats) -> tuple[NDArray[np.bool_], Floats]:
     largest = log_weights.max() if log_weights.size else -np.inf
     if not np.isfinite(largest):
         raise InferenceError(
-            "No confidential count can have given what was released under this law; check the law, "
-            "its lattice, and that the count was not rounded or clipped."
+            "No confidential count can have given what was released under this distribution; check "
+            "it, its lattice, and that the count was not rounded or clipped."
         )
     weights = np.exp(log_weights - largest)
     return weights > _DROPPED / weights.size * weights.sum(), weights

@@ -94,12 +94,12 @@ def are_drawn(
     measured: Sequence[Measurement], columns: Sequence[str], manifest: Manifest, schema: Schema
 ) -> bool:
     """Whether all sets were drawn from urns over at least these columns, of writable size."""
-    urns = [one for one in measured if one.kind is Kind.DRAWS]
+    urns = [urn for urn in measured if urn.kind is Kind.DRAWS]
     return (
         len(urns) == manifest.sets
         and manifest.n_rows > 0
-        and all(set(columns) <= set(one.columns) - set(one.bins) for one in urns)
-        and all(one.binned(schema).domain.n_cells <= MOST_CELLS for one in urns)
+        and all(set(columns) <= set(urn.columns) - set(urn.bins) for urn in urns)
+        and all(urn.binned(schema).domain.n_cells <= MOST_CELLS for urn in urns)
     )
 
 
@@ -110,16 +110,16 @@ def urns_of(release: Release, columns: Sequence[str]) -> Urns:
         release: one whose sets `are_drawn`.
         columns: of the marginal, in the order of the schema.
     """
-    one = next(one for one in release.measurements if one.kind is Kind.DRAWS)
-    allowed = one.binned(release.schema).table(one.columns).allowed_mask()
-    others = tuple(j for j, name in enumerate(one.columns) if name not in columns)
+    urn = next(urn for urn in release.measurements if urn.kind is Kind.DRAWS)
+    allowed = urn.binned(release.schema).table(urn.columns).allowed_mask()
+    others = tuple(j for j, name in enumerate(urn.columns) if name not in columns)
     return Urns(
-        prior=np.array(float(Fraction(one.scale))),
+        prior=np.array(float(Fraction(urn.scale))),
         behind=allowed.sum(axis=others, dtype=np.float64).reshape(-1),
         n_rows=np.array(float(release.manifest.n_rows)),
         rows_variance=_rows_variance(release),
         sets=release.manifest.sets,
-        reinforced=bool((one.totals or {})["reinforced"]),
+        reinforced=bool((urn.totals or {})["reinforced"]),
     )
 
 
@@ -127,8 +127,8 @@ def _rows_variance(release: Release) -> float:
     """Variance of the noise in the number of rows, from what was paid for it."""
     if release.schema.rows == "public":
         return 0.0
-    entry = next(one for one in release.manifest.ledger if one["query"] == "number of rows")
-    accounting = next(one for one, unit in UNITS.items() if f"{unit}_exact" in entry)
+    entry = next(row for row in release.manifest.ledger if row["query"] == "number of rows")
+    accounting = next(name for name, unit in UNITS.items() if f"{unit}_exact" in entry)
     distribution = calibrate(
         "geometric" if accounting == "pure" else "gaussian",
         spend=Fraction(entry[f"{UNITS[accounting]}_exact"]),
@@ -151,23 +151,24 @@ def urn_ratios(counts: Floats, urns: Urns, scores: CellScores) -> tuple[Ratios, 
         The ratios; their `total_noise` holds variances alone. The covariance has shape (..., k, k).
     """
     n_rows, mass, prior, spread = (
-        np.asarray(one)[..., None] for one in (urns.n_rows, urns.mass, urns.prior, urns.spread)
+        np.asarray(number)[..., None]
+        for number in (urns.n_rows, urns.mass, urns.prior, urns.spread)
     )
     shares = counts / n_rows
     # A cell that no record was drawn into has a share all the same, α/N at least.
     least = np.maximum(shares, prior * urns.behind / mass)
-    found = ratios(Table(mass * shares - prior * urns.behind, spread * least), scores)
+    sums = ratios(Table(mass * shares - prior * urns.behind, spread * least), scores)
     inside, group = _drawn_shares(shares, scores)
     with np.errstate(divide="ignore", invalid="ignore"):  # of an empty group, NaN
-        slopes = (inside - found.estimate * group) / found.sizes
+        slopes = (inside - sums.estimate * group) / sums.sizes
     common = urns.rows_variance - spread
-    own = np.eye(len(scores.names)) * found.total_noise[..., None, :]
-    totals = own + common[..., None] * _outer(inside)
+    drawn = np.eye(len(scores.names)) * sums.total_noise[..., None, :]
+    totals = drawn + common[..., None] * _outer(inside)
     corrected = replace(
-        found,
-        noise=found.noise + common[..., None] * _outer(slopes),
-        size_noise=np.maximum(found.size_noise + common * group**2, 0.0),
-        total_noise=found.total_noise + common * inside**2,
+        sums,
+        noise=sums.noise + common[..., None] * _outer(slopes),
+        size_noise=np.maximum(sums.size_noise + common * group**2, 0.0),
+        total_noise=sums.total_noise + common * inside**2,
     )
     return corrected, totals
 
@@ -202,13 +203,13 @@ def estimate_draws(estimand: Estimand, release: Release) -> Counted:
     urns = urns_of(release, estimand.columns)
     scores = cell_scores(estimand, release.schema)
     counts = np.mean([_counts(table, release.schema, estimand) for table in release.tables], axis=0)
-    found, totals = urn_ratios(counts, urns, scores)
+    sums, totals = urn_ratios(counts, urns, scores)
     absent = scores.quantity == ABSENT
     share = np.maximum(1 - counts.sum() / urns.n_rows, 0)  # it may be 0 but for rounding
     # The records with an absent value, as if they lay in one cell.
     variance = urns.spread * share * (1 - share) + urns.rows_variance * share**2
     return Counted(
-        pooled=pooled_ratios(estimand, scores, found, totals, urns.sets),
+        pooled=pooled_ratios(estimand, scores, sums, totals, urns.sets),
         dropped=float(urns.mass * share - urns.prior * urns.behind[absent].sum()),
         dropped_noise=float(np.sqrt(variance)),
         varied=not np.allclose(scores.square, scores.value**2),

@@ -117,22 +117,22 @@ _KINDS = (
 
 def verdict(scores: Sequence[Score]) -> tuple[Tile, ...]:
     """The strip: the known kinds of scores; if they are few, others in order of importance."""
-    found: list[tuple[_Kind, Score]] = []
+    chosen: list[tuple[_Kind, Score]] = []
     for kind in _KINDS:
         score = _chosen(kind, scores)
         if score is not None:
-            found.append((kind, score))
-    shown = [score for _, score in found]
-    others = [one for one in scores if one not in shown]
-    for score in others[: max(0, _FEWEST - len(found))]:
-        found.append((_Kind(score.name, None, score.note or score.better.sentence), score))
-    return tuple(_tile(kind, score) for kind, score in found[:_MOST])
+            chosen.append((kind, score))
+    shown = [score for _, score in chosen]
+    others = [other for other in scores if other not in shown]
+    for score in others[: max(0, _FEWEST - len(chosen))]:
+        chosen.append((_Kind(score.name, None, score.note or score.better.sentence), score))
+    return tuple(_tile(kind, score) for kind, score in chosen[:_MOST])
 
 
 def _chosen(kind: _Kind, scores: Sequence[Score]) -> Score | None:
     """The score of a kind; of several, the one furthest beyond a fresh sample."""
     matching = [
-        one for one in scores if one.definition and one.definition.headline is kind.headline
+        score for score in scores if score.definition and score.definition.headline is kind.headline
     ]
     # A model that cannot see a fault must not hide one that another model sees.
     return max(matching, key=_rank, default=None)
@@ -151,19 +151,19 @@ def _rank(score: Score) -> float:
 def _tile(kind: _Kind, score: Score) -> Tile:
     ratio = score.ratio if kind.by_null else None
     unit = score.null if score.null and ratio is not None and math.isfinite(ratio) else 1.0
-    found = _gauge(score, unit)
+    gauge = _gauge(score, unit)
     standing, beyond = (_loss if kind is _TSTR else _standing)(score)
     yardstick = "trained on original rows" if kind is _TSTR else "fresh sample"
     return Tile(
         name=kind.name if ratio is not None else kind.name.removesuffix(" / fresh"),
         variant=score.variant if kind.headline else "",
-        value=figure(found.value),
-        uncertainty="one set" if found.spread is None else f"± {figure(found.spread, 2)} over sets",
-        null=_null_words(yardstick, found),
+        value=figure(gauge.value),
+        uncertainty="one set" if gauge.spread is None else f"± {figure(gauge.spread, 2)} over sets",
+        null=_null_words(yardstick, gauge),
         standing=standing,
         beyond=beyond,
         reading=kind.reading,
-        gauge=found,
+        gauge=gauge,
     )
 
 
@@ -172,11 +172,11 @@ def _gauge(score: Score, unit: float) -> Gauge:
     return Gauge(score.value / unit, *(None if x is None else x / unit for x in rest))
 
 
-def _null_words(yardstick: str, found: Gauge) -> str:
-    if found.null is None:
+def _null_words(yardstick: str, gauge: Gauge) -> str:
+    if gauge.null is None:
         return ""
-    spread = "" if found.null_sd is None else f" ± {figure(found.null_sd, 2)}"
-    return f"{yardstick}: {figure(found.null)}{spread}"
+    spread = "" if gauge.null_sd is None else f" ± {figure(gauge.null_sd, 2)}"
+    return f"{yardstick}: {figure(gauge.null)}{spread}"
 
 
 def _standing(score: Score) -> tuple[str, bool]:

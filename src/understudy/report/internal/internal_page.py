@@ -75,7 +75,7 @@ def _context(evaluation: Evaluation) -> dict[str, Any]:
     coefficients = sections.worst_coefficients(evaluation.coefficients)
     score_names = sections.names_of_scores(evaluation.subgroups)
     worst_pairs = _worst_pairs(evaluation)
-    worst_columns = [(one.column, one.distance) for one in marginals[:MOST_WORST]]
+    worst_columns = [(marginal.column, marginal.distance) for marginal in marginals[:MOST_WORST]]
     columns, leading = _metered(worst_columns, worst_pairs[:MOST_WORST])
     tiles = verdict(evaluation.scores)
     return {
@@ -95,11 +95,15 @@ def _context(evaluation: Evaluation) -> dict[str, Any]:
         "heat": _heat(evaluation),
         "curves": _curves(evaluation),
         "whiskers": _whiskers(evaluation.coefficients),
-        "coefficients": _rows("coefficient_row", [_with_width(one) for one in coefficients]),
+        "coefficients": _rows(
+            "coefficient_row", [_with_width(coefficient) for coefficient in coefficients]
+        ),
         "agreement": sections.agreement(evaluation.agreement),
         "classes": sections.CLASSES,
         "score_names": score_names,
-        "subgroups": _rows("subgroup_row", [(one, score_names) for one in evaluation.subgroups]),
+        "subgroups": _rows(
+            "subgroup_row", [(subgroup, score_names) for subgroup in evaluation.subgroups]
+        ),
         "risk": risk_context(evaluation.risks) if evaluation.risks else None,
         "warnings": _rows("warning", evaluation.warnings),
         "n_pairs_left_out": max(0, len(pairs) - MOST_PAIRS),
@@ -163,7 +167,7 @@ def _heat(evaluation: Evaluation) -> dict[str, Any] | None:
 
 
 def _spoken_pairs(pairs: Sequence[tuple[str, float]]) -> str:
-    return f"Worst: {', '.join(f'{shortened(one, 80)} {figure(value)}' for one, value in pairs)}."
+    return f"Worst: {', '.join(f'{shortened(name, 80)} {figure(value)}' for name, value in pairs)}."
 
 
 def _curves(evaluation: Evaluation) -> templates.Cut:
@@ -174,7 +178,7 @@ def _curves(evaluation: Evaluation) -> templates.Cut:
             top = charts.widest(charts.finite(curve))
             gap = None if top is None else abs(top[1] - top[2])
             label = (
-                f"Laws of the propensities of original and synthetic rows by the model "
+                f"Distributions of the propensities of original and synthetic rows by the model "
                 f"{shortened(model, 80)}. Largest gap {figure(gap)}."
             )
             chart = charts.curves(curve, share, label)
@@ -201,15 +205,15 @@ def _whiskers(coefficients: Sequence[Coefficient]) -> templates.Cut:
     return templates.fitted(cards(), _ROOM["whiskers_card"], total=len(models))
 
 
-def _with_width(one: Coefficient) -> tuple[Coefficient, float | None]:
-    return one, charts.width_ratio(one)
+def _with_width(coefficient: Coefficient) -> tuple[Coefficient, float | None]:
+    return coefficient, charts.width_ratio(coefficient)
 
 
 def _cards(marginals: Sequence[Marginal], start: int) -> Iterator[Markup]:
     """Cards of columns, drawn one by one while there is room."""
-    for k, one in enumerate(marginals, start=start):
-        chart = charts.bars(one, sections.spoken_marginal(one))
-        yield _macro("marginal_card")(k, one, _note(one), chart)
+    for k, marginal in enumerate(marginals, start=start):
+        chart = charts.bars(marginal, sections.spoken_marginal(marginal))
+        yield _macro("marginal_card")(k, marginal, _note(marginal), chart)
 
 
 def _note(marginal: Marginal) -> str:

@@ -29,7 +29,7 @@ def risk_context(risks: Risks) -> dict[str, Any]:
         risks: what was found.
     """
     by_attack = attacks(risks.risks)
-    judged = [one for one in risks.risks if one.advantage is not None]
+    judged = [risk for risk in risks.risks if risk.advantage is not None]
     return {
         "found": risks,
         "known": _named(risks.keys),
@@ -58,10 +58,10 @@ def risk_page(risks: Risks) -> str:
 
 def attacks(risks: Sequence[Risk]) -> dict[str, list[Risk]]:
     """Figures by attack, in order."""
-    found: dict[str, list[Risk]] = {}
-    for one in risks:
-        found.setdefault(one.attack, []).append(one)
-    return found
+    by_attack: dict[str, list[Risk]] = {}
+    for risk in risks:
+        by_attack.setdefault(risk.attack, []).append(risk)
+    return by_attack
 
 
 def worst_level(risks: Sequence[Risk]) -> str:
@@ -69,7 +69,7 @@ def worst_level(risks: Sequence[Risk]) -> str:
 
     A figure that cannot be judged counts only where none can.
     """
-    levels = {one.level for one in risks if one.advantage is not None} or {"unknown"}
+    levels = {risk.level for risk in risks if risk.advantage is not None} or {"unknown"}
     return next(level for level in _ORDER if level in levels)
 
 
@@ -82,20 +82,20 @@ def _cards(by_attack: dict[str, list[Risk]]) -> Iterator[Markup]:
 
 def _spoken(attack: str, risks: Sequence[Risk]) -> str:
     parts = [
-        f"{shortened(one.measure, 80)}: members {figure(one.value)}, "
-        f"control {figure(one.control)}, guess {figure(one.guess)}, {one.level}"
-        for one in risks
+        f"{shortened(risk.measure, 80)}: members {figure(risk.value)}, "
+        f"control {figure(risk.control)}, guess {figure(risk.guess)}, {risk.level}"
+        for risk in risks
     ]
     return f"{shortened(attack, 80)}. {'; '.join(parts)}."
 
 
 def _doubts(risks: Sequence[Risk]) -> list[tuple[str, str]]:
     """Warnings, each with the figures that it holds for."""
-    found: dict[str, list[str]] = {}
-    for one in risks:
-        if one.warning:
-            found.setdefault(one.warning, []).append(shortened(one.measure, 80))
-    return [(", ".join(names), warning) for warning, names in found.items()]
+    measures: dict[str, list[str]] = {}
+    for risk in risks:
+        if risk.warning:
+            measures.setdefault(risk.warning, []).append(shortened(risk.measure, 80))
+    return [(", ".join(names), warning) for warning, names in measures.items()]
 
 
 def _named(names: Sequence[str]) -> str:

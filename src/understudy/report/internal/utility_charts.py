@@ -44,7 +44,7 @@ def shown(share: float) -> float:
 def gaps(marginal: Marginal) -> list[float]:
     """How far the shares of each state are apart."""
     pairs = zip(marginal.original, marginal.synthetic, strict=True)
-    return [abs(shown(one) - shown(other)) for one, other in pairs]
+    return [abs(shown(a) - shown(b)) for a, b in pairs]
 
 
 def _rows(marginal: Marginal, label: str) -> Markup:
@@ -72,20 +72,20 @@ def _rows(marginal: Marginal, label: str) -> Markup:
     if rest:
         # The pooled states have their shares in words alone, or they would dwarf the others.
         y = len(states) * _ROW + 3.25 + _BAR
-        one, other = (percent(sum(shown(shares[k]) for k in rest)) for shares in both)
+        before, after = (percent(sum(shown(shares[k]) for k in rest)) for shares in both)
         panel.text(gutter - 7, y, others, Colour.MUTED, anchor="right")
-        panel.text(WIDTH, y, f"{one} → {other}", Colour.MUTED, size=SMALL, anchor="right")
+        panel.text(WIDTH, y, f"{before} → {after}", Colour.MUTED, size=SMALL, anchor="right")
     return chart.svg(label)
 
 
 def _worst_states(marginal: Marginal) -> tuple[list[int], list[int]]:
     """States that get a row each, in order, and those that are pooled: the least different ones."""
-    every = range(len(marginal.labels))
-    if len(every) <= MOST_ROWS:
-        return list(every), []
+    states = range(len(marginal.labels))
+    if len(states) <= MOST_ROWS:
+        return list(states), []
     apart = gaps(marginal)
-    kept = sorted(sorted(every, key=lambda k: -apart[k])[: MOST_ROWS - 1])
-    return kept, [k for k in every if k not in kept]
+    kept = sorted(sorted(states, key=lambda k: -apart[k])[: MOST_ROWS - 1])
+    return kept, [k for k in states if k not in kept]
 
 
 def _upright(marginal: Marginal, label: str) -> Markup:
@@ -108,7 +108,7 @@ def _upright(marginal: Marginal, label: str) -> Markup:
 
 
 def curves(curve: Curve, share: float, label: str) -> Markup:
-    """Laws of the propensities of original and synthetic rows, with their largest gap.
+    """Distributions of the propensities of original and synthetic rows, with their largest gap.
 
     Args:
         curve: grid, ECDF of the original, ECDF of the synthetic rows.
@@ -126,16 +126,18 @@ def curves(curve: Curve, share: float, label: str) -> Markup:
         panel.beside(-5, y, f"{100 * y:g} %", Colour.MUTED, SMALL)
     for k in range(round((high - low) / step) + 1):
         panel.below(low + k * step, 14, f"{low + k * step:.2g}", Colour.MUTED)
-    panel.line(_steps([(x, one) for x, one, _ in points], low, high), Colour.ORIGINAL, 1.8)
-    panel.line(_steps([(x, other) for x, _, other in points], low, high), Colour.BAR, 1.8)
+    panel.line(
+        _steps([(x, original) for x, original, _ in points], low, high), Colour.ORIGINAL, 1.8
+    )
+    panel.line(_steps([(x, synthetic) for x, _, synthetic in points], low, high), Colour.BAR, 1.8)
     _mark_gap(panel, points, low, high)
     return chart.svg(label)
 
 
 def finite(curve: Curve) -> list[tuple[float, float, float]]:
     """Points of two curves in order, without those that are not numbers."""
-    found = [point for point in zip(*curve, strict=False) if all(map(math.isfinite, point))]
-    return sorted(found)
+    points = [point for point in zip(*curve, strict=False) if all(map(math.isfinite, point))]
+    return sorted(points)
 
 
 def widest(points: Sequence[tuple[float, float, float]]) -> tuple[float, float, float] | None:
@@ -169,9 +171,9 @@ def _mark_gap(
     top = widest(points)
     if top is None or top[1] == top[2]:
         return
-    x, one, other = top
-    panel.segments([(x, one, x, other)], Colour.SPIKE, 2.2)
-    words = f"gap {figure(abs(one - other))}"
+    x, original, synthetic = top
+    panel.segments([(x, original, x, synthetic)], Colour.SPIKE, 2.2)
+    words = f"gap {figure(abs(original - synthetic))}"
     panel.text(x, 1 + 10 / _CURVES, words, Colour.SPIKE, size=SMALL, anchor="center")
 
 
@@ -190,16 +192,16 @@ def whiskers(coefficients: Sequence[Coefficient], label: str) -> Markup:
         panel.text(x, bottom + 11, words, Colour.MUTED, size=SMALL, anchor="center")
     words = "standard errors of the original"
     panel.text(WIDTH / 2, bottom + 27, words, Colour.MUTED, size=SMALL, anchor="center")
-    for k, one in enumerate(coefficients):
-        _whisker_row(panel, one, k * _TERM, scale)
+    for k, coefficient in enumerate(coefficients):
+        _whisker_row(panel, coefficient, k * _TERM, scale)
     return chart.svg(label)
 
 
 def standard_error(coefficient: Coefficient) -> float | None:
     """Standard error of the original, from its interval; None if it has none."""
     _, low, high = coefficient.original
-    found = (high - low) / (2 * _Z_95)
-    return found if math.isfinite(found) and found > 0 else None
+    error = (high - low) / (2 * _Z_95)
+    return error if math.isfinite(error) and error > 0 else None
 
 
 def width_ratio(coefficient: Coefficient) -> float | None:
@@ -215,14 +217,13 @@ def _placed(coefficient: Coefficient) -> list[list[float]]:
     if error is None or not math.isfinite(middle):
         return []
     return [
-        [(x - middle) / error for x in found]
-        for found in (coefficient.original, coefficient.synthetic)
+        [(x - middle) / error for x in row] for row in (coefficient.original, coefficient.synthetic)
     ]
 
 
 def _reach_of(coefficients: Sequence[Coefficient]) -> float:
-    every = [abs(x) for one in coefficients for row in _placed(one) for x in row]
-    furthest = max([x for x in every if math.isfinite(x)], default=0.0)
+    ends = [abs(x) for coefficient in coefficients for row in _placed(coefficient) for x in row]
+    furthest = max([x for x in ends if math.isfinite(x)], default=0.0)
     return min(max(_LEAST_REACH, math.ceil(furthest)), _MOST_REACH)
 
 
@@ -232,16 +233,16 @@ def _ticks(reach: float) -> list[float]:
     return [step * k for k in range(-n, n + 1)]
 
 
-def _whisker_row(panel: Panel, one: Coefficient, top: float, scale: float) -> None:
-    panel.text(0, top + 9, shortened(one.term, 24))
-    width = width_ratio(one)
-    words = f"overlap {distance(one.overlap, 2)} · width × {distance(width, 2)}"
+def _whisker_row(panel: Panel, coefficient: Coefficient, top: float, scale: float) -> None:
+    panel.text(0, top + 9, shortened(coefficient.term, 24))
+    width = width_ratio(coefficient)
+    words = f"overlap {distance(coefficient.overlap, 2)} · width × {distance(width, 2)}"
     panel.text(WIDTH, top + 9, words, Colour.MUTED, size=SMALL, anchor="right")
-    placed = _placed(one)
+    placed = _placed(coefficient)
     if not placed:
         panel.text(WIDTH / 2, top + 26, "no interval", Colour.MUTED, size=SMALL, anchor="center")
         return
-    error, middle = standard_error(one), one.original[0]
+    error, middle = standard_error(coefficient), coefficient.original[0]
     assert error is not None
     nothing = WIDTH / 2 - middle / error * scale
     if 2 < nothing < WIDTH - 2:
@@ -267,12 +268,12 @@ def _whisker(panel: Panel, row: Sequence[float], y: float, colour: Colour) -> No
         panel.line([(right - 4, y - 4), (right, y), (right - 4, y + 4)], colour, 1.6)
 
 
-def gauge(found: Gauge, label: str) -> Markup | str:
+def gauge(score: Gauge, label: str) -> Markup | str:
     """A score on its scale, with the band that a fresh sample would fall into."""
-    spread, sd = found.spread or 0.0, found.null_sd or 0.0
-    ends = [found.value - spread, found.value + spread, 0.0]
-    if found.null is not None:
-        ends += [found.null - 2 * sd, found.null + 2 * sd]
+    spread, sd = score.spread or 0.0, score.null_sd or 0.0
+    ends = [score.value - spread, score.value + spread, 0.0]
+    if score.null is not None:
+        ends += [score.null - 2 * sd, score.null + 2 * sd]
     if not all(map(math.isfinite, ends)) or min(ends) == max(ends):
         return ""
     low, high = min(ends), max(ends)
@@ -284,10 +285,10 @@ def gauge(found: Gauge, label: str) -> Markup | str:
         return 6 + (x - low) * scale
 
     panel.segments([(6, 11, 214, 11)], Colour.RULE, 1.2)
-    if found.null is not None:
-        a, b = place(found.null - 2 * sd), place(found.null + 2 * sd)
+    if score.null is not None:
+        a, b = place(score.null - 2 * sd), place(score.null + 2 * sd)
         panel.fill([(min(a, (a + b) / 2 - 1), 3, max(b, (a + b) / 2 + 1), 19)], Colour.ABSENT)
-    x, left, right = map(place, (found.value, found.value - spread, found.value + spread))
+    x, left, right = map(place, (score.value, score.value - spread, score.value + spread))
     panel.segments([(left, 11, right, 11)], Colour.BAR, 3)
     panel.fill([(x - 3.5, 6, x + 3.5, 16)], Colour.BAR)
     return chart.svg(label)

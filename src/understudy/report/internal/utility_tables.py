@@ -29,11 +29,11 @@ Pairs = Mapping[tuple[str, str], float]
 
 def chosen(pairs: Pairs, at_most: int = MOST_COLUMNS) -> list[str]:
     """Columns of the worst pairs, so many that none of the worst pairs is missed."""
-    found: dict[str, None] = {}
+    columns: dict[str, None] = {}
     for names in worst_first(pairs):
-        if len({*found, *names}) <= at_most:
-            found |= dict.fromkeys(names)
-    return list(found)
+        if len({*columns, *names}) <= at_most:
+            columns |= dict.fromkeys(names)
+    return list(columns)
 
 
 def worst_first(pairs: Pairs) -> list[tuple[str, str]]:
@@ -56,9 +56,9 @@ def arranged(names: Sequence[str], pairs: Pairs) -> tuple[list[str], NDArray[np.
     """
     place = {name: k for k, name in enumerate(sorted(names))}
     matrix = np.full((len(place), len(place)), np.nan)
-    for (one, other), distance in pairs.items():
-        if one in place and other in place and math.isfinite(distance):
-            matrix[place[one], place[other]] = matrix[place[other], place[one]] = distance
+    for (first, second), distance in pairs.items():
+        if first in place and second in place and math.isfinite(distance):
+            matrix[place[first], place[second]] = matrix[place[second], place[first]] = distance
     order = _order(np.nan_to_num(matrix))
     return [sorted(names)[k] for k in order], matrix[np.ix_(order, order)]
 
@@ -224,7 +224,10 @@ def _level(k: int, counts: Sequence[Sequence[int]], total: int) -> Level:
 
 def worst_marginals(marginals: Sequence[Marginal]) -> list[Marginal]:
     """The most distant columns first, those without a number last."""
-    return sorted(marginals, key=lambda one: -(one.distance if _is_number(one.distance) else -1.0))
+    return sorted(
+        marginals,
+        key=lambda marginal: -(marginal.distance if _is_number(marginal.distance) else -1.0),
+    )
 
 
 def _is_number(value: float) -> bool:
@@ -234,8 +237,8 @@ def _is_number(value: float) -> bool:
 def gap_words(marginal: Marginal) -> str:
     """The states whose shares are furthest apart."""
     states = zip(marginal.labels, marginal.original, marginal.synthetic, strict=True)
-    known = [one for one in states if _is_number(one[1]) and _is_number(one[2])]
-    ordered = sorted(known, key=lambda one: -abs(one[1] - one[2]))[:_LARGEST]
+    known = [state for state in states if _is_number(state[1]) and _is_number(state[2])]
+    ordered = sorted(known, key=lambda state: -abs(state[1] - state[2]))[:_LARGEST]
     return "; ".join(f"{name}: {percent(a)} → {percent(b)}" for name, a, b in ordered if a != b)
 
 
@@ -251,10 +254,10 @@ def spoken_marginal(marginal: Marginal) -> str:
 
 def by_model(coefficients: Sequence[Coefficient]) -> dict[str, list[Coefficient]]:
     """Coefficients of each model, in the order given."""
-    found: dict[str, list[Coefficient]] = {}
-    for one in coefficients:
-        found.setdefault(one.model, []).append(one)
-    return found
+    models: dict[str, list[Coefficient]] = {}
+    for coefficient in coefficients:
+        models.setdefault(coefficient.model, []).append(coefficient)
+    return models
 
 
 def shown_terms(coefficients: Sequence[Coefficient], at_most: int) -> list[Coefficient]:
@@ -267,7 +270,7 @@ def shown_terms(coefficients: Sequence[Coefficient], at_most: int) -> list[Coeff
 
 def worst_coefficients(coefficients: Sequence[Coefficient]) -> list[Coefficient]:
     """The coefficients furthest apart first."""
-    return sorted(coefficients, key=lambda one: -_or_infinity(one.standardised))
+    return sorted(coefficients, key=lambda coefficient: -_or_infinity(coefficient.standardised))
 
 
 def _or_infinity(value: float) -> float:
@@ -276,7 +279,7 @@ def _or_infinity(value: float) -> float:
 
 def mean_overlap(coefficients: Sequence[Coefficient]) -> float | None:
     """Mean interval overlap, of those that have one."""
-    known = [one.overlap for one in coefficients if _is_number(one.overlap)]
+    known = [coefficient.overlap for coefficient in coefficients if _is_number(coefficient.overlap)]
     return sum(known) / len(known) if known else None
 
 

@@ -1,10 +1,10 @@
 """What a release can answer: which columns were measured, alone and together, and what follows.
 
 A question is *counted* where a released noisy table holds its columns state by state, or where the
-law by which records were drawn is known: its error bars follow from the noise, which is known
-exactly (`understudy.inference.noise_aware.count_estimates`). Columns are *kept* together where they
-were measured together in another form, or a network of the method keeps them; error bars then need
-sets whose differences show the noise. All other relations are lost.
+distribution that records were drawn from is known: its error bars follow from the noise, which is
+known exactly (`understudy.inference.noise_aware.count_estimates`). Columns are *kept* together
+where they were measured together in another form, or a network of the method keeps them; error bars
+then need sets whose differences show the noise. All other relations are lost.
 
 A triangle of all pairs of columns shows which were measured together.
 """
@@ -87,22 +87,26 @@ class Answers:
     def triples(self) -> frozenset[frozenset[str]]:
         """Triples of columns that are counted together, of tables that are not too wide."""
         wide = {
-            one.columns for one in self._release.measurements if 2 < len(one.columns) <= _WIDEST
+            table.columns
+            for table in self._release.measurements
+            if 2 < len(table.columns) <= _WIDEST
         }
-        found = {frozenset(three) for columns in wide for three in combinations(columns, 3)}
-        return frozenset(three for three in found if self._counts(tuple(three)))
+        triples = {frozenset(three) for columns in wide for three in combinations(columns, 3)}
+        return frozenset(three for three in triples if self._counts(tuple(three)))
 
     @cached_property
     def _measured(self) -> frozenset[Pair]:
         """Pairs that some measurement covers; which columns were chosen measures nothing."""
-        tables = {one.columns for one in self._release.measurements if one.kind is not Kind.CHOICE}
+        tables = {
+            table.columns for table in self._release.measurements if table.kind is not Kind.CHOICE
+        }
         return frozenset(frozenset(pair) for table in tables for pair in combinations(table, 2))
 
     @cached_property
     def _drawn(self) -> bool:
-        """Whether all sets were drawn from urns of a known law."""
+        """Whether all sets were drawn from known urns."""
         measured = self._release.measurements
-        if not any(one.kind is Kind.DRAWS for one in measured):
+        if not any(table.kind is Kind.DRAWS for table in measured):
             return False
         from understudy.inference.noise_aware.urn_estimates import (
             are_drawn,  # loads the libraries of statistics
@@ -116,7 +120,7 @@ class Answers:
             return True
         n_cells = math.prod(self._release.schema.columns[name].size for name in columns)
         measured = self._release.measurements
-        return n_cells <= MOST_CELLS and any(covers(one, columns) for one in measured)
+        return n_cells <= MOST_CELLS and any(covers(table, columns) for table in measured)
 
     def lines(self) -> Iterator[Line]:
         """What can be asked, the surest first."""
@@ -167,10 +171,10 @@ class Answers:
         return tuple(min(ordered, key=lambda group: [place[name] for name in group], default=()))
 
 
-def _many(n: int, total: int, one: str, many: str) -> str:
+def _many(n: int, total: int, single: str, many: str) -> str:
     """For how many of all there are error bars from counts."""
     if not n:
-        return f"No {one} has error bars from noisy counts."
+        return f"No {single} has error bars from noisy counts."
     which = f"all {total:,} {many}" if n == total > 1 else f"{n:,} of {total:,} {many}"
     return f"Error bars from noisy counts for {which}."
 
@@ -218,9 +222,9 @@ def _marks(answers: Answers, kind: str, side: float) -> Iterator[Box]:
     for i, name in enumerate(names):
         y = (i + 0.5) * side
         here = [frozenset((name, names[j])) in pairs for j in range(i)]
-        for found, run in groupby(range(i), here.__getitem__):
+        for marked, run in groupby(range(i), here.__getitem__):
             places = list(run)
-            if found:
+            if marked:
                 left, right = places[0] * side + inset, (places[-1] + 1) * side - inset
                 yield left, y - half, right, y + half
 

@@ -198,14 +198,14 @@ def card(release: Release, position: int, name: str, detail: Detail) -> Card:
     column = release.schema.columns[name]
     noisy = marginal(name, release.measurements, release.schema)
     shares = mean_shares(release.tables, name, column)
-    found = bars(column, shares, noisy, at_most=detail.states)
+    drawn = bars(column, shares, noisy, at_most=detail.states)
     return Card(
         number=position,
         name=name,
         column=column,
-        chart=chart(found, label=_spoken(name, found), line=ordered_as_line(column)),
-        notes=tuple(_notes(release, name, noisy, found)),
-        bars=found,
+        chart=chart(drawn, label=_spoken(name, drawn), line=ordered_as_line(column)),
+        notes=tuple(_notes(release, name, noisy, drawn)),
+        bars=drawn,
     )
 
 
@@ -217,20 +217,20 @@ def overview(release: Release) -> Iterator[tuple[int, str, Markup]]:
         yield position, name, spark(bars(column, shares, noisy, at_most=_SPARKS))
 
 
-def _spoken(name: str, found: Sequence[Bar]) -> str:
+def _spoken(name: str, drawn: Sequence[Bar]) -> str:
     """The chart in words: how many states, and the largest."""
-    largest = sorted(found, key=lambda bar: -(bar.share if bar.share is not None else 0))[:3]
+    largest = sorted(drawn, key=lambda bar: -(bar.share if bar.share is not None else 0))[:3]
     tops = ", ".join(f"{bar.label} {percent(bar.share)}" for bar in largest)
-    return f"Bar chart of the shares of {len(found)} states of {name}. Largest: {tops}."
+    return f"Bar chart of the shares of {len(drawn)} states of {name}. Largest: {tops}."
 
 
-def _notes(release: Release, name: str, noisy: Marginal | None, found: Sequence[Bar]) -> list[str]:
+def _notes(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[Bar]) -> list[str]:
     column = release.schema.columns[name]
-    notes = [_band_note(release, name, noisy, found)]
-    spikes = [bar.label for bar in found if bar.spike]
+    notes = [_band_note(release, name, noisy, drawn)]
+    spikes = [bar.label for bar in drawn if bar.spike]
     if spikes:
         notes.append(f"▲ single value kept apart from its bin: {', '.join(spikes)}.")
-    if len(found) < column.size:
+    if len(drawn) < column.size:
         how = "Neighbouring bins" if ordered_as_line(column) else "The rarest states"
         notes.append(f"{how} are pooled; the column has {column.size:,} states.")
     if not any(table.height for table in release.tables):
@@ -238,15 +238,15 @@ def _notes(release: Release, name: str, noisy: Marginal | None, found: Sequence[
     return [note for note in notes if note]
 
 
-def _band_note(release: Release, name: str, noisy: Marginal | None, found: Sequence[Bar]) -> str:
+def _band_note(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[Bar]) -> str:
     if noisy is None:
         return _no_band(release, name)
-    if all(bar.measured is None for bar in found):
+    if all(bar.measured is None for bar in drawn):
         return "No band: the noisy total does not rise above its own noise."
     if not noisy.variance.any():
         return "Measured without noise."
-    tables = [one for one in release.measurements if one.kind is Kind.TABLE]
-    alone = [one for one in tables if one.columns == (name,)]
+    tables = [table for table in release.measurements if table.kind is Kind.TABLE]
+    alone = [table for table in tables if table.columns == (name,)]
     if noisy.n_tables == 1 and alone:
         return f"Noise in one count: ± {number(half_width_95(alone[0]))} records (95 %)."
     if noisy.n_tables == 1:
@@ -258,7 +258,7 @@ def _band_note(release: Release, name: str, noisy: Marginal | None, found: Seque
 
 
 def _no_band(release: Release, name: str) -> str:
-    kinds = {one.kind for one in release.measurements if name in one.columns}
+    kinds = {table.kind for table in release.measurements if name in table.columns}
     if "cells" in kinds:
         return "No band: only cells above a public threshold were released."
     if "totals" in kinds:

@@ -24,7 +24,7 @@ MANY = 200  # a sum of this many Laplace variables has its 95 % point within 0.1
 
 
 def is_laplace(distribution: str) -> bool:
-    """Whether a law has the tails of a Laplace distribution (continuous or discrete)."""
+    """Whether noise has the tails of a Laplace distribution (continuous or discrete)."""
     return any(word in distribution.lower() for word in ("laplace", "geometric"))
 
 
@@ -34,7 +34,7 @@ def laplace_sum_95(n: int) -> float:
 
     The sum is a difference of two Erlang(n) variables. Count the arrivals of two equal Poisson
     processes until one has n of them: the arrivals that the other still lacks, j, follow a negative
-    binomial law, and given j the absolute sum is Erlang(j).
+    binomial, and given j the absolute sum is Erlang(j).
 
     Example:
         >>> round(laplace_sum_95(1) * math.sqrt(2) - math.log(20), 9)
@@ -65,7 +65,7 @@ def _tail(weights: Sequence[float], x: float) -> float:
 def factor_95(distribution: str, n_cells: int) -> float:
     """Half width of the central 95 % of the noise in a sum of cells, in standard deviations.
 
-    Laplace laws have the exact quantile of their sum (2.12 for one cell, towards 1.96 for many);
+    Laplace noise has the exact quantile of its sum (2.12 for one cell, towards 1.96 for many);
     all others the normal one.
     """
     return laplace_sum_95(max(n_cells, 1)) if is_laplace(distribution) else NORMAL_95
@@ -108,7 +108,7 @@ class Marginal:
         counts: noisy counts, shape (n,).
         variance: variance of the noise in each, shape (n,).
         n_cells: how many noisy cells were summed into each, shape (n,).
-        distribution: law of the noise in one cell.
+        distribution: of the noise in one cell.
         n_tables: how many measured tables it rests on.
     """
 
@@ -161,15 +161,17 @@ def marginal(name: str, measurements: Sequence[Measurement], schema: Schema) -> 
     Returns:
         None if no measured table with every cell contains the column.
     """
-    found = [
-        _summed(name, one, schema)
-        for one in measurements
-        if one.kind is Kind.TABLE and name in one.columns and name not in {*one.bins, *one.groups}
+    marginals = [
+        _summed(name, table, schema)
+        for table in measurements
+        if table.kind is Kind.TABLE
+        and name in table.columns
+        and name not in {*table.bins, *table.groups}
     ]
-    if not found:
+    if not marginals:
         return None
-    exact = [one for one in found if not one.variance.any()]
-    return exact[0] if exact else _pooled(found)
+    exact = [table for table in marginals if not table.variance.any()]
+    return exact[0] if exact else _pooled(marginals)
 
 
 def _summed(name: str, measurement: Measurement, schema: Schema) -> Marginal:
@@ -181,20 +183,20 @@ def _summed(name: str, measurement: Measurement, schema: Schema) -> Marginal:
     return Marginal(counts, n_cells * measurement.stddev**2, n_cells, measurement.distribution, 1)
 
 
-def _pooled(found: Sequence[Marginal]) -> Marginal:
-    if len(found) == 1:
-        return found[0]
-    variance = np.stack([one.variance for one in found])
+def _pooled(marginals: Sequence[Marginal]) -> Marginal:
+    if len(marginals) == 1:
+        return marginals[0]
+    variance = np.stack([table.variance for table in marginals])
     # A table whose rules make a state impossible knows its count, 0, without noise.
     certain = variance == 0
     weights = np.where(certain.any(0), certain, 1 / np.where(certain, 1, variance))
-    counts = (weights * np.stack([one.counts for one in found])).sum(0) / weights.sum(0)
+    counts = (weights * np.stack([table.counts for table in marginals])).sum(0) / weights.sum(0)
     pooled = np.where(certain.any(0), 0, 1 / weights.sum(0))
-    # Averaging only brings the law closer to the normal one; the fewest cells are the safe choice.
-    n_cells = np.stack([one.n_cells for one in found]).min(0)
-    distributions = [one.distribution for one in found]
+    # Averaging only brings noise closer to the normal; the fewest cells are the safe choice.
+    n_cells = np.stack([table.n_cells for table in marginals]).min(0)
+    distributions = [table.distribution for table in marginals]
     distribution = next(filter(is_laplace, distributions), distributions[0])
-    return Marginal(counts, pooled, n_cells, distribution, len(found))
+    return Marginal(counts, pooled, n_cells, distribution, len(marginals))
 
 
 def noisy_total(measurements: Sequence[Measurement], schema: Schema) -> float | None:
@@ -203,11 +205,13 @@ def noisy_total(measurements: Sequence[Measurement], schema: Schema) -> float | 
     Returns:
         None without a measured table, or if the total is not positive.
     """
-    tables = [one for one in measurements if one.kind is Kind.TABLE and n_measured(one, schema)]
+    tables = [
+        table for table in measurements if table.kind is Kind.TABLE and n_measured(table, schema)
+    ]
     if not tables:
         return None
-    variance = np.array([one.stddev**2 * n_measured(one, schema) for one in tables])
+    variance = np.array([table.stddev**2 * n_measured(table, schema) for table in tables])
     weights = (variance == 0).astype(float) if (variance == 0).any() else 1 / variance
-    sums = np.array([float(np.sum(one.counts)) for one in tables])
+    sums = np.array([float(np.sum(table.counts)) for table in tables])
     total = float((weights * sums).sum() / weights.sum())
     return total if total > 0 else None

@@ -31,7 +31,7 @@ class MeasurementRow:
         table: its columns.
         kind: what was released of it, in words.
         cells: noisy counts that were released.
-        noise: law in words.
+        noise: its distribution in words.
         stddev: standard deviation of the noise in one count, in records.
         total: sum of the noisy counts.
         relevant: smallest share of the records whose noise stays below a tenth of it (1 sd).
@@ -126,13 +126,15 @@ class Reliability:
 
 def reliability(release: Release) -> Reliability:
     """How large a count must be to say something."""
-    tables = [one for one in release.measurements if one.kind is Kind.TABLE]
+    tables = [table for table in release.measurements if table.kind is Kind.TABLE]
     total = noisy_total(tables, release.schema)
-    counts = (one for one in release.measurements if one.kind.is_noisy_count and one.stddev > 0)
-    noisy = sorted(counts, key=lambda one: one.stddev)
-    ends = noisy[:1] + [one for one in noisy[-1:] if one.stddev > 1.01 * noisy[0].stddev]
-    levels = tuple(one.stddev for one in ends)
-    widths = [factor_95(one.distribution, 1) * one.stddev for one in ends]
+    counts = (
+        table for table in release.measurements if table.kind.is_noisy_count and table.stddev > 0
+    )
+    noisy = sorted(counts, key=lambda table: table.stddev)
+    ends = noisy[:1] + [table for table in noisy[-1:] if table.stddev > 1.01 * noisy[0].stddev]
+    levels = tuple(table.stddev for table in ends)
+    widths = [factor_95(table.distribution, 1) * table.stddev for table in ends]
     rows = tuple(
         (share, share * total, tuple(width / (share * total) for width in widths))
         for share in _SHARES
@@ -144,25 +146,33 @@ def reliability(release: Release) -> Reliability:
 def _sentences(release: Release, noisy: Sequence[Measurement], total: float | None) -> list[str]:
     if not release.measurements:
         return ["The release comes without noisy measurements, so the noise cannot be shown here."]
-    found = []
+    sentences = []
     if noisy:
-        found += [_distinguishable(noisy, release.schema), _unreliable(noisy, total)]
-    for one in release.measurements:
-        if one.kind in (Kind.TOTALS, Kind.LEAF_SUMS) and one.totals:
-            found.append(_noise_mass(one, release.manifest.n_rows))
-        if one.kind is Kind.CELLS:
-            found.append(_filtered(one, release))
-    urns = [one for one in release.measurements if one.kind is Kind.DRAWS]
-    found += [_from_prior(one, release) for one in urns[:1]]
-    drawn = [one for one in release.measurements if one.kind is Kind.PARAMETERS]
-    found += [_from_parameters(drawn)] * bool(drawn)
-    found += [_FROM_POSTERIOR] * any(one.kind is Kind.POSTERIOR for one in release.measurements)
-    found += [_from_gibbs(one) for one in release.measurements if one.kind is Kind.SWEEPS][:1]
-    return found
+        sentences += [_distinguishable(noisy, release.schema), _unreliable(noisy, total)]
+    for table in release.measurements:
+        if table.kind in (Kind.TOTALS, Kind.LEAF_SUMS) and table.totals:
+            sentences.append(_noise_mass(table, release.manifest.n_rows))
+        if table.kind is Kind.CELLS:
+            sentences.append(_filtered(table, release))
+    urns = [urn for urn in release.measurements if urn.kind is Kind.DRAWS]
+    sentences += [_from_prior(urn, release) for urn in urns[:1]]
+    drawn = [
+        measurement for measurement in release.measurements if measurement.kind is Kind.PARAMETERS
+    ]
+    sentences += [_from_parameters(drawn)] * bool(drawn)
+    sentences += [_FROM_POSTERIOR] * any(
+        measurement.kind is Kind.POSTERIOR for measurement in release.measurements
+    )
+    sentences += [
+        _from_gibbs(measurement)
+        for measurement in release.measurements
+        if measurement.kind is Kind.SWEEPS
+    ][:1]
+    return sentences
 
 
 def _from_parameters(measurements: Sequence[Measurement]) -> str:
-    n = sum(len(one.totals or ()) for one in measurements)
+    n = sum(len(measurement.totals or ()) for measurement in measurements)
     return (
         f"No count was released. The {n:,} parameters of the generator were chosen, not measured: "
         "how far they are from those that fit the confidential rows best cannot be told from here."
@@ -204,10 +214,10 @@ def _from_gibbs(measurement: Measurement) -> str:
 
 
 def _distinguishable(noisy: Sequence[Measurement], schema: Schema) -> str:
-    sizes = [n_measured(one, schema) for one in noisy]
-    above = sum(int(np.sum(np.asarray(one.counts) > 2 * one.stddev)) for one in noisy)
+    sizes = [n_measured(table, schema) for table in noisy]
+    above = sum(int(np.sum(np.asarray(table.counts) > 2 * table.stddev)) for table in noisy)
     chance = sum(
-        n * false_positive_rate(one.distribution) for n, one in zip(sizes, noisy, strict=True)
+        n * false_positive_rate(table.distribution) for n, table in zip(sizes, noisy, strict=True)
     )
     return (
         f"{sum(sizes):,} counts were measured with noise. {above:,} of them lie more than two "

@@ -72,12 +72,12 @@ def _context(release: Release) -> dict[str, Any]:
     manifest, schema, guarantee = release.manifest, release.schema, release.guarantee
     ledger = release_sections.ledger(manifest)
     measured = [
-        measurement_reliability.measurement_row(one, schema) for one in release.measurements
+        measurement_reliability.measurement_row(table, schema) for table in release.measurements
     ]
     relations = release_sections.relations(release)
     answers = Answers(release)
     many = len(schema.names) > FEW_COLUMNS
-    doubtful_first = sorted(guarantee.public_inputs, key=lambda one: not one.note)
+    doubtful_first = sorted(guarantee.public_inputs, key=lambda entry: not entry.note)
     return {
         "manifest": manifest,
         "schema": schema,
@@ -85,14 +85,14 @@ def _context(release: Release) -> dict[str, Any]:
         "title": schema.title or "Synthetic data release",
         "badge": guarantee_text.badge(guarantee),
         "limit_only": guarantee.kind == "asymptotic",
-        "by_posterior": any(one.kind is Kind.POSTERIOR for one in release.measurements),
+        "by_posterior": any(table.kind is Kind.POSTERIOR for table in release.measurements),
         "kept": kept_columns(release.measurements),
         "private": not guarantee_text.is_not_private(guarantee) and manifest.secure,
         "meaning": guarantee_text.meaning(guarantee),
         "conditions": _rows("item", guarantee.conditions),
         "leaks": _rows("item", guarantee.leaks),
         "public_rows": _rows("public_row", doubtful_first),
-        "n_doubtful": sum(bool(one.note) for one in guarantee.public_inputs),
+        "n_doubtful": sum(bool(entry.note) for entry in guarantee.public_inputs),
         "ledger": ledger,
         "ledger_rows": _rows("ledger_row", ledger.rows),
         "reliability": measurement_reliability.reliability(release),

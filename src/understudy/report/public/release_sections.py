@@ -55,12 +55,14 @@ def ledger(manifest: Manifest) -> Ledger:
     """The ledger of a release, its total and the stated budget."""
     entries = manifest.ledger
     unit = manifest.budget.get("unit") or next(
-        (name for name in SIGNS if any(name in one for one in entries)), "epsilon"
+        (name for name in SIGNS if any(name in entry for entry in entries)), "epsilon"
     )
     stated = manifest.budget.get("amount", manifest.budget.get(unit, ""))
     amount = exact(stated) if stated else None
     spent = [_spent(entry) for entry in entries]
-    rows = tuple(_ledger_row(one, cost, amount) for one, cost in zip(entries, spent, strict=True))
+    rows = tuple(
+        _ledger_row(entry, cost, amount) for entry, cost in zip(entries, spent, strict=True)
+    )
     finite = [cost for cost in spent if cost is not None]
     total = sum(finite, Fraction(0)) if len(finite) == len(spent) else None
     shown = "∞" if total is None else decimal_up(total)
@@ -121,25 +123,27 @@ def relations(release: Release) -> Relations:
     """Which associations the rows can carry, as far as the measurements tell."""
     n = len(release.schema.names)
     n_pairs = n * (n - 1) // 2
-    drawn = [one for one in release.measurements if one.kind is Kind.SWEEPS]
+    drawn = [table for table in release.measurements if table.kind is Kind.SWEEPS]
     if drawn:
-        given = dict.fromkeys(text for one in drawn for text in one.of)
+        given = dict.fromkeys(text for table in drawn for text in table.of)
         return Relations(
             "Associations are kept, weakened, between a column and those that it was drawn given. "
             "Take all others as not preserved.",
             tuple(given),
         )
-    if any(one.kind is Kind.PARAMETERS for one in release.measurements):
+    if any(table.kind is Kind.PARAMETERS for table in release.measurements):
         return Relations(
             "Associations are those that the generator of the records can express, as strong as "
             "its chosen parameters say. Take all others as not preserved.",
             (),
         )
-    posterior = [one for one in release.measurements if one.kind is Kind.POSTERIOR]
+    posterior = [table for table in release.measurements if table.kind is Kind.POSTERIOR]
     if posterior:
         kept = kept_columns(release.measurements)
         return Relations(_modelled_words(kept), posterior[0].of)
-    joint = list(dict.fromkeys(one.columns for one in release.measurements if len(one.columns) > 1))
+    joint = list(
+        dict.fromkeys(table.columns for table in release.measurements if len(table.columns) > 1)
+    )
     groups = tuple(times(columns) for columns in joint)
     if n < 2:
         return Relations("The table has one column, so there are no associations to keep.", ())
@@ -194,13 +198,13 @@ def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
 
 def without_rule(release: Release) -> str:
     """Why no rule combines the sets, whatever their number; "" if one may."""
-    if any(one.kind is Kind.PARAMETERS for one in release.measurements):
+    if any(table.kind is Kind.PARAMETERS for table in release.measurements):
         return (
             "The rows were drawn from a generator whose parameters were chosen, at random and by "
             "how well they suit the confidential rows. How far such a generator is from these is "
             "not known outside and alike in all sets, so no error bars can be given."
         )
-    if any(one.kind is Kind.POSTERIOR for one in release.measurements):
+    if any(table.kind is Kind.POSTERIOR for table in release.measurements):
         return (
             "The rows were drawn from a model, at parameters of its own for each set, all from a "
             "posterior of the exact rows. What the model misses, and what weights of records take "

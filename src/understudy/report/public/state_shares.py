@@ -69,8 +69,8 @@ def _numeric_counts(values: pl.Series, column: Column) -> NDArray[np.int64]:
     inside = (numbers >= low) & (numbers <= high)
     absent = values.filter(pl.Series(~inside, dtype=pl.Boolean))
     ordinary = np.zeros(column.n_ordinary, dtype=np.int64)
-    found = _places(numbers[inside], column)
-    ordinary += np.bincount(found, minlength=column.n_ordinary)
+    places = _places(numbers[inside], column)
+    ordinary += np.bincount(places, minlength=column.n_ordinary)
     return np.concatenate([ordinary, _code_counts(absent, column.codes)])
 
 
@@ -85,12 +85,12 @@ def _as_numbers(values: pl.Series, column: Column) -> NDArray[np.float64]:
 
 def _places(numbers: NDArray[np.float64], column: Column) -> NDArray[np.int64]:
     assert isinstance(column, NUMERIC)
-    bins = [k for k, one in enumerate(column.intervals) if not one.spike]
+    bins = [k for k, interval in enumerate(column.intervals) if not interval.spike]
     edges = np.array([column.intervals[k].low for k in bins])
     places = np.array(bins)[np.searchsorted(edges, numbers, side="right") - 1]
-    for k, one in enumerate(column.intervals):
-        if one.spike:
-            places[numbers == one.low] = k
+    for k, interval in enumerate(column.intervals):
+        if interval.spike:
+            places[numbers == interval.low] = k
     return np.asarray(places, dtype=np.int64)
 
 
@@ -119,12 +119,12 @@ def bars(
     """
     groups = _groups(column, shares, noisy, at_most)
     measured = noisy.grouped(groups).shares() if noisy else None
-    found = []
+    drawn = []
     for k, group in enumerate(groups):
         share = None if shares is None else float(shares[list(group)].sum())
         noise = (None, 0.0) if measured is None else (float(measured[0][k]), float(measured[1][k]))
-        found.append(_bar(column, group, share, noise))
-    return tuple(found)
+        drawn.append(_bar(column, group, share, noise))
+    return tuple(drawn)
 
 
 def _groups(
@@ -159,7 +159,7 @@ def _rarest_pooled(states: list[int], weight: NDArray[np.float64], at_most: int)
 def _neighbours_pooled(column: Column, at_most: int) -> list[list[int]]:
     """Runs of neighbouring bins, about equally many in each; spikes stay alone where they can."""
     assert isinstance(column, NUMERIC)
-    spikes = {k for k, one in enumerate(column.intervals) if one.spike}
+    spikes = {k for k, interval in enumerate(column.intervals) if interval.spike}
     if 2 * len(spikes) + 1 >= at_most:
         spikes = set()
     width = -(-column.n_ordinary // (at_most - 2 * len(spikes)))
