@@ -79,7 +79,9 @@ def inference_facts(
         schema: of the release.
         measurements: of the release, in the order in which they were paid for.
     """
-    tables = dict.fromkeys(one.columns for one in measurements if one.kind is Kind.TABLE)
+    tables = dict.fromkeys(
+        measurement.columns for measurement in measurements if measurement.kind is Kind.TABLE
+    )
     return InferenceFacts(
         posterior_rule=method.posterior_rule if method.sets == "posterior" else None,
         swept=method.swept,
