@@ -20,7 +20,7 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
         >>> nearest("uper", ["lower", "upper"]), nearest("AGE", ["age"]), nearest("x", ["age"])
         ('upper', 'age', None)
     """
-    by_case = {one.casefold(): one for one in known}
+    by_case = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(str(word).casefold(), by_case, n=1)
     return by_case[close[0]] if close else None
 

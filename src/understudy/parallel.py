@@ -90,11 +90,11 @@ def in_chunks(
     """
     if workers > 1:
         return _in_processes(work, items, workers, done, error)
-    found: list[S] = []
+    results: list[S] = []
     for item in items:
-        found += work([item])
-        done(len(found))
-    return found
+        results += work([item])
+        done(len(results))
+    return results
 
 
 def _in_processes(
@@ -106,15 +106,15 @@ def _in_processes(
 ) -> list[S]:
     size = max(1, len(items) // (8 * workers))  # each chunk takes all that the work needs along
     chunks = [items[start : start + size] for start in range(0, len(items), size)]
-    found: dict[int, list[S]] = {}
+    results: dict[int, list[S]] = {}
     with one_thread_each(), pool(min(workers, len(chunks))) as processes:
         try:
             futures: dict[Future[list[S]], int] = {
                 processes.submit(work, chunk): k for k, chunk in enumerate(chunks)
             }
             for future in as_completed(futures):
-                found[futures[future]] = future.result()
-                done(sum(map(len, found.values())))
+                results[futures[future]] = future.result()
+                done(sum(map(len, results.values())))
         except BrokenProcessPool:
             raise error(
                 "A process was ended from outside, perhaps for want of memory; take fewer workers. "
@@ -122,7 +122,7 @@ def _in_processes(
             ) from None
         finally:
             processes.shutdown(wait=True, cancel_futures=True)
-    return [one for k in range(len(chunks)) for one in found[k]]
+    return [result for k in range(len(chunks)) for result in results[k]]
 
 
 def pool(jobs: int) -> ProcessPoolExecutor:

@@ -13,9 +13,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import typer
 
 import understudy as us
 from schemas import PEOPLE as SCHEMA
+from understudy.cli import app
 from understudy.methods import METHODS
 
 SECRET = "SECRET-VALUE-1234"
@@ -496,6 +498,12 @@ def test_without_a_command_the_program_shows_its_help(run):
 
 
 # --- the program itself -----------------------------------------------------------------------
+
+
+def test_help_lists_the_commands_as_a_user_comes_to_them():
+    listed = typer.main.get_command(app).list_commands(None)
+    assert listed[:6] == ["schema", "plan", "synthesize", "show", "analyze", "evaluate"]
+    assert listed[-1] == "study"
 
 
 def test_the_version_is_told(run):

@@ -1,6 +1,6 @@
 """The command line: a face without logic of its own.
 
-Each file adds its commands to the program as it is imported; help shows them in this order.
+Each file adds its commands to the program as it is imported; `app` holds the order in help.
 """
 
 from understudy.cli import (
@@ -10,7 +10,7 @@ from understudy.cli import (
     risk_utility_command,
     schema_commands,
     study_command,
-)  # isort: skip
+)
 from understudy.cli.app import app, main
 
 __all__ = [

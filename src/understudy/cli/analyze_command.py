@@ -55,7 +55,7 @@ def analyze(
     from understudy.parallel import processors
 
     with progress_bar.progress(quiet=quiet or as_json) as tell:
-        found = pipeline.analyze(
+        analysis = pipeline.analyze(
             release,
             kind,
             formula,
@@ -70,6 +70,6 @@ def analyze(
             progress=tell,
         )
     if as_json:
-        print_json(found.to_json())
+        print_json(analysis.to_json())
     else:
-        release_text.analyzed(found)
+        release_text.analyzed(analysis)

@@ -8,14 +8,40 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from understudy.errors import MethodError, UnderstudyError, shown
 
+# As a user comes to them.
+_ORDER = (
+    "schema",
+    "plan",
+    "synthesize",
+    "show",
+    "analyze",
+    "evaluate",
+    "risk",
+    "tradeoff",
+    "methods",
+    "demo",
+    "study",
+)
+
+
+class _Commands(TyperGroup):
+    """All commands, in the order of `_ORDER`; one that it lacks comes last."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        places = {name: k for k, name in enumerate(_ORDER)}
+        return sorted(super().list_commands(ctx), key=lambda name: places.get(name, len(_ORDER)))
+
+
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -109,7 +135,7 @@ def listed(texts: list[str] | None, columns: Sequence[str]) -> list[str]:
         >>> listed(["age, sex", "a,b"], ["age", "sex", "a,b"])
         ['age', 'sex', 'a,b']
     """
-    found: list[str] = []
+    names: list[str] = []
     for text in texts or []:
-        found += [text] if text in columns else [part.strip() for part in text.split(",")]
-    return [name for name in found if name]
+        names += [text] if text in columns else [part.strip() for part in text.split(",")]
+    return [name for name in names if name]

@@ -58,7 +58,7 @@ def evaluate(
     place = None if out is None else internal_place(out)
     loaded = Release.load(release)
     with progress_bar.progress(quiet=quiet or as_json) as tell:
-        found = pipeline.evaluate(
+        evaluation = pipeline.evaluate(
             data,
             loaded,
             formulas=formula,
@@ -73,13 +73,13 @@ def evaluate(
     if place is not None:
         from understudy.report import internal_page
 
-        write_text(place, internal_page(found))
+        write_text(place, internal_page(evaluation))
     if as_json:
-        print_json(found.to_json())
+        print_json(evaluation.to_json())
     elif not quiet:
-        evaluated(found, place)
-        if found.risks is not None:
-            risk_table(found.risks)
+        evaluated(evaluation, place)
+        if evaluation.risks is not None:
+            risk_table(evaluation.risks)
 
 
 @app.command()
@@ -102,7 +102,7 @@ def risk(
     place = None if out is None else internal_place(out)
     loaded = Release.load(release)
     with progress_bar.progress(quiet=quiet or as_json) as tell:
-        found = pipeline.risk(
+        risks = pipeline.risk(
             data,
             loaded,
             control=control,
@@ -115,8 +115,8 @@ def risk(
     if place is not None:
         from understudy.report import risk_page
 
-        write_text(place, risk_page(found))
+        write_text(place, risk_page(risks))
     if as_json:
-        print_json(found.to_json())
+        print_json(risks.to_json())
     elif not quiet:
-        attacked(found, place)
+        attacked(risks, place)

@@ -18,7 +18,7 @@ _ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 def print_json(content: Any) -> None:
     """Print plain data as JSON on standard output."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
-    escaped = _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    escaped = _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     Console(soft_wrap=True, highlight=False).out(escaped)
 
 

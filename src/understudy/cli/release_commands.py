@@ -156,7 +156,7 @@ def synthesize(
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
     request |= {"options": method_options(option), "rows_share": rows_share}
     place = _checkpoint(out, planning.request_of(loaded, **request), resume=resume)
-    confided: list[Any] = []  # told when no bar is drawn any more
+    diagnostics: list[Any] = []  # shown when no bar is drawn any more
     with _keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:
         release = pipeline.synthesize(
             data,
@@ -168,7 +168,7 @@ def synthesize(
             checkpoint=place,
             keep_checkpoint=True,
             progress=tell,
-            confide=None if quiet or as_json else confided.append,
+            confide=None if quiet or as_json else diagnostics.append,
             # For the eyes of whoever sits there: no file, no pipe and no log has it.
             confide_misfits=sys.stderr.isatty(),
         )
@@ -182,8 +182,8 @@ def synthesize(
     elif not quiet:
         release_text.released(release, out)
         release_text.to_be_checked(data, schema)
-    for one in confided:
-        release_text.confided(one)
+    for diagnostic in diagnostics:
+        release_text.confided(diagnostic)
 
 
 @app.command()
@@ -234,10 +234,10 @@ def _checkpoint(out: Path, request: Request, *, resume: bool) -> Path | None:
             )
         return None
     place = (out if out.name else out.resolve()).with_suffix(f"{out.suffix}.checkpoint")
-    found = checkpoints.is_checkpoint(place)
-    if resume and not found:
+    exists = checkpoints.is_checkpoint(place)
+    if resume and not exists:
         raise CheckpointError(f"There is no checkpoint {str(place)!r} to go on with.")
-    if found and not resume:
+    if exists and not resume:
         raise CheckpointError(
             f"An interrupted run left the checkpoint {str(place)!r}, and what it has spent counts; "
             "go on with it by --resume, or remove it."

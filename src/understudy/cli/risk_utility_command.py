@@ -105,8 +105,8 @@ def tradeoff(
         "seed": seed,
     }
     with progress_bar.progress(quiet=quiet or as_json) as tell:
-        found = _map(data, declared, asked, public=public, workers=jobs, progress=tell)
-    _show(found, place, as_json=as_json, quiet=quiet)
+        tradeoff = _map(data, declared, asked, public=public, workers=jobs, progress=tell)
+    _show(tradeoff, place, as_json=as_json, quiet=quiet)
 
 
 def _place(out: Path | None, *, public: bool) -> Path | None:
@@ -140,20 +140,20 @@ def _map(
         progress=progress,
         **asked,
     )
-    found: Tradeoff = made.value if isinstance(made, Internal) else made
-    return found
+    tradeoff: Tradeoff = made.value if isinstance(made, Internal) else made
+    return tradeoff
 
 
-def _show(found: Tradeoff, place: Path | None, *, as_json: bool, quiet: bool) -> None:
+def _show(tradeoff: Tradeoff, place: Path | None, *, as_json: bool, quiet: bool) -> None:
     from understudy.cli.terminal.evaluation_text import drawn
     from understudy.risk_utility.map_page import page
 
     if place is not None:
-        write_text(place, page(found))
+        write_text(place, page(tradeoff))
     if as_json:
-        print_json(found.to_json())
+        print_json(tradeoff.to_json())
     elif not quiet:
-        drawn(found, place)
+        drawn(tradeoff, place)
 
 
 def _parts(text: str) -> list[str]:
@@ -162,7 +162,7 @@ def _parts(text: str) -> list[str]:
 
 def _by_method(pairs: list[str] | None) -> dict[str, dict[str, str]]:
     """Options by method: "method.name=value" for each."""
-    found: dict[str, dict[str, str]] = {}
+    options: dict[str, dict[str, str]] = {}
     for full, value in method_options(pairs).items():
         method, dot, name = full.partition(".")
         if not dot:
@@ -170,5 +170,5 @@ def _by_method(pairs: list[str] | None) -> dict[str, dict[str, str]]:
                 f"--option {full!r} must name the method too: method.name=value, such as "
                 "laplace.form=filtered."
             )
-        found.setdefault(method, {})[name] = value
-    return found
+        options.setdefault(method, {})[name] = value
+    return options

@@ -23,14 +23,14 @@ def study(context: typer.Context) -> int | None:
     """
     from importlib.metadata import entry_points
 
-    found = tuple(entry_points(group=COMMANDS, name="study"))
-    if not found:
+    commands = tuple(entry_points(group=COMMANDS, name="study"))
+    if not commands:
         raise StudyError(
             "Studies are a distribution of their own, understudy-studies, which is not installed; "
             "in a checkout of Understudy install it with `make studies-install`, or with "
             "`python -m pip install ./studies`."
         )
-    command: typer.Typer = found[0].load()
+    command: typer.Typer = commands[0].load()
     code: int | None = command(
         args=context.args, prog_name=context.command_path, standalone_mode=False
     )

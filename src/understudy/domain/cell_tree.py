@@ -98,7 +98,7 @@ class Partition:
         width = len(self.domain.sizes)
         root = np.full((1, width), FREE, dtype=np.int64)
         first = Layer(root, np.zeros(1, dtype=np.int64), (self.domain.n_allowed,))
-        return (first, *(one.layer for one in self.steps))
+        return (first, *(step.layer for step in self.steps))
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

@@ -290,8 +290,8 @@ def completions(
     """
     n = len(states[0]) if states else 0
     columns = [np.full(n, size) for size in domain.sizes]
-    for place, own in zip(given, states, strict=True):
-        columns[place] = np.asarray(own, dtype=np.int64)
+    for place, codes in zip(given, states, strict=True):
+        columns[place] = np.asarray(codes, dtype=np.int64)
     groups = np.zeros(n, dtype=np.int64)
     for box in domain.boxes:
         known = {place: box[place] for place in box if place in given}
@@ -300,5 +300,5 @@ def completions(
     for group in range(int(groups.max(initial=-1)) + 1):
         rows = np.flatnonzero(groups == group)
         first = rows[0]
-        fixed = [int(own[first]) if j in given else -1 for j, own in enumerate(columns)]
+        fixed = [int(column[first]) if j in given else -1 for j, column in enumerate(columns)]
         yield rows, domain.fixed(fixed)

@@ -2,7 +2,7 @@
 
 What a column is drawn given is its *key*: the states of its key columns, as one mixed-radix number.
 Records are compared with a hashed table by this number alone. It changes by a known step when one
-column changes, so it is never computed anew. Everything here is public.
+column changes, so it is never computed again. Everything here is public.
 
 Source: Park & Ghosh (2014), "PeGS: Perturbed Gibbs samplers that generate privacy-compliant
 synthetic data", §3.2, where the columns of a key are the foremost ones of an order.
@@ -60,7 +60,7 @@ class GibbsSweep:
         for name, key in keys.items():
             if name in key or len(set(key)) < len(key):
                 raise MethodError(f"The key of {name!r} has the column itself, or one twice.")
-        given = tuple(tuple(place[one] for one in keys.get(name, ())) for name in names)
+        given = tuple(tuple(place[other] for other in keys.get(name, ())) for name in names)
         sweep = cls(tuple(names), domain, given)
         for name, n_keys, size in zip(names, sweep.n_keys, domain.sizes, strict=True):
             if n_keys * size > MOST_KEYS:

@@ -71,16 +71,16 @@ class LiveSets:
         """Live sets of allowed cells that can stand before each column, and after the last one."""
         levels = [{self.all_live}]
         for j, (distinct, _) in enumerate(self.signatures):
-            found: set[int] = set()
+            level: set[int] = set()
             for signature in distinct:
                 steps = (self.step(j, live, signature) for live in levels[-1])
-                found.update(step for step in steps if step is not None)
-                if len(found) > MAX_LIVE_SETS:
+                level.update(step for step in steps if step is not None)
+                if len(level) > MAX_LIVE_SETS:
                     raise SchemaError(
                         "The forbidden combinations interlock in too many ways; use fewer rules, "
                         "or put columns that stand in one rule next to each other."
                     )
-            levels.append(found)
+            levels.append(level)
         return levels
 
     def futures(self, weights: Sequence[NDArray[np.generic]]) -> list[dict[int, float]]:

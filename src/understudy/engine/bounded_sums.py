@@ -57,7 +57,7 @@ def holds_numbers(column: Column) -> NDArray[np.bool_]:
     """
     holds = np.zeros(column.size, dtype=np.bool_)
     if isinstance(column, NUMERIC):
-        holds[: column.n_ordinary] = [not one.spike for one in column.intervals]
+        holds[: column.n_ordinary] = [not interval.spike for interval in column.intervals]
     return holds
 
 
@@ -107,9 +107,9 @@ def sum_rows(rows: Rows, schema: Schema, columns: Sequence[int], of: Sequence[in
 
 def _part(schema: Schema, columns: Sequence[int]) -> Schema:
     """The columns of a table, with those that decide with them whether a record is possible."""
-    wanted = {schema.names[j] for j in columns}
-    touching = [rule for rule in schema.forbidden if wanted & set(rule.where)]
-    needed = wanted.union(*(rule.where for rule in touching))
+    names = {schema.names[j] for j in columns}
+    touching = [rule for rule in schema.forbidden if names & set(rule.where)]
+    needed = names.union(*(rule.where for rule in touching))
     kept = {name: column for name, column in schema.columns.items() if name in needed}
     return schema.model_copy(update={"columns": kept, "forbidden": tuple(touching)})
 

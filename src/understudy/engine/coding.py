@@ -146,11 +146,11 @@ class ColumnCoder:
                 states[truth == value] = state
         if self.named.texts:
             known = list(self.named.texts)
-            found = text.replace_strict(
+            matched = text.replace_strict(
                 known, list(self.named.texts.values()), default=None, return_dtype=pl.Int64
             )
-            hit = found.is_not_null().to_numpy() & ~absent
-            states[hit] = found.fill_null(-1).to_numpy()[hit]
+            hit = matched.is_not_null().to_numpy() & ~absent
+            states[hit] = matched.fill_null(-1).to_numpy()[hit]
         return reading
 
     def _places(
@@ -166,8 +166,8 @@ class ColumnCoder:
             if line is number:  # what lies within the bounds is a value, and no code
                 low, high = self.column.bounds  # type: ignore[union-attr]
                 meant[(number >= low) & (number <= high)] = -1
-        for found in (meant, self.named.days.find(day)):
-            states[found >= 0] = found[found >= 0]
+        for coded in (meant, self.named.days.find(day)):
+            states[coded >= 0] = coded[coded >= 0]
         states[absent] = self.named.texts.get("", size)
         return Reading(states, line, absent)
 
@@ -183,8 +183,14 @@ class _Bins:
         assert isinstance(column, NUMERIC)
         self._bounds = column.bounds
         self._whole = not isinstance(column, Continuous)
-        bins = [(one.low, k) for k, one in enumerate(column.intervals) if not one.spike]
-        spikes = [(float(one.low), k) for k, one in enumerate(column.intervals) if one.spike]
+        bins = [
+            (interval.low, k) for k, interval in enumerate(column.intervals) if not interval.spike
+        ]
+        spikes = [
+            (float(interval.low), k)
+            for k, interval in enumerate(column.intervals)
+            if interval.spike
+        ]
         self._spikes = Keys.of(spikes, 0.0 if self._whole else CLOSE)
         self._starts = np.array([low for low, _ in bins], dtype=np.float64)
         self._states = np.array([k for _, k in bins], dtype=np.int64)

@@ -68,9 +68,9 @@ def cover(
         Cover(tables=((3,), (0, 1, 2)), table_of=(1, 1, 0, 0))
     """
     _check_request(sizes, marginals, cap)
-    wanted = [tuple(sorted(marginal)) for marginal in marginals]
+    ordered = [tuple(sorted(marginal)) for marginal in marginals]
     # Large ones first: they leave least freedom, and small ones fill the room beside them.
-    cells = {columns: math.prod(sizes[j] for j in columns) for columns in set(wanted)}
+    cells = {columns: math.prod(sizes[j] for j in columns) for columns in set(ordered)}
     distinct = sorted(cells, key=lambda columns: (-cells[columns], columns))
     assigned = _assign(
         _incidence(distinct, len(sizes)),
@@ -85,7 +85,7 @@ def cover(
     position = dict(zip(distinct, assigned, strict=True))
     return Cover(
         tables=tuple(tuple(sorted(columns)) for columns in members),
-        table_of=tuple(position[columns] for columns in wanted),
+        table_of=tuple(position[columns] for columns in ordered),
     )
 
 

@@ -99,14 +99,14 @@ class Table:
         sizes = [size + 1 for size in self._schema.sizes]
         wide = {m for m in marginals if math.prod(sizes[j] for j in m) > WIDE_CELLS}
         narrow = [columns for columns in marginals if columns not in wide]
-        found = {columns: self._scattered(columns) for columns in wide}
+        table_of = {columns: self._scattered(columns) for columns in wide}
         if narrow:
             counter = MarginalCounter(sizes, narrow)
             for columns in self._batches():
                 counter.add(columns)
             tables = [ExactTable.fold(table) for table in counter.tables()]
-            found |= dict(zip(narrow, tables, strict=True))
-        return Confidential([found[columns] for columns in marginals])
+            table_of |= dict(zip(narrow, tables, strict=True))
+        return Confidential([table_of[columns] for columns in marginals])
 
     def _scattered(self, columns: tuple[int, ...]) -> ExactTable:
         """A table written out from its occupied cells."""
@@ -168,17 +168,17 @@ class Table:
         coders = [ColumnCoder(name, self._schema.columns[name]) for name in names]
         parts: list[list[Reading]] = [[] for _ in names]
         for batch in self._rows.batches(names):
-            for coder, found in zip(coders, parts, strict=True):
-                found.append(coder.read(batch.get_column(coder.name)))
-        return Confidential([Reading.join(found) for found in parts])
+            for coder, readings in zip(coders, parts, strict=True):
+                readings.append(coder.read(batch.get_column(coder.name)))
+        return Confidential([Reading.join(readings) for readings in parts])
 
     def _require_columns(self, rows: Rows) -> None:
         absent = [name for name in self._schema.names if name not in rows.columns]
         if absent:
-            some = ", ".join(repr(name) for name in absent[:5])
+            names = ", ".join(repr(name) for name in absent[:5])
             more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
             raise DataError(
-                f"{rows.place} lacks the column {some}{more} that the schema declares; "
+                f"{rows.place} lacks the column {names}{more} that the schema declares; "
                 "add it to the data, or take it out of the schema."
             )
 

@@ -98,12 +98,12 @@ class Features:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Of the features."""
-        found: list[str] = []
+        names: list[str] = []
         for name, column in self.columns.items():
             placed = not isinstance(column, Categorical | Boolean)
-            found += [name] if placed else []
-            found += [f"{name} = {column.labels[k]}" for k in indicated(column)]
-        return tuple(found)
+            names += [name] if placed else []
+            names += [f"{name} = {column.labels[k]}" for k in indicated(column)]
+        return tuple(names)
 
     def linear(self, coefficients: Floats) -> Linear:
         """Linear predictors.
@@ -145,20 +145,20 @@ class Features:
             Shape (n, 1 + features), row by row in memory.
         """
         parents = self.gathered(drawn, n)
-        found = np.ones((n, 1 + len(self.names)))
-        found[:, 1:] = 0.0
+        matrix = np.ones((n, 1 + len(self.names)))
+        matrix[:, 1:] = 0.0
         for start, states in zip(self._starts, parents.states, strict=True):
-            found[:, 1:] += self._by_state[start + states]
+            matrix[:, 1:] += self._by_state[start + states]
         places = zip(self._numeric.at, self._numeric.middles, self._numeric.halves, strict=True)
         for (at, middle, half), numbers in zip(places, parents.numbers, strict=True):
-            found[:, 1 + at] = np.where(np.isnan(numbers), 0.0, (numbers - middle) / half)
-        return found
+            matrix[:, 1 + at] = np.where(np.isnan(numbers), 0.0, (numbers - middle) / half)
+        return matrix
 
     @cached_property
     def _by_state(self) -> Floats:
         """Features of each parent's states, numbers left aside; shape (all their states, p)."""
         blocks = [_state_features(column) for column in self.columns.values()]
-        table = np.zeros((sum(len(one) for one in blocks), len(self.names)))
+        table = np.zeros((sum(len(block) for block in blocks), len(self.names)))
         row = feature = 0
         for block in blocks:
             table[row : row + len(block), feature : feature + block.shape[1]] = block
@@ -198,7 +198,7 @@ def indicated(column: Column) -> list[int]:
         return list(range(1, column.size))
     spikes: list[int] = []
     if isinstance(column, NUMERIC):
-        spikes = [k for k, one in enumerate(column.intervals) if one.spike]
+        spikes = [k for k, interval in enumerate(column.intervals) if interval.spike]
     return [*spikes, *range(column.n_ordinary, column.size)]
 
 
@@ -229,21 +229,21 @@ def predicted(linear: Linear, parents: Parents) -> Floats:
 def predictors(linear: Linear, parents: Parents) -> Floats:
     """The linear predictors of all outcomes, shape (n, m)."""
     n, m = parents.states.shape[1], len(linear.intercepts)
-    found = np.empty((n, m))
-    found[:] = linear.intercepts
+    values = np.empty((n, m))
+    values[:] = linear.intercepts
     for p in range(len(linear.starts)):
         states, offsets = parents.states[p], linear.offsets[linear.starts[p] :]
         for i in range(n):
             row = offsets[states[i]]
             for k in range(m):
-                found[i, k] += row[k]
+                values[i, k] += row[k]
     for q in range(len(linear.middles)):
         numbers, middle, slopes = parents.numbers[q], linear.middles[q], linear.slopes[q]
         for i in range(n):
             distance = 0.0 if np.isnan(numbers[i]) else numbers[i] - middle
             for k in range(m):
-                found[i, k] += distance * slopes[k]
-    return found
+                values[i, k] += distance * slopes[k]
+    return values
 
 
 def outcomes_of(linear: Linear, parents: Parents, uniforms: Floats) -> Integers:
@@ -265,21 +265,21 @@ def outcomes_of(linear: Linear, parents: Parents, uniforms: Floats) -> Integers:
 def _below_top(predictors: Floats) -> Floats:
     """Predictors of all outcomes less the largest, the reference's 0 first; shape (n, 1 + m)."""
     n, m = predictors.shape
-    found = np.empty((n, m + 1))
+    shifted = np.empty((n, m + 1))
     for i in range(n):
         top = 0.0
         for k in range(m):
             top = max(top, predictors[i, k])
-        found[i, 0] = -top
+        shifted[i, 0] = -top
         for k in range(m):
-            found[i, k + 1] = predictors[i, k] - top
-    return found
+            shifted[i, k + 1] = predictors[i, k] - top
+    return shifted
 
 
 @compiled(error_model="numpy")
 def _pick(weights: Floats, uniforms: Floats) -> Integers:
     """The first outcome up to which the share of the weights exceeds the uniform number."""
-    found = np.empty(len(uniforms), dtype=np.int64)
+    outcomes = np.empty(len(uniforms), dtype=np.int64)
     for i in range(len(uniforms)):
         row = weights[i]
         level = uniforms[i] * row.sum()
@@ -287,5 +287,5 @@ def _pick(weights: Floats, uniforms: Floats) -> Integers:
         while state < len(row) - 1 and below <= level:
             state += 1
             below += row[state]
-        found[i] = state
-    return found
+        outcomes[i] = state
+    return outcomes

@@ -61,9 +61,9 @@ def line_of(column: Integer | Continuous | Date) -> Line:
     """A numeric column, in its own bins."""
     low, high = column.bounds
     decimals = column.decimals if isinstance(column, Continuous) else 0
-    spikes = [(one.low, k) for k, one in enumerate(column.intervals) if one.spike]
+    spikes = [(interval.low, k) for k, interval in enumerate(column.intervals) if interval.spike]
     numbers = np.array([number for number, _ in spikes], dtype=np.float64)
-    bins = [(one.low, k) for k, one in enumerate(column.intervals) if not one.spike]
+    bins = [(interval.low, k) for k, interval in enumerate(column.intervals) if not interval.spike]
     lows = np.array([start for start, _ in bins], dtype=np.float64)
     with np.errstate(over="ignore"):
         width = float(np.float64(high) - low)
@@ -94,7 +94,7 @@ def step_off(column: Integer | Continuous | Date) -> float:
     """How far a number is moved off a spike: by a value of the column, and out of its reach."""
     low, high = column.bounds
     decimals = column.decimals if isinstance(column, Continuous) else 0
-    spikes = np.array([one.low for one in column.intervals if one.spike])
+    spikes = np.array([interval.low for interval in column.intervals if interval.spike])
     far = 2.0 * float(reach_of(column, spikes).max(initial=0.0))
     if decimals is None:
         return max((high - low) * _FINE, far)
@@ -114,18 +114,18 @@ def settled(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
         States and numbers, each of shape (n,).
     """
     low, high, grid = line.low, line.high, line.grid
-    found = np.empty(len(numbers))
+    placed = np.empty(len(numbers))
     for i in range(len(numbers)):
-        found[i] = _rounded(numbers[i], low, high, grid)
-    on = _on_spikes(line, found)
+        placed[i] = _rounded(numbers[i], low, high, grid)
+    on = _on_spikes(line, placed)
     for i in on:
-        found[i] = _off_spikes(line, found[i])
-    states = _bins_of(line, found)
+        placed[i] = _off_spikes(line, placed[i])
+    states = _bins_of(line, placed)
     for i in on:
         for k in range(len(line.spikes)):  # only where there is no number but spikes
-            if found[i] == line.spikes[k]:
+            if placed[i] == line.spikes[k]:
                 states[i] = line.spike_states[k]
-    return states, found
+    return states, placed
 
 
 @compiled(error_model="numpy")
@@ -150,16 +150,16 @@ def _on_spikes(line: Line, numbers: Floats) -> Integers:
 def _off_spikes(line: Line, number: float) -> float:
     """A number moved off the spikes towards the middle, as often as there are spikes."""
     low, high, spikes, step = line.low, line.high, line.spikes, line.step
-    found = number
+    value = number
     for _ in range(len(spikes)):
         on = False
         for k in range(len(spikes)):
-            on |= abs(spikes[k] - found) <= line.reach[k]
+            on |= abs(spikes[k] - value) <= line.reach[k]
         if not on:
             break
-        moved = found - step if found > (low + high) / 2 else found + step
-        found = _rounded(moved, low, high, line.grid)
-    return found
+        moved = value - step if value > (low + high) / 2 else value + step
+        value = _rounded(moved, low, high, line.grid)
+    return value
 
 
 @compiled(error_model="numpy")

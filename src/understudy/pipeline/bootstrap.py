@@ -59,13 +59,17 @@ def model_of(release: Release, fits: int) -> Model | None:
         fits: how many fits it was made with; records then come from all of them alike.
     """
     schema, manifest = release.schema, release.manifest
-    tables = [one.noisy(schema) for one in release.measurements if one.kind is Kind.TABLE]
+    tables = [
+        measurement.noisy(schema)
+        for measurement in release.measurements
+        if measurement.kind is Kind.TABLE
+    ]
     if manifest.method not in METHODS or not tables:
         return None
     method = configure(manifest.method, manifest.options)
     parts = method.by_fit(schema, tables, fits)
-    found = [method.rebuilt(schema, part, manifest.n_rows) for part in parts]
-    models = [one for one in found if one is not None]
+    rebuilt = [method.rebuilt(schema, part, manifest.n_rows) for part in parts]
+    models = [model for model in rebuilt if model is not None]
     if len(models) < fits:
         return None
     return models[0] if fits == 1 else PooledFits(tuple(models))
@@ -112,7 +116,7 @@ class World:
         """The world of a release.
 
         Raises:
-            InferenceError: its model cannot be made anew; says which methods have one.
+            InferenceError: its model cannot be made again; says which methods have one.
         """
         if release.manifest.method not in rebuildable():
             require_rebuilt(None, release, questions[0])
@@ -132,7 +136,7 @@ class World:
     def truths(self) -> list[Outcome | None]:
         """What the population answers to each question."""
         tables = [self.population]
-        return [_answer(one, tables, self.request.schema) for one in self.questions]
+        return [_answer(question, tables, self.request.schema) for question in self.questions]
 
 
 def request_again(release: Release) -> Request:
@@ -193,7 +197,7 @@ def bootstrap(
         release,
         question,
         answers.truth[0],
-        [one[0] for one in answers.replicates],
+        [replicate[0] for replicate in answers.replicates],
         interval=interval,
         level=level,
         anyway=anyway,
@@ -210,7 +214,7 @@ def replicate(world: World, number: int) -> list[Outcome | None]:
     prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
     schema = prepared.schema
     drawn = draw_sets(request, prepared, gate, n_rows, rng)
-    tables = [decode(one.states, schema, rng, one.values) for one in drawn]
+    tables = [decode(records.states, schema, rng, records.values) for records in drawn]
     return [_answer(question, tables, schema) for question in world.questions]
 
 
@@ -236,14 +240,14 @@ def replicates(
         truth = world.truths()
     if workers > 1:
         _require_sendable(world)
-    found = in_chunks(
+    outcomes = in_chunks(
         partial(replicate_some, world),
         range(repeats),
         workers=workers,
         done=lambda done: tell(_STAGE, done, repeats),
         error=InferenceError,
     )
-    return Answers(truth, found)
+    return Answers(truth, outcomes)
 
 
 def replicate_some(world: World, numbers: Sequence[int]) -> list[list[Outcome | None]]:

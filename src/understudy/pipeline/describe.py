@@ -87,7 +87,9 @@ def inference_facts(
         measurements: of the release, in the order in which they were paid for.
         rows_stddev: of the noise in the number of rows.
     """
-    tables = dict.fromkeys(one.columns for one in measurements if one.kind is Kind.TABLE)
+    tables = dict.fromkeys(
+        measurement.columns for measurement in measurements if measurement.kind is Kind.TABLE
+    )
     return InferenceFacts(
         posterior_rule=method.posterior_rule if method.sets == "posterior" else None,
         swept=method.swept,

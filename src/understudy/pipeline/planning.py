@@ -140,7 +140,7 @@ class Request:
     def options(self) -> dict[str, Any]:
         """Options of the method, defaults included."""
         options = asdict(self.method).items()
-        return {name: list(one) if isinstance(one, tuple) else one for name, one in options}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in options}
 
     @property
     def fits(self) -> int:
@@ -207,15 +207,17 @@ def budget_of(epsilon: Number, delta: Number, method: Method, schema: Schema) ->
     Raises:
         BudgetError: not a budget.
     """
-    tight, plain = (Budget.of(epsilon, delta, one) for one in (method.accounting, "zcdp"))
+    tight, plain = (
+        Budget.of(epsilon, delta, accounting) for accounting in (method.accounting, "zcdp")
+    )
     if tight.accounting != "gdp":
         return tight
     squared = l2_sensitivity_squared(schema.neighbours)
     by_gdp, by_zcdp = (
         gaussian_variance(
-            one.amount / len(schema.names), accounting=one.accounting, squared=squared
+            budget.amount / len(schema.names), accounting=budget.accounting, squared=squared
         )
-        for one in (tight, plain)
+        for budget in (tight, plain)
     )
     return tight if by_gdp <= by_zcdp else plain
 

@@ -173,8 +173,8 @@ def risk(
     loaded = given_release(release)
     for name, given in (("keys", keys), ("secrets", secrets)):
         require_list(name, given, MethodError, "['age', 'sex']")
-        for one in given:
-            require_text(f"an entry of {name}", one, MethodError, "age")
+        for column in given:
+            require_text(f"an entry of {name}", column, MethodError, "age")
     require_function("progress", progress, MethodError)
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)

@@ -46,4 +46,8 @@ def _fitted(request: Request, prepared: Prepared, gate: Gate, n_rows: int, *, se
 
 
 def _tables(measured: Sequence[Released[object]]) -> list[tuple[NoisyTable, Noise]]:
-    return [(one.value, one.noise) for one in measured if isinstance(one.value, NoisyTable)]
+    return [
+        (outcome.value, outcome.noise)
+        for outcome in measured
+        if isinstance(outcome.value, NoisyTable)
+    ]

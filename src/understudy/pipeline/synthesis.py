@@ -90,11 +90,11 @@ def synthesize(
         keep_checkpoint: leave it when the release is made, for callers that save the release first.
         progress: called with a stage, and how much of how much is done. What stands behind a comma
             changes while the stage lasts: "Measuring with noise, 43 % of ε spent".
-        confide: told, when the release is made, how each walk of a method by Markov chain went, how
-            records were weighted, and in coarse words which columns hardly fit the schema. That
-            depends on the rows: for the steward, never to be published, and no reason to make the
-            release anew that ε would cover.
-        confide_misfits: whether that is told of columns, too.
+        confide: gets the diagnostics, when the release is made: how each walk of a method by Markov
+            chain went, how records were weighted, and in coarse words which columns hardly fit the
+            schema. They depend on the rows: for the steward, never to be published, and no reason
+            to make the release again that ε would cover.
+        confide_misfits: whether those of columns are among them.
 
     Returns:
         The release: synthetic tables, noisy measurements, guarantee and ledger. The first Ctrl-C
@@ -130,7 +130,7 @@ def synthesize(
     rows = engines.Table(data, schema)
     tell("Reading and coding rows", 1, 1)
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
-    confided: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
+    diagnoses: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
     randomness = _randomness(insecure_noise_seed)
     drawn_with = f"{seed}, {insecure_noise_seed}"
     identity = {**request.identity, "seeds": drawn_with, "permissions": str(allow_nonprivate)}
@@ -145,7 +145,7 @@ def synthesize(
             journal,
             allow_nonprivate=allow_nonprivate,
             stop=stop,
-            confide=confided.append,
+            confide=diagnoses.append,
         )
         rng = np.random.default_rng(entropy)
         n_rows = gate.ask(RowCount(), spend=request.rows_spend)
@@ -159,8 +159,8 @@ def synthesize(
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
         if confide:
-            for one in confided:
-                confide(one)
+            for diagnosis in diagnoses:
+                confide(diagnosis)
         measurements = measurements_of(gate, prepared.schema)
         facts = inference_facts(request.method, prepared.schema, measurements, n_rows.noise.stddev)
         release = Release(

@@ -56,7 +56,7 @@ def integer_intervals(
     starts = _integer_starts(lower, upper, bins)
     ends = [*(start - 1 for start in starts[1:]), upper]
     _check_spikes(spikes, lower, upper)
-    found = [Interval(spike, spike, show(spike), spike=True) for spike in spikes]
+    intervals = [Interval(spike, spike, show(spike), spike=True) for spike in spikes]
     for low, high in zip(starts, ends, strict=True):
         inside = sum(low <= spike <= high for spike in spikes)
         if inside == high - low + 1:
@@ -65,8 +65,8 @@ def integer_intervals(
                 "take them off `spikes`, or widen the bin"
             )
         label = show(low) if low == high else f"{show(low)} to {show(high)}"
-        found.append(Interval(low, high, label))
-    return _in_order(found)
+        intervals.append(Interval(low, high, label))
+    return _in_order(intervals)
 
 
 def _integer_starts(lower: int, upper: int, bins: int | Sequence[int]) -> list[int]:
@@ -107,11 +107,11 @@ def real_intervals(
         edges = [float(edge) for edge in bins]
         _check_edges(edges, lower, upper)
     _check_spikes(spikes, lower, upper)
-    found = [Interval(float(s), float(s), _digits(s), spike=True) for s in spikes]
+    intervals = [Interval(float(s), float(s), _digits(s), spike=True) for s in spikes]
     for low, high in pairwise(edges):
         closing = "]" if high == edges[-1] else ")"
-        found.append(Interval(low, high, f"[{_digits(low)}, {_digits(high)}{closing}"))
-    return _in_order(found)
+        intervals.append(Interval(low, high, f"[{_digits(low)}, {_digits(high)}{closing}"))
+    return _in_order(intervals)
 
 
 def _require_few(bins: int) -> None:
@@ -134,8 +134,8 @@ def _digits(number: float) -> str:
     return f"{number + 0.0:.12g}"  # −0 is written 0
 
 
-def _in_order(found: list[Interval]) -> tuple[Interval, ...]:
-    return tuple(sorted(found, key=lambda one: (one.low, not one.spike)))
+def _in_order(intervals: list[Interval]) -> tuple[Interval, ...]:
+    return tuple(sorted(intervals, key=lambda interval: (interval.low, not interval.spike)))
 
 
 def _check_bounds(lower: float, upper: float, *, allow_equal: bool) -> None:

@@ -27,17 +27,17 @@ def signatures(domain: Domain) -> tuple[NDArray[np.int64], ...]:
 
     Example:
         >>> domain = Domain((3, 2), ({0: frozenset({1, 2}), 1: frozenset({0})},))
-        >>> [one.tolist() for one in signatures(domain)]
+        >>> [numbers.tolist() for numbers in signatures(domain)]
         [[0, 1, 1], [1, 0]]
     """
-    found = []
+    numbers = []
     for j, size in enumerate(domain.sizes):
         member = np.zeros((size, len(domain.boxes)), dtype=np.bool_)
         for r, box in enumerate(domain.boxes):
             member[list(box.get(j, ())), r] = True
         places = {row: k for k, row in enumerate(sorted({r.tobytes() for r in member}))}
-        found.append(np.array([places[row.tobytes()] for row in member], dtype=np.int64))
-    return tuple(found)
+        numbers.append(np.array([places[row.tobytes()] for row in member], dtype=np.int64))
+    return tuple(numbers)
 
 
 def grouped_column(name: str, column: Column, groups: Sequence[int]) -> Categorical:

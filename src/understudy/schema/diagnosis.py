@@ -43,7 +43,7 @@ def spelled(content: Mapping[str, Any], model: type[BaseModel], tell: Tell) -> d
         if isinstance(part, Mapping) and isinstance(kind, type) and issubclass(kind, BaseModel):
             fixed[name] = _table((name,), part, kind.model_fields, tell)
     if isinstance(columns := fixed.get("columns"), Mapping):
-        fixed["columns"] = {name: _column(name, one, tell) for name, one in columns.items()}
+        fixed["columns"] = {name: _column(name, column, tell) for name, column in columns.items()}
     if isinstance(rules := fixed.get("forbidden"), list):
         fixed["forbidden"] = [_rule(k, rule, tell) for k, rule in enumerate(rules)]
     return fixed
@@ -93,8 +93,8 @@ def _column(name: str, column: Any, tell: Tell) -> Any:
         return fixed
     known = KINDS[kind].model_fields
     for key in [key for key in fixed if key in _ENTRIES and key not in known]:
-        told = f"a column of kind {kind} has no such entry; take it out, or correct the kind"
-        tell((*loc, kind, key), told)
+        sentence = f"a column of kind {kind} has no such entry; take it out, or correct the kind"
+        tell((*loc, kind, key), sentence)
         del fixed[key]
     return _table((*loc, kind), fixed, known, tell)
 
@@ -105,14 +105,14 @@ def _rule(k: int, rule: Any, tell: Tell) -> Any:
     fixed = _table(("forbidden", k), rule, Rule.model_fields, tell)
     if isinstance(where := fixed.get("where"), Mapping):
 
-        def tell_range(loc: Loc, told: str) -> None:
-            tell(loc[:3], f"{loc[3]!r}, {loc[-1]}: {told}")
+        def tell_range(loc: Loc, sentence: str) -> None:
+            tell(loc[:3], f"{loc[3]!r}, {loc[-1]}: {sentence}")
 
         fixed["where"] = {
-            name: _table(("forbidden", k, "where", name), one, Range.model_fields, tell_range)
-            if isinstance(one, Mapping)
-            else one
-            for name, one in where.items()
+            name: _table(("forbidden", k, "where", name), values, Range.model_fields, tell_range)
+            if isinstance(values, Mapping)
+            else values
+            for name, values in where.items()
         }
     return fixed
 
@@ -131,10 +131,10 @@ def all_faults(content: Mapping[str, Any], model: type[BaseModel]) -> str:
         content: as it was read from TOML; not a schema.
         model: of the whole schema.
     """
-    found: dict[str, Loc] = {}  # line → its place; without repetitions
+    faults: dict[str, Loc] = {}  # line → its place; without repetitions
 
-    def tell(loc: Loc, told: str) -> None:
-        found.setdefault(f"{place(loc)}{told}", loc)
+    def tell(loc: Loc, sentence: str) -> None:
+        faults.setdefault(f"{place(loc)}{sentence}", loc)
 
     rest = spelled(content, model, tell)
     for _ in range(_PASSES):
@@ -144,19 +144,19 @@ def all_faults(content: Mapping[str, Any], model: type[BaseModel]) -> str:
             details = error.errors(include_url=False)
         else:
             break
-        for one in _first_of_each(details):
-            found |= {line: one["loc"] for line in worded(one) if line not in found}
+        for detail in _first_of_each(details):
+            faults |= {line: detail["loc"] for line in worded(detail) if line not in faults}
         rest = _without(rest, details)
     names = list(rest["columns"]) if isinstance(rest.get("columns"), Mapping) else []
-    return _text(sorted(found, key=lambda line: _order(found[line], names)))
+    return _text(sorted(faults, key=lambda line: _order(faults[line], names)))
 
 
 def _first_of_each(details: Sequence[ErrorDetails]) -> Iterator[ErrorDetails]:
     """One fault an entry: whatever an entry could have been instead is a fault to pydantic."""
     seen = set()
-    for one in details:
-        if (where := place(one["loc"])) not in seen:
-            yield one
+    for detail in details:
+        if (where := place(detail["loc"])) not in seen:
+            yield detail
         seen.add(where)
 
 
@@ -174,7 +174,7 @@ def _order(loc: Loc, names: Sequence[str]) -> tuple[int, int]:
 def _text(faults: Sequence[str]) -> str:
     if len(faults) == 1:
         return full_stop(f"The schema does not hold together: {faults[0].rstrip('.')}")
-    shown = [f"  {full_stop(one.rstrip('.'))}" for one in faults[:_MOST]]
+    shown = [f"  {full_stop(fault.rstrip('.'))}" for fault in faults[:_MOST]]
     more = [f"  … and {len(faults) - _MOST} more."] if len(faults) > _MOST else []
     return "\n".join((f"The schema does not hold together, {len(faults)} faults:", *shown, *more))
 
@@ -184,11 +184,11 @@ def _without(content: dict[str, Any], details: Sequence[ErrorDetails]) -> dict[s
     rest, touched, rules = dict(content), set[str](), set[int]()
     if isinstance(rest.get("columns"), Mapping):
         rest["columns"] = dict(rest["columns"])
-    for one in details:
-        loc = one["loc"]
+    for detail in details:
+        loc = detail["loc"]
         if loc[:1] == ("columns",) and len(loc) > 1:
             touched.add(str(loc[1]))
-            rest["columns"][loc[1]] = _mended(rest["columns"][loc[1]], one)
+            rest["columns"][loc[1]] = _mended(rest["columns"][loc[1]], detail)
         elif loc[:1] == ("forbidden",) and len(loc) > 1:
             rules.add(int(loc[1]))
         elif loc:

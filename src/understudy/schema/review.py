@@ -120,7 +120,7 @@ class Reviewed(BaseModel):
         """The values of an entry, each with the name that it is recognised under."""
         value = getattr(self, key, None)
         values = value if isinstance(value, tuple) else (value,)
-        return [(key, one) for one in values if one is not None]
+        return [(key, item) for item in values if item is not None]
 
     def _prints(self, key: str) -> list[str]:
         """A fingerprint of each value of an entry; none where it is not given."""

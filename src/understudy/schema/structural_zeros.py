@@ -127,13 +127,13 @@ def _state_of(name: str, column: Column, value: Code) -> int:
     )
 
 
-def _range_states(name: str, column: Column, wanted: Range) -> frozenset[int]:
+def _range_states(name: str, column: Column, limits: Range) -> frozenset[int]:
     if not isinstance(column, NUMERIC):
         raise SchemaError(
             f"A forbidden combination gives a range for {name!r}, which has levels; "
             "list the levels."
         )
-    low, high = _place(name, column, wanted.lower), _place(name, column, wanted.upper)
+    low, high = _place(name, column, limits.lower), _place(name, column, limits.upper)
     whole = isinstance(column, Integer | Date)
     inside = set()
     for k, interval in enumerate(column.intervals):
@@ -155,10 +155,10 @@ def _range_states(name: str, column: Column, wanted: Range) -> frozenset[int]:
 def _place(name: str, column: Integer | Continuous | Date, end: Code) -> float:
     place = column.position(end)
     if place is None:
-        wanted = "dates" if isinstance(column, Date) else "numbers"
+        kind = "dates" if isinstance(column, Date) else "numbers"
         raise SchemaError(
             f"A forbidden combination gives a range for {name!r} whose ends are not "
-            f"{wanted}; correct its lower and upper."
+            f"{kind}; correct its lower and upper."
         )
     return place
 

@@ -180,7 +180,9 @@ def dumps(content: Mapping[str, Any]) -> str:
     whole = {k: _compact(v) if isinstance(v, Mapping) else v for k, v in content.items()}
     if "file" in whole:
         whole |= {"file": _ordered(content["file"], _FILE_ORDER)}
-    whole |= {"columns": {n: _ordered(one, _COLUMN_ORDER) for n, one in content["columns"].items()}}
+    whole |= {
+        "columns": {n: _ordered(column, _COLUMN_ORDER) for n, column in content["columns"].items()}
+    }
     if rules := [_ordered(rule, _RULE_ORDER) for rule in content.get("forbidden", ())]:
         whole |= {"forbidden": rules}
     last = ("columns", "forbidden")
@@ -204,7 +206,7 @@ class _InOneLine(int):
     """
 
     def __new__(cls, table: Mapping[str, str]) -> Self:
-        """The number is of no account."""
+        """The number does not matter."""
         return super().__new__(cls)
 
     def __init__(self, table: Mapping[str, str]) -> None:

@@ -67,8 +67,8 @@ def _show_list(studies: Iterable[Study[Any]]) -> None:
     table = Table(title="Studies")
     for heading in ("study", "what it shows", "design"):
         table.add_column(heading, no_wrap=heading == "study")
-    for one in studies:
-        table.add_row(one.name, one.title, escape(one.source))
+    for study in studies:
+        table.add_row(study.name, study.title, escape(study.source))
     Console(highlight=False).print(table)
 
 

@@ -358,7 +358,7 @@ def _made_up_row(name, bound, off, column_model, reverse):
     row["typical"] = 2.0 if (name == SCALAR) == reverse else 1.0
     groups = joined(np.linspace(0.3, 0.7, risk_and_utility.GROUPS))
     row |= {one: groups for one in risk_and_utility.TEXTS if one.startswith("weights_")}
-    row |= {one: joined(column_model + off) for one in risk_and_utility.LAWS}
+    row |= {one: joined(column_model + off) for one in risk_and_utility.WAYS_OF}
     return {"mechanism": name, **row, "risks": joined(risks)}
 
 

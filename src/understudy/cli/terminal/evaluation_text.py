@@ -20,19 +20,20 @@ _WIDE = 110  # characters in which names and intervals fit on their lines
 _COLOURS = {"high": "bold red", "raised": "red", "near the control": "green", "unknown": "dim"}
 
 
-def evaluated(found: Evaluation, page: Path | None) -> None:
+def evaluated(evaluation: Evaluation, page: Path | None) -> None:
     """The scores of an evaluation, each beside what a fresh sample would have."""
     out.print(
         "[bold red]INTERNAL: compares with confidential data, not for release.[/bold red]\n"
-        f"{found.sets} {'sets' if found.sets > 1 else 'set'} of {found.n_synthetic:,} rows by the "
-        f"method {escape(found.method)}, beside {found.n_original:,} original rows.",
+        f"{evaluation.sets} {'sets' if evaluation.sets > 1 else 'set'} of "
+        f"{evaluation.n_synthetic:,} rows by the method {escape(evaluation.method)}, "
+        f"beside {evaluation.n_original:,} original rows.",
         soft_wrap=True,
     )
     table = Table(box=None, pad_edge=False)
     table.add_column("score", overflow="fold")
     for heading in ("value", "± sets", "fresh", "ratio", "sd off"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for score in found.scores:
+    for score in evaluation.scores:
         table.add_row(*map(escape, _score_row(score)))
     out.print(table)
     out.print(
@@ -41,9 +42,9 @@ def evaluated(found: Evaluation, page: Path | None) -> None:
         "score (for prediction: a model trained on the original); sd off: distance from that in "
         "standard deviations of chance, ± 2 is within it."
     )
-    for group in (one for one in found.subgroups if one.small):
+    for group in (subgroup for subgroup in evaluation.subgroups if subgroup.small):
         out.print(escape(f"Small group: {group.column} = {group.label}, {group.rows} rows."))
-    for warning in found.warnings:
+    for warning in evaluation.warnings:
         out.print(escape(f"Note: {warning}"), soft_wrap=True)
     if page is not None:
         out.print(f"Internal page: {escape(str(page.resolve()))}", soft_wrap=True)
@@ -60,23 +61,24 @@ def _score_row(score: Score) -> tuple[str, ...]:
     )
 
 
-def attacked(found: Risks, page: Path | None) -> None:
+def attacked(assessment: Risks, page: Path | None) -> None:
     """The figures of all attacks, with a stamp, and where the page is."""
     out.print(
         "[bold red]INTERNAL: compares with confidential data, not for release.[/bold red]\n"
-        f"{found.sets} {'sets' if found.sets > 1 else 'set'} of {found.n_synthetic:,} rows by the "
-        f"method {escape(found.method)}, attacked with {found.n_original:,} original rows"
-        f"{f' and {found.n_control:,} of a control' if found.n_control else ''}.",
+        f"{assessment.sets} {'sets' if assessment.sets > 1 else 'set'} of "
+        f"{assessment.n_synthetic:,} rows by the method {escape(assessment.method)}, "
+        f"attacked with {assessment.n_original:,} original rows"
+        f"{f' and {assessment.n_control:,} of a control' if assessment.n_control else ''}.",
         soft_wrap=True,
     )
-    risk_table(found)
+    risk_table(assessment)
     if page is not None:
         out.print(f"Internal page: {escape(str(page.resolve()))}", soft_wrap=True)
 
 
-def risk_table(found: Risks) -> None:
+def risk_table(assessment: Risks) -> None:
     """The figures of all attacks, what they mean, and what is doubtful."""
-    known, wanted = (escape(_named(names)) for names in (found.keys, found.secrets))
+    known, wanted = (escape(_named(names)) for names in (assessment.keys, assessment.secrets))
     out.print(f"The intruder knows {known}, and wants to know {wanted}.", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     table.add_column("attack")
@@ -87,11 +89,11 @@ def risk_table(found: Risks) -> None:
     table.add_column("guess", justify="right", no_wrap=True)
     table.add_column("level", no_wrap=True)
     attack = ""
-    for one in found.risks:
-        if one.attack != attack:
-            attack = one.attack
+    for risk in assessment.risks:
+        if risk.attack != attack:
+            attack = risk.attack
             table.add_row(f"[bold]{escape(attack)}[/bold]")
-        table.add_row(*_row(one))
+        table.add_row(*_row(risk))
     out.print(table)
     out.print(
         "95 % intervals in brackets. advantage: how much better the attack does on members than on "
@@ -99,21 +101,21 @@ def risk_table(found: Risks) -> None:
         "gain, raised if above 0. ↓ low is dangerous. Guess: without knowing anything of the "
         "target."
     )
-    for names, warning in _warnings(found.risks):
+    for names, warning in _warnings(assessment.risks):
         out.print(escape(f"Note: {names}: {warning}"), soft_wrap=True)
-    for warning in found.warnings:
+    for warning in assessment.warnings:
         out.print(escape(f"Note: {warning}"), soft_wrap=True)
 
 
-def _row(one: Risk) -> tuple[str, ...]:
-    name = f"  {one.measure}{'' if one.perfect else ' ↓'}"
-    level = f"[{_COLOURS[one.level]}]{one.level}[/{_COLOURS[one.level]}]"
+def _row(risk: Risk) -> tuple[str, ...]:
+    name = f"  {risk.measure}{'' if risk.perfect else ' ↓'}"
+    level = f"[{_COLOURS[risk.level]}]{risk.level}[/{_COLOURS[risk.level]}]"
     return (
         escape(name),
-        _with_interval(one.value, one.interval),
-        _with_interval(one.control, one.control_interval),
-        _with_interval(one.advantage, one.advantage_interval),
-        "–" if one.guess is None else _short(one.guess),
+        _with_interval(risk.value, risk.interval),
+        _with_interval(risk.control, risk.control_interval),
+        _with_interval(risk.advantage, risk.advantage_interval),
+        "–" if risk.guess is None else _short(risk.guess),
         level,
     )
 
@@ -131,11 +133,11 @@ def _short(value: float) -> str:
 
 def _warnings(risks: tuple[Risk, ...]) -> list[tuple[str, str]]:
     """Warnings, each with the figures that it holds for."""
-    found: dict[str, list[str]] = {}
-    for one in risks:
-        if one.warning:
-            found.setdefault(one.warning, []).append(f"{one.attack}, {one.measure}")
-    return [("; ".join(names), warning) for warning, names in found.items()]
+    by_warning: dict[str, list[str]] = {}
+    for risk in risks:
+        if risk.warning:
+            by_warning.setdefault(risk.warning, []).append(f"{risk.attack}, {risk.measure}")
+    return [("; ".join(names), warning) for warning, names in by_warning.items()]
 
 
 def _named(names: tuple[str, ...]) -> str:
@@ -143,9 +145,9 @@ def _named(names: tuple[str, ...]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def drawn(found: Tradeoff, page: Path | None) -> None:
+def drawn(tradeoff: Tradeoff, page: Path | None) -> None:
     """All figures of a map under its stamp, and where the page is."""
-    if found.public:
+    if tradeoff.public:
         out.print(escape(PUBLIC), soft_wrap=True)
     else:
         out.print(
@@ -153,34 +155,36 @@ def drawn(found: Tradeoff, page: Path | None) -> None:
             f"{escape(LEAK)}",
             soft_wrap=True,
         )
-    out.print(_table(found))
-    measured = RISKS[found.risk].scale if RISKS[found.risk].measure else "ε itself"
+    out.print(_table(tradeoff))
+    measured = RISKS[tradeoff.risk].scale if RISKS[tradeoff.risk].measure else "ε itself"
     out.print(escape(f"Risk: {measured}."), soft_wrap=True)
-    for name in found.utility:
+    for name in tradeoff.utility:
         out.print(escape(f"{name}: {LOSSES[name].scale}; lower is better."), soft_wrap=True)
-    out.print(f"Means of {found.repetitions} releases ± half of the 95 % Monte Carlo interval.")
-    for one in found.refused:
-        budget = f" at ε = {one.epsilon}" if one.epsilon else ""
-        out.print(escape(f"Refused: {one.method}{budget}: {one.refused}"), soft_wrap=True)
+    out.print(f"Means of {tradeoff.repetitions} releases ± half of the 95 % Monte Carlo interval.")
+    for point in tradeoff.refused:
+        budget = f" at ε = {point.epsilon}" if point.epsilon else ""
+        out.print(escape(f"Refused: {point.method}{budget}: {point.refused}"), soft_wrap=True)
     if page is not None:
         out.print(f"Page: {escape(str(page.resolve()))}", soft_wrap=True)
 
 
-def _table(found: Tradeoff) -> Table:
+def _table(tradeoff: Tradeoff) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("method", overflow="fold")
-    measured = [found.risk] if RISKS[found.risk].measure else []
-    for heading in ("ε", *measured, *found.utility):
+    measured = [tradeoff.risk] if RISKS[tradeoff.risk].measure else []
+    for heading in ("ε", *measured, *tradeoff.utility):
         table.add_column(heading, justify="right")
-    for one in found.points:
-        if one.refused:
+    for point in tradeoff.points:
+        if point.refused:
             cells = ["refused"]
         else:
-            cells = [_cell(one.risk)] if one.risk else []
-            cells += [_cell(one.utility[name]) for name in found.utility]
-        table.add_row(escape(one.method), one.epsilon or "none", *cells)
+            cells = [_cell(point.risk)] if point.risk else []
+            cells += [_cell(point.utility[name]) for name in tradeoff.utility]
+        table.add_row(escape(point.method), point.epsilon or "none", *cells)
     return table
 
 
-def _cell(one: Interval) -> str:
-    return figure(one.mean) + ("" if one.half is None else f" ± {figure(one.half, 2)}")
+def _cell(interval: Interval) -> str:
+    return figure(interval.mean) + (
+        "" if interval.half is None else f" ± {figure(interval.half, 2)}"
+    )

@@ -24,7 +24,9 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
     output is a terminal: `make` and shells often redirect one of them. Where neither is (a log of
     `make`, a pipe, a server), a plain line every ten seconds, so that short work says nothing.
     """
-    watched = next((one for one in (Console(stderr=True), Console()) if _can_draw(one)), None)
+    watched = next(
+        (console for console in (Console(stderr=True), Console()) if _can_draw(console)), None
+    )
     if quiet:
         yield lambda _stage, _done, _total: None
     elif watched is None:

@@ -59,19 +59,19 @@ def to_be_checked(data: Path, schema: Path) -> None:
     )
 
 
-def confided(told: Internal[Diagnostic]) -> None:
+def confided(internal: Internal[Diagnostic]) -> None:
     """What the steward alone may know; on the error stream, so that no output holds it."""
     from understudy.privacy.internal import Misfits
     from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
 
-    found, said = told.value, ""
-    if isinstance(found, Misfits):
-        said = _misfitted(found.columns, no_rows=found.no_rows)
-    elif isinstance(found, Travelled):
-        said = _walked(found)
-    elif isinstance(found, FittedPosterior):
-        said = _weighed(found)
+    diagnostic, said = internal.value, ""
+    if isinstance(diagnostic, Misfits):
+        said = _misfitted(diagnostic.columns, no_rows=diagnostic.no_rows)
+    elif isinstance(diagnostic, Travelled):
+        said = _walked(diagnostic)
+    elif isinstance(diagnostic, FittedPosterior):
+        said = _weighed(diagnostic)
     Console(stderr=True, highlight=False).print(f"INTERNAL, not for release: {escape(said)}")
 
 
@@ -80,7 +80,7 @@ def _misfitted(columns: Iterable[tuple[str, str]], *, no_rows: bool) -> str:
     said = [f"column {name!r}: {words}" for name, words in columns]
     said += ["the data have no rows"] * no_rows
     return (
-        f"{'; '.join(said)}. `understudy schema check` says why. Making the release anew because "
+        f"{'; '.join(said)}. `understudy schema check` says why. Making the release again because "
         "of this is not covered by ε."
     )
 
@@ -124,8 +124,8 @@ def drafted(path: Path) -> None:
 
 def checked(lines: list[str], *, ok: bool) -> None:
     """The findings of a check, one line each."""
-    for one in lines:
-        out.print(escape(one), soft_wrap=True)
+    for line in lines:
+        out.print(escape(line), soft_wrap=True)
     if ok:
         out.print("Every column fits the schema.")
 
@@ -144,8 +144,8 @@ def analyzed(analysis: Analysis) -> None:
     for row in analysis.rows():
         table.add_row(*map(escape, row))
     out.print(table)
-    for one in (analysis.legend, *analysis.notes):
-        out.print(escape(one), soft_wrap=True)
+    for note in (analysis.legend, *analysis.notes):
+        out.print(escape(note), soft_wrap=True)
 
 
 def release(loaded: Release) -> None:
@@ -226,7 +226,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     from understudy.privacy.accounting.budget import decimal_up
 
     tables, setup = (
-        [{**vars(one), "share": decimal_up(one.share)} for one in part]
+        [{**vars(table), "share": decimal_up(table.share)} for table in part]
         for part in (plan.tables, plan.setup)
     )
     budget = {"epsilon": decimal_up(plan.budget.epsilon), "delta": decimal_up(plan.budget.delta)}
@@ -284,13 +284,13 @@ def _planned_table(rows: list[tuple[str, ...]], fits: str) -> Table:
 
 def _alike(rows: tuple[PlannedTable, ...]) -> list[tuple[PlannedTable, int]]:
     """Steps, and how often each follows itself; the costs of equal steps may differ in a unit."""
-    found: list[tuple[PlannedTable, int]] = []
+    runs: list[tuple[PlannedTable, int]] = []
     for row in rows:
-        if found and replace(found[-1][0], share=row.share) == row:
-            found[-1] = (row, found[-1][1] + 1)
+        if runs and replace(runs[-1][0], share=row.share) == row:
+            runs[-1] = (row, runs[-1][1] + 1)
         else:
-            found.append((row, 1))
-    return found
+            runs.append((row, 1))
+    return runs
 
 
 def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def split_records(
     at: int,
     marks: Marks,
     slots: NDArray[np.int64],
-    found: Records,
+    records: Records,
 ) -> tuple[int, int]:
     """Find the cells of as many records as there is room for.
 
@@ -39,12 +39,12 @@ def split_records(
         at: where the first record begins.
         marks: see `Marks`.
         slots: column for each cell of a record, −1 for one that is not wanted.
-        found: filled in. The cells of records that do not fit have no bytes.
+        records: filled in. The cells of records that do not fit have no bytes.
 
     Returns:
         How many records, and where the next one begins.
     """
-    begins, malformed, (starts, lengths, doubled) = found
+    begins, malformed, (starts, lengths, doubled) = records
     n = 0
     while at < len(text) and n < len(begins):
         cells = (starts[:, n], lengths[:, n], doubled[:, n])

@@ -114,22 +114,22 @@ class Delimited:
         Raises:
             DataError: the file breaks off or its compression is damaged.
         """
-        told: list[str] = []
+        causes: list[str] = []
         n_malformed = 0
         for block, batch in self._batches(self.columns[:1]):
             begins = batch.begins[batch.malformed].tolist()
             n_malformed += len(begins)
-            for begin in begins[: most - len(told)]:
+            for begin in begins[: most - len(causes)]:
                 line = block.text[begin:].partition(b"\n")[0].removesuffix(b"\r").decode()
                 number = block.line + block.text.count(b"\n", 0, begin)
-                told.append(f"line {number} {self._cause(line)}")
-        return told, n_malformed
+                causes.append(f"line {number} {self._cause(line)}")
+        return causes, n_malformed
 
     def _cause(self, line: str) -> str:
-        found = cells_of(line, self._separator, self.form)
-        if isinstance(found, str):
-            return found
-        n, n_columns = len(found), len(self.columns)
+        cells = cells_of(line, self._separator, self.form)
+        if isinstance(cells, str):
+            return cells
+        n, n_columns = len(cells), len(self.columns)
         if not line:
             return "is blank"
         return f"has {n} cell{'s' * (n > 1)} where the header has {n_columns}"
@@ -157,14 +157,14 @@ class Delimited:
         """The bytes of the header, its line break included; the stream stands behind it."""
         quote = self.form.quote.encode()
         try:
-            found = stream.readline(LINE_BYTES + 1)
+            header = stream.readline(LINE_BYTES + 1)
             for _ in range(RECORD_LINES - 1 if self.form.multiline and quote else 0):
-                if found.count(quote) % 2 == 0:
+                if header.count(quote) % 2 == 0:
                     break
-                found += stream.readline(LINE_BYTES + 1)
+                header += stream.readline(LINE_BYTES + 1)
         except _FAULTS:
             raise self._broken() from None
-        return found
+        return header
 
     def _names(self, header: bytes) -> tuple[str, ...]:
         """Names of the columns.
@@ -186,25 +186,25 @@ class Delimited:
                 "of line feeds (Unix) or of both (Windows)."
             )
         line = line if len(line) <= LINE_BYTES else LONG
-        found = cells_of(decoded(line, self.form.encoding).decode(), self._separator, self.form)
-        if isinstance(found, str):
+        cells = cells_of(decoded(line, self.form.encoding).decode(), self._separator, self.form)
+        if isinstance(cells, str):
             raise DataError(
-                f"{self._place} cannot be read: its header {found}; correct it, or the table "
+                f"{self._place} cannot be read: its header {cells}; correct it, or the table "
                 "[file] of the schema, which says how the file is written."
             )
-        for name in found:
-            if found.count(name) > 1:
+        for name in cells:
+            if cells.count(name) > 1:
                 raise DataError(
                     f"{self._place} has two columns named {name!r}; rename one of them."
                 )
-        return tuple(found)
+        return tuple(cells)
 
     # --- the records ----------------------------------------------------------------------------
 
     def _batches(self, names: Sequence[str]) -> Iterator[tuple[_Block, Batch]]:
         """Records of some columns, with the text that they were split from."""
-        wanted = {name: self.columns.index(name) for name in names}
-        splitter = Splitter(self.form, self._separator, len(self.columns), wanted)
+        places = {name: self.columns.index(name) for name in names}
+        splitter = Splitter(self.form, self._separator, len(self.columns), places)
         with self._opened() as stream:
             line = 1 + self._header(stream).count(b"\n")
             rest = b""

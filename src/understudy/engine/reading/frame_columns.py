@@ -49,10 +49,10 @@ def is_readable(dtype: Any) -> bool:
 def pandas_column(series: pd.Series) -> pl.Series:
     """One column; shape (n,). Null, NaN and their like become null or NaN."""
     try:
-        found = _typed(series)
+        values = _typed(series)
     except _FAULTS:  # half a character in a text, a moment that is too far away, …
-        found = None
-    return _objects(series) if found is None else found
+        values = None
+    return _objects(series) if values is None else values
 
 
 def _typed(series: pd.Series) -> pl.Series | None:
@@ -60,10 +60,10 @@ def _typed(series: pd.Series) -> pl.Series | None:
     dtype: Any = series.dtype
     if isinstance(dtype, np.dtype):
         return _numpy(series.to_numpy())
-    found = _BY_TYPE.get(type(dtype).__name__)
-    if found is None and hasattr(dtype, "numpy_dtype"):  # numbers and truth values with a mask
-        found = _masked
-    return None if found is None else found(series)
+    reader = _BY_TYPE.get(type(dtype).__name__)
+    if reader is None and hasattr(dtype, "numpy_dtype"):  # numbers and truth values with a mask
+        reader = _masked
+    return None if reader is None else reader(series)
 
 
 def _numpy(values: np.ndarray[Any, Any]) -> pl.Series | None:
@@ -86,9 +86,9 @@ def _days(moments: np.ndarray[Any, Any]) -> pl.Series:
     """The day of each moment; those that cannot be written with four digits share one."""
     days = moments.astype("datetime64[D]")
     numbers = np.clip(days.astype(np.int64), FIRST_DAY - 1, LAST_DAY + 1).astype(np.int32)
-    found = pl.Series(numbers).cast(pl.Date)
+    dates = pl.Series(numbers).cast(pl.Date)
     gone = np.isnat(days)
-    return found.set(pl.Series(gone), None) if gone.any() else found
+    return dates.set(pl.Series(gone), None) if gone.any() else dates
 
 
 def _masked(series: pd.Series) -> pl.Series:
@@ -119,9 +119,9 @@ def _category(series: pd.Series) -> pl.Series:
     """Each category is read once, and not once per row."""
     codes = series.cat.codes.to_numpy().astype(np.int64)
     places = pl.Series(codes).set(pl.Series(codes < 0), None)
-    found = pandas_column(series.cat.categories.to_series())
+    labels = pandas_column(series.cat.categories.to_series())
     # A column that was declared categorical is drafted so.
-    return (found.cast(pl.Categorical) if found.dtype == pl.String else found).gather(places)
+    return (labels.cast(pl.Categorical) if labels.dtype == pl.String else labels).gather(places)
 
 
 def _objects(series: pd.Series) -> pl.Series:

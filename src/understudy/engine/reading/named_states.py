@@ -41,11 +41,11 @@ def numbers_of(text: pl.Series) -> NDArray[np.float64]:
     """
     word = text.str.strip_chars()
     number = word.cast(pl.Float64, strict=False)
-    found = as_floats(number)
+    numbers = as_floats(number)
     rest = (number.is_null() & word.is_not_null()).arg_true()
     if len(rest):
-        found[rest.to_numpy()] = truths_of(word.gather(rest))
-    return found
+        numbers[rest.to_numpy()] = truths_of(word.gather(rest))
+    return numbers
 
 
 def truths_of(text: pl.Series) -> NDArray[np.float64]:
@@ -101,27 +101,27 @@ class Keys:
         numbers = np.array([number for number, _ in ordered], dtype=np.float64)
         return cls(numbers, np.array([state for _, state in ordered], dtype=np.int64), close)
 
-    def find(self, wanted: Floats) -> States:
+    def find(self, values: Floats) -> States:
         """State of each number, −1 where there is none; shape (n,).
 
         Only the neighbours on both sides need to be asked: one further off is beyond its own reach
         if the nearer one is, since reach grows in proportion to the number.
         """
         if not len(self.numbers):
-            return np.full(len(wanted), -1, dtype=np.int64)
-        right = np.minimum(np.searchsorted(self.numbers, wanted), len(self.numbers) - 1)
+            return np.full(len(values), -1, dtype=np.int64)
+        right = np.minimum(np.searchsorted(self.numbers, values), len(self.numbers) - 1)
         if not self.close:
-            return np.where(self.numbers[right] == wanted, self.states[right], -1)
+            return np.where(self.numbers[right] == values, self.states[right], -1)
         left = np.maximum(right - 1, 0)
-        gaps = self._gap(left, wanted), self._gap(right, wanted)
+        gaps = self._gap(left, values), self._gap(right, values)
         place = np.where(gaps[0] <= gaps[1], left, right)
         return np.where(np.isfinite(np.minimum(*gaps)), self.states[place], -1)
 
-    def _gap(self, place: States, wanted: Floats) -> Floats:
+    def _gap(self, place: States, values: Floats) -> Floats:
         """Distance to a key, infinite if it is not within reach."""
         key = self.numbers[place]
         with np.errstate(over="ignore", invalid="ignore"):  # infinite less infinite
-            gap = np.where(key == wanted, 0.0, np.abs(wanted - key))
+            gap = np.where(key == values, 0.0, np.abs(values - key))
             return np.where(gap <= self.close * np.abs(key), gap, np.inf)
 
 
@@ -162,15 +162,15 @@ class Named:
 
     def _numbers(self, states: list[tuple[Code, int]]) -> tuple[Keys, Keys]:
         """States that are a number: compared exactly, and closely."""
-        found = []
+        entries = []
         for (value, state), number in zip(states, _numbers(states), strict=True):
             if isinstance(value, str) and _is_long(value):
                 self.unclear.add("numbers")
             elif not np.isnan(number):
-                found.append((float(number), value, state))
+                entries.append((float(number), value, state))
         exact: list[tuple[float, int]] = []
         close: list[tuple[float, int]] = []
-        for number, state in self._single("numbers", found).items():
+        for number, state in self._single("numbers", entries).items():
             (exact if self._is_exact(number, state) else close).append((number, state))
         return Keys.of(exact), Keys.of(close, CLOSE)
 
@@ -181,23 +181,23 @@ class Named:
 
     def _days(self, states: list[tuple[Code, int]]) -> list[tuple[float, Code, int]]:
         """States that are a day; a day with a time of day is a text only."""
-        found = []
+        entries = []
         for (value, state), day in zip(states, _days(states), strict=True):
             if isinstance(value, str) and not _PLAIN_DAY.fullmatch(value.strip()):
                 if not np.isnan(day):
                     self.unclear.add("days")
             elif not np.isnan(day):
-                found.append((float(day), value, state))
-        return found
+                entries.append((float(day), value, state))
+        return entries
 
-    def _single(self, family: Family, found: list[tuple[float, Code, int]]) -> dict[float, int]:
+    def _single(self, family: Family, entries: list[tuple[float, Code, int]]) -> dict[float, int]:
         """Place → state.
 
         Of texts that share a place ("03", "3") the plain one has it; without a plain one ("03",
         "003") each is meant by its text only.
         """
         places: dict[float, list[tuple[Code, int]]] = {}
-        for place, value, state in found:
+        for place, value, state in entries:
             places.setdefault(place, []).append((value, state))
         single = {}
         for place, sharing in places.items():
@@ -220,21 +220,21 @@ def _named_states(column: Column) -> list[tuple[Code, int]]:
 def _numbers(states: list[tuple[Code, int]]) -> Floats:
     """The number that each state stands for, as the reader of the rows sees it; NaN for none."""
     written = [value if isinstance(value, str) else None for value, _ in states]
-    found = numbers_of(pl.Series(written, dtype=pl.String))
+    numbers = numbers_of(pl.Series(written, dtype=pl.String))
     for k, (value, _) in enumerate(states):
         if isinstance(value, int | float):
-            found[k] = float(value)
-    return found
+            numbers[k] = float(value)
+    return numbers
 
 
 def _days(states: list[tuple[Code, int]]) -> Floats:
     """The day that each state stands for, since 1970-01-01; NaN for none."""
     written = [value if isinstance(value, str) else None for value, _ in states]
-    found = days_of(pl.Series(written, dtype=pl.String))
+    days = days_of(pl.Series(written, dtype=pl.String))
     for k, (value, _) in enumerate(states):
         if isinstance(value, datetime.date):
-            found[k] = float(value.toordinal() - _EPOCH)
-    return found
+            days[k] = float(value.toordinal() - _EPOCH)
+    return days
 
 
 def _is_long(value: str) -> bool:
@@ -249,12 +249,12 @@ def _whole(word: str) -> float:
 
 
 def _truths(states: list[tuple[Code, int]]) -> list[tuple[float, Code, int]]:
-    found: list[tuple[float, Code, int]] = []
+    entries: list[tuple[float, Code, int]] = []
     for value, state in states:
         word = text_of(value).strip().lower()
         if word in WORDS and isinstance(value, str | bool):
-            found.append((float(WORDS[word]), value, state))
-    return found
+            entries.append((float(WORDS[word]), value, state))
+    return entries
 
 
 def _plain(family: Family, place: float) -> str:

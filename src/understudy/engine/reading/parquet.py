@@ -71,8 +71,8 @@ def _scan(file: Path) -> pl.LazyFrame:
         n_rows: int | None,
         _size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        wanted = list(types) if names is None else names
-        for batch in _batches(file, lazy, {name: types[name] for name in wanted}):
+        selected = list(types) if names is None else names
+        for batch in _batches(file, lazy, {name: types[name] for name in selected}):
             rows = batch if n_rows is None else batch.head(n_rows)
             yield rows if predicate is None else rows.filter(predicate)
             if n_rows is not None:
@@ -97,25 +97,25 @@ def _batches(
     at = 0
     with pq.ParquetFile(file) as source:
         for batch in source.iter_batches(_ROWS_AT_ONCE, columns=texts):
-            found = [_text(batch.column(name), types[name]).alias(name) for name in texts]
+            columns = [_text(batch.column(name), types[name]).alias(name) for name in texts]
             others = rest.slice(at, len(batch)).collect() if len(texts) < len(types) else None
-            whole = pl.DataFrame([*found, *(others.get_columns() if others is not None else ())])
+            whole = pl.DataFrame([*columns, *(others.get_columns() if others is not None else ())])
             yield whole.select(cs.by_name(list(types)))
             at += len(batch)
 
 
 def _text(values: pa.Array, dtype: pl.DataType) -> pl.Series:
-    found = arrow_column(pa.chunked_array([values]))
-    if found is None:
+    series = arrow_column(pa.chunked_array([values]))
+    if series is None:
         raise ValueError("a text of a type that is not known")
-    return plain(found).cast(dtype, strict=False)
+    return plain(series).cast(dtype, strict=False)
 
 
 def _aligned(part: pl.LazyFrame, schema: pl.Schema, types: Types) -> pl.LazyFrame:
     """One file with the columns and types of the whole."""
     changed = []
-    for name, found in types.items():
-        target = _joint(found)
+    for name, dtypes in types.items():
+        target = _joint(dtypes)
         if name not in schema:
             changed.append(pl.lit(None, dtype=target).alias(name))
         elif schema[name] == pl.Null:
@@ -125,7 +125,7 @@ def _aligned(part: pl.LazyFrame, schema: pl.Schema, types: Types) -> pl.LazyFram
     return part.with_columns(changed).select(cs.by_name(list(types)))
 
 
-def _joint(found: Sequence[pl.DataType]) -> pl.DataType:
+def _joint(dtypes: Sequence[pl.DataType]) -> pl.DataType:
     """The type in which a column of several files is read."""
-    held = [dtype for dtype in found if dtype != pl.Null]
+    held = [dtype for dtype in dtypes if dtype != pl.Null]
     return held[0] if len(held) == 1 else pl.String() if held else pl.Null()

@@ -42,12 +42,12 @@ def text(value: object) -> str | None:
 
 def _reader(kind: type) -> Callable[[Any], str | None]:
     """How objects of a type are written; by the type alone, never by what an object says it is."""
-    found = _READERS.get(kind)
-    if found is None and str(kind.__module__).partition(".")[0] == "pandas":
-        found = _PANDAS.get(kind.__name__)
-    if found is None:
-        found = next((read for base, read in _BASES if issubclass(kind, base)), _other)
-    return found
+    reader = _READERS.get(kind)
+    if reader is None and str(kind.__module__).partition(".")[0] == "pandas":
+        reader = _PANDAS.get(kind.__name__)
+    if reader is None:
+        reader = next((read for base, read in _BASES if issubclass(kind, base)), _other)
+    return reader
 
 
 def _str(value: str) -> str:

@@ -134,7 +134,7 @@ def open_rows(data: object, schema: Schema | None = None) -> Rows:
 
     Args:
         data: the table.
-        schema: says how a text file is written (`Schema.file`); of no account for other tables.
+        schema: says how a text file is written (`Schema.file`); without effect for other tables.
 
     Raises:
         DataError: not a table, no such file, no header, or not readable.
@@ -177,10 +177,10 @@ def _unknown(place: str) -> DataError:
 def _open_path(path: Path, schema: Schema | None) -> Rows:
     place = f"The file {str(path)!r}"
     try:
-        found = path.exists()
+        exists = path.exists()
     except (OSError, ValueError):  # a name too long, or one that cannot be a name
-        found = False
-    if not found:
+        exists = False
+    if not exists:
         raise DataError(f"{place} does not exist; check the path.")
     if path.is_dir():
         parts = sorted(path.glob("**/*.parquet"))
@@ -213,7 +213,7 @@ def _open_parquet(files: Sequence[Path], place: str) -> Rows:
         lazy, types = scan_parquet(files)
     except _READ_FAULTS:
         raise _unknown(place) from None
-    several = {name: found for name, found in types.items() if len(found) > 1}
+    several = {name: dtypes for name, dtypes in types.items() if len(dtypes) > 1}
     return Rows(lazy, tuple(types), "pandas", place, parts=several)
 
 
@@ -227,11 +227,11 @@ def _open_arrow(data: Any, place: str) -> Rows:
         raise _two_of_one_name()
     columns, unreadable = [], {}
     for name, values in zip(names, table.columns, strict=True):
-        found = arrow_column(values)
-        if found is None:
+        series = arrow_column(values)
+        if series is None:
             unreadable[name] = str(values.type)
         else:
-            columns.append(found.alias(name))
+            columns.append(series.alias(name))
     lazy = plain_columns(pl.DataFrame(columns).lazy())
     return Rows(lazy, tuple(names), "arrow", place, unreadable)
 

@@ -81,18 +81,18 @@ class Splitter:
         form: how the file is written.
         separator: the character between cells.
         n_cells: cells of the header.
-        wanted: name of a column → the place of its cell, from 0.
+        places: name of a column → the place of its cell, from 0.
     """
 
     def __init__(
-        self, form: FileFormat, separator: str, n_cells: int, wanted: dict[str, int]
+        self, form: FileFormat, separator: str, n_cells: int, places: dict[str, int]
     ) -> None:
         self._separator = ord(separator)
         self._quote = ord(form.quote) if form.quote else -1
         self._most_lines = RECORD_LINES if form.multiline else 1
-        self._names = tuple(wanted)
+        self._names = tuple(places)
         self._slots = np.full(n_cells, -1, dtype=np.int64)
-        self._slots[list(wanted.values())] = np.arange(len(wanted))
+        self._slots[list(places.values())] = np.arange(len(places))
 
     def batches(self, text: bytes, *, final: bool) -> Iterator[Batch]:
         """Records of a text of whole lines, a bounded number at a time.
@@ -165,23 +165,23 @@ def cells_of(line: str, separator: str, form: FileFormat) -> list[str] | str:
 def _cells(line: str, separator: str, quote: str) -> list[str] | str:
     mark = re.escape(quote)
     quoted = re.compile(f"{mark}((?:[^{mark}]|{mark}{mark})*){mark}" if quote else "(?!)")
-    found, at = [], 0
+    cells, at = [], 0
     while True:
         match = quoted.match(line, at)
         if match:
-            found.append(match.group(1).replace(quote * 2, quote))
+            cells.append(match.group(1).replace(quote * 2, quote))
             at = match.end()
         elif quote and line.startswith(quote, at):
             return "has a quote that is not closed in it"
         else:
             end = line.find(separator, at)
             end = len(line) if end < 0 else end
-            found.append(line[at:end])
-            if quote and quote in found[-1]:
+            cells.append(line[at:end])
+            if quote and quote in cells[-1]:
                 return "has a quote inside a cell that does not begin with one"
             at = end
         if at == len(line):
-            return found
+            return cells
         if not line.startswith(separator, at):
             return "has more text behind a closing quote"
         at += 1

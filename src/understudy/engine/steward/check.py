@@ -135,9 +135,9 @@ def _malformed(data: object, schema: Schema) -> Iterator[Finding]:
     """Lines of a text file that make no record."""
     if not is_delimited(data):
         return
-    told, count = Delimited.declared(Path(str(data)), schema).faults(_LINES_TOLD)
+    lines, count = Delimited.declared(Path(str(data)), schema).faults(_LINES_TOLD)
     if count:
-        which = "; ".join(told) if count == len(told) else f"first, {'; '.join(told)}"
+        which = "; ".join(lines) if count == len(lines) else f"first, {'; '.join(lines)}"
         yield Finding(
             None,
             "The file has lines that are not written as its header and the table [file] of the "

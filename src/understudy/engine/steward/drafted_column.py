@@ -243,15 +243,15 @@ def round_edges(
         n_bins: most bins; there are fewer where quantiles fall together.
         whole: whether edges must be whole numbers.
     """
-    wanted = np.unique(_quantiles(values, rows, np.arange(1, n_bins) / n_bins))
-    inner = wanted[(wanted > bounds[0]) & (wanted < bounds[1])].tolist()
+    quantiles = np.unique(_quantiles(values, rows, np.arange(1, n_bins) / n_bins))
+    inner = quantiles[(quantiles > bounds[0]) & (quantiles < bounds[1])].tolist()
     marks = [bounds[0], *inner, bounds[1]]
     middles = [low + (high - low) / 2 for low, high in pairwise(marks)]
-    found = [
+    edges = [
         _roundest(low, high, near, whole=whole)
         for (low, high), near in zip(pairwise(middles), inner, strict=True)
     ]
-    return (bounds[0], *sorted({edge for edge in found if bounds[0] < edge < bounds[1]}), bounds[1])
+    return (bounds[0], *sorted({edge for edge in edges if bounds[0] < edge < bounds[1]}), bounds[1])
 
 
 def _quantiles(
@@ -264,17 +264,17 @@ def _quantiles(
 
 def _roundest(low: float, high: float, near: float, *, whole: bool) -> float:
     """Of the numbers between two, the one with the fewest digits; of those, the nearest to one."""
-    first, last, wanted = (Decimal(repr(one)) for one in (low, high, near))
+    first, last, centre = (Decimal(repr(number)) for number in (low, high, near))
     for step in _steps((last - first).adjusted() + 1):
         if whole and step < 1:
             break
         multiples = {
-            (wanted / step).to_integral_value(rounding) * step
+            (centre / step).to_integral_value(rounding) * step
             for rounding in (ROUND_FLOOR, ROUND_CEILING)
         }
-        inside = [one for one in multiples if first < one < last]
+        inside = [multiple for multiple in multiples if first < multiple < last]
         if inside:
-            return float(min(inside, key=lambda one: (abs(one - wanted), one)))
+            return float(min(inside, key=lambda multiple: (abs(multiple - centre), multiple)))
     return near
 
 

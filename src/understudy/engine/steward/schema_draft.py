@@ -108,7 +108,9 @@ def _opened(data: object) -> tuple[Rows, FileFormat]:
     if form.decimal == ",":
         # A cell such as 1,5 is a number only in a column that holds nothing else.
         profiles = Profiler(_rows(replace(file, numbers=file.columns))).profiles()
-        file = replace(file, numbers=[one.name for one in profiles if one.shape == "number"])
+        file = replace(
+            file, numbers=[profile.name for profile in profiles if profile.shape == "number"]
+        )
     return _rows(file), form
 
 
@@ -138,15 +140,17 @@ def _text(title: str, columns: dict[str, Column], form: FileFormat) -> str:
 
 def _entries(column: Column) -> dict[str, Any]:
     content = column.model_copy(update={"drafted": column.fingerprints()}).model_dump()
-    told = {key: value for key, value in content.items() if value not in ((), {}, "", None)}
-    return {**told, "source": ""}
+    entries = {key: value for key, value in content.items() if value not in ((), {}, "", None)}
+    return {**entries, "source": ""}
 
 
 def _file_entries(form: FileFormat) -> dict[str, Any]:
     """What is not the default; the rest was not taken from the rows."""
-    told = form.model_dump(exclude_defaults=True)
-    prints = {key: one for key, one in form.fingerprints().items() if key in told}
-    return {**told, "source": "", "reviewed": False, "drafted": prints}
+    entries = form.model_dump(exclude_defaults=True)
+    prints = {
+        key: fingerprint for key, fingerprint in form.fingerprints().items() if key in entries
+    }
+    return {**entries, "source": "", "reviewed": False, "drafted": prints}
 
 
 def with_times_of_day(data: object) -> frozenset[str]:
@@ -158,7 +162,7 @@ def with_times_of_day(data: object) -> frozenset[str]:
     if isinstance(data, str | Path):
         path = Path(data)
         parts = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
-        return frozenset().union(*(_of_lazy(pl.scan_parquet(one, glob=False)) for one in parts))
+        return frozenset().union(*(_of_lazy(pl.scan_parquet(part, glob=False)) for part in parts))
     if isinstance(data, pl.LazyFrame | pl.DataFrame):
         return _of_lazy(data.lazy())
     if is_pandas(data):
@@ -176,13 +180,13 @@ def _of_lazy(lazy: pl.LazyFrame) -> frozenset[str]:
     if not asked:
         return frozenset()
     keys = [f"column_{k}" for k in range(len(asked))]
-    named = [one.alias(key) for one, key in zip(asked.values(), keys, strict=True)]
-    found = lazy.select(named).collect(engine="streaming").row(0)
-    return frozenset(name for name, has in zip(asked, found, strict=True) if has)
+    named = [test.alias(key) for test, key in zip(asked.values(), keys, strict=True)]
+    flags = lazy.select(named).collect(engine="streaming").row(0)
+    return frozenset(name for name, has in zip(asked, flags, strict=True) if has)
 
 
 def _moments(table: pa.Table) -> pl.DataFrame:
-    names = [one.name for one in table.schema if pa.types.is_timestamp(one.type)]
+    names = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
     return pl.DataFrame(table.select(names)) if names else pl.DataFrame()
 
 
@@ -190,10 +194,10 @@ def _of_pandas(frame: Any) -> Iterator[str]:
     for k, name in enumerate(frame.columns):
         values = frame.iloc[:, k]
         if values.dtype == object:
-            moments = (one for one in values if isinstance(one, datetime.datetime))
+            moments = (value for value in values if isinstance(value, datetime.datetime))
         elif hasattr(values, "dt") and hasattr(values.dt, "normalize"):
             moments = iter(values[values != values.dt.normalize()].dropna())
         else:
             continue
-        if any(one.time() != datetime.time() for one in moments if one == one):  # noqa: PLR0124
+        if any(moment.time() != datetime.time() for moment in moments if moment == moment):  # noqa: PLR0124
             yield str(name)

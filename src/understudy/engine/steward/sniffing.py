@@ -40,8 +40,8 @@ def sniffed(path: Path) -> FileFormat:
     candidates = sorted(_SEPARATORS, key=lambda mark: mark != usual)
     best = max((_Fit.of(lines, mark) for mark in candidates), key=_Fit.rank)
     decimal = _decimal(best, lines) if best.separator != "," else "."
-    told = best.separator if best.separator != usual or decimal == "," else ""
-    return FileFormat(encoding=encoding, separator=told, quote=best.quote, decimal=decimal)
+    stated = best.separator if best.separator != usual or decimal == "," else ""
+    return FileFormat(encoding=encoding, separator=stated, quote=best.quote, decimal=decimal)
 
 
 def _lines(file: Delimited, encoding: Encoding) -> list[str]:
@@ -92,8 +92,8 @@ class _Fit:
         header = cells_of(lines[0], separator, form)
         if isinstance(header, str):
             return cls(separator, quote, 1, 0.0)
-        found = (cells_of(line, separator, form) for line in lines[1:])
-        fits = [isinstance(cells, list) and len(cells) == len(header) for cells in found]
+        records = (cells_of(line, separator, form) for line in lines[1:])
+        fits = [isinstance(cells, list) and len(cells) == len(header) for cells in records]
         return cls(separator, quote, len(header), float(np.mean(fits)) if fits else 1.0)
 
     def rank(self) -> tuple[float, float, int]:

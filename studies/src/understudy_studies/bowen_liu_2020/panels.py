@@ -139,7 +139,7 @@ def drawn(curves: Curves, panels: Sequence[Sequence[Panel]], shown: Sequence[Lin
 def spread(curves: Curves, panel: Panel, method: str) -> NDArray[np.float64]:
     """What a panel draws of a method: lower quartile, median and upper quartile, (3, budgets)."""
     values = np.array(
-        [curves.trusted(panel.value, panel.point, one, method) for one in panel.estimands]
+        [curves.trusted(panel.value, panel.point, estimand, method) for estimand in panel.estimands]
     )
     if len(values) > 1 and panel.value == BIAS:
         values = np.abs(values)
@@ -189,7 +189,7 @@ def _monte_carlo(
 
 def _share_scale(row: list[Axes], panels: Sequence[Panel]) -> None:
     """The panels of a row that show the same have one scale; coverage has it always."""
-    kinds = [(one.value, one.unit if one.value != COVERAGE else "") for one in panels]
+    kinds = [(panel.value, panel.unit if panel.value != COVERAGE else "") for panel in panels]
     for kind in dict.fromkeys(kinds):
         value = kind[0]
         same = [axes for axes, other in zip(row, kinds, strict=True) if other == kind]
@@ -208,7 +208,7 @@ def _linear(row: list[Axes]) -> None:
 
 def _logarithmic(row: list[Axes]) -> None:
     drawn_values = np.concatenate(
-        [np.asarray(one.get_ydata(), dtype=float) for axes in row for one in axes.get_lines()]
+        [np.asarray(line.get_ydata(), dtype=float) for axes in row for line in axes.get_lines()]
         + [np.ones(0)]
     )
     positive = drawn_values[drawn_values > 0]

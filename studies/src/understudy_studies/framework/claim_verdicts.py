@@ -73,16 +73,19 @@ def comparison(verdicts: Sequence[Verdict]) -> TextTable:
             f"holds in at least {100 * ALL:.0f} % of its cases, partly if in {100 * MOST:.0f} %."
         ),
         headings=("The paper says", "We measured", "Verdict"),
-        rows=tuple((one.claim, one.measured, one.word) for one in verdicts),
+        rows=tuple((verdict.claim, verdict.measured, verdict.word) for verdict in verdicts),
         words=3,
-        doubtful=frozenset((i, 2) for i, one in enumerate(verdicts) if one.word != "agrees"),
+        doubtful=frozenset(
+            (i, 2) for i, verdict in enumerate(verdicts) if verdict.word != "agrees"
+        ),
     )
 
 
 def count(verdicts: Sequence[Verdict]) -> str:
     """How many points agree, in a sentence."""
     found = {
-        word: sum(one.word == word for one in verdicts) for word in ("agrees", "partly", "not")
+        word: sum(verdict.word == word for verdict in verdicts)
+        for word in ("agrees", "partly", "not")
     }
     return (
         f"The paper makes {len(verdicts)} points that can be checked. Those that agree with our "
@@ -92,6 +95,6 @@ def count(verdicts: Sequence[Verdict]) -> str:
 
 def disagreements(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """The points that do not hold, in sentences."""
-    for one in verdicts:
-        if one.word == "not":
-            yield f"It does not hold here: “{one.claim}” {one.measured}."
+    for verdict in verdicts:
+        if verdict.word == "not":
+            yield f"It does not hold here: “{verdict.claim}” {verdict.measured}."

@@ -15,7 +15,7 @@ def joined(numbers: Iterable[float] | NDArray[np.float64]) -> str:
         >>> joined([0.5, 2.0])
         '0.5 2'
     """
-    return " ".join(f"{one:.6g}" for one in numbers)
+    return " ".join(f"{number:.6g}" for number in numbers)
 
 
 def parted(text: str) -> NDArray[np.float64]:
@@ -25,4 +25,4 @@ def parted(text: str) -> NDArray[np.float64]:
         >>> parted("0.5 2").tolist()
         [0.5, 2.0]
     """
-    return np.array([float(one) for one in text.split()])
+    return np.array([float(word) for word in text.split()])

@@ -125,7 +125,7 @@ class Reading:
 def below(first: Values, second: Values) -> list[bool]:
     """Whether the first is below the second, at each place where both are known."""
     known = ~np.isnan(first) & ~np.isnan(second)
-    return [bool(one) for one in first[known] < second[known]]
+    return [bool(holds) for holds in first[known] < second[known]]
 
 
 def plain(number: float) -> str:

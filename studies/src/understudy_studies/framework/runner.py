@@ -78,8 +78,13 @@ def run_study(
     _open_folder(folder, study)
     tell = progress or (lambda _stage, _done, _total: None)
     parts = [
-        _Part(one, tuple(chunk_files.divide(study, one, reps or study.repetitions_of(one), seed)))
-        for one in study.scenarios()
+        _Part(
+            scenario,
+            tuple(
+                chunk_files.divide(study, scenario, reps or study.repetitions_of(scenario), seed)
+            ),
+        )
+        for scenario in study.scenarios()
     ]
     _simulate_missing(study, parts, folder / CHUNKS, jobs or processors(), tell)
     tell("Writing results", 0, 1)
@@ -165,8 +170,11 @@ def _write(folder: Path, study: Study[Any], results: list[Row], run_record: RunR
         MARK: _mark(study, run_record),
         f"{study.name}.md": page_writer.markdown(study, page_text, run_record).encode(),
     }
-    for one in drawn:
-        files |= {f"figures/{one.name}.svg": one.svg.encode(), f"figures/{one.name}.png": one.png}
+    for picture in drawn:
+        files |= {
+            f"figures/{picture.name}.svg": picture.svg.encode(),
+            f"figures/{picture.name}.png": picture.png,
+        }
     files[PAGE] = page_writer.html(study, page_text, run_record, drawn).encode()
     try:
         (folder / "figures").mkdir(exist_ok=True)

@@ -41,7 +41,7 @@ class GreedyFamily:
     members: tuple[Greedy, ...]
 
     def __post_init__(self) -> None:
-        if any(one.min_leaf > 1 or one.min_split > 2 for one in self.members):
+        if any(member.min_leaf > 1 or member.min_split > 2 for member in self.members):
             raise ValueError("members of a family have leaves of any size")
 
     def sses(self, original: ArrayLike, synthetic: ArrayLike) -> Floats:
@@ -55,12 +55,12 @@ class GreedyFamily:
             Shape (members,).
         """
         points = ranked(in_order(original), in_order(synthetic))
-        depths = [NO_LIMIT if one.depth is None else one.depth for one in self.members]
+        depths = [NO_LIMIT if member.depth is None else member.depth for member in self.members]
         return _sses(
             points,
             np.array(depths, np.int32),
-            np.array([one.complexity for one in self.members], np.float64),
-            np.array([one.rule == "prune" for one in self.members], np.bool_),
+            np.array([member.complexity for member in self.members], np.float64),
+            np.array([member.rule == "prune" for member in self.members], np.bool_),
         )
 
 

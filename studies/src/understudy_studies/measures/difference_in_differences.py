@@ -167,13 +167,13 @@ def _design(states: dict[str, NDArray[np.unsignedinteger]], schema: Schema, mode
 
 
 def _predictors(schema: Schema, model: Model) -> dict[str, Column]:
-    return {name: one for name, one in schema.columns.items() if name != model.outcome}
+    return {name: column for name, column in schema.columns.items() if name != model.outcome}
 
 
 def _numbers(column: Column) -> Floats:
     """The number of each state: the level, or the middle of the bin."""
     if isinstance(column, NUMERIC):
-        return np.array([(one.low + one.high) / 2 for one in column.intervals])
+        return np.array([(interval.low + interval.high) / 2 for interval in column.intervals])
     return np.array([float(str(level)) for level in column.levels])
 
 

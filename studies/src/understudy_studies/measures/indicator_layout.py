@@ -53,8 +53,8 @@ class Layout:
         for j, size in enumerate(comparison.sizes):
             first = np.bincount(comparison.original[j], minlength=size)
             occurs = first > 0
-            for one in comparison.sets:
-                occurs |= np.bincount(one[j], minlength=size) > 0
+            for table in comparison.sets:
+                occurs |= np.bincount(table[j], minlength=size) > 0
             occurs[first.argmax()] = False
             number = np.zeros(size, dtype=np.int64)
             number[occurs] = len(owner) + np.arange(occurs.sum())

@@ -154,7 +154,7 @@ class Search:
         """Log odds of the distinct rows of both tables."""
         weights = np.zeros(self.layout.parameter.shape)
         weights[self.layout.parameter >= 0] = estimate
-        first, second = (row_scores(one.active, weights) for one in self.tables)
+        first, second = (row_scores(table.active, weights) for table in self.tables)
         return first, second
 
     def _ahead(

@@ -45,7 +45,7 @@ def ranks(
         raise ValueError(f"expected (methods, measures) with {len(better)} measures")
     if decimals is not None:
         scores = np.round(scores, decimals)
-    cost = scores * np.where([one == "low" for one in better], 1.0, -1.0)
+    cost = scores * np.where([side == "low" for side in better], 1.0, -1.0)
     cost = np.where(np.isnan(cost), np.inf, cost)
     ahead = cost[..., None, :, :] < cost[..., :, None, :]
     return np.asarray(1 + ahead.sum(axis=-2))

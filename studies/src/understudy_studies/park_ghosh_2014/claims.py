@@ -30,8 +30,8 @@ from understudy_studies.park_ghosh_2014.table_distances import (
 )
 from understudy_studies.park_ghosh_2014.way_results import Results, Values
 
-SMALL = [k for k, one in enumerate(EPSILONS) if one <= 1]
-LARGE = [k for k, one in enumerate(EPSILONS) if one >= 30]
+SMALL = [k for k, epsilon in enumerate(EPSILONS) if epsilon <= 1]
+LARGE = [k for k, epsilon in enumerate(EPSILONS) if epsilon >= 30]
 _AS_PUBLISHED = "With seeds and orders read off the rows, as published: "
 _COMPARABLE = 0.1
 
@@ -82,24 +82,24 @@ def _long_block(results: Results) -> Verdict:
 
 def _similar(results: Results) -> Verdict:
     pairs = list(product(PAPERS, DISTANCES))
-    ends = np.array([results.along(one, method)[[0, -1]] for method, one in pairs])
+    ends = np.array([results.along(measure, method)[[0, -1]] for method, measure in pairs])
     return judged(
         "With larger ε all three become similar to the original.",
         f"Distances are {span(ends[:, 0])} at the smallest ε and {span(ends[:, 1])} at the "
         f"largest; as many real records have "
-        f"{span([results.mark(one, FULL) for one in DISTANCES])}",
-        [results.falls(one, method) for method, one in pairs],
+        f"{span([results.mark(measure, FULL) for measure in DISTANCES])}",
+        [results.falls(measure, method) for method, measure in pairs],
     )
 
 
 def _reset_ahead(results: Results, *, read: bool = False) -> Verdict:
     reset, pegs = _ways(read)
     cases = [
-        bool(one)
+        bool(holds)
         for measure, other in product(DISTANCES, (pegs, PMI))
-        for one in results.clearly_below(measure, reset, other)[SMALL]
+        for holds in results.clearly_below(measure, reset, other)[SMALL]
     ]
-    values = [results.along(MARGINAL, one)[SMALL] for one in (reset, pegs, PMI)]
+    values = [results.along(MARGINAL, method)[SMALL] for method in (reset, pegs, PMI)]
     return judged(
         f"{_AS_PUBLISHED if read else ''}At small ε, PeGS.rs is much closer to the original than "
         "the others, in marginals and given others.",
@@ -112,11 +112,11 @@ def _reset_ahead(results: Results, *, read: bool = False) -> Verdict:
 def _reset_behind(results: Results, *, read: bool = False) -> Verdict:
     reset, pegs = _ways(read)
     cases = [
-        bool(one)
+        bool(holds)
         for measure in DISTANCES
-        for one in (results.along(measure, pegs) < results.along(measure, reset))[LARGE]
+        for holds in (results.along(measure, pegs) < results.along(measure, reset))[LARGE]
     ]
-    values = [results.along(MARGINAL, one)[LARGE] for one in (pegs, reset)]
+    values = [results.along(MARGINAL, method)[LARGE] for method in (pegs, reset)]
     return judged(
         f"{_AS_PUBLISHED if read else ''}At large ε, PeGS is slightly closer than PeGS.rs.",
         f"From ε = 30 its marginal distance is {span(values[0])}, that of PeGS.rs "
@@ -128,9 +128,9 @@ def _reset_behind(results: Results, *, read: bool = False) -> Verdict:
 def _reset_coefficients(results: Results, *, read: bool = False) -> Verdict:
     reset, pegs = _ways(read)
     cases = [
-        bool(one)
+        bool(holds)
         for measure in COEFFICIENTS
-        for one in results.along(measure, reset)
+        for holds in results.along(measure, reset)
         < np.minimum(results.along(measure, pegs), results.along(measure, PMI))
     ]
     values = [[results.along(one, way) for one in COEFFICIENTS] for way in (reset, pegs, PMI)]
@@ -148,7 +148,7 @@ def _intercepts(case: Case, results: Results) -> Verdict:
         "Intercepts of the linear regression overshoot.",
         f"For {case.linear.outcome.words}, the intercept is {truth[0]:.2f} on the table and "
         f"{span(found[:, 0])} on the synthetic records".replace("-", "−"),
-        [bool(one) for one in found[:, 0] > truth[0]],
+        [bool(holds) for holds in found[:, 0] > truth[0]],
     )
 
 
@@ -159,7 +159,7 @@ def _slopes(case: Case, results: Results) -> Verdict:
     return judged(
         "Its other coefficients undershoot, as all correlations are perturbed.",
         f"The median ratio of a coefficient to that on the table is {ratio:.2f}",
-        [bool(one) for one in shrunk.ravel()],
+        [bool(holds) for holds in shrunk.ravel()],
     )
 
 
@@ -171,13 +171,15 @@ def _linear(results: Results) -> tuple[Values, Values]:
 
 
 def _errors_fall(case: Case, results: Results) -> Verdict:
-    ends = [np.array([results.along(one, way)[[0, -1]] for way in PAPERS]) for one in ATTACKS]
+    ends = [
+        np.array([results.along(measure, way)[[0, -1]] for way in PAPERS]) for measure in ATTACKS
+    ]
     return judged(
         "The intruder errs more at small ε.",
         f"Wrong {case.intruder.levels}: {span(ends[0][:, 0])} at the smallest ε, "
         f"{span(ends[0][:, 1])} at the largest; error in {case.intruder.number.words}: "
         f"{span(ends[1][:, 0], '.1f')} and {span(ends[1][:, 1], '.1f')} {case.intruder.unit}",
-        [results.falls(one, way) for one, way in product(ATTACKS, PAPERS)],
+        [results.falls(measure, way) for measure, way in product(ATTACKS, PAPERS)],
     )
 
 
@@ -187,7 +189,7 @@ def _levels_safe(case: Case, results: Results) -> Verdict:
         f"{case.intruder.levels} is recovered significantly less often than from as many real "
         "records (“a simple bootstrap”).",
         f"Wrong guesses: {span(own, '.3f')}, from real records {results.mark(LEVEL, FULL):.3f}",
-        [bool(one) for way in PAPERS for one in results.clearly_below(LEVEL, FULL, way)],
+        [bool(holds) for way in PAPERS for holds in results.clearly_below(LEVEL, FULL, way)],
     )
 
 
@@ -198,7 +200,7 @@ def _numbers_comparable(case: Case, results: Results) -> Verdict:
         f"(here: within {100 * _COMPARABLE:.0f} %).",
         f"Mean absolute errors: {span(own, '.1f')}, from real records {real:.1f} "
         f"{case.intruder.unit}",
-        [bool(one) for one in np.abs(np.concatenate(own) / real - 1) <= _COMPARABLE],
+        [bool(holds) for holds in np.abs(np.concatenate(own) / real - 1) <= _COMPARABLE],
     )
 
 
@@ -209,7 +211,7 @@ def _unique(case: Case, results: Results, real: str) -> Verdict:
         f"Synthetic tables have a larger share of unique records than {than}.",
         f"By {', '.join(case.intruder.unique)}: {span(own)}, against "
         f"{results.mark(UNIQUE, real):.3f}",
-        [bool(one) for way in PAPERS for one in results.clearly_below(UNIQUE, real, way)],
+        [bool(holds) for way in PAPERS for holds in results.clearly_below(UNIQUE, real, way)],
     )
 
 

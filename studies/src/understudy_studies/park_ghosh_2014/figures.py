@@ -218,7 +218,7 @@ def _histograms(case: Case, results: Results) -> Chart:
             found = results.numbers(text, method, HISTOGRAM_EPSILON)
             axes.plot(places, found, marker=marker, color=colour, markersize=3.5, linewidth=1.2)
         axes.axhline(1 / len(shares), color=MUTED, linestyle="-.", linewidth=1.0)
-        levels = [str(one) for one in getattr(case.schema.columns[column], "levels", ())]
+        levels = [str(level) for level in getattr(case.schema.columns[column], "levels", ())]
         step = -(-sum(map(len, levels)) // _LABELS)  # so that labels do not touch
         axes.set_xticks(places[::step], levels[::step])
         axes.set_xlabel("level")
@@ -242,7 +242,7 @@ def _line(
 ) -> None:
     colour, marker, line = _LOOKS[method]
     values = results.along(measure, method)
-    across = [LINES[method].total(one) if total else one for one in EPSILONS]
+    across = [LINES[method].total(epsilon) if total else epsilon for epsilon in EPSILONS]
     reach = results.reach(measure, method, repetitions)
     drawn = axes.errorbar(
         across, values, reach, color=colour, marker=marker, markersize=4, linestyle=line,
@@ -281,8 +281,8 @@ def _scale_words(measure: Measure) -> str:
 
 def _legend(figure: Figure, methods: Sequence[str], *, beside: float = 0.0) -> None:
     """A legend above; at the right room for names beside lines, as a part of the width."""
-    names = [WORDS.get(one, one) for one in methods]
-    figure.legend([_sign(one) for one in methods], names, loc="upper left", ncols=_ACROSS)
+    names = [WORDS.get(method, method) for method in methods]
+    figure.legend([_sign(method) for method in methods], names, loc="upper left", ncols=_ACROSS)
     height = float(figure.get_size_inches()[1])
     above = 0.15 + 0.22 * -(-len(methods) // _ACROSS)
     figure.tight_layout(rect=(0, 0, 1 - beside, 1 - above / height))

@@ -33,8 +33,8 @@ UNIQUE_TOO = Measure("unique_too", "of these, unique in the table too")
 ATTACKS = (LEVEL, NUMBER)
 RISKS = (*ATTACKS, UNMATCHED, UNIQUE, UNIQUE_TOO)
 NAMES = (
-    *(f"{one.name}{suffix}" for one in ATTACKS for suffix in ("", CONTROL, GUESS)),
-    *(one.name for one in (UNMATCHED, UNIQUE, UNIQUE_TOO)),
+    *(f"{measure.name}{suffix}" for measure in ATTACKS for suffix in ("", CONTROL, GUESS)),
+    *(measure.name for measure in (UNMATCHED, UNIQUE, UNIQUE_TOO)),
 )
 """Columns of `results.csv`."""
 

@@ -62,7 +62,7 @@ def _page_text(table: str, rows: list[Row], run_record: RunRecord) -> PageText:
         unique_cells=_product(sizes, case.intruder.unique),
         columns=", ".join(case.schema.names),
         epsilons=EPSILONS,
-        table_epsilons=", ".join(f"{one * N_RECORDS:,.0f}" for one in EPSILONS),
+        table_epsilons=", ".join(f"{epsilon * N_RECORDS:,.0f}" for epsilon in EPSILONS),
         order=", ".join(case.order),
         key_limit=prepared.KEY_LIMIT,
         run_record=run_record,
@@ -85,7 +85,7 @@ def _formula(regression: Regression) -> str:
 
 
 def _product(sizes: dict[str, int], columns: Sequence[str]) -> int:
-    return int(np.prod([sizes[one] for one in columns]))
+    return int(np.prod([sizes[column] for column in columns]))
 
 
 def _tables(case: Case, results: Results) -> Iterator[TextTable]:
@@ -149,7 +149,7 @@ def _everything(
 
 def _gaps(case: Case, results: Results) -> TextTable:
     """What the intruder knows better about people in the table."""
-    measures = [Measure(f"{one.name}_gap", one.words) for one in ATTACKS]
+    measures = [Measure(f"{measure.name}_gap", measure.words) for measure in ATTACKS]
     lines = [
         (name, f"{epsilon:g}", *_means(results, name, epsilon, measures, errors=True, digits=4))
         for name in PRIVATE
@@ -170,7 +170,7 @@ def _gaps(case: Case, results: Results) -> TextTable:
 
 
 def _headings(case: Case, measures: Sequence[Measure]) -> Iterator[str]:
-    return (one.heading(case) for one in measures)
+    return (measure.heading(case) for measure in measures)
 
 
 def _total(name: str, epsilon: float) -> str:
@@ -188,8 +188,8 @@ def _means(
     digits: int = 3,
 ) -> Iterator[str]:
     row = results.row(name, epsilon)
-    for one in measures:
-        mean, error = row.get(one.name), row.get(f"{one.name}_se")
+    for measure in measures:
+        mean, error = row.get(measure.name), row.get(f"{measure.name}_se")
         if mean is None or np.isnan(mean):
             yield "–"
         elif errors and error is not None and np.isfinite(error):

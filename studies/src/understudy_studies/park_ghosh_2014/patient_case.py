@@ -114,7 +114,7 @@ class Case:
 
     def places(self, columns: Sequence[str]) -> tuple[int, ...]:
         """Places of columns."""
-        return tuple(self.place(one) for one in columns)
+        return tuple(self.place(column) for column in columns)
 
     @property
     def sizes(self) -> tuple[int, ...]:

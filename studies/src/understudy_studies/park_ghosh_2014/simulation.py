@@ -25,7 +25,7 @@ from understudy_studies.park_ghosh_2014.table_distances import TEXTS, UTILITIES,
 
 REPETITIONS, CHUNK = 20, 5
 
-NUMBERS = (*(one.name for one in UTILITIES), *NAMES)
+NUMBERS = (*(measure.name for measure in UTILITIES), *NAMES)
 """Columns of the rows with a number in them."""
 
 

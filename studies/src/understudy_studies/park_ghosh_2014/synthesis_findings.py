@@ -57,11 +57,11 @@ def _about_cost() -> str:
 
 def _about_totals(results: Results) -> str:
     """What the same ε buys where it is that of the table."""
-    ours = [results.at(one, MARGINALS, 1.0) for one in DISTANCES]
+    ours = [results.at(measure, MARGINALS, 1.0) for measure in DISTANCES]
     best = [
-        min(results.along(one, way)[-1] for way in PAPERS) for one in DISTANCES
+        min(results.along(measure, way)[-1] for way in PAPERS) for measure in DISTANCES
     ]  # fmt: skip
-    uniform = [results.mark(one, UNIFORM) for one in DISTANCES]
+    uniform = [results.mark(measure, UNIFORM) for measure in DISTANCES]
     words = ", ".join(
         f"{a:.2f} | {b:.2f} | {c:.2f}" for a, b, c in zip(ours, best, uniform, strict=True)
     )
@@ -74,7 +74,7 @@ def _about_totals(results: Results) -> str:
 
 def _about_tables(results: Results) -> str:
     """Tables bought once, against paying for each record."""
-    pegs, same = (results.along(MARGINAL, one) for one in (PEGS, TABLES_TOTAL))
+    pegs, same = (results.along(MARGINAL, method) for method in (PEGS, TABLES_TOTAL))
     less = results.along(MARGINAL, TABLES)
     return (
         f"{TABLES} buys the same kind of hashed tables once, with noise, and draws any number of "
@@ -86,9 +86,9 @@ def _about_tables(results: Results) -> str:
 def _about_reading(results: Results) -> str:
     """What the paper gains by reading seeds and orders off the rows."""
     changes = [
-        (results.along(one, read) - results.along(one, ours)).mean()
+        (results.along(measure, read) - results.along(measure, ours)).mean()
         for ours, read in ((PEGS, PEGS_READ), (RESET, RESET_READ))
-        for one in DISTANCES
+        for measure in DISTANCES
     ]
     return (
         "The paper starts from real records and orders the columns by their mutual information in "

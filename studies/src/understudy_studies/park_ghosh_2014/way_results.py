@@ -37,7 +37,7 @@ class Results:
             method: the way.
         """
         name = measure if isinstance(measure, str) else measure.name
-        found = [self.row(method, one).get(name) for one in EPSILONS]
+        found = [self.row(method, epsilon).get(name) for epsilon in EPSILONS]
         return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
 
     def error(self, measure: Measure | str, method: str) -> Values:

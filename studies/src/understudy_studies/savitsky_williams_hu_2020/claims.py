@@ -55,11 +55,11 @@ def told(results: Results, run_record: RunRecord) -> tuple[tuple[str, ...], Text
         return (f"With fewer than {FEWEST} repetitions nothing is said about the paper.",), None
     reads = [Read(view.words, tuple(about(view))) for view in results.views]
     named = [
-        Verdict(f"{one.reading}: {each.claim}", each.measured, each.word)
-        for one in reads
-        for each in one.verdicts
+        Verdict(f"{read.reading}: {each.claim}", each.measured, each.word)
+        for read in reads
+        for each in read.verdicts
     ]
-    words = "; ".join(one.words for one in reads)
+    words = "; ".join(read.words for read in reads)
     return (f"The paper’s points beside our measurement, by model of income. {words}.",), (
         comparison(named)
     )
@@ -75,8 +75,8 @@ def about(view: View) -> Iterator[Verdict]:
 
 def _risks(view: View) -> Iterator[Verdict]:
     """Figure 2."""
-    bounds = {one: view.each("bound", one) for one in MECHANISMS}
-    others = [bounds[one] for one in (VECTOR, SCALAR, COUNT)]
+    bounds = {mechanism: view.each("bound", mechanism) for mechanism in MECHANISMS}
+    others = [bounds[mechanism] for mechanism in (VECTOR, SCALAR, COUNT)]
     yield judged(
         "The unweighted synthesizer has the largest bound.",
         f"Mean Δ: {_list(view, 'bound')}",
@@ -123,7 +123,7 @@ def _utility(view: View) -> Iterator[Verdict]:
     for way, words in (("", ""), (PEEKING, ", also where sets are made in the paper’s way")):
         for statistic, named in ((PERCENTILE, "the 90th percentile"), (MEAN, "the mean")):
             ours, theirs = (
-                compared(view, f"{statistic}{way}_off", one) for one in (VECTOR, SCALAR)
+                compared(view, f"{statistic}{way}_off", mechanism) for mechanism in (VECTOR, SCALAR)
             )
             yield judged(
                 f"At a bound set equal, scalar weights lose more in {named} than vector "
@@ -133,13 +133,13 @@ def _utility(view: View) -> Iterator[Verdict]:
                 (theirs > ours).tolist(),
             )
     yield _as_good(view)
-    count, vector = (view.each(f"{PERCENTILE}_off", one) for one in (COUNT, VECTOR))
+    count, vector = (view.each(f"{PERCENTILE}_off", mechanism) for mechanism in (COUNT, VECTOR))
     yield judged(
         "Count weights keep the 90th percentile worse than vector weights.",
         f"W₁ in $1,000: count {_thousands(count)}; vector {_thousands(vector)}",
         (count > vector).tolist(),
     )
-    lost = {one: _lost(view, one) for one in (VECTOR, SCALAR)}
+    lost = {mechanism: _lost(view, mechanism) for mechanism in (VECTOR, SCALAR)}
     yield judged(
         "From the first setting to the last, vector weights lose less than scalar weights.",
         f"W₁ of the percentile grows by, in $1,000: vector {_thousands(lost[VECTOR])}; scalar "
@@ -165,14 +165,14 @@ def _as_good(view: View) -> Verdict:
 def _asides(view: View) -> Iterator[Verdict]:
     """Section 3.1, and the sets."""
     single = {
-        one: np.concatenate([view.each(f"{one}_single", m) for m in MECHANISMS])
-        for one in STATISTICS
+        statistic: np.concatenate([view.each(f"{statistic}_single", m) for m in MECHANISMS])
+        for statistic in STATISTICS
     }
     yield judged(
         "A single set shows much the same as the barycentre of 20: its W₁ from it is less than a "
         "standard deviation of the statistic.",
         f"In $1,000: mean {_thousands(single[MEAN])}; percentile {_thousands(single[PERCENTILE])}",
-        [bool(v < view.spread(one)) for one in STATISTICS for v in single[one]],
+        [bool(v < view.spread(statistic)) for statistic in STATISTICS for v in single[statistic]],
     )
     every = np.concatenate([view.each("untruncated", m) / view.each("bound", m)
                             for m in MECHANISMS])  # fmt: skip
@@ -190,15 +190,15 @@ def _lost(view: View, mechanism: str) -> Floats:
 
 
 def _all(cases: Iterable[NDArray[np.bool_]]) -> list[bool]:
-    return [bool(one) for each in cases for one in each]
+    return [bool(holds) for each in cases for holds in each]
 
 
 def _list(view: View, name: str) -> str:
-    return ", ".join(f"{one} {view.number(name, one):.1f}" for one in MECHANISMS)
+    return ", ".join(f"{mechanism} {view.number(name, mechanism):.1f}" for mechanism in MECHANISMS)
 
 
 def _numbers(values: Floats) -> str:
-    return ", ".join(f"{one:.2f}" for one in values)
+    return ", ".join(f"{value:.2f}" for value in values)
 
 
 def _thousands(values: Floats) -> str:

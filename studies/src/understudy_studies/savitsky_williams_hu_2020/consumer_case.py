@@ -53,7 +53,7 @@ class Case:
     def own_unit(self) -> float:
         """Dollars of a unit of asinh on a scale less like a logarithm: a hundredth of a bound."""
         assert isinstance(self.income, NUMERIC)
-        return max(abs(one) for one in self.income.bounds) / 100
+        return max(abs(bound) for bound in self.income.bounds) / 100
 
     @property
     def values(self) -> Floats:
@@ -64,7 +64,9 @@ class Case:
     def spikes(self) -> Floats:
         """Income at each state that is a spike, NaN at the one bin of all others."""
         assert isinstance(self.income, NUMERIC)
-        return np.array([one.low if one.spike else np.nan for one in self.income.intervals])
+        return np.array(
+            [interval.low if interval.spike else np.nan for interval in self.income.intervals]
+        )
 
     def records(self) -> Records:
         """All records, as a mechanism takes them.

@@ -79,10 +79,13 @@ def _risks(results: Results) -> Chart:
     """Bounds of records by mechanism."""
     figure, panels = _panels(results, 4.0)
     for axes, view in panels:
-        for place, one in enumerate(MECHANISMS):
-            quantiles, largest = view.column_model("risks", one), view.number("bound", one)
-            violin(axes, place, quantiles, COLOURS[one])
-            axes.plot(place, largest, "o", color=COLOURS[one], markersize=4)
+        for place, mechanism in enumerate(MECHANISMS):
+            quantiles, largest = (
+                view.distribution("risks", mechanism),
+                view.number("bound", mechanism),
+            )
+            violin(axes, place, quantiles, COLOURS[mechanism])
+            axes.plot(place, largest, "o", color=COLOURS[mechanism], markersize=4)
             axes.annotate(f"{largest:.1f}", (place, largest), (7, -3), textcoords="offset points",
                           color=INK, fontsize=8)  # fmt: skip
         axes.set_ylim(bottom=0)
@@ -103,11 +106,13 @@ def _bounds(results: Results) -> Chart:
     figure, panels = _panels(results, 4.1, more=bool(results.others))
     across = np.arange(len(SETTINGS))
     for axes, view in panels:
-        for one in (VECTOR, SCALAR):
-            every = view.every("bound", one)
+        for mechanism in (VECTOR, SCALAR):
+            every = view.every("bound", mechanism)
             for values in every.T:
-                axes.plot(across, values, ".", color=COLOURS[one], markersize=4, alpha=0.5)
-            axes.plot(across, every.mean(axis=1), color=COLOURS[one], marker="o", markersize=4)
+                axes.plot(across, values, ".", color=COLOURS[mechanism], markersize=4, alpha=0.5)
+            axes.plot(
+                across, every.mean(axis=1), color=COLOURS[mechanism], marker="o", markersize=4
+            )
         axes.plot(across, view.along("printed", VECTOR), color=COLOURS[VECTOR], linestyle="--")
         axes.axhline(view.number("bound", UNWEIGHTED), color=COLOURS[UNWEIGHTED], linewidth=1.2)
     for view, colour in zip(results.others, (KINDS[4], KINDS[5]), strict=False):
@@ -146,7 +151,7 @@ def _statistics(results: Results, statistic: str) -> Chart:
     for axes, view in panels:
         axes.axhline(view.centre(statistic) / _THOUSAND, color=MUTED, linewidth=0.9, linestyle="--")
         for place, one in enumerate(names):
-            violin(axes, place, view.column_model(statistic, one) / _THOUSAND, COLOURS[one])
+            violin(axes, place, view.distribution(statistic, one) / _THOUSAND, COLOURS[one])
         _named(axes, names)
     _share_heights([axes for axes, _ in panels])
     panels[0][0].set_ylabel(f"{_NAMES[statistic]} of income, $1,000")
@@ -166,17 +171,24 @@ def _settings(results: Results) -> Chart:
     for axes, view in panels:
         axes.axhline(view.centre(PERCENTILE) / _THOUSAND, color=MUTED, linewidth=0.9,
                      linestyle="--")  # fmt: skip
-        for place, one in enumerate((DATA, UNWEIGHTED)):
-            violin(axes, place, view.column_model(PERCENTILE, one) / _THOUSAND, COLOURS[one])
+        for place, mechanism in enumerate((DATA, UNWEIGHTED)):
+            violin(
+                axes,
+                place,
+                view.distribution(PERCENTILE, mechanism) / _THOUSAND,
+                COLOURS[mechanism],
+            )
         for place, setting in enumerate(SETTINGS, start=2):
-            for one, side in _HALVES:
-                column_model = view.column_model(PERCENTILE, one, setting) / _THOUSAND
-                violin(axes, place, column_model, COLOURS[one], side=side)
+            for mechanism, side in _HALVES:
+                distribution = view.distribution(PERCENTILE, mechanism, setting) / _THOUSAND
+                violin(axes, place, distribution, COLOURS[mechanism], side=side)
         _named(axes, ("data", "un-\nweighted", *_setting_words()))
         axes.set_xlabel("mechanism, or scale c and shift g of the weights")
     _share_heights([axes for axes, _ in panels])
     panels[0][0].set_ylabel("90th percentile of income, $1,000")
-    _legend(figure, [(_patch(one), one) for one in (DATA, UNWEIGHTED, VECTOR, SCALAR)])
+    _legend(
+        figure, [(_patch(mechanism), mechanism) for mechanism in (DATA, UNWEIGHTED, VECTOR, SCALAR)]
+    )
     return Chart(
         "settings",
         figure,
@@ -190,19 +202,22 @@ def _weights(results: Results) -> Chart:
     """Weights against values."""
     figure, panels = _panels(results, 3.9)
     for axes, view in panels:
-        values = view.column_model("values", DATA)
-        low, high = (view.column_model(f"weights_{one}", VECTOR) for one in ("low", "high"))
+        values = view.distribution("values", DATA)
+        low, high = (view.distribution(f"weights_{one}", VECTOR) for one in ("low", "high"))
         axes.fill_between(values, low, high, color=COLOURS[VECTOR], alpha=0.18, linewidth=0)
-        for one in (VECTOR, SCALAR, COUNT):
+        for mechanism in (VECTOR, SCALAR, COUNT):
             axes.plot(
-                values, view.column_model("weights_mean", one), color=COLOURS[one], linewidth=1.5
+                values,
+                view.distribution("weights_mean", mechanism),
+                color=COLOURS[mechanism],
+                linewidth=1.5,
             )
         axes.set_xscale("log")
         axes.set_ylim(0, 1.02)
         axes.set_xlabel("income, $")
         axes.xaxis.set_major_formatter(lambda value, _place: f"{value:,.0f}")
     panels[0][0].set_ylabel("weight α")
-    _legend(figure, [(_patch(one), one) for one in (VECTOR, SCALAR, COUNT)])
+    _legend(figure, [(_patch(mechanism), mechanism) for mechanism in (VECTOR, SCALAR, COUNT)])
     return Chart(
         "weights",
         figure,
@@ -216,11 +231,11 @@ def _labels(results: Results) -> Chart:
     """Components from π against components from confidential values."""
     figure, panels = _panels(results, 3.7)
     for axes, view in panels:
-        for place, one in enumerate(MECHANISMS):
-            ours, theirs = (view.number(f"follows{way}", one) for way in WAYS)
-            axes.plot((place, place), (ours, theirs), color=COLOURS[one], linewidth=1.5)
-            axes.plot(place, ours, "o", color=COLOURS[one], markersize=6)
-            axes.plot(place, theirs, "D", color=COLOURS[one], markersize=6)
+        for place, mechanism in enumerate(MECHANISMS):
+            ours, theirs = (view.number(f"follows{way}", mechanism) for way in WAYS)
+            axes.plot((place, place), (ours, theirs), color=COLOURS[mechanism], linewidth=1.5)
+            axes.plot(place, ours, "o", color=COLOURS[mechanism], markersize=6)
+            axes.plot(place, theirs, "D", color=COLOURS[mechanism], markersize=6)
         axes.set_ylim(0, 1)
         _named(axes, MECHANISMS)
     panels[0][0].set_ylabel("rank correlation with the own income")

@@ -68,23 +68,23 @@ class View:
 
     def every(self, name: str, mechanism: str) -> Floats:
         """Values of the repetitions at all settings, shape (settings, repetitions)."""
-        return np.array([self.each(name, mechanism, one) for one in SETTINGS])
+        return np.array([self.each(name, mechanism, setting) for setting in SETTINGS])
 
     def along(self, name: str, mechanism: str) -> Floats:
         """Means at all settings, shape (settings,)."""
-        return np.array([self.number(name, mechanism, one) for one in SETTINGS])
+        return np.array([self.number(name, mechanism, setting) for setting in SETTINGS])
 
-    def column_model(self, name: str, mechanism: str, setting: Setting = MAIN) -> Floats:
+    def distribution(self, name: str, mechanism: str, setting: Setting = MAIN) -> Floats:
         """A quantile function, or what else is told by many numbers."""
         return parted(self.rows[setting, mechanism][name])
 
     def centre(self, statistic: str) -> float:
-        """Median of a statistic's law on the data, in dollars."""
-        return float(np.median(self.column_model(statistic, DATA)))
+        """Median of a statistic's distribution on the data, in dollars."""
+        return float(np.median(self.distribution(statistic, DATA)))
 
     def spread(self, statistic: str) -> float:
-        """Standard deviation of a statistic's law on the data, in dollars."""
-        return float(np.std(self.column_model(statistic, DATA)))
+        """Standard deviation of a statistic's distribution on the data, in dollars."""
+        return float(np.std(self.distribution(statistic, DATA)))
 
 
 class Results:

@@ -54,7 +54,7 @@ class Fit:
 
     Attributes:
         mechanism: one of `source.MECHANISMS`.
-        model: with its law.
+        model: of the columns, with its weights.
         posterior: what was drawn.
     """
 

@@ -42,8 +42,8 @@ def page_text(rows: list[Row], run_record: RunRecord) -> PageText:
         sets=SETS,
         n_rows=len(case.values),
         predictors=", ".join(case.predictors),
-        models=", ".join(one.words for one in (*results.views, *results.others)),
-        settings="; ".join(_setting(one) for one in SETTINGS),
+        models=", ".join(view.words for view in (*results.views, *results.others)),
+        settings="; ".join(_setting(setting) for setting in SETTINGS),
         burn_in=mechanisms.BURN_IN,
         draws=mechanisms.DRAWS,
         resamples=resampling.RESAMPLES,
@@ -103,14 +103,15 @@ def _table_2(results: Results) -> TextTable:
 def _mechanisms(results: Results) -> TextTable:
     rows = []
     for view in results.views:
-        for one in MECHANISMS:
-            utility = (_off(view, f"{statistic}{way}_off", one)
+        for mechanism in MECHANISMS:
+            utility = (_off(view, f"{statistic}{way}_off", mechanism)
                        for statistic in (PERCENTILE, MEAN) for way in WAYS)  # fmt: skip
             rows.append((
-                view.words, f"{one} ({PUBLISHED[one]})", f"{view.number('weight', one):.2f}",
-                _with_error(view, "bound", one), f"{view.number('printed', one):.2f}",
-                f"{view.number('typical', one):.2f}", *utility,
-                *(f"{view.number(f'follows{way}', one):.2f}" for way in WAYS),
+                view.words, f"{mechanism} ({PUBLISHED[mechanism]})",
+                f"{view.number('weight', mechanism):.2f}",
+                _with_error(view, "bound", mechanism), f"{view.number('printed', mechanism):.2f}",
+                f"{view.number('typical', mechanism):.2f}", *utility,
+                *(f"{view.number(f'follows{way}', mechanism):.2f}" for way in WAYS),
             ))  # fmt: skip
     return TextTable(
         caption="At (c, g) = (0.7, 0): weights, bounds, W₁ of the statistics in $1,000 and rank "
@@ -130,18 +131,20 @@ def _by_setting(results: Results) -> TextTable:
     for view in results.views:
         for setting in SETTINGS:
             cells = (
-                _off(view, f"{statistic}{way}_off", one, setting)
+                _off(view, f"{statistic}{way}_off", mechanism, setting)
                 for statistic in (PERCENTILE, MEAN)
                 for way in ("", PEEKING)
-                for one in (VECTOR, SCALAR)
+                for mechanism in (VECTOR, SCALAR)
             )
-            weights = (f"{view.number('weight', one, setting):.2f}" for one in (VECTOR, SCALAR))
+            weights = (
+                f"{view.number('weight', mechanism, setting):.2f}" for mechanism in (VECTOR, SCALAR)
+            )
             rows.append((view.words, _setting(setting), *weights, *cells))
     names = [
-        f"{statistic}{words}, {one}"
+        f"{statistic}{words}, {mechanism}"
         for statistic in (PERCENTILE, MEAN)
         for words in ("", " in the paper’s way")
-        for one in (VECTOR, SCALAR)
+        for mechanism in (VECTOR, SCALAR)
     ]
     return TextTable(
         caption="Vector and scalar weights at each setting: mean α, and W₁ in $1,000 (Monte Carlo "

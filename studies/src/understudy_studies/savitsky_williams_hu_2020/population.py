@@ -3,8 +3,8 @@
 The sample of the paper (Consumer Expenditure Survey, interviews of the first quarter of 2017, with
 family income and ten categorical predictors) cannot be had here. Its table 1 gives the columns, how
 many levels each has, and the range of income; these are the same here. Everything else is *made
-up*: shares of the levels, how the columns hang together, and the law of income. So nothing here
-says anything about households; it says how mechanisms cope with a table like this one.
+up*: shares of the levels, how the columns hang together, and the distribution of income. So nothing
+here says anything about households; it says how mechanisms cope with a table like this one.
 
 Columns are drawn one after the other, each given some of those before it: region → size of the
 place, metropolitan, urban → age → sex → marital status → education → family size → earner. Income

@@ -1,16 +1,17 @@
-"""Statistics of a set under resampling, and the barycentre of their laws over sets.
+"""Statistics of a set under resampling, and the barycentre of their distributions over sets.
 
-The law of a statistic under the bootstrap stands as its quantile function at `PROBABILITIES`. On
-the line the Wasserstein barycentre of laws has the mean of their quantile functions (Agueh &
-Carlier 2011, §6.1), and the distance W₁ of two laws is ∫|Q − Q'|.
+The distribution of a statistic under the bootstrap stands as its quantile function at
+`PROBABILITIES`. On the line the Wasserstein barycentre of distributions has the mean of their
+quantile functions (Agueh & Carlier 2011, §6.1), and the distance W₁ of two distributions is
+∫|Q − Q'|.
 
 The quantile of a set of n values is its k-th smallest, k = ⌈level·n⌉. In a resample it is the J-th
 smallest of the *set*, J = ⌈n·U⌉ with U the k-th smallest of n uniform numbers, a Beta(k, n − k + 1)
-variable: so its law is known, and nothing is resampled for it. For means all sets of a repetition
-share one matrix of resampled counts.
+variable: so its distribution is known, and nothing is resampled for it. For means all sets of a
+repetition share one matrix of resampled counts.
 
 Sources: Srivastava, Cevher, Dinh & Dunson (2015), "WASP", for the barycentre as the average of
-quantiles; Efron (1979) for the law of a quantile under the bootstrap.
+quantiles; Efron (1979) for the distribution of a quantile under the bootstrap.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ POINTS = 99
 PROBABILITIES: Final[Floats] = (np.arange(POINTS) + 0.5) / POINTS
 """Where quantile functions are kept: midpoints, so that their mean is an integral."""
 RESAMPLES = 400
-"""Resamples that the law of a mean is read off."""
+"""Resamples that the distribution of a mean is read off."""
 LEVEL = 0.9
 """The paper's quantile."""
 
@@ -71,18 +72,18 @@ def law_of_mean(values: Floats, counts: Floats) -> Floats:
     return np.asarray(np.moveaxis(np.quantile(means, PROBABILITIES, axis=-1), 0, -1))
 
 
-def barycentre(column_models: Floats) -> Floats:
-    """The Wasserstein barycentre of laws: the mean of their quantile functions.
+def barycentre(distributions: Floats) -> Floats:
+    """The Wasserstein barycentre of distributions: the mean of their quantile functions.
 
     Args:
-        column_models: shape (m, 99).
+        distributions: shape (m, 99).
 
     Returns:
         Shape (99,).
     """
-    return np.asarray(column_models.mean(axis=0))
+    return np.asarray(distributions.mean(axis=0))
 
 
 def distance(first: Floats, second: Floats) -> Floats:
-    """W₁ of laws by their quantile functions, in the unit of the statistic; over the last axis."""
+    """W₁ of distributions by quantile functions, in the statistic's unit; over the last axis."""
     return np.asarray(np.abs(first - second).mean(axis=-1))

@@ -31,7 +31,7 @@ GROUPS = 40
 WEIGHT_POINTS: Final = {"low": 0.05, "high": 0.95}
 """Quantiles of the weights in a group, beside their mean."""
 
-WAYS_OF: Final = tuple(f"{one}{way}" for one in STATISTICS for way in WAYS)
+WAYS_OF: Final = tuple(f"{statistic}{way}" for statistic in STATISTICS for way in WAYS)
 TEXTS: Final = (
     "risks",
     "values",
@@ -55,21 +55,20 @@ NUMBERS: Final = (
 """Columns of the rows that hold one number.
 
 weight: mean α; full: share of records with α = 1. plain: Δ of the unweighted chain that weights
-were made from, if they were. bound: Δ_α of the sampler's contributions;
-untruncated: over all draws; printed: of α_i·|log f|. typical: median bound of a record. …_off: W₁
-from the barycentre to the law on the data, in dollars. …_single: mean W₁ from a single set to the
-barycentre. follows: rank correlation of a synthetic income with the confidential one of the same
-record.
+were made from, if they were. bound: Δ_α of the sampler's contributions; untruncated: over all
+draws; printed: of α_i·|log f|. typical: median bound of a record. …_off: W₁ from the barycentre to
+the distribution on the data, in dollars. …_single: mean W₁ from a single set to the barycentre.
+follows: rank correlation of a synthetic income with the confidential one of the same record.
 """
 
 
 def of_data(case: Case, counts: Floats) -> Row:
     """The confidential records' own row."""
     values = case.values
-    column_models = _laws(values, counts)
-    groups = [np.median(one) for one in np.array_split(np.sort(values), GROUPS)]
+    distributions = _distributions(values, counts)
+    groups = [np.median(group) for group in np.array_split(np.sort(values), GROUPS)]
     texts = {"values": joined(groups)} | {
-        name: joined(column_model) for name, column_model in column_models.items()
+        name: joined(distribution) for name, distribution in distributions.items()
     }
     return {"mechanism": DATA, **texts}
 
@@ -84,13 +83,13 @@ def of_fit(case: Case, fit: Fit, sets: tuple[Floats, Floats], counts: Floats) ->
         counts: of `resampling.resampled_counts`.
     """
     row = {"mechanism": fit.mechanism, **_risk(case, fit), **_weights(case, fit)}
-    data = _laws(case.values, counts)
+    data = _distributions(case.values, counts)
     for way, incomes in zip(WAYS, sets, strict=True):
-        for name, column_models in _laws(incomes, counts).items():
-            middle = resampling.barycentre(column_models)
+        for name, distributions in _distributions(incomes, counts).items():
+            middle = resampling.barycentre(distributions)
             row[f"{name}{way}"] = joined(middle)
             row[f"{name}{way}_off"] = float(resampling.distance(middle, data[name]))
-            row[f"{name}{way}_single"] = float(resampling.distance(column_models, middle).mean())
+            row[f"{name}{way}_single"] = float(resampling.distance(distributions, middle).mean())
         row[f"follows{way}"] = follows(incomes, case.values)
     return row
 
@@ -101,8 +100,8 @@ def follows(sets: Floats, values: Floats) -> float:
     return float(np.mean([np.corrcoef(rankdata(one), ranks)[0, 1] for one in sets]))
 
 
-def _laws(values: Floats, counts: Floats) -> dict[str, Floats]:
-    """Law of each statistic under resampling, shape (..., 99)."""
+def _distributions(values: Floats, counts: Floats) -> dict[str, Floats]:
+    """Distribution of each statistic under resampling, shape (..., 99)."""
     return {
         MEAN: resampling.law_of_mean(values, counts),
         PERCENTILE: resampling.law_of_quantile(values),
@@ -128,7 +127,7 @@ def _weights(case: Case, fit: Fit) -> Row:
     order = np.argsort(case.values, kind="stable")
     groups = np.array_split(fit.posterior.weights[order], GROUPS)
     quantiles = {
-        f"weights_{name}": joined([np.quantile(one, point) for one in groups])
+        f"weights_{name}": joined([np.quantile(group, point) for group in groups])
         for name, point in WEIGHT_POINTS.items()
     }
-    return {"weights_mean": joined([one.mean() for one in groups])} | quantiles
+    return {"weights_mean": joined([group.mean() for group in groups])} | quantiles

@@ -108,7 +108,7 @@ def _ratios(view: View) -> Floats:
 
 
 def _cheaper(view: View) -> str:
-    """Scalar weights whose bound, computed anew, is no larger than that of some vector weights."""
+    """Scalar weights whose bound, computed again, is no larger than that of some vector weights."""
     off = f"{PERCENTILE}_off"
     cases = [
         (view.number(off, SCALAR, theirs), view.number(off, VECTOR, ours))
@@ -162,8 +162,9 @@ def _about_labels(results: Results) -> str:
     ours, theirs = (view.number(f"follows{way}", UNWEIGHTED) for way in ("", PEEKING))
     more, weighted = (view.number(f"follows{way}", VECTOR) for way in ("", PEEKING))
     gains = [
-        view.every(f"{PERCENTILE}_off", one) - view.every(f"{PERCENTILE}{PEEKING}_off", one)
-        for one in (VECTOR, SCALAR)
+        view.every(f"{PERCENTILE}_off", mechanism)
+        - view.every(f"{PERCENTILE}{PEEKING}_off", mechanism)
+        for mechanism in (VECTOR, SCALAR)
     ]
     return (
         "The paper draws the component of a record given its confidential income. In unweighted "
@@ -176,8 +177,8 @@ def _about_labels(results: Results) -> str:
 
 
 def _moved(view: View, mechanism: str) -> Floats:
-    """How far the middle of the percentile's law is from that on the data, in $1,000."""
-    middles = [np.median(view.column_model(PERCENTILE, mechanism, one)) for one in SETTINGS]
+    """How far the middle of the percentile's distribution is from that on the data, in $1,000."""
+    middles = [np.median(view.distribution(PERCENTILE, mechanism, setting)) for setting in SETTINGS]
     return (np.array(middles) - view.centre(PERCENTILE)) / 1000
 
 

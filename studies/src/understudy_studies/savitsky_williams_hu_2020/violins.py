@@ -1,4 +1,4 @@
-"""Violins of laws that are told by their quantile functions."""
+"""Violins of distributions given by their quantile functions."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def violin(
 def outline(quantiles: Floats) -> tuple[Floats, Floats]:
     """Heights, and widths there, the largest 1; both of shape (160,).
 
-    The density is that of a kernel estimate on the quantiles, cut at the outermost of them. A law
-    on one point gives a bar.
+    The density is that of a kernel estimate on the quantiles, cut at the outermost of them. A
+    distribution on one point gives a bar.
     """
     low, high = float(quantiles.min()), float(quantiles.max())
     if high - low < 1e-9 * max(1.0, abs(high)):

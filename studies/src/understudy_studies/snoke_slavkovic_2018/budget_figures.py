@@ -117,7 +117,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
         )
         intervals(axes, budgets, values, panel.errors.get(name, _UNKNOWN), look.colour)
     axes.set_xscale("log", base=2)
-    axes.set_xticks(budgets, [f"{one:g}" for one in budgets])
+    axes.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))

@@ -32,7 +32,7 @@ from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Parameter
 Counts = NDArray[np.int32]
 
 TRUTH = Parameters()
-"""The law of the confidential records."""
+"""The distribution of the confidential records."""
 SPREADS = np.array([TRUTH.stddev, math.hypot(TRUTH.slope * TRUTH.stddev, TRUTH.residual)])
 """True standard deviations of both columns, taken as public."""
 REACH = 5.0
@@ -63,7 +63,7 @@ def schema_of(reach: float, bins: int) -> Schema:
 GENERATOR: SequentialGenerator = normal_regressions(
     schema_of(REACH, CELLS), (("x1", ()), ("x2", ("x1",)))
 )
-"""The paper's: a normal law, then a normal regression on it; with the package's proper priors."""
+"""The paper's: normal, then a normal regression on it; with the package's proper priors."""
 PRIOR: Prior = GENERATOR.prior
 """Of μ₁, log σ₁, β₀, β₁, log σ₂, in units in which the bounds are −1 and 1."""
 
@@ -125,7 +125,9 @@ def generated(theta: Floats, rng: np.random.Generator, *, bounded: bool) -> Floa
 
 def _sets(theta: Floats, normal: Floats, bounded: bool) -> Floats:
     """Records from standard normal numbers that broadcast to (..., n, 2)."""
-    mean, stddev, intercept, slope, residual = (one[..., None] for one in regressions_of(theta))
+    mean, stddev, intercept, slope, residual = (
+        parameter[..., None] for parameter in regressions_of(theta)
+    )
     found = np.empty((*theta.shape[:-1], N_ROWS, 2))
     first, second = found[..., 0], found[..., 1]
     first[...] = mean + stddev * normal[..., 0]
@@ -174,7 +176,7 @@ def counts_of(name: str, theta: Floats) -> Counts:
     trees, width = trees_of(name), 1 if name == FIRST_COLUMN else 2
     pieces = np.array_split(theta, min(_PIECES, max(1, len(theta))))
     return np.concatenate(
-        [trees.counts(cells(simulated(one, bounded=True))[..., :width]) for one in pieces]
+        [trees.counts(cells(simulated(piece, bounded=True))[..., :width]) for piece in pieces]
     )
 
 

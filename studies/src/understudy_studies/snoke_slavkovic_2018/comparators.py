@@ -4,8 +4,8 @@ All of them need bounds. These lie B standard deviations from the middle, by the
 which are taken as public; records beyond them are clipped first.
 
 * **Noisy Bayes** (Bowen & Liu): sums and scatters with Laplace noise, then parameters from their
-  posterior and records from the normal law (`understudy.models.bayesian.general_location` with one
-  cell), m sets at ε/m, five statistics with an equal share each.
+  posterior and records from the normal distribution (`understudy.models.bayesian.general_location`
+  with one cell), m sets at ε/m, five statistics with an equal share each.
 * **Smoothed histogram** (Wasserman & Zhou): records from an urn
   (`understudy.privacy.mechanisms.records.urn`); bins by Scott's rule with the public deviations.
 * **Without privacy**: the same Bayesian model with exact statistics.
@@ -44,7 +44,7 @@ def clipped(tables: Floats, reach: float) -> Floats:
 
 
 def without_privacy(tables: Floats, sets: int, rng: np.random.Generator) -> Floats:
-    """Sets from the posterior predictive law: (R, n, 2) → (R, m, n, 2)."""
+    """Sets from the posterior predictive distribution: (R, n, 2) → (R, m, n, 2)."""
     sums, scatter = _statistics(tables)
     return _drawn(
         np.repeat(sums[:, None], sets, axis=1), np.repeat(scatter[:, None], sets, axis=1), WIDE, rng

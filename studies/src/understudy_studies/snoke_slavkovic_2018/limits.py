@@ -1,11 +1,11 @@
-"""The laws that Metropolis walks approach, drawn from by weighted candidates.
+"""The distributions that Metropolis walks approach, drawn from by weighted candidates.
 
 As published, θ is a point of a continuous space, drawn by a Metropolis walk. What such a walk would
-give if it were run for ever is a law with density ∝ π(θ)·exp(r·q(θ)). Here it is drawn from without
-a walk, by importance resampling: candidates come from a mixture of the prior and of normal laws
-around the *true* parameters, each with the weight prior/mixture. That is a device of the
-simulation, which nobody has who does not know the truth; it shows the best that a walk can do. The
-effective number of candidates, (Σw)²/Σw², is reported.
+give if it were run for ever is a distribution with density ∝ π(θ)·exp(r·q(θ)). Here it is drawn
+from without a walk, by importance resampling: candidates come from a mixture of the prior and of
+normal distributions around the *true* parameters, each with the weight prior/mixture. That is a
+device of the simulation, which nobody has who does not know the truth; it shows the best that a
+walk can do. The effective number of candidates, (Σw)²/Σw², is reported.
 
 **As published** the trees are greedy, the bound on the pMSE is 1/n, and the exponent is
 ε·n·pMSE/2, that is ε·q/4. Greedy trees exceed the bound, so this is no valid guarantee.
@@ -45,9 +45,9 @@ from understudy_studies.snoke_slavkovic_2018.population import Regressions
 
 CANDIDATES = 512
 SHRINKS = (0.4, 0.2, 0.1, 0.05)
-"""Widths of the normal laws around the truth, in standard deviations of the prior."""
+"""Widths of the normal distributions around the truth, in standard deviations of the prior."""
 SHARES = (0.3, 0.2, 0.2, 0.15, 0.15)
-"""Of the candidates: of the prior, then of these laws."""
+"""Of the candidates: of the prior, then of these distributions."""
 FLAT = 1000.0
 """Standard deviation of the published prior, in units of the columns."""
 PUBLISHED_SENSITIVITY = Fraction(2)
@@ -74,7 +74,7 @@ class Weighted(NamedTuple):
 def weighted() -> Weighted:
     """The candidates: points of a mixture, with prior/mixture as weights."""
     truth = theta_of(Regressions.of(TRUTH))
-    distributions = (PRIOR, *(PRIOR.around(truth, one) for one in SHRINKS))
+    distributions = (PRIOR, *(PRIOR.around(truth, shrink) for shrink in SHRINKS))
     sizes = [round(share * CANDIDATES) for share in SHARES]
     theta = np.concatenate(
         [
@@ -99,7 +99,7 @@ def flat_stddevs() -> Floats:
 
 
 def log_density(distribution: Prior, theta: Floats) -> Floats:
-    """Of a normal law with its constant, shape (...)."""
+    """Of a normal distribution with its constant, shape (...)."""
     constant = np.log(distribution.stddevs).sum() + len(distribution.names) / 2 * math.log(
         2 * math.pi
     )
@@ -115,7 +115,7 @@ def published_rate(epsilon: float, sets: int) -> float:
 @cache
 def greedy_trees(*depths: int | None) -> GreedyFamily:
     """Trees as published, pruned, of some depths; None for no limit."""
-    return GreedyFamily(tuple(Greedy(depth=one, complexity=COMPLEXITY) for one in depths))
+    return GreedyFamily(tuple(Greedy(depth=depth, complexity=COMPLEXITY) for depth in depths))
 
 
 @cache
@@ -146,7 +146,9 @@ def greedy_scores(tables: Floats, *depths: int | None) -> Floats:
 def exact_scores(tables: Floats) -> Floats:
     """The score q by trees of depth 2 on the public grid: (R, n, 2) → (R, G)."""
     trees = trees_of(DEPTH_2)
-    return np.stack([trees.smallest_sses_of(one, _counts()) for one in trees.counts(cells(tables))])
+    return np.stack(
+        [trees.smallest_sses_of(counts, _counts()) for counts in trees.counts(cells(tables))]
+    )
 
 
 def drawn(q: Floats, exponent: float, sets: int, rng: np.random.Generator) -> Floats:

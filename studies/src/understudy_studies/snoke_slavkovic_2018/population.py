@@ -19,7 +19,7 @@ N_ROWS = 1_000
 
 @dataclass(frozen=True)
 class Parameters:
-    """The law of the confidential records.
+    """The distribution of the confidential records.
 
     Attributes:
         mean: μ₁.
@@ -63,7 +63,7 @@ class Regressions(NamedTuple):
             distribution.slope,
             distribution.residual,
         )
-        return cls(*(np.full(shape, one) for one in values))
+        return cls(*(np.full(shape, value) for value in values))
 
 
 def records(regressions: Regressions, n_rows: int, rng: np.random.Generator) -> Floats:
@@ -77,7 +77,7 @@ def records(regressions: Regressions, n_rows: int, rng: np.random.Generator) -> 
     Returns:
         Shape (..., n, 2).
     """
-    mean, stddev, intercept, slope, residual = (one[..., None] for one in regressions)
+    mean, stddev, intercept, slope, residual = (parameter[..., None] for parameter in regressions)
     found = rng.standard_normal((*regressions.mean.shape, n_rows, 2))
     found[..., 0] = mean + stddev * found[..., 0]
     found[..., 1] = intercept + slope * found[..., 0] + residual * found[..., 1]

@@ -43,7 +43,9 @@ class Read:
             >>> Read("a", (Verdict("c", "m", "agrees"), Verdict("c", "m", "not"))).words
             'a: 1 of 2 agree, 0 in part, 1 not'
         """
-        found = [sum(one.word == word for one in self.verdicts) for word in ("partly", "not")]
+        found = [
+            sum(verdict.word == word for verdict in self.verdicts) for word in ("partly", "not")
+        ]
         agree = f"{len(self.verdicts) - sum(found)} of {len(self.verdicts)} agree"
         return f"{self.reading}: {agree}, {found[0]} in part, {found[1]} not"
 

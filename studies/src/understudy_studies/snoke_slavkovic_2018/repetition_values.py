@@ -27,7 +27,7 @@ def kept(estimand: str, method: str, epsilon: float | None, values: ArrayLike) -
         values: one for each repetition; those that do not exist are NaN.
     """
     numbers = np.asarray(values, dtype=np.float64).tolist()
-    rounded = [float(f"{one:.6g}") if math.isfinite(one) else None for one in numbers]
+    rounded = [float(f"{number:.6g}") if math.isfinite(number) else None for number in numbers]
     return dict(zip(_KEY, (estimand, method, epsilon), strict=True)) | {"values": rounded}
 
 

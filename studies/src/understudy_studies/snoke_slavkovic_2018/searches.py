@@ -1,14 +1,14 @@
 """How parameters are chosen: the exponential mechanism over public candidates, many times.
 
 The score is q(θ) = min SSE over a class of trees that is fixed beforehand, of sensitivity n/(n + 1)
-for a replaced record. Draws are by Gumbel-max, which has the law of
+for a replaced record. Draws are by Gumbel-max, which has the distribution of
 `understudy.privacy.selection.exponential_mechanism` but for its rounding.
 
 * **One grid**: a candidate of the prior, with all of ε.
 * **Rounds**: equal shares of ε; each further round lays points around the last choice, in a space
   that is narrower by a public factor (`Prior.around`).
-* **By column**, as the method `pmse` does unless told otherwise: the law of x₁ is chosen by what
-  trees see of x₁ alone, at ε/2; then that of x₂ given x₁ by trees over both, at ε/2.
+* **By column**, as the method `pmse` does unless told otherwise: the distribution of x₁ is chosen
+  by what trees see of x₁ alone, at ε/2; then that of x₂ given x₁ by trees over both, at ε/2.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def scores(tables: Floats, name: str) -> Floats:
     """The score q of every candidate of the prior for every table: (R, n, 2) → (R, G)."""
     trees = trees_of(name)
     original = trees.counts(cells(tables))
-    return np.stack([trees.smallest_sses_of(one, counted(name)) for one in original])
+    return np.stack([trees.smallest_sses_of(counts, counted(name)) for counts in original])
 
 
 def proven(

@@ -37,8 +37,8 @@ def about_coverage(reading: Reading) -> Iterator[Verdict]:
 def about_usable(reading: Reading, repetitions: int) -> Iterator[Verdict]:
     """The printed tables of usable repetitions."""
     entries = compared(reading.curves, repetitions)
-    far = np.abs([one.z for one in entries])
-    other = np.abs([one.z for one in compared(reading.curves, repetitions, UNDRAWN)])
+    far = np.abs([entry.z for entry in entries])
+    other = np.abs([entry.z for entry in compared(reading.curves, repetitions, UNDRAWN)])
     yield judged(
         "Usable repetitions of the Laplace sanitizer: a printed table of 54 shares. (It is also "
         "what n, π and the scale of the noise were found from.)",
@@ -60,7 +60,7 @@ def about_usable(reading: Reading, repetitions: int) -> Iterator[Verdict]:
         "Of the other methods nearly all repetitions are usable, even with the smallest budgets "
         "(printed shares from 0.9994 to 1).",
         f"With the two smallest budgets {span(found, '.4f')} of them are, above 0.998",
-        [bool(one) for one in found > 0.998],
+        [bool(holds) for holds in found > 0.998],
     )
 
 
@@ -79,7 +79,7 @@ def _nearest(reading: Reading) -> Verdict:
         "MODIPS with thresholding has the coverage nearest to 95 %, whatever π, n and ε.",
         f"No method is nearer by more than 2 points; it is {means[THRESHOLD]:.1f} points off on "
         f"average, the next best ({second}) {means[second]:.1f}",
-        [bool(one) for one in far[THRESHOLD] <= np.nanmin(list(far.values()), axis=0) + 0.02],
+        [bool(holds) for holds in far[THRESHOLD] <= np.nanmin(list(far.values()), axis=0) + 0.02],
     )
 
 
@@ -95,7 +95,7 @@ def _undercoverage(reading: Reading) -> Verdict:
         "MODIPS undercovers with small budgets, less so as π comes to ½ and n grows.",
         f"With thresholding, coverage at log ε = {plain(SMALL)} is {span(100 * found, '.0f')} %, "
         "and higher for the next π and the next n, or as high",
-        [bool(one) for one in steps > -0.01],
+        [bool(holds) for holds in steps > -0.01],
     )
 
 
@@ -112,16 +112,16 @@ def _nominal(reading: Reading) -> Iterator[Verdict]:
         f"sanitizer covers {span(100 * covers(LAPLACE), '.0f')} %, as one set does not show the "
         f"variance of its own draws, and without drawing {span(100 * covers(UNDRAWN), '.0f')} %",
         [
-            bool(one)
+            bool(holds)
             for method in (THRESHOLD, TRUNCATION, MD, LAPLACE)
-            for one in np.abs(covers(method) - data) <= 0.02
+            for holds in np.abs(covers(method) - data) <= 0.02
         ],
     )
     yield judged(
         "The coverage of the DP-prior does not come to 95 %.",
         f"With the largest budget it is {span(100 * covers(DP_PRIOR), '.0f')} %, more than 3 "
         "points below that of the data",
-        [bool(one) for one in covers(DP_PRIOR) < data - 0.03],
+        [bool(holds) for holds in covers(DP_PRIOR) < data - 0.03],
     )
 
 
@@ -132,11 +132,11 @@ def _small_samples(reading: Reading) -> Verdict:
         "small n, since intervals shrink with n and the bias does not.",
         f"At log ε ≤ {plain(SMALL)}, coverage for n = {least} is at least that for n = {most:,}",
         [
-            one
+            holds
             for pi in shares(skewed(reading))
             for method in PRIVATE
             if method != THRESHOLD
-            for one in below(
+            for holds in below(
                 reading.between(COVERAGE, (pi, most), method, high=SMALL),
                 reading.between(COVERAGE, (pi, least), method, high=SMALL) + 1e-9,
             )

@@ -87,9 +87,9 @@ def _usable(curves: Curves, run_record: RunRecord) -> TextTable:
     across = len(usable.BUDGETS)
     for i, point in enumerate(usable.PRINTED):
         here = entries[across * i : across * (i + 1)]
-        texts = [f"{one.printed:.4f} / {one.measured:.4f}" for one in here]
+        texts = [f"{entry.printed:.4f} / {entry.measured:.4f}" for entry in here]
         rows.append((f"π = {point[0]:g}, n = {point[1]:,}", *texts))
-        doubtful |= {(i, 1 + k) for k, one in enumerate(here) if abs(one.z) > usable.FAR}
+        doubtful |= {(i, 1 + k) for k, entry in enumerate(here) if abs(entry.z) > usable.FAR}
     return TextTable(
         caption=(
             "Share of usable repetitions of the Laplace sanitizer: the paper's (supplement, table "
@@ -111,7 +111,7 @@ def _truncation() -> TextTable:
             (
                 plain(log_epsilon),
                 f"{nominal:.3g}",
-                *(f"{one:.3g} (×{one / nominal:.2f})" for one in costs),
+                *(f"{cost:.3g} (×{cost / nominal:.2f})" for cost in costs),
             )
         )
     return TextTable(

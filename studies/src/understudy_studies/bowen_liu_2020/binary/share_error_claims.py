@@ -95,8 +95,8 @@ def _the_end(reading: Reading, method: str, goal: str) -> Verdict:
             "; drawing one set adds its own variance, and without drawing it is "
             f"{free} times that of the data"
         )
-    near = [bool(one) for one in np.abs(ratios - 1) < 0.05]
-    alike = [bool(one) for one in gaps < 4]
+    near = [bool(holds) for holds in np.abs(ratios - 1) < 0.05]
+    alike = [bool(holds) for holds in gaps < 4]
     return judged(
         f"With a growing budget, {method} comes to the results of {_WORDS[goal]}.",
         f"At the largest budget bias is within four Monte Carlo errors of theirs in {sum(alike)} "
@@ -111,8 +111,8 @@ def _gaps(reading: Reading, method: str, other: str) -> Values:
     """Difference of bias from that of another method at the largest budget, in standard errors."""
     found = []
     for point in reading.curves.points:
-        biases = [reading.last(BIAS, point, one) for one in (method, other)]
-        errors = [reading.last("bias_error", point, one) for one in (method, other)]
+        biases = [reading.last(BIAS, point, name) for name in (method, other)]
+        errors = [reading.last("bias_error", point, name) for name in (method, other)]
         found.append(abs(biases[0] - biases[1]) / math.hypot(*errors))
     return np.array(found)
 
@@ -123,11 +123,11 @@ def _larger_samples(reading: Reading) -> Verdict:
         "At the same budget, MODIPS and the Laplace sanitizer improve with n.",
         f"RMSE is smaller for the next larger n, at log ε ≥ {plain(SMALL)}",
         [
-            one
+            holds
             for pi in shares(list(reading.curves.points))
             for method in (THRESHOLD, TRUNCATION, LAPLACE)
             for small, large in pairwise(steps)
-            for one in below(
+            for holds in below(
                 reading.between(RMSE, (pi, large), method, SMALL),
                 reading.between(RMSE, (pi, small), method, SMALL),
             )
@@ -166,7 +166,7 @@ def _precise_at_half(reading: Reading) -> Iterator[Verdict]:
             f"At π = ½, {method} has a smaller RMSE than the data themselves, and overcovers.",
             f"At ε ≤ 1, RMSE is {span(ratios)} times that of the data, coverage "
             f"{span(100 * coverage, '.1f')} %",
-            [bool(one) for one in (ratios < 1) & (coverage > 0.95)],
+            [bool(holds) for holds in (ratios < 1) & (coverage > 0.95)],
         )
 
 
@@ -175,10 +175,10 @@ def _best_at_half(reading: Reading) -> Verdict:
         "All private methods do best at π = ½.",
         "At ε ≤ 1, RMSE at π = ½ is below that at the other π",
         [
-            one
+            holds
             for point in skewed(reading)
             for method in PRIVATE
-            for one in below(
+            for holds in below(
                 reading.between(RMSE, (0.5, point[1]), method, high=MIDDLE),
                 reading.between(RMSE, point, method, high=MIDDLE),
             )
@@ -198,18 +198,18 @@ def _order_of_bias(reading: Reading) -> Iterator[Verdict]:
     yield judged(
         "For π ≠ ½, MD has the largest bias.",
         f"No bias exceeds that of MD by more than Monte Carlo error, {place}",
-        [bool(one) for one in biases[MD] >= np.max(everyone, axis=0) - room],
+        [bool(holds) for holds in biases[MD] >= np.max(everyone, axis=0) - room],
     )
     yield judged(
         "For π ≠ ½, the Laplace sanitizer has the smallest bias.",
         f"No bias is below that of the Laplace sanitizer by more than Monte Carlo error, {place}",
-        [bool(one) for one in biases[LAPLACE] <= np.min(everyone, axis=0) + room],
+        [bool(holds) for holds in biases[LAPLACE] <= np.min(everyone, axis=0) + room],
     )
     for better, worse in ((THRESHOLD, TRUNCATION), (THRESHOLD, DP_PRIOR), (TRUNCATION, DP_PRIOR)):
         yield judged(
             f"For π ≠ ½, the bias of {better} is smaller than that of {worse}.",
             f"So it is within Monte Carlo error, {place}",
-            [bool(one) for one in biases[better] <= biases[worse] + room],
+            [bool(holds) for holds in biases[better] <= biases[worse] + room],
         )
 
 
@@ -225,7 +225,7 @@ def _no_bias_at_half(reading: Reading) -> Verdict:
         "At π = ½ the methods hardly differ in bias, but for swings of the Laplace sanitizer at "
         "small budgets.",
         "There bias is within four Monte Carlo errors of 0",
-        [bool(one) for one in ratios[~np.isnan(ratios)] < 4],
+        [bool(holds) for holds in ratios[~np.isnan(ratios)] < 4],
     )
 
 
@@ -254,9 +254,9 @@ def _order_of_rmse(reading: Reading) -> Iterator[Verdict]:
             f"Between them (π ≠ ½), {better} has a smaller RMSE than {worse}.",
             f"So it is within 2 %, at log ε from {plain(SMALL)} to {plain(FAIR)}",
             [
-                one
+                holds
                 for point in points
-                for one in below(
+                for holds in below(
                     reading.between(RMSE, point, better, SMALL, FAIR),
                     1.02 * reading.between(RMSE, point, worse, SMALL, FAIR),
                 )

@@ -94,5 +94,5 @@ def tables_agree(entries: tuple[Compared, ...]) -> bool:
     Of 54 standard normal numbers one is beyond `FARTHER` with probability 0.3 %, and more than
     three are beyond `FAR` with probability 0.002 %.
     """
-    far = [abs(one.z) for one in entries]
+    far = [abs(entry.z) for entry in entries]
     return max(far) <= FARTHER and sum(z > FAR for z in far) <= 3

@@ -87,7 +87,7 @@ def _symmetric(mean: Reading, variance: Reading) -> Iterator[Verdict]:
     yield judged(
         "Within symmetric bounds the bias for μ is minimal.",
         f"It is within four Monte Carlo errors of 0; the largest is {ratios.max():.1f} errors",
-        [bool(one) for one in ratios < 4],
+        [bool(holds) for holds in ratios < 4],
     )
     for method in HISTOGRAMS:
         yield judged(
@@ -117,11 +117,11 @@ def _worse_than_models(reading: Reading, shape: str) -> Iterator[Verdict]:
             f"At log ε from {plain(SMALL)} to {plain(FAIR)}, so it is against both budgets of "
             "MODIPS",
             [
-                one
+                holds
                 for p in here
                 for histogram in HISTOGRAMS
                 for model in MODELS
-                for one in below(
+                for holds in below(
                     size(reading.between(value, p, model, SMALL, FAIR)),
                     size(reading.between(value, p, histogram, SMALL, FAIR)),
                 )
@@ -138,7 +138,7 @@ def _worse_than_models(reading: Reading, shape: str) -> Iterator[Verdict]:
         "unlike MODIPS.",
         f"At ε ≤ 1 they cover {span(100 * found, '.0f')} %, less than 75 %, and MODIPS "
         f"{span(100 * others, '.0f')} %",
-        [bool(one) for one in found < 0.75],
+        [bool(holds) for holds in found < 0.75],
     )
 
 
@@ -156,15 +156,15 @@ def _variance(reading: Reading) -> Iterator[Verdict]:
         "For σ², the non-split budget of MODIPS does slightly better than the split one.",
         f"RMSE of the non-split one is {span(ratios)} times that of the other, at log ε from "
         f"{plain(SMALL)} to {plain(FAIR)}; not more than 2 % above it",
-        [bool(one) for one in ratios < 1.02],
+        [bool(holds) for holds in ratios < 1.02],
     )
     yield judged(
         "For σ², the perturbed histogram is noticeably better than the smoothed one.",
         f"Its RMSE is smaller by a tenth or more, at log ε from {plain(SMALL)} to {plain(FAIR)}",
         [
-            one
+            holds
             for p in here
-            for one in below(
+            for holds in below(
                 reading.between(RMSE, p, PERTURBED, SMALL, FAIR),
                 0.9 * reading.between(RMSE, p, SMOOTHED, SMALL, FAIR),
             )

@@ -47,7 +47,7 @@ def about_coverage(reading: Reading) -> Iterator[Verdict]:
         yield judged(
             f"With small budgets and large n, {method} undercovers μ.",
             f"For n = {LARGEST:,} at ε ≤ 1 it covers {span(100 * found, '.0f')} %, below 93 %",
-            [bool(one) for one in found < 0.93],
+            [bool(holds) for holds in found < 0.93],
         )
     for method in MODELS:
         found = np.concatenate([reading.between(COVERAGE, p, method) for p in here])
@@ -55,7 +55,7 @@ def about_coverage(reading: Reading) -> Iterator[Verdict]:
             f"{method} covers μ about as often as it should.",
             f"Over all budgets, n and σ² it covers {span(100 * found, '.0f')} %, within 5 points "
             "of 95 %",
-            [bool(one) for one in size(found - 0.95) < 0.05],
+            [bool(holds) for holds in size(found - 0.95) < 0.05],
         )
     yield _shrinking(reading)
     far = {m: [_distance(reading, p, m) for p in here] for m in PRIVATE}
@@ -101,7 +101,7 @@ def _shrinking(reading: Reading) -> Verdict:
         f"At log ε ≤ {plain(SMALL)}, from one n to the next intervals shrink by a larger factor "
         f"than the bias. Read with growing ε it would hold in {int(cases[with_budget].sum())} of "
         f"{cases[with_budget].size}",
-        [bool(one) for one in cases[with_size]],
+        [bool(holds) for holds in cases[with_size]],
     )
 
 

@@ -62,10 +62,10 @@ def about_errors(reading: Reading) -> Iterator[Verdict]:
             f"For larger n, {method} comes to the right values at smaller budgets.",
             f"RMSE for μ is smaller for the next larger n, at log ε ≥ {plain(SMALL)}",
             [
-                one
+                holds
                 for variance in VARIANCES
                 for small, large in pairwise(N_ROWS)
-                for one in below(
+                for holds in below(
                     reading.between(RMSE, (ASYMMETRIC, variance, large), method, SMALL),
                     reading.between(RMSE, (ASYMMETRIC, variance, small), method, SMALL),
                 )
@@ -103,10 +103,10 @@ def _worse_with_size(reading: Reading) -> Verdict:
         f"Its bias for μ grows with n, at log ε from {plain(MIDDLE)} to {plain(FAIR)}; at ε = 1 "
         f"and σ² = 1 it is {listed}",
         [
-            one
+            holds
             for variance in VARIANCES
             for small, large in pairwise(N_ROWS)
-            for one in below(
+            for holds in below(
                 reading.between(BIAS, (ASYMMETRIC, variance, small), SMOOTHED, MIDDLE, FAIR),
                 reading.between(BIAS, (ASYMMETRIC, variance, large), SMOOTHED, MIDDLE, FAIR),
             )
@@ -119,7 +119,7 @@ def _overestimated(reading: Reading) -> Verdict:
     for p in points(reading, ASYMMETRIC):
         for m in PRIVATE:
             bias, error = reading.between(BIAS, p, m), reading.between("bias_error", p, m)
-            signs += [bool(one) for one in (bias > 0)[size(bias) > 4 * error]]
+            signs += [bool(holds) for holds in (bias > 0)[size(bias) > 4 * error]]
     return judged(
         "Within asymmetric bounds μ is overestimated, in all cases.",
         "Wherever the bias exceeds four Monte Carlo errors it is positive",
@@ -134,9 +134,9 @@ def _models_apart(reading: Reading) -> Iterator[Verdict]:
         "RMSE of the split one is not more than 2 % above the other, at log ε from "
         f"{plain(SMALL)} to {plain(FAIR)}",
         [
-            one
+            holds
             for p in here
-            for one in below(
+            for holds in below(
                 reading.between(RMSE, p, SPLIT, SMALL, FAIR),
                 1.02 * reading.between(RMSE, p, NONSPLIT, SMALL, FAIR),
             )
@@ -183,9 +183,9 @@ def _histograms_apart(reading: Reading) -> Iterator[Verdict]:
         "The bias of the perturbed histogram goes sooner than that of the smoothed one.",
         f"It is smaller, at log ε from {plain(SMALL)} to {plain(FAIR)}",
         [
-            one
+            holds
             for p in here
-            for one in below(
+            for holds in below(
                 size(reading.between(BIAS, p, PERTURBED, SMALL, FAIR)),
                 size(reading.between(BIAS, p, SMOOTHED, SMALL, FAIR)),
             )
@@ -195,11 +195,11 @@ def _histograms_apart(reading: Reading) -> Iterator[Verdict]:
         "With small budgets the histograms have a smaller RMSE for μ than MODIPS.",
         f"So it is for both, against both budgets of MODIPS, at log ε ≤ {plain(SMALL)}",
         [
-            one
+            holds
             for p in here
             for histogram in HISTOGRAMS
             for model in MODELS
-            for one in below(
+            for holds in below(
                 reading.between(RMSE, p, histogram, high=SMALL),
                 reading.between(RMSE, p, model, high=SMALL),
             )

@@ -50,7 +50,7 @@ class Scenario:
 
     Attributes:
         shape: whether the bounds lie symmetric about the mean.
-        variance: σ² of the normal law before data are clipped to the bounds.
+        variance: σ² of the normal distribution before data are clipped to the bounds.
         n_rows: number of records, public.
     """
 

@@ -114,7 +114,7 @@ def _smaller(mixed: Mixed, value: str, group: str, high: float) -> Verdict:
         f"{group}: MODIPS has a much smaller {words} than the perturbed histogram.",
         f"{budgets} its {words} is {span(ours / theirs)} times that of the histogram; a budget "
         "counts if it is smaller by a tenth",
-        [bool(one) for one in ours < 0.9 * theirs],
+        [bool(holds) for holds in ours < 0.9 * theirs],
     )
 
 
@@ -128,25 +128,25 @@ def _means(mixed: Mixed) -> Iterator[Verdict]:
         "cell means: MODIPS covers 95 % or more.",
         f"Over all budgets and cells it covers {span(100 * covers, '.0f')} %; a case counts if 95 %"
         " is not above its Monte Carlo interval",
-        [bool(one) for one in high[~np.isnan(high)] >= 0.95],
+        [bool(holds) for holds in high[~np.isnan(high)] >= 0.95],
     )
     low = mixed.median(COVERAGE, MEANS, PERTURBED, high=SMALL)
     yield judged(
         "cell means: the perturbed histogram undercovers with small budgets.",
         f"At log ε ≤ {plain(SMALL)} it covers {span(100 * low, '.0f')} % in the median cell, below "
         "93 %",
-        [bool(one) for one in low < 0.93],
+        [bool(holds) for holds in low < 0.93],
     )
     for method, goal in ((MODIPS, MS), (PERTURBED, ORIGINAL)):
         ends = mixed.between(RMSE, MEANS, method)[:, -1]
-        ratios = {one: ends / mixed.between(RMSE, MEANS, one)[:, -1] for one in (MS, ORIGINAL)}
+        ratios = {m: ends / mixed.between(RMSE, MEANS, m)[:, -1] for m in (MS, ORIGINAL)}
         yield judged(
             f"cell means: with a growing budget {method} comes to "
             f"{'multiple synthesis' if goal == MS else 'the results of the data'}.",
             "At the largest budget RMSE is "
             f"{span(ratios[MS])} times that of multiple synthesis and {span(ratios[ORIGINAL])} "
             "times that of the data; a mean counts if it is within 10 %",
-            [bool(one) for one in np.abs(ratios[goal] - 1) < 0.1],
+            [bool(holds) for holds in np.abs(ratios[goal] - 1) < 0.1],
         )
 
 
@@ -158,7 +158,7 @@ def _shares(mixed: Mixed) -> Iterator[Verdict]:
                 f"{group}: the perturbed histogram has a smaller {words} than MODIPS.",
                 f"At log ε ≤ {plain(FAIR)} its {words} is {span(theirs / ours)} times that of "
                 "MODIPS; a budget counts if it is smaller",
-                [bool(one) for one in theirs < ours],
+                [bool(holds) for holds in theirs < ours],
             )
         for method in (MODIPS, PERTURBED):
             covers = mixed.between(COVERAGE, group, method)
@@ -167,7 +167,7 @@ def _shares(mixed: Mixed) -> Iterator[Verdict]:
                 f"{group}: {method} covers about 95 % or more.",
                 f"Over all budgets it covers {span(100 * covers, '.0f')} %; a case counts if 93 % "
                 "is not above its Monte Carlo interval",
-                [bool(one) for one in high[~np.isnan(high)] >= 0.93],
+                [bool(holds) for holds in high[~np.isnan(high)] >= 0.93],
             )
 
 
@@ -197,7 +197,7 @@ def _coverage_of_covariance(mixed: Mixed) -> Iterator[Verdict]:
             "comes to 95 %.",
             f"It covers {span(100 * covers, '.0f')} %; a budget counts if 95 % is above its Monte "
             "Carlo interval",
-            [bool(one) for one in high < 0.95],
+            [bool(holds) for holds in high < 0.95],
         )
     for group in COMPONENTS:
         covers = mixed.between(COVERAGE, group, MODIPS, low=FAIR)[0]
@@ -206,5 +206,5 @@ def _coverage_of_covariance(mixed: Mixed) -> Iterator[Verdict]:
             f"{group}: MODIPS has nominal coverage, at least from some budget on.",
             f"At log ε ≥ {plain(FAIR)} it covers {span(100 * covers, '.0f')} %, within 4 points of "
             f"95 %; with smaller budgets {span(100 * smaller, '.0f')} %",
-            [bool(one) for one in np.abs(covers - 0.95) < 0.04],
+            [bool(holds) for holds in np.abs(covers - 0.95) < 0.04],
         )

@@ -86,7 +86,7 @@ def compared(results: Results, model: Model, measure: str) -> dict[str, Values]:
 
 def _is_best(found: dict[str, Values], way: str) -> list[bool]:
     others = [values for other, values in found.items() if other != way]
-    return [bool(one) for one in found[way] < np.min(others, axis=0)]
+    return [bool(holds) for holds in found[way] < np.min(others, axis=0)]
 
 
 def _best(results: Results, model: Model, way: str, measure: str) -> Verdict:
@@ -126,7 +126,7 @@ def _best_overall(results: Results) -> Verdict:
     return judged(
         "Saturated model: STEPS is best overall.",
         f"It is best in {counts}; a case is a measure too",
-        [one for won in wins.values() for one in won],
+        [holds for won in wins.values() for holds in won],
     )
 
 
@@ -135,13 +135,13 @@ def _by_rows(
 ) -> list[bool]:
     """Whether a larger size gives a smaller value, for every way, measure and budget."""
     return [
-        bool(one)
+        bool(holds)
         for way in ways
         for measure in measures
         for first, second in pairwise(
             results.along(measure, point, way) for point in results.points(model)
         )
-        for one in second < first
+        for holds in second < first
     ]
 
 
@@ -150,11 +150,11 @@ def _changes(
 ) -> list[float]:
     """Differences between neighbouring budgets, for every way, measure and size."""
     return [
-        float(one)
+        float(change)
         for way in ways
         for measure in measures
         for point in results.points(model)
-        for one in np.diff(results.along(measure, point, way))
+        for change in np.diff(results.along(measure, point, way))
     ]
 
 
@@ -183,7 +183,7 @@ def _with_budget(
         f"{_NAMES[model]}: inferences of {_listed(ways)} improve with ε, in {_listed(measures)}.",
         f"From the smallest to the largest budget: {ends}; a case is a method, a measure, a size "
         "and a step between budgets",
-        [one < 0 for one in _changes(results, model, ways, measures)],
+        [change < 0 for change in _changes(results, model, ways, measures)],
     )
 
 
@@ -193,7 +193,7 @@ def _worsens(results: Results, model: Model, way: str) -> Verdict:
         "larger ε.",
         f"Its mean distance goes {_ends(results, model, way, MISS)} points; a case is a size and "
         "a step between budgets",
-        [one > 0 for one in _changes(results, model, (way,), (MISS,))],
+        [change > 0 for change in _changes(results, model, (way,), (MISS,))],
     )
 
 
@@ -201,7 +201,7 @@ def _ends(results: Results, model: Model, way: str, measure: str) -> str:
     """First and last value, for each size."""
     form = _FORMS[measure]
     curves = [results.along(measure, p, way) for p in results.points(model)]
-    return " and ".join(f"from {one[0]:{form}} to {one[-1]:{form}}" for one in curves)
+    return " and ".join(f"from {curve[0]:{form}} to {curve[-1]:{form}}" for curve in curves)
 
 
 def _flat_in_budget(results: Results, way: str) -> Verdict:
@@ -225,9 +225,9 @@ def _flat(way: str, what: str, changes: Sequence[float], case: str) -> Verdict:
     return judged(
         f"Saturated model: {way} has no obvious trend with {what}.",
         f"From the smallest to the largest {what}, measures change by "
-        f"{span([100 * one for one in changes], '.0f')} %; a case, {case}, counts if that is less "
-        f"than {100 * FLAT:.0f} %",
-        [abs(one) < FLAT for one in changes],
+        f"{span([100 * change for change in changes], '.0f')} %; a case, {case}, counts if that is "
+        f"less than {100 * FLAT:.0f} %",
+        [abs(change) < FLAT for change in changes],
     )
 
 

@@ -130,7 +130,7 @@ def _of_column(name: str) -> str:
 
 def _columns() -> list[str]:
     """Columns that have coefficients, and the intercept first."""
-    return list(dict.fromkeys(one.partition(" ")[0] for one in labels(MAIN)))
+    return list(dict.fromkeys(label.partition(" ")[0] for label in labels(MAIN)))
 
 
 def _saturated(results: Results) -> Figure:

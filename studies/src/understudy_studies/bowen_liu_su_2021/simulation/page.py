@@ -137,7 +137,7 @@ def _numbers(results: Results) -> Iterator[TextTable]:
     forms = {BIAS: ".3f", RMSE: ".3f", MISS: ".1f", PREDICTION: ".3f"}
     for point in results.all_points:
         rows = [
-            (way, SHORT[measure], *(f"{one:{forms[measure]}}" for one in values))
+            (way, SHORT[measure], *(f"{value:{forms[measure]}}" for value in values))
             for measure in MEASURES
             for way in figures.LOOKS
             for values in [results.along(measure, point, way)]

@@ -93,7 +93,7 @@ def coefficients(model: Model) -> Values:
     """The true coefficients, shape (coefficients,)."""
     if model == SATURATED:
         return np.random.default_rng(SEED).standard_normal(CELLS)
-    return np.array([INTERCEPT, *(one for effects in EFFECTS for one in effects)])
+    return np.array([INTERCEPT, *(effect for effects in EFFECTS for effect in effects)])
 
 
 def labels(model: Model) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def sums(data: Data) -> Sums:
     places = data.cells.reshape(sets, -1) + CELLS * np.arange(sets)[:, None]
     flat, values = places.reshape(-1), data.values.reshape(-1)
     weights = (None, values, values**2)
-    found = [np.bincount(flat, weights=one, minlength=sets * CELLS) for one in weights]
+    found = [np.bincount(flat, weights=weight, minlength=sets * CELLS) for weight in weights]
     return Sums(*(one.astype(np.float64).reshape(*lead, CELLS) for one in found))
 
 

@@ -95,8 +95,8 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
                     found.append(fitted(scenario, [data]))
                 else:
                     release = released(scenario, data, case, streams, r)
-                    found.append(fitted(scenario, [Data.of(one) for one in release.tables]))
-                    groups.update((case, one) for one in chosen(release, case))
+                    found.append(fitted(scenario, [Data.of(table) for table in release.tables]))
+                    groups.update((case, group) for group in chosen(release, case))
     rows = [row for case, found in fits.items() for row in _rows(scenario, case, found, tests)]
     return rows + [_group(case, name, n) for (case, name), n in groups.items()]
 
@@ -129,9 +129,9 @@ def fitted(scenario: Scenario, sets: list[Data]) -> Fit:
 def chosen(release: Release, case: Case) -> Iterator[str]:
     """The group that the exponential mechanism put into the first layer, if one was bought."""
     if case.method == GROUPS:
-        for one in release.measurements:
-            if one.kind == "choice":
-                yield " + ".join(sorted(one.columns))
+        for measurement in release.measurements:
+            if measurement.kind == "choice":
+                yield " + ".join(sorted(measurement.columns))
 
 
 def _rows(scenario: Scenario, case: Case, fits: list[Fit], tests: list[Data]) -> Iterator[Row]:
@@ -144,7 +144,7 @@ def _rows(scenario: Scenario, case: Case, fits: list[Fit], tests: list[Data]) ->
     yield {
         "estimand": PREDICTION,
         **case.head,
-        "errors": [float(one) for one in errors if np.isfinite(one)],
+        "errors": [float(error) for error in errors if np.isfinite(error)],
         "n": len(errors),
     }
 
@@ -164,8 +164,8 @@ def predicted(scenario: Scenario, found: Intervals, tests: list[Data]) -> Values
     NaN where a coefficient has no estimate.
     """
     means = np.where(found.usable, found.estimate, np.nan).T @ population.design(scenario.model).T
-    cells = np.stack([one.cells for one in tests])
-    gaps = np.stack([one.values for one in tests]) - np.take_along_axis(means, cells, axis=1)
+    cells = np.stack([test.cells for test in tests])
+    gaps = np.stack([test.values for test in tests]) - np.take_along_axis(means, cells, axis=1)
     return np.asarray(np.sqrt((gaps**2).mean(axis=1)))
 
 

@@ -62,12 +62,12 @@ def worst(results: Results, measure: Measure, method: str) -> list[bool]:
     """Whether every other of the six methods does as well or better, at each budget."""
     scores = results.scores(SIX, [measure])[..., 0] * (1 if measure.better == "high" else -1)
     own = scores[:, SIX.index(method)]
-    return [bool(one) for one in own <= scores.min(axis=1) + _UNIT / 2]
+    return [bool(holds) for holds in own <= scores.min(axis=1) + _UNIT / 2]
 
 
 def _privbayes_specks(results: Results) -> Verdict:
     own = results.along(SPECKS, PRIVBAYES)
-    others = results.scores([one for one in SIX if one != PRIVBAYES], [SPECKS])
+    others = results.scores([method for method in SIX if method != PRIVBAYES], [SPECKS])
     return judged(
         "PrivBayes has the smallest SPECKS at every ε, by far.",
         f"Its SPECKS is {span(own)}, that of the others {span(others)}",
@@ -78,39 +78,39 @@ def _privbayes_specks(results: Results) -> Verdict:
 def _trees_specks(results: Results) -> Verdict:
     """The paper has an exception at e², where the flat sanitizer is ahead."""
     flat = results.along(SPECKS, LAPLACE)[:-1]
-    trees = [results.along(SPECKS, one)[:-1] for one in TREES]
+    trees = [results.along(SPECKS, method)[:-1] for method in TREES]
     return judged(
         "Up to ε = e, the SPECKS of STEPS is slightly below that of the flat Laplace sanitizer.",
         f"STEPS has {span(trees)} there, flat Laplace {span(flat)}",
-        [bool(one) for tree in trees for one in tree < flat],
+        [bool(holds) for tree in trees for holds in tree < flat],
     )
 
 
 def _laplace_decisions(results: Results) -> Verdict:
-    own = [results.along(one, LAPLACE) for one in AGREEMENTS]
-    others = results.scores([one for one in SIX if one != LAPLACE], AGREEMENTS)
+    own = [results.along(measure, LAPLACE) for measure in AGREEMENTS]
+    others = results.scores([method for method in SIX if method != LAPLACE], AGREEMENTS)
     return judged(
         "The χ² decisions of the flat Laplace sanitizer agree best with the original’s.",
         f"It agrees in {span(own)} of the pairs, the others in {span(others)}",
-        [one for level in AGREEMENTS for one in best(results, level, LAPLACE)],
+        [holds for level in AGREEMENTS for holds in best(results, level, LAPLACE)],
     )
 
 
 def _privbayes_decisions(results: Results) -> Verdict:
-    own = [results.along(one, PRIVBAYES) for one in AGREEMENTS]
+    own = [results.along(measure, PRIVBAYES) for measure in AGREEMENTS]
     return judged(
         "The χ² decisions of PrivBayes agree least with the original’s, whatever ε.",
         f"They agree in {span([one[0] for one in own])} of the pairs at the smallest ε and in "
         f"{span([one[-1] for one in own])} at the largest",
-        [one for level in AGREEMENTS for one in worst(results, level, PRIVBAYES)],
+        [holds for level in AGREEMENTS for holds in worst(results, level, PRIVBAYES)],
     )
 
 
 def _steps_above_histograms(results: Results) -> Verdict:
     cases, gaps = [], []
-    for (steps, histogram), one in product(((STEPS2, UH2), (STEPS3, UH3)), PAPERS):
-        sign = 1 if one.better == "high" else -1
-        gap = sign * (results.along(one, steps) - results.along(one, histogram))
+    for (steps, histogram), measure in product(((STEPS2, UH2), (STEPS3, UH3)), PAPERS):
+        sign = 1 if measure.better == "high" else -1
+        gap = sign * (results.along(measure, steps) - results.along(measure, histogram))
         gaps.append(gap)
         cases += [bool(value >= -_UNIT / 2) for value in gap]
     middle = f"{np.nanmedian(gaps):+.3f}".replace("-", "−")
@@ -124,8 +124,8 @@ def _steps_above_histograms(results: Results) -> Verdict:
 
 def _rises(results: Results) -> Verdict:
     cases: list[bool] = []
-    for method, one in product(SIX, (SPECKS, *AGREEMENTS)):
-        along = results.along(one, method) * (1 if one.better == "high" else -1)
+    for method, measure in product(SIX, (SPECKS, *AGREEMENTS)):
+        along = results.along(measure, method) * (1 if measure.better == "high" else -1)
         cases += [bool(step >= -_UNIT / 2) for step in np.diff(along)]
     return judged(
         "Utility rises with ε for every method, by SPECKS and by χ² decisions.",
@@ -136,11 +136,11 @@ def _rises(results: Results) -> Verdict:
 
 def _privbayes_overlaps(results: Results) -> Verdict:
     small = [k for k, budget in enumerate(LOG_EPSILONS) if budget < 0]
-    own = [results.along(one, PRIVBAYES)[small] for one in OVERLAPS]
+    own = [results.along(measure, PRIVBAYES)[small] for measure in OVERLAPS]
     return judged(
         "Below ε = 1, PrivBayes has the smallest overlaps of all methods in the regression.",
         f"Its overlaps are {span(own)} there",
-        [worst(results, one, PRIVBAYES)[k] for one in OVERLAPS for k in small],
+        [worst(results, measure, PRIVBAYES)[k] for measure in OVERLAPS for k in small],
     )
 
 

@@ -24,7 +24,7 @@ from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
 from understudy_studies.measures.rank_sums import rank_sums, ranks
 
-MEASURE_WORDS = tuple(one.words for one in PAPERS)
+MEASURE_WORDS = tuple(measure.words for measure in PAPERS)
 CLASS_WORDS = ("p < 0.01", "0.01 to 0.05", "0.05 to 0.1", "0.1 or more")
 
 
@@ -50,7 +50,7 @@ def _page_text(name: str, rows: list[Row], run_record: RunRecord) -> PageText:
         sets=SETS,
         order=", ".join(table.order),
         n_columns=len(table.schema.names),
-        epsilons=", ".join(f"e^{one}".replace("-", "−") for one in LOG_EPSILONS),
+        epsilons=", ".join(f"e^{budget}".replace("-", "−") for budget in LOG_EPSILONS),
         run_record=run_record,
     )
     return PageText(
@@ -93,7 +93,7 @@ def _ours(results: Results) -> TextTable:
 
 def _paper() -> TextTable:
     """The paper's own table 3."""
-    better = [one.better for one in PAPERS]
+    better = [measure.better for measure in PAPERS]
     lines = []
     for budget, of in PRINTED.items():
         scores = np.array([of[method] for method in SIX])
@@ -131,7 +131,7 @@ def _same_class(results: Results) -> TextTable:
     return TextTable(
         caption="Pairs of columns, of 105, whose pooled p-value is in the class of the original’s "
         "(below 0.01, 0.05, 0.1, or above): ours | the paper’s tables 4 to 9",
-        headings=("method", *(f"log ε = {one}".replace("-", "−") for one in LOG_EPSILONS)),
+        headings=("method", *(f"log ε = {budget}".replace("-", "−") for budget in LOG_EPSILONS)),
         rows=tuple(lines),
         fold=True,
     )
@@ -142,7 +142,7 @@ def _beside(results: Results) -> TextTable:
     everyone = tuple(LINES)
     scores = results.scores(everyone, OURS)
     lines = [
-        (str(budget).replace("-", "−"), method, *(f"{one:.2f}" for one in scores[k, j]))
+        (str(budget).replace("-", "−"), method, *(f"{value:.2f}" for value in scores[k, j]))
         for k, budget in enumerate(LOG_EPSILONS)
         for j, method in enumerate(everyone)
     ]
@@ -153,7 +153,7 @@ def _beside(results: Results) -> TextTable:
             "synthetic over original; pairs of columns in the same class of p-values; sets, of "
             f"{SETS}, in which the likelihood has no maximum"
         ),
-        headings=("log ε", "method", *(one.words for one in OURS)),
+        headings=("log ε", "method", *(measure.words for measure in OURS)),
         rows=tuple(lines),
         words=2,
         fold=True,

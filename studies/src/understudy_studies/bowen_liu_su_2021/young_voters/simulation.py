@@ -149,8 +149,8 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
 def summarise(_scenario: Scenario, rows: list[Row]) -> list[Row]:
     """One row for each scenario: means, standard deviations, classes of the first repetition."""
     summary: Row = {}
-    for one in MEASURES:
-        known = [row[one.name] for row in rows if row[one.name] is not None]
-        summary[one.name], _ = mean_and_error(known)
-        summary[f"{one.name}_sd"] = float(np.std(known, ddof=1)) if len(known) > 1 else math.nan
+    for measure in MEASURES:
+        known = [row[measure.name] for row in rows if row[measure.name] is not None]
+        summary[measure.name], _ = mean_and_error(known)
+        summary[f"{measure.name}_sd"] = float(np.std(known, ddof=1)) if len(known) > 1 else math.nan
     return [{**summary, CLASSES: rows[0][CLASSES]}]

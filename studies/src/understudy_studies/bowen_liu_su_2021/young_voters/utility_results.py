@@ -48,18 +48,22 @@ class Results:
 
     def scores(self, methods: Sequence[str], measures: Sequence[Measure] = PAPERS) -> Values:
         """Shape (budgets, methods, measures)."""
-        found = [[self.along(one, method) for method in methods] for one in measures]
+        found = [[self.along(measure, method) for method in methods] for measure in measures]
         return np.moveaxis(np.array(found), (0, 1, 2), (2, 1, 0))
 
     def ranks(self, methods: Sequence[str]) -> NDArray[np.int64]:
         """Ranks among some methods by the paper's measures, shape (budgets, methods, measures)."""
-        return ranks(self.scores(methods), [one.better for one in PAPERS], decimals=DECIMALS)
+        return ranks(
+            self.scores(methods), [measure.better for measure in PAPERS], decimals=DECIMALS
+        )
 
     def sums(self, methods: Sequence[str]) -> NDArray[np.int64]:
         """Their sums, shape (budgets, methods)."""
-        return rank_sums(self.scores(methods), [one.better for one in PAPERS], decimals=DECIMALS)
+        return rank_sums(
+            self.scores(methods), [measure.better for measure in PAPERS], decimals=DECIMALS
+        )
 
     def classes(self, method: str, log_epsilon: int) -> NDArray[np.int64]:
         """Pairs of columns by class of p-value at one repetition, shape (4, 4)."""
         text: str = self._rows[log_epsilon, method][CLASSES]
-        return np.array([int(one) for one in text.split()]).reshape(4, 4)
+        return np.array([int(word) for word in text.split()]).reshape(4, 4)

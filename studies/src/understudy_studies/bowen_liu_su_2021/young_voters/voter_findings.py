@@ -76,7 +76,9 @@ def _about_tables(results: Results) -> str:
     specks = results.scores(TABLES, [SPECKS])[..., 0]
     agreement = results.scores(TABLES, [AGREEMENTS[1]])[..., 0]
     apart = [span(np.ptp(values, axis=1), ".3f") for values in (specks, agreement)]
-    spread = span(np.stack([results.along(f"{SPECKS.name}_sd", one) for one in TABLES]), ".4f")
+    spread = span(
+        np.stack([results.along(f"{SPECKS.name}_sd", method) for method in TABLES]), ".4f"
+    )
     return (
         "The flat Laplace sanitizer, the universal histograms and STEPS as published all draw from "
         f"noisy counts of all cells. At one ε they are {apart[0]} apart in SPECKS and {apart[1]} "
@@ -87,8 +89,8 @@ def _about_tables(results: Results) -> str:
 
 def _about_widths(results: Results) -> str:
     """That wide intervals overlap."""
-    small = [results.along(one, PRIVBAYES)[0] for one in (DETERMINED, WIDTH)]
-    flat = [results.along(one, LAPLACE)[0] for one in (DETERMINED, WIDTH)]
+    small = [results.along(measure, PRIVBAYES)[0] for measure in (DETERMINED, WIDTH)]
+    flat = [results.along(measure, LAPLACE)[0] for measure in (DETERMINED, WIDTH)]
     return (
         "Overlap rewards wide intervals. At the smallest ε PrivBayes has a mean overlap of "
         f"{small[0]:.2f} in the coefficients that the data determine, with intervals "
@@ -100,15 +102,17 @@ def _about_widths(results: Results) -> str:
 def _about_downward(results: Results) -> str:
     """What trees are worth if the upper layers decide where records fall."""
     flat = results.along(SPECKS, LAPLACE)
-    below = np.array([_down(results, SPECKS, one) < flat for one in TREES])
+    below = np.array([_down(results, SPECKS, method) < flat for method in TREES])
     gaps = [
-        (1 if one.better == "high" else -1) * (_down(results, one, steps) - _down(results, one, uh))
-        for (steps, uh), one in product(((STEPS2, UH2), (STEPS3, UH3)), PAPERS)
+        (1 if measure.better == "high" else -1)
+        * (_down(results, measure, steps) - _down(results, measure, uh))
+        for (steps, uh), measure in product(((STEPS2, UH2), (STEPS3, UH3)), PAPERS)
     ]
     ahead, middle = np.array(gaps) >= -0.5 * 10.0**-DECIMALS, np.nanmedian(gaps)
     depths = "; ".join(
-        f"{one} {span(_down(results, SPECKS, one))} instead of {span(results.along(SPECKS, one))}"
-        for one in TREES
+        f"{method} {span(_down(results, SPECKS, method))} instead of "
+        f"{span(results.along(SPECKS, method))}"
+        for method in TREES
     )
     return (
         "Drawn from the top down, so that the upper layers decide where records fall, the trees "

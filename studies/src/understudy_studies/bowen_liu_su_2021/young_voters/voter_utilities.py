@@ -77,7 +77,7 @@ def measured(table: Case, sets: Sequence[pl.DataFrame]) -> Row:
     told = ~np.isin(found.terms, untold)
     return {
         SPECKS.name: float(np.mean(pairwise_specks(comparison))),
-        **{one.name: agreement(classes, k) for k, one in enumerate(AGREEMENTS, start=1)},
+        **{measure.name: agreement(classes, k) for k, measure in enumerate(AGREEMENTS, start=1)},
         OVERLAP.name: found.mean,
         EXPOSURE.name: found.of(model.exposure),
         GROUP.name: found.of(model.group),

@@ -87,7 +87,7 @@ def sample(n: int, rng: np.random.Generator) -> pl.DataFrame:
     """Independent people, as many as n."""
     states, probability = cells()
     drawn = rng.choice(len(probability), size=n, p=probability)
-    columns = {name: one[drawn] for name, one in states.items()}
+    columns = {name: codes[drawn] for name, codes in states.items()}
     return pl.DataFrame(
         {
             "a": np.array(LEVELS["a"])[columns["a"]],

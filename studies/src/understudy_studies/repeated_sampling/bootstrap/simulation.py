@@ -111,7 +111,7 @@ def _bootstrap(scenario: Scenario, release: Release, seed: int) -> list[Row]:
             rows += [_row(estimand, way, None, why) for way in INTERVALS]
             continue
         place = list(open_ones).index(estimand.name)
-        truth, own = answers.truth[place], [one[place] for one in answers.replicates]
+        truth, own = answers.truth[place], [replicate[place] for replicate in answers.replicates]
         for way in INTERVALS:
             try:
                 found = analysis_of(

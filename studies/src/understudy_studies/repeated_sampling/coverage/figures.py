@@ -63,7 +63,7 @@ def _panels(
     if value == "width_ratio":
         shown = [row for row in shown if row["method"] != REAL_ROWS]
     lines = list(dict.fromkeys(naming(row) for row in shown))
-    names = [one.name for one in population.estimands()]
+    names = [estimand.name for estimand in population.estimands()]
     down = -(-len(names) // _ACROSS)
     figure = Figure(figsize=(11, down * (_ROW * max(len(lines), 4) + 0.75) + 0.4))
     grid = figure.subplots(down, _ACROSS, sharex=True, sharey=True, squeeze=False)

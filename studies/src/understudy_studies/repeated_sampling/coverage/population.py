@@ -1,7 +1,7 @@
 """A population whose every mean, share and slope is known.
 
 `DESCRIPTION` says what it is. True values are sums over the 18 cells of (a, rare, x), in each of
-which the moments of y are those of a truncated normal law.
+which the moments of y are those of a truncated normal distribution.
 """
 
 from __future__ import annotations

@@ -45,24 +45,24 @@ def about_study(results: Results) -> tuple[Verdict, ...]:
 
 def _optimal(results: Results) -> Verdict:
     rows = results.fixed
-    total, over = (sum(one[name] for one in rows) for name in ("n", "over_published"))
+    total, over = (sum(row[name] for row in rows) for name in ("n", "over_published"))
     return judged(
         "Trees with optimal splits never move pMSE by more than 1/n.",
         f"Of {total:,} comparisons with exact trees and public partitions {over} did; the largest "
-        f"move was {max(one['largest'] for one in rows):.2f}/n",
-        [one["over_published"] == 0 for one in rows],
+        f"move was {max(row['largest'] for row in rows):.2f}/n",
+        [row["over_published"] == 0 for row in rows],
     )
 
 
 def _single(results: Results) -> Verdict:
-    exact = [one for one in results.fixed if (one["method"], one["depth"]) == (EXACT, "1")]
+    exact = [row for row in results.fixed if (row["method"], row["depth"]) == (EXACT, "1")]
     rows = list(_greedy(results, "1", [move.name for move in MOVES]))
     return judged(
         "With a single split the bound is never broken, since greedy is then optimal.",
-        f"Without a complexity it is in {sum(one['over_published'] for one in exact)} of "
-        f"{sum(one['n'] for one in exact):,} comparisons. With one, the rates are {_rates(rows)}; "
+        f"Without a complexity it is in {sum(row['over_published'] for row in exact)} of "
+        f"{sum(row['n'] for row in exact):,} comparisons. With one, the rates are {_rates(rows)}; "
         "no violation",
-        [one["over_published"] == 0 for one in (*exact, *rows)],
+        [row["over_published"] == 0 for row in (*exact, *rows)],
     )
 
 
@@ -88,7 +88,10 @@ def _complexity(results: Results) -> Verdict:
         for method in GREEDY:
             for n in results.sizes:
                 for depth in DEPTHS:
-                    rows = [results.greedy(n, move, method, depth, one) for one in COMPLEXITIES[n]]
+                    rows = [
+                        results.greedy(n, move, method, depth, complexity)
+                        for complexity in COMPLEXITIES[n]
+                    ]
                     cases += [
                         high["rate_published"] >= low["rate_published"]
                         for low, high in pairwise(rows)
@@ -107,7 +110,7 @@ def _table(results: Results) -> Verdict:
     n, move, method = NEAREST
     for complexity, paper in TABLE_1.items():
         rows = results.by_depth(n, move, method, complexity)
-        listed.append(" / ".join(f"{100 * one['rate_published']:.2g}" for one in rows))
+        listed.append(" / ".join(f"{100 * row['rate_published']:.2g}" for row in rows))
         cases += [_near(one, printed) for one, printed in zip(rows, paper, strict=True)]
     return judged(
         "At depths 1, 2, 5 and unlimited 0 / 0.3 / 0.6 / 0.7 % of the differences exceed the "
@@ -126,12 +129,12 @@ def _near(one: Row, printed: float) -> bool:
 
 
 def _rare(results: Results) -> Verdict:
-    rows = [one for depth in DEPTHS for one in _greedy(results, depth, _NOISES)]
+    rows = [row for depth in DEPTHS for row in _greedy(results, depth, _NOISES)]
     return judged(
         "Violations are rare: 2.5 % at most.",
         f"Over both n, all complexities, depths and both rules the rates are {_rates(rows)}; at "
         f"most {100 * MOST:g} %",
-        [one["rate_published"] <= MOST for one in rows],
+        [row["rate_published"] <= MOST for row in rows],
     )
 
 
@@ -144,4 +147,4 @@ def _greedy(results: Results, depth: str, moves: list[str] | tuple[str, ...]) ->
 
 
 def _rates(rows: list[Row]) -> str:
-    return f"{span([100 * one['rate_published'] for one in rows], '.2g')} %"
+    return f"{span([100 * row['rate_published'] for row in rows], '.2g')} %"

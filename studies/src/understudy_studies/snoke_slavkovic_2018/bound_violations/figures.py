@@ -128,9 +128,9 @@ def _panel(axes: Axes, results: Results, where: tuple[int, str, str]) -> None:
         colour = _COLOURS[_product(n, complexity)]
         rows = results.by_depth(n, move, method, complexity)
         for bound, dash in (("published", "-"), ("true", "--")):
-            values = [100 * one[RATE[bound]] for one in rows]
-            low = [100 * one[f"{bound}_low"] for one in rows]
-            high = [100 * one[f"{bound}_high"] for one in rows]
+            values = [100 * row[RATE[bound]] for row in rows]
+            low = [100 * row[f"{bound}_low"] for row in rows]
+            high = [100 * row[f"{bound}_high"] for row in rows]
             axes.plot(places, values, color=colour, linestyle=dash, linewidth=1.3, zorder=3)
             axes.vlines(places, low, high, color=colour, linewidth=0.8, zorder=2)
     if where == NEAREST:
@@ -140,7 +140,7 @@ def _panel(axes: Axes, results: Results, where: tuple[int, str, str]) -> None:
     axes.set_yticks([0, 0.1, 1, 10, 100], ["0", "0.1", "1", "10", "100"])
     axes.set_yticks([], minor=True)
     axes.set_ylim(-0.02, 100)
-    axes.set_xticks(places, [_DEPTH.get(one, one) for one in DEPTHS])
+    axes.set_xticks(places, [_DEPTH.get(depth, depth) for depth in DEPTHS])
     axes.grid(color=RULE, linewidth=0.4)
     axes.tick_params(length=0)
     small = f", variance {SMALL_NOISE.variance:g}" if move == SMALL_NOISE.name else ""

@@ -54,7 +54,7 @@ def page_text(rows: list[Row], run_record: RunRecord) -> PageText:
         numbers_of_rows=", ".join(f"{n:,}" for n in COMPLEXITIES),
         complexities="; ".join(
             (
-                f"{', '.join((f'{one:g}' for one in values))} (n = {n:,})"
+                f"{', '.join((f'{value:g}' for value in values))} (n = {n:,})"
                 for n, values in COMPLEXITIES.items()
             )
         ),

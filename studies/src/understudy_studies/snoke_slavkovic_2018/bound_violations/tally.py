@@ -57,17 +57,17 @@ def summarise(_scenario: Any, rows: Iterable[Row]) -> list[Row]:
     gives where the published mechanism says 1.
     """
     merged: dict[tuple[object, ...], Row] = {}
-    for one in rows:
+    for row in rows:
         before = merged.setdefault(
-            tuple(one[name] for name in KEY),
-            {name: one[name] for name in KEY}
+            tuple(row[name] for name in KEY),
+            {name: row[name] for name in KEY}
             | {"n": 0, "over_published": 0, "over_true": 0, "largest": 0.0, "spread": ""},
         )
         for name in ("n", "over_published", "over_true"):
-            before[name] += one[name]
-        before["largest"] = max(before["largest"], one["largest"])
-        before["spread"] = as_text(counts(before["spread"]) + counts(one["spread"]))
-    return [one | _rates(one) for one in merged.values() if one["n"]]
+            before[name] += row[name]
+        before["largest"] = max(before["largest"], row["largest"])
+        before["spread"] = as_text(counts(before["spread"]) + counts(row["spread"]))
+    return [row | _rates(row) for row in merged.values() if row["n"]]
 
 
 def _rates(one: Row) -> Row:
@@ -116,7 +116,7 @@ def counts(text: str) -> Counter[int]:
         >>> counts("-1:3 0:8")
         Counter({0: 8, -1: 3})
     """
-    return Counter({int(k): int(n) for k, n in (one.split(":") for one in text.split())})
+    return Counter({int(k): int(n) for k, n in (pair.split(":") for pair in text.split())})
 
 
 def as_text(found: Mapping[int, int]) -> str:

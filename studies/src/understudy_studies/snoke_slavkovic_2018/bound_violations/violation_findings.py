@@ -34,8 +34,8 @@ def findings(results: Results) -> Iterator[str]:
 
 def _exact(results: Results) -> str:
     rows = results.fixed
-    total, over = (sum(one[name] for one in rows) for name in ("n", "over_true"))
-    limits = [100 * one["true_high"] for one in rows]
+    total, over = (sum(row[name] for row in rows) for name in ("n", "over_true"))
+    limits = [100 * row["true_high"] for row in rows]
     largest = max(rows, key=lambda one: one["largest"])
     n = largest["n_rows"]
     return (
@@ -58,7 +58,7 @@ def _greedy(results: Results, n: int) -> str:
     return (
         f"Greedy trees, n = {n:,}, {NOISE.name}: 1/n is broken in up to "
         f"{100 * often['rate_published']:.2g} % of the comparisons ({_which(often)}), and "
-        f"1/(2(n + 1)) in up to {100 * max(one['rate_true'] for one in rows):.2g} %. The largest "
+        f"1/(2(n + 1)) in up to {100 * max(row['rate_true'] for row in rows):.2g} %. The largest "
         f"move was {worst['largest']:.3g}/n ({_which(worst)}): for a score that can move so far "
         "the usual proof gives the published mechanism, run at ε = 1, no smaller ε than "
         f"{worst['largest']:.3g}."
@@ -67,13 +67,13 @@ def _greedy(results: Results, n: int) -> str:
 
 def _single(results: Results) -> Iterator[str]:
     rows = [
-        one
+        row
         for n in results.sizes
         for move in MOVES
         for complexity in COMPLEXITIES[n]
-        for one in [results.greedy(n, move.name, STOP, "1", complexity)]
+        for row in [results.greedy(n, move.name, STOP, "1", complexity)]
     ]
-    over = [one for one in rows if one["over_true"]]
+    over = [row for row in rows if row["over_true"]]
     if over:
         yield (
             "A complexity alone breaks the sensitivity, with a single split: a split that one "
@@ -81,8 +81,8 @@ def _single(results: Results) -> Iterator[str]:
             "1/(2(n + 1)) more. That is beyond 1/(2(n + 1)) always for c ≥ 2/n, and beyond 1/n "
             "sometimes for c above about 2/n, always for c ≥ 4/n. In "
             f"{len(over)} of {len(rows)} settings of trees of depth 1 the bound 1/(2(n + 1)) is "
-            f"broken, in up to {100 * max(one['rate_true'] for one in over):.2g} % of the "
-            f"comparisons; 1/n is in {sum(one['over_published'] > 0 for one in rows)} of them."
+            f"broken, in up to {100 * max(row['rate_true'] for row in over):.2g} % of the "
+            f"comparisons; 1/n is in {sum(row['over_published'] > 0 for row in rows)} of them."
         )
 
 
@@ -92,7 +92,7 @@ def _scale(results: Results) -> str:
     for k, n in enumerate(COMPLEXITIES):
         for complexity in list(COMPLEXITIES[n])[k : k + 2]:
             rows = results.by_depth(n, NOISE.name, STOP, complexity)
-            rates = " / ".join(f"{100 * one['rate_published']:.2g}" for one in rows)
+            rates = " / ".join(f"{100 * row['rate_published']:.2g}" for row in rows)
             listed.append(f"{rates} % (n = {n:,}, c = {complexity:g})")
     return (
         "Rates depend on n and c mostly through n·c, so that the paper's n cannot be read off its "
@@ -112,7 +112,7 @@ def _outlier(results: Results) -> Iterator[str]:
         for depth in DEPTHS
         for complexity in COMPLEXITIES[n]
     ]
-    known = [one for one in ratios if one is not None]
+    known = [ratio for ratio in ratios if ratio is not None]
     if known:
         yield (
             "With a record that moves between the bulk and a place far out, greedy trees break 1/n "
@@ -129,12 +129,12 @@ def _ratio(first: Row, second: Row) -> float | None:
 def _saturated(results: Results) -> Iterator[str]:
     """Trees that part all points, and trees that do not grow at all."""
     still = [
-        one
-        for one in results.rows
-        if one["method"] == STOP and one["move"] == NOISE.name and one["largest"] == 0
+        row
+        for row in results.rows
+        if row["method"] == STOP and row["move"] == NOISE.name and row["largest"] == 0
     ]
     if still:
-        listed = "; ".join(f"n = {one['n_rows']:,}, {_which(one)}" for one in still)
+        listed = "; ".join(f"n = {row['n_rows']:,}, {_which(row)}" for row in still)
         yield (
             f"Where nothing ever moves ({listed}), the score is of no use: the tree has no split "
             "at all, or parts every point from every other."

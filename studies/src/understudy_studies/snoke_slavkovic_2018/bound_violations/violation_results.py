@@ -25,19 +25,19 @@ class Results:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = tuple(rows)
         self._found = {
-            (one["n_rows"], one["move"], one["method"], one["depth"], one["complexity"]): one
-            for one in self.rows
+            (row["n_rows"], row["move"], row["method"], row["depth"], row["complexity"]): row
+            for row in self.rows
         }
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Numbers of records."""
-        return tuple(dict.fromkeys(one["n_rows"] for one in self.rows))
+        return tuple(dict.fromkeys(row["n_rows"] for row in self.rows))
 
     @property
     def fixed(self) -> tuple[Row, ...]:
         """All rows of classes for which the theorem holds."""
-        return tuple(one for one in self.rows if one["method"] in FIXED)
+        return tuple(row for row in self.rows if row["method"] in FIXED)
 
     def greedy(self, n_rows: int, move: str, method: str, depth: str, complexity: float) -> Row:
         """A row of greedy trees."""

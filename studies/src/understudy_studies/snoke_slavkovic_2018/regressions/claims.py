@@ -82,8 +82,8 @@ def _depths(errors: Errors, m: int) -> Iterator[Verdict]:
         f"Errors are {span(ratios)} times as large; a case counts between {1 / 1.25:g} and 1.25",
         _listed((ratios >= 1 / 1.25) & (ratios <= 1.25)),
     )
-    rivals = [methods.within(one, RIGHT) for one in (methods.BAYES, methods.PER_RECORD)]
-    ratios = np.array([found[2] / errors.of(one) for one in rivals])
+    rivals = [methods.within(method, RIGHT) for method in (methods.BAYES, methods.PER_RECORD)]
+    ratios = np.array([found[2] / errors.of(rival) for rival in rivals])
     yield judged(
         "Depth 2 is about the same as the other synthesizers, or better (asked at "
         f"{RIGHT:g} sd; rivals: {methods.BAYES}, {methods.PER_RECORD}).",
@@ -96,7 +96,7 @@ def _against(errors: Errors, mechanism: str, words: str) -> Iterator[Verdict]:
     """The mechanism beside other synthesizers, and beside regressions that release no records."""
     for rival in (methods.BAYES, *HISTOGRAMS):
         ratios = np.array(
-            [errors.of(mechanism) / errors.of(methods.within(rival, one)) for one in REACHES]
+            [errors.of(mechanism) / errors.of(methods.within(rival, reach)) for reach in REACHES]
         )
         slopes = ratios[:, COEFFICIENTS.index(SLOPE)]
         yield judged(
@@ -116,7 +116,9 @@ def _against(errors: Errors, mechanism: str, words: str) -> Iterator[Verdict]:
 
 
 def _narrow(errors: Errors, method: str) -> Verdict:
-    narrow, wide = (errors.of(methods.within(method, one)) for one in (min(REACHES), max(REACHES)))
+    narrow, wide = (
+        errors.of(methods.within(method, reach)) for reach in (min(REACHES), max(REACHES))
+    )
     return judged(
         f"Narrower bounds do better, even too narrow ones (ours: {method}).",
         f"Errors at {min(REACHES):g} sd are {span(narrow / wide)} times those at {max(REACHES):g} "
@@ -128,8 +130,9 @@ def _narrow(errors: Errors, method: str) -> Verdict:
 def _loose(errors: Errors) -> Verdict:
     ratios = np.array(
         [
-            errors.of(methods.within(one, max(REACHES))) / errors.of(methods.within(one, RIGHT))
-            for one in BOUNDED
+            errors.of(methods.within(method, max(REACHES)))
+            / errors.of(methods.within(method, RIGHT))
+            for method in BOUNDED
         ]
     )
     return judged(
@@ -141,4 +144,4 @@ def _loose(errors: Errors) -> Verdict:
 
 
 def _listed(cases: NDArray[np.bool_]) -> list[bool]:
-    return [bool(one) for one in cases.ravel()]
+    return [bool(holds) for holds in cases.ravel()]

@@ -125,7 +125,7 @@ def _table(curves: Curves, coefficient: str, value: str) -> TextTable:
         headings=(
             "method",
             "what ε is worth",
-            *(f"ε = {one:g}" for one in curves.budgets),
+            *(f"ε = {budget:g}" for budget in curves.budgets),
             "repetitions",
         ),
         rows=tuple(rows),
@@ -197,7 +197,7 @@ def _charts(curves: Curves) -> Iterator[Chart]:
         "95 % Monte Carlo intervals.",
     )
     bounds = [
-        panel(method, SLOPE, {f"{one:g} sd": methods.within(method, one) for one in REACHES})
+        panel(method, SLOPE, {f"{reach:g} sd": methods.within(method, reach) for reach in REACHES})
         for method in BOUNDED
         if method != methods.SMOOTHED  # whose slope is nearly 0 throughout
     ]

@@ -63,9 +63,9 @@ def about_table(curves: Curves) -> tuple[Read, ...]:
         Read(
             reading,
             (
-                *(_among_the_best(table, method, one) for one in HISTOGRAMS),
+                *(_among_the_best(table, method, histogram) for histogram in HISTOGRAMS),
                 _far_worse(table, method),
-                *(_catches_up(table, method, one) for one in HISTOGRAMS),
+                *(_catches_up(table, method, histogram) for histogram in HISTOGRAMS),
                 _fair_price(table, method),
                 _falling(table, method),
             ),
@@ -84,7 +84,7 @@ def _among_the_best(table: Table, mechanism: str, histogram: str) -> Verdict:
         f"{histogram}).",
         f"Its mean pMSE is {span(ratios)} times that of the better rival; a budget counts if that "
         f"is at most {CLOSE:g}",
-        [bool(one) for one in ratios <= CLOSE],
+        [bool(holds) for holds in ratios <= CLOSE],
     )
 
 
@@ -94,7 +94,7 @@ def _far_worse(table: Table, mechanism: str) -> Verdict:
         "Noisy Bayes is far worse at all budgets.",
         f"Its mean pMSE is {span(ratios, '.1f')} times that of the mechanism; a budget counts if "
         f"that is at least {FAR:g}",
-        [bool(one) for one in ratios >= FAR],
+        [bool(holds) for holds in ratios >= FAR],
     )
 
 
@@ -105,7 +105,7 @@ def _catches_up(table: Table, mechanism: str, histogram: str) -> Verdict:
         f"The smoothed histogram catches up at ε = 2 and 4 (ours: {histogram}).",
         f"There its mean pMSE is {span(ratios)} times that of the mechanism; a budget counts if "
         f"that is at most {ALIKE:g}",
-        [bool(one) for one in ratios <= ALIKE],
+        [bool(holds) for holds in ratios <= ALIKE],
     )
 
 
@@ -127,7 +127,7 @@ def _falling(table: Table, mechanism: str) -> Verdict:
         "at both ends).",
         f"It is {_small(found[0])} at ε = 0.25 and {_small(found[-1])} at ε = 4; it counts from "
         "one budget to the next",
-        [bool(one) for one in np.diff(found) < 0],
+        [bool(holds) for holds in np.diff(found) < 0],
     )
 
 
@@ -137,7 +137,7 @@ def _growing(table: Table) -> Verdict:
         "The variance of the pMSE of noisy Bayes grows with ε.",
         f"It is {_small(found[0])} at ε = 0.25 and {_small(found[-1])} at ε = 4; it counts from "
         "one budget to the next",
-        [bool(one) for one in np.diff(found) > 0],
+        [bool(holds) for holds in np.diff(found) > 0],
     )
 
 

@@ -168,7 +168,7 @@ def _tables(curves: Curves) -> Iterator[TextTable]:
 
 
 def _budgets(curves: Curves) -> Sequence[str]:
-    return [f"ε = {one:g}" for one in curves.budgets]
+    return [f"ε = {budget:g}" for budget in curves.budgets]
 
 
 def _named(method: str) -> str:
@@ -178,7 +178,7 @@ def _named(method: str) -> str:
 
 def _printed(wanted: bool) -> Iterator[tuple[str, ...]]:
     for method, values in paper.MEANS.items() if wanted else ():
-        yield (_named(method), "", *(f"{one:.4f}" for one in values), "2,500")
+        yield (_named(method), "", *(f"{value:.4f}" for value in values), "2,500")
 
 
 def _means(curves: Curves, estimand: str) -> Iterator[tuple[str, ...]]:
@@ -195,7 +195,7 @@ def _means(curves: Curves, estimand: str) -> Iterator[tuple[str, ...]]:
 
 def _variances(curves: Curves) -> Iterator[tuple[str, ...]]:
     def shown(values: Sequence[float] | Floats) -> Iterator[str]:
-        return ("–" if np.isnan(one) else f"{one:.1e}".replace("-", "−") for one in values)
+        return ("–" if np.isnan(value) else f"{value:.1e}".replace("-", "−") for value in values)
 
     for method, values in paper.VARIANCES.items():
         yield (_named(method), *shown(values))

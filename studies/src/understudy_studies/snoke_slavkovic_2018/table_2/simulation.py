@@ -1,8 +1,8 @@
 """Table 2: how well trees tell a released set from the records, by method and budget.
 
-Of every repetition one released set is compared; of m sets one, since they have the same law. Two
-measures of the distance: the pMSE of a greedy tree without limit of depth, pruned, as in the paper,
-and that of the best tree of depth 2 on the public grid.
+Of every repetition one released set is compared; of m sets one, since they have the same
+distribution. Two measures of the distance: the pMSE of a greedy tree without limit of depth,
+pruned, as in the paper, and that of the best tree of depth 2 on the public grid.
 
 The expensive methods are simulated in a part of the repetitions only (`Scenario.every`).
 """
