@@ -26,6 +26,7 @@ from understudy.inference.choice.rule_table import (
 )
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.estimates.estimators import Estimator, Question
+from understudy.inference.moments import moment_answers
 from understudy.inference.noise_aware.count_estimates import count_quantiles, estimate_counts
 from understudy.inference.noise_aware.urn_estimates import estimate_draws
 from understudy.inference.set_answers import SetAnswer, set_answer
@@ -153,7 +154,12 @@ def analyze_release(
         raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
     question = Question.of(kind, formula, release.schema, probability=probability)
     facts = facts_of(release, question.kind, question.columns)
-    if choose(facts).name == "noise-aware":
+    counted = choose(facts).name == "noise-aware"
+    if isinstance(question.asked, Estimand):
+        told = _from_moments(release, question.asked, counted=counted, level=level)
+        if told is not None:
+            return told
+    if counted:
         assert isinstance(question.asked, Estimand)
         return _from_counts(release, question.asked, facts, level=level)
     _require_allowed(release, facts, anyway=anyway)
@@ -166,6 +172,35 @@ def analyze_release(
     if reason:
         _refuse(release, facts, reason, anyway=anyway)
     return _from_sets(answer, facts, reason, formula=question.formula, level=level, more=said)
+
+
+def _from_moments(
+    release: Release, estimand: Estimand, *, counted: bool, level: float
+) -> Analysis | None:
+    """The answer of second moments; of levels only where no table has it, which has less noise."""
+    if counted and not moment_answers.is_numeric(estimand, release.schema):
+        return None
+    try:
+        found = moment_answers.moment_answer(estimand, release)
+    except InferenceError as error:
+        if counted:
+            return None
+        raise RefusedError(str(error).rstrip("."), None, anyway=False) from None
+    if found is None:
+        return None
+    return Analysis(
+        kind=estimand.kind,
+        formula=estimand.formula,
+        pooled=found.pooled,
+        valid=True,
+        reason=moment_answers.REASON,
+        notes=(
+            *found.pooled.notes,
+            *caveats.share_notes(estimand.kind, found.pooled, level),
+        ),
+        dropped=(found.dropped,),
+        level=level,
+    )
 
 
 def _doubt(answer: SetAnswer, facts: Facts) -> str:

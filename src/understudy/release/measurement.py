@@ -39,16 +39,16 @@ class Measurement:
             second level of a column; "sums": a noisy sum of (value - middle of the bounds) in every
             cell; "scatter": a noisy sum of squares or products about the means of
             the cells; "products": noisy sums over all records of scores of the columns, and of
-            products of two of them; "draws": records drawn from rows and a prior; "sweeps": records drawn column
-            by column, each given some others; "distribution": counts that the exponential
-            mechanism chose; "nodes": a noisy count of every node of a layer of a hierarchy whose
-            nodes fix different columns; "leaf-sums": sums of the noisy cells of a full table below
-            such nodes; "ranges": a noisy count of every range of states in a layer of a tree of
-            ranges over one column; "choice": columns that the exponential mechanism chose, a
-            column before its parents; "parameters": parameters of a public generator of records
-            that it chose; "posterior": records drawn from a posterior of the exact rows; "kept":
-            columns of all records that every synthetic set has as they stand; "exact": statistics
-            without noise, which are not published.
+            products of two of them; "draws": records drawn from rows and a prior; "sweeps": records
+            drawn column by column, each given some others; "distribution": counts that the
+            exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
+            hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
+            full table below such nodes; "ranges": a noisy count of every range of states in a layer
+            of a tree of ranges over one column; "choice": columns that the exponential mechanism
+            chose, a column before its parents; "parameters": parameters of a public generator of
+            records that it chose; "posterior": records drawn from a posterior of the exact rows;
+            "kept": columns of all records that every synthetic set has as they stand; "exact":
+            statistics without noise, which are not published.
         columns: names of the table's columns.
         codes: mixed-radix number of each cell, ascending, the last column running fastest; of a
             node, with one state more for each column, which says that it is open; of a range, its

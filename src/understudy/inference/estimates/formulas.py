@@ -117,6 +117,11 @@ def split_groups(formula: str) -> tuple[str, str]:
     return _bare(left.strip()), right.strip()
 
 
+def split_terms(formula: str) -> tuple[str, ...]:
+    """Expressions of "x + y", each as it could stand alone."""
+    return tuple(_bare(str(term).strip()) for term in _terms(parse(f"0 + {formula}")))
+
+
 def as_formula(expression: str) -> str:
     """An expression as a formula with one column."""
     return f"{_EXPRESSION}{expression}}}"

@@ -1,0 +1,155 @@
+"""A question to the second moments of a release: whether they have its answer, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from understudy.arrays import Floats
+from understudy.errors import InferenceError
+from understudy.inference.estimates import formulas
+from understudy.inference.estimates.analysis_records import Records
+from understudy.inference.estimates.estimands import RATIOS, Estimand
+from understudy.inference.estimates.regression_models import designs
+from understudy.inference.moments.affine import absences, affine_weights
+from understudy.inference.moments.correlations import correlation
+from understudy.inference.moments.least_squares import least_squares
+from understudy.inference.moments.moment_matrix import MomentMatrix, matrix_of
+from understudy.inference.moments.moment_ratios import moment_ratios
+from understudy.inference.set_estimates import Pooled
+from understudy.release import Release
+from understudy.schema import NUMERIC, Schema
+
+RULE = "moments"
+REASON = (
+    "second moments were measured of the values themselves, with known noise; sampling and noise "
+    "are both counted"
+)
+
+
+@dataclass(frozen=True)
+class MomentAnswer:
+    """An answer, and how many records are not in it.
+
+    Attributes:
+        pooled: the estimates.
+        dropped: records without a value; noisy.
+    """
+
+    pooled: Pooled
+    dropped: float
+
+
+def moment_answer(estimand: Estimand, release: Release) -> MomentAnswer | None:
+    """The answer that second moments give; None where they have none.
+
+    Args:
+        estimand: the question.
+        release: that it is asked of.
+
+    Raises:
+        InferenceError: they have one, and it is lost in their noise.
+    """
+    matrix, schema = matrix_of(release), release.schema
+    if matrix is None or not set(estimand.columns) <= set(matrix.scores.columns):
+        return None
+    sets = [Records.of(table, schema, estimand.columns) for table in release.tables]
+    complete = [records.take(records.complete()) for records in sets]
+    if not all(len(records.complete()) > 1 for records in complete):
+        return None
+    if estimand.kind in RATIOS:
+        return _ratios(estimand, matrix, schema, complete)
+    if estimand.kind == "ols":
+        return _linear_model(estimand, matrix, schema, complete)
+    if estimand.kind == "correlation":
+        return _correlation(estimand, matrix, schema, complete)
+    return None
+
+
+def _ratios(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MomentAnswer | None:
+    found = moment_ratios(estimand, matrix, schema, sets)
+    if found is None:
+        return None
+    names = estimand.names(schema)
+    pooled = _pooled(names, found.estimate, found.noise, found.sampling, len(sets))
+    return MomentAnswer(pooled, found.dropped)
+
+
+def _linear_model(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MomentAnswer | None:
+    if absences(schema, estimand.columns):
+        return None
+    laid: list[tuple[str, ...]] = []
+
+    def terms(frame: pd.DataFrame) -> Floats:
+        both = formulas.matrices(estimand.formula, frame)
+        laid.append(tuple(both.rhs.columns))
+        return np.column_stack(
+            [both.lhs.to_numpy(np.float64)[:, -1], both.rhs.to_numpy(np.float64)]
+        )
+
+    weights = affine_weights(terms, estimand.columns, schema, matrix)
+    if weights is None:
+        return None
+    names = laid[0]
+    own = designs("ols", estimand.formula, [records.frame() for records in sets])
+    if own.names != names:
+        raise InferenceError(
+            "A level of a predictor is in no synthetic record; merge it with another."
+        )
+    binary = all(np.isin(y, (0.0, 1.0)).all() for y, _ in own.pairs)
+    fit = least_squares(matrix, weights[1:], weights[0], own.pairs, binary=binary)
+    note = "Standard errors hold whether variances are equal or not (sandwich)."
+    pooled = _pooled(names, fit.estimate, fit.noise, fit.sampling, len(sets), note)
+    return MomentAnswer(pooled, 0.0)
+
+
+def _correlation(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MomentAnswer | None:
+    if absences(schema, estimand.columns):
+        return None
+    terms = formulas.split_terms(estimand.formula)
+
+    def values(frame: pd.DataFrame) -> Floats:
+        return np.column_stack([formulas.evaluate(term, frame) for term in terms])
+
+    weights = affine_weights(values, estimand.columns, schema, matrix)
+    if weights is None or len(weights) != 2:
+        return None
+    pairs = [tuple(values(records.frame()).T) for records in sets]
+    found = correlation(matrix, weights[0], weights[1], [(x, y) for x, y in pairs])
+    names = (f"correlation of {terms[0]} and {terms[1]}",)
+    noise, sampling = np.array([[found.noise]]), np.array([[found.sampling]])
+    pooled = _pooled(names, np.array([found.estimate]), noise, sampling, len(sets))
+    return MomentAnswer(pooled, 0.0)
+
+
+def _pooled(
+    names: tuple[str, ...],
+    estimate: Floats,
+    noise: Floats,
+    sampling: Floats,
+    sets: int,
+    *notes: str,
+) -> Pooled:
+    covariance = noise + sampling
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.diag(noise) / np.diag(covariance)
+    df = np.full(len(names), np.inf)
+    return Pooled(names, estimate, covariance, df, share, RULE, sets, notes)
+
+
+def is_numeric(estimand: Estimand, schema: Schema) -> bool:
+    """Whether numbers are asked about, which tables know within bins only."""
+    return estimand.kind not in RATIOS or any(
+        isinstance(schema.columns[name], NUMERIC)
+        for name in estimand.columns
+        if name not in estimand.groups
+    )
