@@ -1,11 +1,11 @@
 """Pearson's correlation of two columns from noisy second moments.
 
-r = C_xy/√(C_xx·C_yy) with C the moments about the means. To first order an error in the moments
-moves it by Σ (influence), so its variance by noise is exact to that order, number by number. Its
-sampling variance is that of the influence of a record, z_x z_y − r(z_x² + z_y²)/2 with z in
-standard units, over n: right whatever the distributions (Fisher's z assumes normal ones). It has fourth
-moments: of two 0/1 columns they are measured, and else those of the synthetic records, whose own
-correlation stands in the influence; and it is no less than (1 − r²)²/n, that of normal ones.
+r = C_xy/S with S = √(C_xx·C_yy) and C the moments about the means. Its interval is that of
+`Inverted`, with the noise in C_xy − r·S and in S, to first order. Its sampling variance is that of
+the influence of a record, z_x z_y − r(z_x² + z_y²)/2 with z in standard units, over n: right
+whatever the distributions (Fisher's z assumes normal ones). It has fourth moments, which are those
+of the synthetic records, whose own correlation stands in the influence; and it is no less than
+(1 − r²)²/n, that of normal ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.moments.least_squares import FIRM
+from understudy.inference.moments.inverted import require_firm
 from understudy.inference.moments.moment_matrix import MomentMatrix
 
 
@@ -29,11 +29,17 @@ class Correlation:
         estimate: r.
         noise: variance by privacy noise.
         sampling: variance by sampling.
+        denominator: S.
+        mixed: covariance of the noise in S with that in C_xy − r·S.
+        squared: variance of the noise in S.
     """
 
     estimate: float
     noise: float
     sampling: float
+    denominator: float
+    mixed: float
+    squared: float
 
 
 def correlation(
@@ -59,19 +65,24 @@ def correlation(
     a, b = centred
     variances = np.array([a @ sums @ a, b @ sums @ b])
     squares = np.stack([np.multiply.outer(a, a), np.multiply.outer(b, b)])
-    noise = np.sqrt(np.diag(matrix.noise_covariance(squares)))
-    if not (variances > FIRM * noise).all():
-        raise InferenceError(
-            "A column varies too little under the privacy noise for a correlation; declare this "
-            "analysis when the release is made, or give the column narrower bounds."
-        )
-    size = np.sqrt(variances.prod())
+    shown = np.mean([[len(u) * u.var(), len(v) * v.var()] for u, v in sets], axis=0)
+    noise = np.diag(matrix.noise_covariance(squares))
+    require_firm(shown, noise, "A column varies too little under the privacy noise")
+    if variances.min() <= 0:
+        raise InferenceError("The noisy second moments of a column fit no records.")
+    size = float(np.sqrt(variances.prod()))
     r = float(a @ sums @ b / size)
-    derivative = np.multiply.outer(a, b) / size
-    derivative -= r / 2 * (squares[0] / variances[0] + squares[1] / variances[1])
-    by_noise = float(matrix.noise_covariance(derivative[None])[0, 0])
+    root = size / 2 * (squares[0] / variances[0] + squares[1] / variances[1])
+    both = matrix.noise_covariance(np.stack([np.multiply.outer(a, b) - r * root, root]))
     spread = float(np.mean([_influence(*pair) for pair in sets]))
-    return Correlation(r, by_noise, max(spread, (1 - min(r * r, 1.0)) ** 2) / n)
+    return Correlation(
+        estimate=r,
+        noise=float(both[0, 0]) / size**2,
+        sampling=max(spread, (1 - min(r * r, 1.0)) ** 2) / n,
+        denominator=size,
+        mixed=float(both[0, 1]),
+        squared=float(both[1, 1]),
+    )
 
 
 def _influence(x: Floats, y: Floats) -> float:

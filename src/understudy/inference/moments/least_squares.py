@@ -15,9 +15,10 @@ E the noise in M: noise in the design is in it, times the coefficients. Variance
   by their own fit, and its *size* that of Σ r² = ωᵀ M ω, which was measured. Records whose relation
   was drawn too weak have the larger residuals that this takes back.
 
-**When it holds.** (1) is of first order in E A⁻¹. Where A is not clearly positive definite, the
-estimate has heavy tails and no interval of this kind is right: each eigenvalue of A (its columns
-scaled to the same size) must exceed `FIRM` standard deviations of its own noise.
+**Noise in the design.** Coefficient k is the ratio of x̃_k'y to x̃_k'x_k, x̃_k what is left of its
+predictor when the others are taken out, so its interval is that of `Inverted`: noise that makes the
+denominator smaller makes it longer. Where a denominator is not firm under its noise
+(`require_firm`), or A is not positive definite, there is no answer.
 
 Sources: White (1980), Econometrica 48, 817-838; noise in all moments as in Sheffet (2017) and
 Evans & King (2023), Political Analysis 31, 1-21, whose correction it shares.
@@ -32,9 +33,8 @@ import numpy as np
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
+from understudy.inference.moments.inverted import require_firm
 from understudy.inference.moments.moment_matrix import MomentMatrix
-
-FIRM = 6.0
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,17 @@ class LinearFit:
         estimate: shape (p,).
         noise: by privacy noise, shape (p, p).
         sampling: by sampling, shape (p, p).
-        firmness: smallest eigenvalue of the scaled design in standard deviations of its noise.
+        denominator: sum of squares of each predictor when the others are taken out, shape (p,).
+        mixed: covariance of its noise with that of the numerator (`Inverted`), shape (p,).
+        squared: variance of its noise, shape (p,).
     """
 
     estimate: Floats
     noise: Floats
     sampling: Floats
-    firmness: float
+    denominator: Floats
+    mixed: Floats
+    squared: Floats
 
 
 def least_squares(
@@ -73,22 +77,18 @@ def least_squares(
         binary: whether the outcome is 0 or 1.
 
     Raises:
-        InferenceError: the design is not clearly positive definite under its noise.
+        InferenceError: predictors are not told apart under the noise.
     """
     gram = matrix.form(design, design)
-    firmness = _firmness(matrix, design, gram)
-    if firmness < FIRM:
-        raise InferenceError(
-            "The predictors are not told apart clearly enough under the privacy noise (the weakest "
-            f"combination of them stands {max(firmness, 0):.1f} standard deviations of noise above "
-            f"0; {FIRM:g} are needed); take fewer predictors or coarser levels, or declare this "
-            "analysis when the release is made."
-        )
-    inverse = np.linalg.inv(gram)
+    inverse = _inverse(gram)
     estimate = inverse @ (design @ matrix.sums @ outcome)
     residual = outcome - estimate @ design
     influence = inverse @ design
     noise = matrix.noise_covariance(influence[:, :, None] * residual)
+    variances = np.diag(inverse)
+    mixed, squared = _denominator_noise(matrix, influence / variances[:, None], residual)
+    shown = [1 / np.diag(np.linalg.pinv(x.T @ x)) for _, x in sets]
+    require_firm(np.mean(shown, axis=0), squared, _NOT_APART)
     squares = residual @ matrix.sums @ residual
     error = np.sqrt(matrix.noise_covariance(np.multiply.outer(residual, residual)[None])[0, 0])
     middle = np.mean(
@@ -98,7 +98,35 @@ def least_squares(
         ],
         axis=0,
     )
-    return LinearFit(estimate, noise, inverse @ middle @ inverse, firmness)
+    sampling = inverse @ middle @ inverse
+    return LinearFit(estimate, noise, sampling, 1 / variances, mixed, squared)
+
+
+def _inverse(gram: Floats) -> Floats:
+    """Of the second moments of the predictors, which must be positive definite."""
+    size = np.sqrt(np.maximum(np.diag(gram), 0))
+    if not (size > 0).all() or np.linalg.eigvalsh(gram / np.outer(size, size)).min() <= 0:
+        raise InferenceError(
+            f"{_NOT_APART} (their noisy second moments fit no records); take fewer of them."
+        )
+    return np.asarray(np.linalg.inv(gram))
+
+
+def _denominator_noise(
+    matrix: MomentMatrix, left: Floats, residual: Floats
+) -> tuple[Floats, Floats]:
+    """Covariance of the noise in numerators and denominators, and its variance in these.
+
+    With W the weights of the design, row k of A⁻¹W is x̃_k over its sum of squares S_k, and S_k is 1
+    over the k-th diagonal entry of A⁻¹; so `left` has the weights of each x̃_k.
+    """
+    numerators, own = left[:, :, None] * residual, left[:, :, None] * left[:, None, :]
+    both = matrix.noise_covariance(np.concatenate([numerators, own]))
+    p = len(left)
+    return np.diag(both[:p, p:]), np.diag(both)[p:]
+
+
+_NOT_APART = "The predictors are not told apart clearly enough under the privacy noise"
 
 
 def _middle(
@@ -113,17 +141,3 @@ def _middle(
     if not r2.any():
         return np.asarray(x.T @ x * (squares / len(y)))
     return np.asarray((x.T * r2) @ x * (squares / r2.sum()))
-
-
-def _firmness(matrix: MomentMatrix, design: Floats, gram: Floats) -> float:
-    """The least eigenvalue in standard deviations of its noise; at most 0 if none is firm."""
-    size = np.sqrt(np.maximum(np.diag(gram), 0))
-    if not (size > 0).all():
-        return 0.0
-    scaled = design / size[:, None]
-    values, vectors = np.linalg.eigh(gram / np.outer(size, size))
-    weights = vectors.T @ scaled
-    derivatives = weights[:, :, None] * weights[:, None, :]
-    stddev = np.sqrt(np.diag(matrix.noise_covariance(derivatives)))
-    with np.errstate(divide="ignore"):
-        return float((values / stddev).min())

@@ -16,6 +16,7 @@ from understudy.inference.estimates.estimands import RATIOS, Estimand
 from understudy.inference.estimates.regression_models import designs
 from understudy.inference.moments.affine import absences, affine_weights
 from understudy.inference.moments.correlations import correlation
+from understudy.inference.moments.inverted import Inverted
 from understudy.inference.moments.least_squares import least_squares
 from understudy.inference.moments.moment_matrix import MomentMatrix, matrix_of
 from understudy.inference.moments.moment_ratios import moment_ratios
@@ -76,7 +77,8 @@ def _ratios(
     if found is None:
         return None
     names = estimand.names(schema)
-    pooled = _pooled(names, found.estimate, found.noise, found.sampling, len(sets))
+    inverted = found.sizes, found.mixed, found.squared
+    pooled = _pooled(names, found.estimate, (found.noise, found.sampling), len(sets), inverted)
     return MomentAnswer(pooled, found.dropped)
 
 
@@ -106,7 +108,8 @@ def _linear_model(
     binary = all(np.isin(y, (0.0, 1.0)).all() for y, _ in own.pairs)
     fit = least_squares(matrix, weights[1:], weights[0], own.pairs, binary=binary)
     note = "Standard errors hold whether variances are equal or not (sandwich)."
-    pooled = _pooled(names, fit.estimate, fit.noise, fit.sampling, len(sets), note)
+    inverted = fit.denominator, fit.mixed, fit.squared
+    pooled = _pooled(names, fit.estimate, (fit.noise, fit.sampling), len(sets), inverted, note)
     return MomentAnswer(pooled, 0.0)
 
 
@@ -126,24 +129,27 @@ def _correlation(
     pairs = [tuple(values(records.frame()).T) for records in sets]
     found = correlation(matrix, weights[0], weights[1], [(x, y) for x, y in pairs])
     names = (f"correlation of {terms[0]} and {terms[1]}",)
-    noise, sampling = np.array([[found.noise]]), np.array([[found.sampling]])
-    pooled = _pooled(names, np.array([found.estimate]), noise, sampling, len(sets))
+    parts = np.array([[found.noise]]), np.array([[found.sampling]])
+    inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
+    pooled = _pooled(names, np.array([found.estimate]), parts, len(sets), inverted)
     return MomentAnswer(pooled, 0.0)
 
 
 def _pooled(
     names: tuple[str, ...],
     estimate: Floats,
-    noise: Floats,
-    sampling: Floats,
+    parts: tuple[Floats, Floats],
     sets: int,
+    inverted: tuple[Floats, ...],
     *notes: str,
-) -> Pooled:
+) -> Inverted:
+    """Estimates with both parts of their variance, and S, v_1 and v_2 of `Inverted`."""
+    noise, sampling = parts
     covariance = noise + sampling
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.diag(noise) / np.diag(covariance)
     df = np.full(len(names), np.inf)
-    return Pooled(names, estimate, covariance, df, share, RULE, sets, notes)
+    return Inverted(names, estimate, covariance, df, share, RULE, sets, notes, *inverted)
 
 
 def is_numeric(estimand: Estimand, schema: Schema) -> bool:

@@ -10,16 +10,18 @@ released numbers of (derivative)² times their variance (`MomentMatrix.noise_cov
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from understudy.arrays import Floats, Integers
 from understudy.features.scores import Scores
+from understudy.inference.noise_aware.cell_scores import covers
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
 
 _KNOWN = -1
 
@@ -73,6 +75,14 @@ class MomentMatrix:
         """Number of records."""
         return float(self.sums[0, 0])
 
+    @property
+    def numbers(self) -> Floats:
+        """The released numbers, the number of records last, shape (numbers,)."""
+        numbers = np.zeros(len(self.variances))
+        known = self.source != _KNOWN
+        numbers[self.source[known]] = self.sums[known]
+        return numbers
+
     @cached_property
     def place(self) -> dict[tuple[str, int | None], int]:
         """Row of each score, by column and state."""
@@ -109,10 +119,53 @@ class MomentMatrix:
 
 
 def matrix_of(release: Release) -> MomentMatrix | None:
-    """The second moments of a release; None if it has none."""
+    """The second moments of a release, refined by its noisy tables; None if it has none."""
+    schema, manifest = release.schema, release.manifest
     for measurement in release.measurements:
         if measurement.kind is Kind.PRODUCTS:
-            manifest = release.manifest
             noise = manifest.inference.rows_stddev
-            return MomentMatrix.of(measurement, release.schema, float(manifest.n_rows), noise)
+            matrix = MomentMatrix.of(measurement, schema, float(manifest.n_rows), noise)
+            return refined(matrix, release.measurements, schema)
     return None
+
+
+def refined(
+    matrix: MomentMatrix, measurements: Sequence[Measurement], schema: Schema
+) -> MomentMatrix:
+    """The matrix with counts of levels, and of pairs of them, averaged with those of noisy tables.
+
+    A cell of a full table over one or two columns of levels counts what an entry counts, with noise
+    of its own, so their mean by precision has less. Each table is used once: entries stay
+    independent.
+
+    Args:
+        matrix: second moments.
+        measurements: of the release.
+        schema: of the release.
+    """
+    numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
+    for table in measurements:
+        levels = all(
+            name in matrix.scores.columns and not isinstance(schema.columns[name], NUMERIC)
+            for name in table.columns
+        )
+        if not (levels and len(table.columns) <= 2 and covers(table, table.columns)):
+            continue
+        for entry, count in _entries(matrix, table, schema):
+            weight = variances[entry] / (variances[entry] + table.stddev**2)
+            numbers[entry] += weight * (count - numbers[entry])
+            variances[entry] *= 1 - weight
+    sums = np.where(matrix.source == _KNOWN, 0.0, numbers[matrix.source])
+    return replace(matrix, sums=sums, variances=variances)
+
+
+def _entries(
+    matrix: MomentMatrix, table: Measurement, schema: Schema
+) -> Iterator[tuple[int, float]]:
+    """The released number that each cell of a table counts, and its count; no impossible cells."""
+    domain = schema.table(table.columns)
+    allowed = domain.allowed_mask()
+    counts = table.counts.reshape(domain.sizes)
+    for cell in np.argwhere(allowed):
+        rows = [matrix.place[key] for key in zip(table.columns, cell.tolist(), strict=True)]
+        yield int(matrix.source[rows[0], rows[-1]]), float(counts[tuple(cell)])

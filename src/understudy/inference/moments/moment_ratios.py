@@ -2,13 +2,12 @@
 
 Each is a ratio R = N/D of sums over the records of a product of two affine functions of scores,
 N = l'Mr and D = L'MR: what a record adds, and whether it has a value and belongs to the group. So
-who counts is known exactly, absences left out. Variance, to first order: that of the noise in
-N − R·D, over D²; and sampling, from the sum of squared values, which was measured for indicators,
-and for numbers without groups. Within groups the variance of a number is that of the synthetic
-records, brought to the size that the measured squares leave within groups.
+who counts is known exactly, absences left out. Intervals are those of `Inverted`, with the noise in
+N − R·D and in D; the sampling variance is added, from the sum of squared values, which was measured
+for indicators, and for numbers without groups. Within groups the variance of a number is that of
+the synthetic records, brought to the size that the measured squares leave within groups.
 
-A group whose size D is below `FIRM` standard deviations of its noise has no answer: there a ratio
-is skewed, and the first order is not enough.
+A group whose size D is not firm under its noise (`require_firm`) has no answer.
 """
 
 from __future__ import annotations
@@ -20,12 +19,11 @@ import numpy as np
 import pandas as pd
 
 from understudy.arrays import Floats, Integers
-from understudy.errors import InferenceError
 from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.moments.affine import affine_weights
-from understudy.inference.moments.least_squares import FIRM
+from understudy.inference.moments.inverted import require_firm
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.noise_aware.cell_scores import edge_variance, sampling_covariance
 from understudy.schema import NUMERIC, Schema
@@ -39,12 +37,18 @@ class MomentRatios:
         estimate: shape (k,).
         noise: by privacy noise, shape (k, k).
         sampling: by sampling, shape (k, k).
+        sizes: D of each, shape (k,).
+        mixed: covariance of the noise in N − R·D with that in D, shape (k,).
+        squared: variance of the noise in D, shape (k,).
         dropped: records that are in no group, or have no value; noisy.
     """
 
     estimate: Floats
     noise: Floats
     sampling: Floats
+    sizes: Floats
+    mixed: Floats
+    squared: Floats
     dropped: float
 
 
@@ -87,18 +91,26 @@ def moment_ratios(
     sizes = np.einsum("gi,ij,gj->g", first, matrix.sums, second)
     group_of = products.group_of
     by_group = first[:, :, None] * second[:, None, :]
-    _require_firm(sizes / np.sqrt(np.diag(matrix.noise_covariance(by_group)) + 1e-300))
-    estimate = totals / sizes[group_of]
-    derivatives = left[:, :, None] * right[:, None, :]
-    derivatives -= estimate[:, None, None] * by_group[group_of]
-    derivatives /= sizes[group_of][:, None, None]
+    shown = _shown_sizes(estimand, sets, len(sizes))
+    require_firm(shown, np.diag(matrix.noise_covariance(by_group)), _TOO_SMALL)
+    estimate, own = totals / sizes[group_of], sizes[group_of]
+    numerators = left[:, :, None] * right[:, None, :] - estimate[:, None, None] * by_group[group_of]
+    both = matrix.noise_covariance(np.concatenate([numerators, by_group[group_of]]))
+    k = len(estimate)
     squares = totals if not products.number else _squares(estimand, matrix, products, sizes, sets)
-    sampling = sampling_covariance(estimate, squares, sizes[group_of], group_of)
+    sampling = sampling_covariance(estimate, squares, own, group_of)
     if estimand.kind in SHARES:
         place = np.diag_indices(len(estimate))
-        sampling[place] = np.maximum(sampling[place], edge_variance(sizes[group_of]))
-    noise = matrix.noise_covariance(derivatives)
-    return MomentRatios(estimate, noise, sampling, matrix.n - float(sizes.sum()))
+        sampling[place] = np.maximum(sampling[place], edge_variance(own))
+    return MomentRatios(
+        estimate=estimate,
+        noise=both[:k, :k] / np.multiply.outer(own, own),
+        sampling=sampling,
+        sizes=own,
+        mixed=np.diag(both[:k, k:]),
+        squared=np.diag(both)[k:],
+        dropped=matrix.n - float(sizes.sum()),
+    )
 
 
 def _products(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> _Products | None:
@@ -213,10 +225,13 @@ def _within(estimand: Estimand, sets: Sequence[Records], n_groups: int) -> Float
     return np.asarray((squares + few * overall) / (n + few))
 
 
-def _require_firm(firmness: Floats) -> None:
-    if firmness.min() < FIRM:
-        raise InferenceError(
-            "A group is too small under the privacy noise (it stands "
-            f"{max(float(firmness.min()), 0):.1f} standard deviations of noise above 0; {FIRM:g} "
-            "are needed); take coarser groups, or declare this analysis when the release is made."
-        )
+def _shown_sizes(estimand: Estimand, sets: Sequence[Records], n_groups: int) -> Floats:
+    """Records in each group of the synthetic sets, on average, shape (groups,)."""
+    sizes = np.zeros(n_groups)
+    for records in sets:
+        scores = estimand.scores(records)
+        sizes += np.bincount(scores.group_of[scores.quantity], minlength=n_groups)
+    return sizes / len(sets)
+
+
+_TOO_SMALL = "A group is too small under the privacy noise"
