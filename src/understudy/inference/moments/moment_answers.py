@@ -61,12 +61,29 @@ def moment_answer(estimand: Estimand, release: Release) -> MomentAnswer | None:
     complete = [records.take(records.complete()) for records in sets]
     if not all(len(records.complete()) > 1 for records in complete):
         return None
+    return answer_of(estimand, matrix, schema, complete)
+
+
+def answer_of(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MomentAnswer | None:
+    """The same, of a matrix.
+
+    Args:
+        estimand: the question, of columns that the matrix has.
+        matrix: second moments.
+        schema: of the release.
+        sets: complete records of each synthetic set, with the estimand's columns.
+
+    Raises:
+        InferenceError: the answer is lost in noise.
+    """
     if estimand.kind in RATIOS:
-        return _ratios(estimand, matrix, schema, complete)
+        return _ratios(estimand, matrix, schema, sets)
     if estimand.kind == "ols":
-        return _linear_model(estimand, matrix, schema, complete)
+        return _linear_model(estimand, matrix, schema, sets)
     if estimand.kind == "correlation":
-        return _correlation(estimand, matrix, schema, complete)
+        return _correlation(estimand, matrix, schema, sets)
     return None
 
 
