@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from decimal import Decimal, Inexact, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -67,6 +67,7 @@ def manifest_of(
         ended_early=gate.ended_early,
         rows_share=str(request.rows_spend / request.budget.amount) if request.rows_spend else None,
         answers_share=_answers_share(request),
+        analyses=tuple(asdict(analysis) for analysis in request.analyses),
     )
 
 

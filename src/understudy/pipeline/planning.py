@@ -15,25 +15,31 @@ from understudy.arguments import require_mapping, require_text, require_whole
 from understudy.errors import BudgetError, MethodError
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method
-from understudy.features.scores import Scores
+from understudy.inference.declared_analyses import (
+    DeclaredAnalysis,
+    columns_of,
+    declared_analyses,
+)
 from understudy.methods.auto import choose
 from understudy.methods.configuration import configure
+from understudy.pipeline.budget_shares import (
+    DEFAULT_ROWS_SHARE,
+    budget_of,
+    rows_noise,
+    scored_columns,
+    stated_share,
+    usual_share,
+)
+from understudy.pipeline.expected_answers import ASSUMED_ROWS, Expected, expected_answers
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up, exact
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.calibration import (
-    NoiseName,
     calibrate,
     describe,
-    gaussian_variance,
-    l2_sensitivity_squared,
 )
+from understudy.release import Release
 from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
-
-DEFAULT_ROWS_SHARE = Fraction(1, 20)
-DEFAULT_ANSWERS_SHARE = Fraction(1, 4)
-"""Of what is left for an automatic release with δ above 0; without δ the moments are dear."""
-MOST_ANSWER_SCORES = 400
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,8 @@ class Plan:
         tables: what one fit measures.
         fits: how many fits there are.
         remarks: what else there is to know, in sentences.
+        expected: how exact the answers to declared analyses will be.
+        assumed_rows: number of records that this holds for.
         memory_mb: memory beyond the rows, in megabytes; an estimate (`understudy.families.effort`).
         seconds: time beyond reading the rows, in seconds; an estimate.
     """
@@ -71,6 +79,8 @@ class Plan:
     remarks: tuple[str, ...]
     memory_mb: float
     seconds: float
+    expected: tuple[Expected, ...] = ()
+    assumed_rows: int = 0
 
     def __repr__(self) -> str:
         """One line."""
@@ -96,6 +106,7 @@ class Request:
         sets: number of synthetic tables.
         rows_spend: what buys the number of rows.
         answers_spend: what buys second moments, for answers; 0 for none.
+        analyses: declared ones; second moments are of their columns alone, if there are any.
     """
 
     schema: Schema
@@ -106,6 +117,7 @@ class Request:
     sets: int
     rows_spend: Fraction
     answers_spend: Fraction = Fraction(0)
+    analyses: tuple[DeclaredAnalysis, ...] = ()
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """What one fit measures."""
@@ -114,7 +126,10 @@ class Request:
     @property
     def answers(self) -> ScoreMoments | None:
         """What is asked for the sake of answers; None where nothing is to be spent on it."""
-        return ScoreMoments(scored_columns(self.schema)) if self.answers_spend else None
+        if not self.answers_spend:
+            return None
+        declared = columns_of(self.analyses, self.schema)
+        return ScoreMoments(declared or scored_columns(self.schema))
 
     @property
     def draws_records(self) -> bool:
@@ -175,6 +190,7 @@ class Request:
             "sets": str(self.sets),
             "rows_share": str(self.rows_spend / self.budget.amount),
             "answers_share": str(self.answers_spend / self.budget.amount),
+            "analyses": json.dumps([asdict(analysis) for analysis in self.analyses]),
             "version of understudy": version("understudy"),
         }
 
@@ -184,42 +200,13 @@ class Request:
         if self.schema.rows == "public":
             return "declared as public in the schema"
         distribution = calibrate(
-            _rows_noise(self.budget),
+            rows_noise(self.budget),
             spend=self.rows_spend,
             accounting=self.budget.accounting,
             neighbours=self.schema.neighbours,
         )
         cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
         return f"bought once for {cost} ({describe(distribution)})"
-
-
-def _rows_noise(budget: Budget) -> NoiseName:
-    return "geometric" if budget.accounting == "pure" else "gaussian"
-
-
-def budget_of(epsilon: Number, delta: Number, method: Method, schema: Schema) -> Budget:
-    """The budget of a release, in the unit that suits the method.
-
-    Discrete Gaussian noise with a stddev near 1 or below costs much more in GDP than in zCDP, so a
-    large budget is kept in zCDP nevertheless: where a table that has one column's share of it would
-    get more noise by GDP.
-
-    Raises:
-        BudgetError: not a budget.
-    """
-    tight, plain = (
-        Budget.of(epsilon, delta, accounting) for accounting in (method.accounting, "zcdp")
-    )
-    if tight.accounting != "gdp":
-        return tight
-    squared = l2_sensitivity_squared(schema.neighbours)
-    by_gdp, by_zcdp = (
-        gaussian_variance(
-            budget.amount / len(schema.names), accounting=budget.accounting, squared=squared
-        )
-        for budget in (tight, plain)
-    )
-    return tight if by_gdp <= by_zcdp else plain
 
 
 def request_of(
@@ -232,6 +219,7 @@ def request_of(
     options: Mapping[str, Any] | None,
     rows_share: Number,
     answers_share: Number | None = None,
+    analyses: object = None,
 ) -> Request:
     """Check a request; arguments and errors are those of `plan`."""
     schema = given_schema(schema)
@@ -248,36 +236,11 @@ def request_of(
     configured = configure(name, options or {})
     budget = budget_of(epsilon, delta, configured, schema)
     rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
-    answers = (budget.amount - rows_spend) * _answers_share(
-        answers_share, schema, budget, automatic=automatic
-    )
-    return Request(schema, budget, configured, name, reason, sets, rows_spend, answers)
-
-
-def _answers_share(
-    stated: Number | None, schema: Schema, budget: Budget, *, automatic: bool
-) -> Fraction:
-    """Part of what is left after the number of rows that buys second moments."""
-    if stated is not None:
-        share = exact(stated, "answers_share")
-        if not 0 <= share < 1:
-            raise BudgetError("answers_share must lie between 0 and 1; 0 buys no answers.")
-        return share
-    wanted = automatic and budget.accounting != "pure" and len(schema.names) > 1
-    return DEFAULT_ANSWERS_SHARE if wanted and scored_columns(schema) else Fraction(0)
-
-
-def scored_columns(schema: Schema) -> tuple[str, ...]:
-    """Columns whose second moments are bought: all, but those of the most levels if too many."""
-    sizes = {name: len(Scores.of(schema, (name,))) for name in schema.names}
-    left = sum(sizes.values())
-    dropped = set()
-    for name in sorted(sizes, key=lambda name: -sizes[name]):
-        if left <= MOST_ANSWER_SCORES:
-            break
-        dropped.add(name)
-        left -= sizes[name]
-    return tuple(name for name in schema.names if name not in dropped)
+    declared = declared_analyses(analyses, schema)
+    usual = usual_share(schema, budget, automatic=automatic, declared=bool(declared))
+    share = usual if answers_share is None else stated_share(answers_share)
+    answers = (budget.amount - rows_spend) * share
+    return Request(schema, budget, configured, name, reason, sets, rows_spend, answers, declared)
 
 
 def plan(
@@ -290,6 +253,9 @@ def plan(
     options: Mapping[str, Any] | None = None,
     rows_share: Number = DEFAULT_ROWS_SHARE,
     answers_share: Number | None = None,
+    analyses: object = None,
+    assume_rows: int | None = None,
+    like: Release | None = None,
 ) -> Plan:
     """What a release would measure and cost, and how exact it would be. No data are read.
 
@@ -303,12 +269,20 @@ def plan(
         rows_share: share of the budget that buys the number of rows, where that is private.
         answers_share: part of the rest that buys second moments of all columns, from which linear
             models, correlations and group means are answered; by default a quarter for an
-            automatic release with δ above 0, else nothing.
+            automatic release with δ above 0, half where analyses are declared, else nothing.
+        analyses: what the release is to answer, as texts such as "ols income ~ age + sex" or
+            mappings with `kind`, `formula` and `asked_by`, or the path of a TOML file with entries
+            `[[analyses]]`; then second moments are bought of their columns alone.
+        assume_rows: number of records for which the plan says how exact answers will be; the public
+            number, or 1,000, by default.
+        like: an earlier release whose records stand for the population there; records drawn evenly
+            over the schema by default.
 
     Raises:
         SchemaError: not a schema, or not reviewed.
         BudgetError: not a budget.
         MethodError: unknown method or option, or one that does not fit the schema.
+        InferenceError: not an analysis.
     """
     request = request_of(
         schema,
@@ -319,8 +293,10 @@ def plan(
         options=options,
         rows_share=rows_share,
         answers_share=answers_share,
+        analyses=analyses,
     )
-    tables = request.tables()
+    tables, setup = request.tables(), request.setup()
+    assumed = assume_rows or request.schema.n_rows or ASSUMED_ROWS
     effort = request.method.effort(request.schema, tables, request.budget)
     return Plan(
         method=request.name,
@@ -331,10 +307,27 @@ def plan(
         sets=sets,
         sets_kind=request.method.sets,
         rows_noise=request.rows_words,
-        setup=request.setup(),
+        setup=setup,
         tables=tables,
         fits=request.fits,
         remarks=request.remarks,
         memory_mb=round(effort.memory_mb, 1),
         seconds=round(effort.shared + request.fits * effort.seconds, 2),
+        expected=_expected(request, setup, assumed, like),
+        assumed_rows=assumed if request.analyses else 0,
+    )
+
+
+def _expected(
+    request: Request, setup: tuple[PlannedTable, ...], n_rows: int, like: Release | None
+) -> tuple[Expected, ...]:
+    if not (request.analyses and request.answers):
+        return ()
+    return expected_answers(
+        request.analyses,
+        request.schema,
+        request.answers.columns,
+        setup[0].stddev,
+        n_rows=n_rows,
+        like=None if like is None else like.tables[0],
     )

@@ -15,10 +15,11 @@ from understudy.errors import CheckpointError, MethodError, NotPrivateError
 from understudy.families.method import Facts, Prepared
 from understudy.methods import METHODS
 from understudy.models import Sample
+from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.interruption import Progress, ending_rounds
-from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
+from understudy.pipeline.planning import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
@@ -53,6 +54,7 @@ def synthesize(
     options: Mapping[str, Any] | None = None,
     rows_share: Number = DEFAULT_ROWS_SHARE,
     answers_share: Number | None = None,
+    analyses: object = None,
     seed: int | None = None,
     insecure_noise_seed: int | None = None,
     allow_nonprivate: bool = False,
@@ -76,7 +78,10 @@ def synthesize(
         rows_share: share of the budget that buys the number of rows, where that is private.
         answers_share: part of the rest that buys second moments of all columns, from which linear
             models, correlations and group means are answered; by default a quarter for an
-            automatic release with δ above 0, else nothing.
+            automatic release with δ above 0, half where analyses are declared, else nothing.
+        analyses: what the release is to answer, as for `plan`; then second moments are bought of
+            their columns alone. Chosen by a look at the rows, they would tell what ε does not
+            cover.
         seed: seed of the sampling that follows the last paid step; recorded in the manifest.
             It fixes which records are drawn, not their order.
         insecure_noise_seed: for tests and studies only: draw the privacy noise from this seed, so
@@ -120,6 +125,7 @@ def synthesize(
         options=options,
         rows_share=rows_share,
         answers_share=answers_share,
+        analyses=analyses,
     )
     schema = request.schema
     _require_arguments(seed, insecure_noise_seed, frame, progress, confide)

@@ -138,7 +138,14 @@ class _Format1(_Plain):
     measurements: list[_Measurement]
 
 
+class _Analysis(_Plain):
+    kind: str
+    formula: str
+    asked_by: str
+
+
 class _Format2(_Format1):
+    analyses: list[_Analysis] = []
     options: dict[str, _Option | list[_Option] | dict[str, _Option]]
     inference: _Inference
 

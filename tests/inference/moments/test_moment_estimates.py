@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import statsmodels.formula.api as smf
-from made_matrices import SCHEMA, apart, exact_moments, matrix, people
 from scipy import stats
 
+from made_matrices import SCHEMA, apart, exact_moments, matrix, people
 from understudy.errors import InferenceError
 from understudy.inference.estimates import estimands
 from understudy.inference.estimates.analysis_records import Records
@@ -129,8 +129,8 @@ def test_intervals_cover(drawn):
             lower, upper = ask(*q, moments, synthetic).pooled.interval()
             hits[q].append((lower <= truth[q]) & (truth[q] <= upper))
     worst = {q: float(np.mean(hit, axis=0).min()) for q, hit in hits.items()}
-    # A false alarm has a chance of 1e-5 for each of 60 quantities. Unrelated records have the wrong shape of unequal
-    # variances: 90 % is asked there.
+    # A false alarm has a chance of 1e-5 for each of 60 quantities. Unrelated records have the wrong
+    # shape of unequal variances: 90 % is asked there.
     least = stats.binom.ppf(1e-5, repetitions, 0.95 if drawn == "alike" else 0.90) / repetitions
     assert min(worst.values()) >= least, worst
 

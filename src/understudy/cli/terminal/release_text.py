@@ -230,7 +230,9 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         for part in (plan.tables, plan.setup)
     )
     budget = {"epsilon": decimal_up(plan.budget.epsilon), "delta": decimal_up(plan.budget.delta)}
-    return {**vars(plan), "budget": budget, "setup": setup, "tables": tables}
+    expected = [vars(row) for row in plan.expected]
+    parts = {"budget": budget, "setup": setup, "tables": tables, "expected": expected}
+    return {**vars(plan), **parts}
 
 
 def planned(plan: Plan) -> None:
@@ -260,6 +262,8 @@ def planned(plan: Plan) -> None:
             "Noise mass: records' worth of positive noise that empty cells receive on average; "
             "compare it with the number of rows."
         )
+    if plan.expected:
+        out.print(_expected_table(plan))
     for remark in plan.remarks:
         out.print(escape(remark), soft_wrap=True)
     out.print(
@@ -267,6 +271,20 @@ def planned(plan: Plan) -> None:
         f"{max(plan.seconds, 0.01):,.2f} s. "
         "No data were read and no budget was spent."
     )
+
+
+def _expected_table(plan: Plan) -> Table:
+    """How exact the answers to declared analyses will be."""
+    table = Table(title=f"Expected 95 % half-widths, for {plan.assumed_rows:,} records")
+    table.add_column("analysis", overflow="fold")
+    for heading in ("estimate", "by noise", "by sampling", "together"):
+        table.add_column(heading, justify="right" if heading != "estimate" else "left")
+    for row in plan.expected:
+        both = math.hypot(row.noise, row.sampling)
+        widths = [f"± {width:,.3g}" for width in (row.noise, row.sampling, both)]
+        shown = (row.refused, "–", "–", "–") if row.refused else (row.name, *widths)
+        table.add_row(escape(row.analysis), *map(escape, shown))
+    return table
 
 
 def _planned_table(rows: list[tuple[str, ...]], fits: str) -> Table:

@@ -55,19 +55,33 @@ class MomentMatrix:
             n: number of records.
             n_stddev: of the noise in it; 0 where it is public.
         """
-        scores = Scores.of(schema, measurement.columns)
-        size, values = len(scores), np.asarray(measurement.counts, dtype=np.float64)
+        scores, values = Scores.of(schema, measurement.columns), np.asarray(measurement.counts)
+        return cls.from_numbers(scores, values, measurement.stddev, n, n_stddev)
+
+    @classmethod
+    def from_numbers(
+        cls, scores: Scores, values: Floats, stddev: float, n: float, n_stddev: float
+    ) -> MomentMatrix:
+        """The matrix of sums and products.
+
+        Args:
+            scores: of the columns.
+            values: sums, then products by `Scores.pairs`, in records, shape (numbers,).
+            stddev: of the noise in each.
+            n: number of records.
+            n_stddev: of the noise in it.
+        """
+        size = len(scores)
         first, second = scores.pairs
         source = np.full((size + 1, size + 1), _KNOWN, dtype=np.int64)
         place = np.arange(size)
         source[0, 1:] = source[1:, 0] = place
-        indicators = np.array([k for k, one in enumerate(scores.each) if one.state is not None])
+        indicators = np.array([k for k, score in enumerate(scores.each) if score.state is not None])
         source[indicators + 1, indicators + 1] = indicators
         source[first + 1, second + 1] = source[second + 1, first + 1] = size + np.arange(len(first))
         source[0, 0] = len(values)
-        numbers = np.append(values, n)
-        sums = np.where(source == _KNOWN, 0.0, numbers[source])
-        variances = np.append(np.full(len(values), measurement.stddev**2), n_stddev**2)
+        sums = np.where(source == _KNOWN, 0.0, np.append(values, n)[source])
+        variances = np.append(np.full(len(values), stddev**2), n_stddev**2)
         return cls(scores, sums, source, variances)
 
     @property
