@@ -36,7 +36,7 @@ from understudy.models import Model
 from understudy.models.model import PooledFits
 from understudy.parallel import in_chunks, single_threaded
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
-from understudy.pipeline.set_drawing import draw_sets
+from understudy.pipeline.synthesis import draw_sets
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,11 @@ from understudy.arguments import path_of, require_function, require_whole
 from understudy.errors import CheckpointError, MethodError, NotPrivateError
 from understudy.families.method import Facts, Prepared
 from understudy.methods import METHODS
-from understudy.models import Sample
+from understudy.models import Model, Sample
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.interruption import Progress, ending_rounds
 from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
-from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.journal import remove as remove_checkpoint
@@ -27,7 +26,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Confide, Diagnostic, Internal, misfits
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness
-from understudy.privacy.released import Released
+from understudy.privacy.released import Noise, NoisyTable, Released
 from understudy.release import Release
 from understudy.release.decoding import FrameKind, decode, require_frame
 from understudy.schema import Schema
@@ -253,3 +252,38 @@ def _entropy(seed: int | None, insecure_noise_seed: int | None) -> int:
     if seed is None and insecure_noise_seed is not None:
         seed = insecure_noise_seed
     return secrets.randbits(128) if seed is None else seed
+
+
+def draw_sets(
+    request: Request, prepared: Prepared, gate: Gate, n_rows: int, rng: np.random.Generator
+) -> list[Sample]:
+    """Draw the records of every set: free sets from one fit, split sets from a fit each.
+
+    What a release does, and what a bootstrap replicate of it does again.
+
+    Args:
+        request: what was asked for.
+        prepared: its method, with what is bought once.
+        gate: through which it measures.
+        n_rows: records of each set.
+        rng: randomness of sampling that follows the last paid step.
+    """
+    per_fit = request.sets // request.fits
+    drawn: list[Sample] = []
+    for _ in range(request.fits):
+        model = _fitted(request, prepared, gate, n_rows, sets=per_fit)
+        drawn += [model.sample(n_rows, rng) for _ in range(per_fit)]
+    return drawn
+
+
+def _fitted(request: Request, prepared: Prepared, gate: Gate, n_rows: int, *, sets: int) -> Model:
+    """A fit; for several posterior sets, what draws parameters for each of them."""
+    method, before = request.method, len(gate.measured)
+    model = prepared.fit(request.fit_spend, n_rows * sets)
+    if sets == 1 or method.sets != "posterior":
+        return model
+    return method.redrawn(prepared.schema, _tables(gate.measured[before:]), n_rows, model)
+
+
+def _tables(measured: Sequence[Released[object]]) -> list[tuple[NoisyTable, Noise]]:
+    return [(one.value, one.noise) for one in measured if isinstance(one.value, NoisyTable)]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from understudy import pipeline
 from understudy.pipeline import planning
-from understudy.pipeline.set_drawing import draw_sets
+from understudy.pipeline.synthesis import draw_sets
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
 from understudy.privacy.mechanisms.records.imputation_draws import imputed_records
