@@ -86,7 +86,7 @@ def reach(estimand: Estimand, records: Records, known: Known) -> tuple[Floats, F
     """
     if not estimand.expression:
         return None
-    used = formulas.columns_of(formulas.as_formula(estimand.expression), known.schema.names)
+    used = estimand.used
     spread = known.binned(used)
     if not spread:
         return None

@@ -180,7 +180,7 @@ def influences(kind: str, y: Floats, x: Floats, beta: Floats) -> Influences:
     """How much each record of a set moves its coefficients: A⁻¹x(y - μ), with A = Σ w·xx'."""
     mean = _MEANS[kind](x @ beta)
     weight = {"ols": np.ones_like(mean), "logit": mean * (1 - mean), "poisson": mean}[kind]
-    inverse: Floats = np.linalg.inv((x * weight[:, None]).T @ x)
+    inverse = np.asarray(np.linalg.inv((x * weight[:, None]).T @ x), dtype=np.float64)
     return Influences(kind, beta, inverse, x * (y - mean)[:, None] @ inverse)
 
 
