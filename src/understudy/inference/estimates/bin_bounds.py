@@ -285,10 +285,11 @@ def state_places(column: Column, named: Sequence[float], most: int) -> Floats:
     assert isinstance(column, NUMERIC)
     decimals = column.decimals if isinstance(column, Continuous) else 0
     near = [place for number in named for place in _around(number, decimals)]
+    spikes = {interval.low for interval in column.intervals if interval.spike}
     rows = []
     for state in range(column.n_ordinary):
         low, high = _inner_ends(column, state)
-        inside = [place for place in near if low <= place <= high]
+        inside = [place for place in near if low <= place <= high and place not in spikes]
         rows.append(np.unique([low, high, *grid_numbers(column, state, most), *inside]))
     widest = max(map(len, rows))
     return np.stack([np.pad(row, (0, widest - len(row)), mode="edge") for row in rows])
