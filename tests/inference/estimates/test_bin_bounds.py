@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from understudy.inference.bootstrap_intervals import Replicates, bootstrapped
 from understudy.inference.choice.advice import RefusedError
 from understudy.inference.estimates import formulas, regression_models
 from understudy.inference.estimates.analysis_records import Records
@@ -26,6 +27,7 @@ from understudy.inference.estimates.estimands import parse
 from understudy.inference.estimates.estimators import estimate_sets
 from understudy.inference.noise_aware.cell_scores import cell_scores
 from understudy.inference.noise_aware.count_estimates import count_quantiles, estimate_counts
+from understudy.inference.set_answers import known_numbers
 from understudy.inference.set_estimates import Pooled
 
 # --- coverage -----------------------------------------------------------------------------------
@@ -216,6 +218,33 @@ def test_coefficients_never_move_beyond_their_bounds(kind, formula):
     assert far > 0.05, "numbers were moved far enough for the bounds to matter"
 
 
+@pytest.mark.parametrize(
+    ("kind", "formula", "name"),
+    [("ols", "y ~ k", "y"), ("ols", "k ~ x", "x"), ("logit", "g ~ x", "x")],
+)
+def test_an_adversary_comes_near_the_bounds_and_not_beyond(kind, formula, name):
+    """Each record at that end of its bin where it moves the last coefficient most."""
+    table = rows(400, 8)
+    asked = parse(kind, formula, SCHEMA)
+    here = estimate_sets(asked, [table], SCHEMA, Known(SCHEMA))
+    records = Records.of(table, SCHEMA, asked.columns)
+    laid = regression_models.designs(kind, formula, [records.frame()])
+    own = regression_models.influences(kind, *laid.pairs[0], here.estimates[0])
+    places = places_of([records], name, ())
+
+    def design(numbers):
+        other = records.frame().assign(**{name: numbers})
+        both = formulas.laid_out(formula, laid.layout, other)
+        return regression_models.finite_values(kind, formula, both)[1:]
+
+    moves = np.stack([own.of(*design(numbers))[:, -1] for numbers in places])
+    for sets, pick in zip(here.ends, (np.argmin, np.argmax), strict=True):
+        worst = design(places[pick(moves, axis=0), np.arange(400)])
+        found, _ = regression_models.fit(kind, laid._replace(pairs=[worst]), 0)
+        share = (found - here.estimates[0])[-1] / (sets.estimates - here.estimates)[0, -1]
+        assert 0.8 < share < 1.1
+
+
 def test_bounds_of_straight_lines_are_those_of_the_formula():
     """Σ|(A⁻¹x)_k|·h for an outcome in the middle of its bins."""
     table = rows(300, 3)
@@ -360,6 +389,32 @@ def test_a_function_of_binned_numbers_is_refused_and_told_why(released):
         us.analyze(made, mean, "y")
     assert us.analyze(made, mean, "k").valid
     assert "may lie anywhere" in us.analyze(made, mean, "y", anyway=True).reason
+
+
+def test_numbers_that_were_measured_in_wider_bins_are_known_by_these(released, measured):
+    wide = measured(("x",), np.ones(4), 1.0, bins={"x": 4})
+    fine = measured(("x",), np.ones(40), 1.0)
+    both = measured(("x", "g"), np.ones((4, 2)), 1.0, bins={"x": 4})
+    made = released(rows_of(1), rows_of(2), schema=SCHEMA, measurements=(wide,))
+    assert known_numbers(made, ("x",)).schema.columns["x"].size == 4
+    made = released(rows_of(1), rows_of(2), schema=SCHEMA, measurements=(wide, fine, both))
+    assert known_numbers(made, ("x",)).schema is made.schema
+    assert known_numbers(made, ("x", "g")).schema.columns["x"].size == 4
+
+
+@pytest.mark.parametrize("interval", ["basic", "percentile", "studentised"])
+def test_intervals_of_a_bootstrap_are_widened_too(interval):
+    rng = np.random.default_rng(1)
+    some = Replicates(rng.normal(1, 1, (199, 1)), np.full((199, 1), 0.8), np.ones(1), np.ones(1))
+    for estimate in np.linspace(-5, 5, 41):
+        arguments = (("q",), np.array([estimate]), some)
+        plain = bootstrapped(*arguments, interval=interval, sets=1)
+        wide = bootstrapped(*arguments, interval=interval, sets=1, bias=np.array([0.5]))
+        np.testing.assert_allclose(wide.interval()[0], plain.interval()[0] - 0.5)
+        np.testing.assert_allclose(wide.interval()[1], plain.interval()[1] + 0.5)
+        low, high = wide.interval()
+        assert wide.pvalue >= plain.pvalue
+        assert (wide.pvalue <= 0.05) <= (low > 0 or high < 0)
 
 
 def test_the_bound_is_shown(released):
