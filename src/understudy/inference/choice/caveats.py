@@ -125,7 +125,7 @@ def bin_notes(
     binned = [name for name in columns if is_binned(schema.columns[name])]
     lower, upper = pooled.interval(level)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = float(np.nanmax(2 * pooled.bias / (upper - lower)))
+        share = np.nan_to_num(2 * pooled.bias / (upper - lower)).max()
     yield (
         f"Up to {100 * share:.0f} % of the half-width is for where numbers of "
         f"{', '.join(binned)} lie within their bins, which the release does not tell; the error "

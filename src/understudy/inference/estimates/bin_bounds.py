@@ -44,8 +44,7 @@ from understudy.inference.noise_aware.cell_scores import CellScores, require_rec
 from understudy.inference.set_estimates import Pooled
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 
-_PLACES = 64
-_FEW_PLACES = 3
+_PLACES, _FEW_PLACES = 64, 3
 
 
 @dataclass(frozen=True)
@@ -84,20 +83,20 @@ def reach(estimand: Estimand, records: Records, known: Known) -> tuple[Floats, F
         InferenceError: the expression cannot be computed at the ends of the bins, or not record by
             record.
     """
-    if not estimand.expression:
-        return None
     used = estimand.used
     spread = known.binned(used)
     if not spread:
         return None
-    states = np.stack([records.states[name] for name in used])
-    distinct, place = np.unique(states, axis=1, return_inverse=True)
+    place = np.zeros(len(records.complete()), dtype=np.int64)
+    for name in used:  # cells of these columns alone, numbered as they occur
+        crossed = place * known.schema.columns[name].n_ordinary + records.states[name]
+        _, first, place = np.unique(crossed, return_index=True, return_inverse=True)
     inner = replace(estimand, columns=used, levels=(), groups=())
-    points = _spread_points(dict(zip(used, distinct, strict=True)), spread, inner, known.schema)
+    cells = {name: records.states[name][first] for name in used}
+    points = _spread_points(cells, spread, inner, known.schema)
     scores = inner.scores(points)
     require_recordwise(inner, scores, points.take(np.arange(len(scores.value))[::-2]))
-    value = scores.value.reshape(distinct.shape[1], -1)
-    place = place.reshape(-1)
+    value = scores.value.reshape(len(first), -1)
     return value.min(axis=1)[place], value.max(axis=1)[place]
 
 
@@ -140,11 +139,12 @@ def end_scores(
     Raises:
         InferenceError: as for `reach`.
     """
+    if not Known(schema).binned(estimand.used):
+        return None
     cells, _ = cell_points(schema, estimand.columns, ())
     complete = np.flatnonzero(cells.complete())
     ends = reach(estimand, cells.take(complete), Known(schema))
-    if ends is None:
-        return None
+    assert ends is not None
     low, high = np.zeros((2, len(scores.value)))
     low[complete] = np.minimum(ends[0], scores.value[complete])
     high[complete] = np.maximum(ends[1], scores.value[complete])
@@ -197,7 +197,7 @@ def bounded(pooled: Pooled, least: Pooled, largest: Pooled) -> Pooled:
         covariance=covariance,
         df=dfs.min(axis=0),
         synthesis_share=shares[place],
-        bias=np.maximum(distances.max(axis=0), 0.0),
+        bias=np.nan_to_num(np.maximum(distances.max(axis=0), 0.0)),
     )
 
 
