@@ -91,10 +91,12 @@ class Analysis:
     @property
     def legend(self) -> str:
         """What the columns are."""
+        biased = self.kind != "quantile" and self.pooled.bias.any()
         p = "" if self.kind == "quantile" else " p: two-sided, of the value 0;"
         return (
             f"lower, upper: {100 * self.level:g} % interval;{p} synth.: share of the variance by "
-            "synthesis and privacy noise."
+            "synthesis and privacy noise"
+            f"{'; bins may bias the estimate, which lower and upper allow for' * bool(biased)}."
         )
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -165,8 +167,9 @@ def analyze_release(
     _require_allowed(release, facts, anyway=anyway)
     answer = set_answer(question, release, facts)
     said = (
-        *caveats.number_notes(release, question.numeric, question.kind),
+        *caveats.number_notes(release, question.numeric, answer.pooled, question.kind, level),
         *caveats.merged_notes(release, facts),
+        *caveats.clipping_notes(release.schema, question.numeric, question.kind),
     )
     reason = _doubt(answer, facts)
     if reason:
@@ -235,7 +238,8 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
         notes=(
             *pooled.notes,
             *said,
-            *caveats.number_notes(release, numeric, estimand.kind),
+            *caveats.number_notes(release, numeric, pooled, estimand.kind, level),
+            *caveats.clipping_notes(release.schema, estimand.used, estimand.kind),
             *caveats.share_notes(estimand.kind, pooled, level),
         ),
         dropped=(counted.dropped,),
@@ -299,9 +303,9 @@ def _row_texts(
         df: degrees of freedom.
         lower: lower end of the interval.
         upper: upper end.
-        rest: p-value, and share of synthesis and noise.
+        rest: p-value, share of synthesis and noise, and bound on the bias by bins.
     """
-    pvalue, share = rest
+    pvalue, share, _ = rest
     digits = 1 - math.floor(math.log10(stderr)) if 0 < stderr < math.inf else None
     number, error, low, high = (_number(v, digits) for v in (estimate, stderr, lower, upper))
     p = "< 0.001" if pvalue < 0.001 else _number(pvalue, 3)

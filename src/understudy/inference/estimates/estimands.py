@@ -103,6 +103,13 @@ class Estimand:
             f"{level} | {group}" if group else level for group in groups for level in levels
         )
 
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Columns of the expression."""
+        if not self.expression:
+            return ()
+        return formulas.columns_of(formulas.as_formula(self.expression), self.columns)
+
     def _what(self) -> str:
         if self.kind == "quantile":
             return f"{100 * self.probability:g} % quantile of {self.expression}"

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy import pipeline
-from understudy.pipeline import planning
+from understudy.pipeline import budget_shares, planning
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
