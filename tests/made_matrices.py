@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from understudy.engine import Table
-from understudy.features.scores import Scores
+from understudy.features.column_scores import Scores
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.privacy.mechanisms.sums.score_moments import ONE
 from understudy.release import Measurement

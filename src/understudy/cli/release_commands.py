@@ -30,7 +30,7 @@ from understudy.cli.app import (
     method_options,
 )
 from understudy.cli.json_output import print_json
-from understudy.cli.terminal import progress_bar, release_text
+from understudy.cli.terminal import plan_text, progress_bar, release_text
 from understudy.errors import CheckpointError, UnderstudyError
 
 if TYPE_CHECKING:
@@ -138,9 +138,9 @@ def plan(
         like=None if like is None else Release.load(like),
     )
     if as_json:
-        print_json(release_text.plan_json(planned))
+        print_json(plan_text.plan_json(planned))
     else:
-        release_text.planned(planned)
+        plan_text.planned(planned)
 
 
 @app.command()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes, Reading
 from understudy.engine.score_products import ExactProducts
-from understudy.features.scores import Scores
+from understudy.features.column_scores import Scores
 from understudy.schema import Schema
 
 

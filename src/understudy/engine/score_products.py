@@ -1,8 +1,8 @@
 """Exact sums of scores of the records, and of the products of two of them, in one pass.
 
-Scores are those of `understudy.features.scores`, as whole numbers: an indicator is `HALF` = 2¹⁵, a
-number z = round((x − middle) / width · 2¹⁶) after clipping to its public bounds. What is summed is
-whole, and so is every sum; so the order of the rows plays no part.
+Scores are those of `understudy.features.column_scores`, as whole numbers: an indicator is `HALF` =
+2¹⁵, a number z = round((x − middle) / width · 2¹⁶) after clipping to its public bounds. What is
+summed is whole, and so is every sum; so the order of the rows plays no part.
 
 The products of a batch of at most `BATCH` rows are one multiplication of matrices of doubles. It is
 exact: each product is a whole number of size at most 2³⁰, and all partial sums stay below 2⁵³.
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from understudy.engine.bounded_sums import HALF, on_bounds
 from understudy.engine.coding import ColumnCoder, Reading
 from understudy.engine.reading.readers import Rows
-from understudy.features.scores import Scores
+from understudy.features.column_scores import Scores
 from understudy.schema import NUMERIC, Column, Schema
 
 BATCH: Final = 2**14

@@ -16,7 +16,7 @@ from understudy.engine.reading.column_types import require_types
 from understudy.engine.reading.readers import FrameKind, Rows, open_rows
 from understudy.engine.score_products import ExactProducts, score_products
 from understudy.errors import DataError
-from understudy.features.scores import Scores
+from understudy.features.column_scores import Scores
 from understudy.schema import Schema, private_copy
 
 KEEP_BYTES = 2**30

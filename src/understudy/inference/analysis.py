@@ -138,8 +138,8 @@ def analyze_release(
 
     Args:
         release: the release.
-        kind: mean, proportion, table, total, quantile, ols, logit, poisson; or a function that
-            takes a data frame of complete records and gives estimates and their (co)variances.
+        kind: one of `estimands.KINDS`; or a function that takes a data frame of complete records
+            and gives estimates and their (co)variances.
         formula: see `understudy.inference.estimates.estimands.parse`; for a function the columns
             that it uses, "a + b", all if "".
         probability: of a quantile.
@@ -158,9 +158,9 @@ def analyze_release(
     facts = facts_of(release, question.kind, question.columns)
     counted = choose(facts).name == "noise-aware"
     if isinstance(question.asked, Estimand):
-        told = _from_moments(release, question.asked, counted=counted, level=level)
-        if told is not None:
-            return told
+        analysis = _from_moments(release, question.asked, counted=counted, level=level)
+        if analysis is not None:
+            return analysis
     if counted:
         assert isinstance(question.asked, Estimand)
         return _from_counts(release, question.asked, facts, level=level)
@@ -184,24 +184,21 @@ def _from_moments(
     if counted and not moment_answers.is_numeric(estimand, release.schema):
         return None
     try:
-        found = moment_answers.moment_answer(estimand, release)
+        answer = moment_answers.moment_answer(estimand, release)
     except InferenceError as error:
         if counted:
             return None
         raise RefusedError(str(error).rstrip("."), None, anyway=False) from None
-    if found is None:
+    if answer is None:
         return None
     return Analysis(
         kind=estimand.kind,
         formula=estimand.formula,
-        pooled=found.pooled,
+        pooled=answer.pooled,
         valid=True,
         reason=moment_answers.REASON,
-        notes=(
-            *found.pooled.notes,
-            *caveats.share_notes(estimand.kind, found.pooled, level),
-        ),
-        dropped=(found.dropped,),
+        notes=(*answer.pooled.notes, *caveats.share_notes(estimand.kind, answer.pooled, level)),
+        dropped=(answer.dropped,),
         level=level,
     )
 

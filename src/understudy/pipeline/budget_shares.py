@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from understudy.errors import BudgetError
 from understudy.families.method import Method
-from understudy.features.scores import Scores
+from understudy.features.column_scores import Scores
 from understudy.privacy.accounting.budget import Budget, Number, exact
 from understudy.privacy.noise.calibration import (
     NoiseName,

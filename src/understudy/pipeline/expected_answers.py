@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from understudy import engine as engines
+from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.features.scores import Scores
+from understudy.families.measurement_plan import PlannedTable
+from understudy.features.column_scores import Scores
 from understudy.inference.declared_analyses import DeclaredAnalysis
-from understudy.inference.estimates.analysis_records import Records
+from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.moments.moment_answers import answer_of
 from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.privacy.mechanisms.sums.score_moments import ONE
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 
@@ -52,28 +52,26 @@ class Expected:
 def expected_answers(
     analyses: Sequence[DeclaredAnalysis],
     schema: Schema,
-    columns: tuple[str, ...],
-    stddev: float,
+    step: PlannedTable,
     *,
     n_rows: int,
-    like: pl.DataFrame | None = None,
+    like: pl.DataFrame | None,
 ) -> tuple[Expected, ...]:
     """Expected half-widths of each estimate of some analyses.
 
     Args:
         analyses: declared ones.
         schema: public.
-        columns: whose second moments will be measured.
-        stddev: of the noise in each of them.
+        step: of the plan that buys second moments.
         n_rows: how many records to assume, at most 200,000.
         like: records to assume; drawn evenly over the schema if None.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
-    scores = Scores.of(schema, columns)
-    open_schema = schema.model_copy(update={"rows": "private", "n_rows": None})
-    exact = engines.Table(rows, open_schema).score_products(scores).expose()
-    values = np.concatenate([exact.sums, exact.products]) / ONE
-    matrix = MomentMatrix.from_numbers(scores, values, stddev, float(rows.height), 0.0)
+    scores, records = Scores.of(schema, step.columns), Records.of(rows, schema, step.columns)
+    z = score_values(scores, schema, records)
+    first, second = scores.pairs
+    values = np.concatenate([z.sum(axis=0), (z.T @ z)[first, second]])
+    matrix = MomentMatrix.from_numbers(scores, values, step.stddev, float(rows.height), 0.0)
     return tuple(
         line for analysis in analyses for line in _expected(analysis, matrix, schema, rows)
     )
@@ -101,6 +99,22 @@ def _expected(
         Expected(str(analysis), name, float(_REACH * own), float(_REACH * other))
         for name, own, other in names
     ]
+
+
+def score_values(scores: Scores, schema: Schema, records: Records) -> Floats:
+    """Scores of records, shape (records, scores); of an absent number no score is other than 0."""
+    n = len(records.complete())
+    z = np.zeros((n, len(scores)))
+    for place, score in enumerate(scores.each):
+        column, states = schema.columns[score.column], records.states[score.column]
+        if score.state is None:
+            low, high = column.bounds  # type: ignore[union-attr]
+            half = (high - low) / 2 or 1.0
+            numbers = (records.numbers[score.column] - (low + high) / 2) / half
+            z[:, place] = np.where(states == ABSENT, 0.0, numbers)
+        else:
+            z[:, place] = states == score.state
+    return z
 
 
 def _rows(schema: Schema, n: int, like: pl.DataFrame | None) -> pl.DataFrame:

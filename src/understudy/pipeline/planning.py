@@ -59,8 +59,7 @@ class Plan:
         tables: what one fit measures.
         fits: how many fits there are.
         remarks: what else there is to know, in sentences.
-        expected: how exact the answers to declared analyses will be.
-        assumed_rows: number of records that this holds for.
+        expected: how exact answers to declared analyses will be, for `assumed_rows` records.
         memory_mb: memory beyond the rows, in megabytes; an estimate (`understudy.families.effort`).
         seconds: time beyond reading the rows, in seconds; an estimate.
     """
@@ -273,10 +272,8 @@ def plan(
         analyses: what the release is to answer, as texts such as "ols income ~ age + sex" or
             mappings with `kind`, `formula` and `asked_by`, or the path of a TOML file with entries
             `[[analyses]]`; then second moments are bought of their columns alone.
-        assume_rows: number of records for which the plan says how exact answers will be; the public
-            number, or 1,000, by default.
-        like: an earlier release whose records stand for the population there; records drawn evenly
-            over the schema by default.
+        assume_rows: number of records for which widths are expected; 1,000 if it is private.
+        like: an earlier release that stands for the population there; else even records do.
 
     Raises:
         SchemaError: not a schema, or not reviewed.
@@ -297,6 +294,11 @@ def plan(
     )
     tables, setup = request.tables(), request.setup()
     assumed = assume_rows or request.schema.n_rows or ASSUMED_ROWS
+    expected: tuple[Expected, ...] = ()
+    if request.analyses and request.answers:
+        drawn = None if like is None else like.tables[0]
+        asked = request.analyses, request.schema, setup[0]
+        expected = expected_answers(*asked, n_rows=assumed, like=drawn)
     effort = request.method.effort(request.schema, tables, request.budget)
     return Plan(
         method=request.name,
@@ -313,21 +315,6 @@ def plan(
         remarks=request.remarks,
         memory_mb=round(effort.memory_mb, 1),
         seconds=round(effort.shared + request.fits * effort.seconds, 2),
-        expected=_expected(request, setup, assumed, like),
-        assumed_rows=assumed if request.analyses else 0,
-    )
-
-
-def _expected(
-    request: Request, setup: tuple[PlannedTable, ...], n_rows: int, like: Release | None
-) -> tuple[Expected, ...]:
-    if not (request.analyses and request.answers):
-        return ()
-    return expected_answers(
-        request.analyses,
-        request.schema,
-        request.answers.columns,
-        setup[0].stddev,
-        n_rows=n_rows,
-        like=None if like is None else like.tables[0],
+        expected=expected,
+        assumed_rows=assumed if expected else 0,
     )

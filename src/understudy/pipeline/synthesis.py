@@ -154,9 +154,7 @@ def synthesize(
             confide=diagnoses.append,
         )
         rng = np.random.default_rng(entropy)
-        n_rows = gate.ask(RowCount(), spend=request.rows_spend)
-        if request.answers is not None:
-            gate.ask(request.answers, spend=request.answers_spend)
+        n_rows = _bought_once(request, gate)
         prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
         samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
         tables = []
@@ -164,9 +162,7 @@ def synthesize(
             values = decode(drawn.states, prepared.schema, rng, drawn.values)
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
-        if confide:
-            for diagnosis in diagnoses:
-                confide(diagnosis)
+        _tell_steward(confide, diagnoses)
         measurements = measurements_of(gate, prepared.schema)
         facts = inference_facts(request.method, prepared.schema, measurements, n_rows.noise.stddev)
         release = Release(
@@ -180,6 +176,20 @@ def synthesize(
     if place is not None and not keep_checkpoint:
         remove_checkpoint(place)
     return release
+
+
+def _bought_once(request: Request, gate: Gate) -> Released[int]:
+    """The number of rows; and second moments, if answers are to have them."""
+    n_rows = gate.ask(RowCount(), spend=request.rows_spend)
+    if request.answers is not None:
+        gate.ask(request.answers, spend=request.answers_spend)
+    return n_rows
+
+
+def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]) -> None:
+    for diagnosis in diagnoses:
+        if confide:
+            confide(diagnosis)
 
 
 def _require_possible(request: Request, seed: int | None, *, allow_nonprivate: bool) -> None:

@@ -190,7 +190,7 @@ class NoisyProducts:
     """Noisy sums over all records of scores in [−1, 1], and of products of two of them.
 
     Attributes:
-        columns: whose scores (`understudy.features.scores.Scores`).
+        columns: whose scores (`understudy.features.column_scores.Scores`).
         values: sums of the scores, then those of the products of `Scores.pairs`, in records,
             shape (scores + pairs,).
     """

@@ -10,7 +10,7 @@ from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes
 from understudy.engine.confidential import ExactTable
 from understudy.engine.score_products import ExactProducts
-from understudy.features.scores import Scores
+from understudy.features.column_scores import Scores
 from understudy.privacy.internal import Confide, Diagnostic, Internal
 from understudy.privacy.released import Bins, Groups
 from understudy.privacy.terms import View

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.domain.domain import Domain
-from understudy.features.scores import Scores
+from understudy.features.column_scores import Scores
 from understudy.release.decoding import dtype_of
 from understudy.release.measurement import Measurement, stored_columns
 from understudy.release.measurement_content import Kind, product_codes

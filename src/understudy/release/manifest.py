@@ -146,7 +146,7 @@ class Manifest:
         """
         guarantee, ledger = Guarantee.from_json(data["guarantee"]), tuple(data["ledger"])
         parts = {"guarantee": guarantee, "ledger": ledger, "inference": inference}
-        return cls(**{**data, **parts})
+        return cls(**{**data, **parts, "analyses": tuple(data.get("analyses", ()))})
 
 
 _NO_PROMISE = ("none", "asymptotic")

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
-from understudy.features.scores import Scores
+from understudy.features.column_scores import Scores
 from understudy.privacy.released import Bins, Groups, Noise, NoisyTable, Published, Released
 from understudy.release.measurement_content import Kind, content_of
 from understudy.release.shape import NAME

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.features.scores import Scores
+from understudy.features.column_scores import Scores
 from understudy.privacy.released import (
     Bins,
     Choice,

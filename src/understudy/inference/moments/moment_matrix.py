@@ -1,9 +1,9 @@
 """The released second moments as a symmetric matrix that knows the noise in each of its entries.
 
 Row and column 0 stand for the constant 1, the others for the scores of
-`understudy.features.scores.Scores`, so that entry (0, 0) is the number of records n, (0, j) the sum
-of score j and (i, j) that of a product. An indicator is its own square, and the product of two
-scores of one column is 0 for every record: such entries share the noise of a sum, or have none.
+`understudy.features.column_scores.Scores`, so that entry (0, 0) is the number of records n, (0, j)
+the sum of score j and (i, j) that of a product. An indicator is its own square, and the product of
+two scores of one column is 0 for every record: such entries share the noise of a sum, or have none.
 What is estimated is a smooth function of the matrix; its variance by noise is the sum over the
 released numbers of (derivative)² times their variance (`MomentMatrix.noise_covariance`).
 """
@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from understudy.arrays import Floats, Integers
-from understudy.features.scores import Scores
+from understudy.features.column_scores import Scores
 from understudy.inference.noise_aware.cell_scores import covers
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind

@@ -8,14 +8,11 @@ import polars as pl
 import pytest
 
 from understudy.engine import Table
-from understudy.engine.bounded_sums import HALF
 from understudy.errors import BudgetError, MethodError
-from understudy.features.scores import Scores
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.sums.score_moments import (
     MOST_SCORES,
-    ONE,
     ScoreMoments,
     Sensitivity,
     product_noise,
@@ -167,19 +164,3 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_paid():
     gate = open_gate(Table(pl.DataFrame({"x": ["l1"]}), wide), Budget.of(1), SeededRandomness(1))
     with pytest.raises(MethodError, match="leave out columns"):
         gate.ask(ScoreMoments(("x",)), spend=Fraction(1, 2))
-
-
-def test_sums_are_those_of_a_slow_loop():
-    schema = schema_of((NUMBER, MIXED, LEVELS))
-    rng = np.random.default_rng(3)
-    frame = pl.DataFrame(
-        {
-            "x0": rng.choice([0.0, 1.0, 2.0, 0.5], 500),
-            "x1": rng.choice([0.0, 1.0, 2.0, 9.0], 500),
-            "x2": rng.choice(["a", "b", "c", "?"], 500),
-        }
-    )
-    exact = Table(frame, schema).score_products(Scores.of(schema, schema.names)).expose()
-    slow = sum(moments((NUMBER, MIXED, LEVELS), row) for row in frame.iter_rows())
-    assert np.array_equal(np.concatenate([exact.sums, exact.products]), slow * ONE)
-    assert HALF**2 == ONE

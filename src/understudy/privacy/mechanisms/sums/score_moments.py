@@ -1,10 +1,10 @@
 """Noisy second moments of scores: sums over all records, and of products of two scores.
 
-Of d columns each record has scores in [−1, 1] (`understudy.features.scores`), those of one column
-as a block w_c with at most one entry that is not 0: a number of size at most 1, or an indicator.
-What is released is t(w) summed over the records, t the entries of w and the products of two entries
-of different blocks, and the squares of numbers. One such matrix serves every linear model of the
-columns, their correlations, and the means of one by the levels of another.
+Of d columns each record has scores in [−1, 1] (`understudy.features.column_scores`), those of one
+column as a block w_c with at most one entry that is not 0: a number of size at most 1, or an
+indicator. What is released is t(w) summed over the records, t the entries of w and the products of
+two entries of different blocks, and the squares of numbers. One such matrix serves every linear
+model of the columns, their correlations, and the means of one by the levels of another.
 
 **What one record can change.** With w_0 = 1 for the sums, block (c, c') of t is w_c·w_c'ᵀ. Its
 squared length is |w_c|²·|w_c'|² ≤ 1, so with d columns, b of them with numbers:
@@ -66,7 +66,7 @@ import numpy as np
 
 from understudy.engine.bounded_sums import HALF
 from understudy.errors import MethodError
-from understudy.features.scores import Scores
+from understudy.features.column_scores import Scores
 from understudy.privacy.accounting.budget import Accounting, Neighbours, pure_within
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.mechanisms.sums.moment_noise import rounded_sensitivity
