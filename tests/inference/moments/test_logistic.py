@@ -11,6 +11,7 @@ from understudy.inference.estimates import formulas
 from understudy.inference.estimates.estimands import parse
 from understudy.inference.estimates.regression_models import designs, fit
 from understudy.inference.moments.affine import affine_weights
+from understudy.inference.moments.calibrated_records import calibrated
 from understudy.inference.moments.logistic import score_model
 from understudy.schema import Schema
 
@@ -224,10 +225,23 @@ def test_an_outcome_that_noise_makes_impossible_is_refused(rows, moments_of, as_
 
 def test_a_lopsided_interval_is_refused(rows, moments_of, as_records):
     """The level stands far above its noise, and those with the outcome there do not."""
-    few = rows | {"votes": rows["votes"] & (np.arange(N) % 20 == 0)}
+    few = rows | {"votes": rows["votes"] & (np.arange(N) % 40 == 0)}
     matrix = moments_of(SCHEMA, few, 8.0, np.random.default_rng(8))
     text = refusal("logit", "votes ~ job", matrix, as_records(SCHEMA, few))
     assert "lopsided" in text
+
+
+def test_an_interval_that_is_a_little_lopsided_is_wider(rows, moments_of, as_records):
+    """The standard error of a rare level is widened, and that of a common one is not."""
+    few = rows | {"votes": rows["votes"] & (np.arange(N) % 4 == 0)}
+    matrix, records = (
+        moments_of(SCHEMA, few, 8.0, np.random.default_rng(10)),
+        as_records(SCHEMA, few),
+    )
+    got = answered("logit", "votes ~ rare", matrix, records)
+    plain = answered("logit", "votes ~ sex", matrix, records)
+    assert 1 < got.widening[1] < 1.5
+    assert (plain.widening == 1).all()
 
 
 def test_an_estimate_that_would_rest_on_the_records_is_refused(rows, moments_of, as_records):
@@ -278,3 +292,16 @@ def test_analyze_answers_a_poisson_model(release):
     got = us.analyze(release, "poisson", "kids ~ sex")
     assert got.valid
     assert any("variance is not the mean" in note for note in got.notes)
+
+
+def test_calibrated_records_have_the_measured_moments(rows, moments_of, as_records):
+    rng = np.random.default_rng(11)
+    matrix = moments_of(SCHEMA, rows, NOISE, rng)
+    records = as_records(SCHEMA, shuffled(rows, rng))
+    weights, laid = asked("logit", "votes ~ age + rare + job", matrix, [records])
+    got = calibrated(matrix, weights[1:], weights[0], laid.pairs)
+    x = laid.pairs[0][1]
+    np.testing.assert_allclose(
+        (x.T * got.weights) @ x, matrix.form(weights[1:], weights[1:]), rtol=1e-8, atol=1e-6
+    )
+    assert got.weights.sum() == pytest.approx(N)

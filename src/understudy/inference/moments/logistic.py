@@ -23,25 +23,28 @@ Variance, by H = Σ w μ'(x'β) x x', to first order H⁻¹ V H⁻¹ with V the 
   coefficient, there is no answer.
 
 **When it holds.** All of it is of first order, as in `least_squares`: each eigenvalue of H (its
-columns scaled to the same size) must exceed `FIRM` standard deviations of its noise. And U must be
-nearly straight over the interval: at its ends, where a straight line is at ±z standard errors, the
-score must be at no less than a share of that. This fails for rare outcomes within rare levels,
-whose intervals would not be symmetric. It is judged strictly (`_STRAIGHT`) by what the synthetic
-records say, whose noise is not that of the moments, so that the choice whether to answer does not
-favour errors in one direction; and loosely (`_NOT_BENT`) at the estimate itself.
+columns scaled to the same size) must exceed `FIRM` standard deviations of its noise. U itself is
+curved: rare outcomes within rare levels have lopsided intervals. So the standard error is *widened*
+until the score, at the ends of the interval, leaves both tails together no more than `_TAILS`: that
+is an interval as wide as the score test of Rao gives, to the side where it is wider. Where that
+takes more than `_WIDEST`, there is no answer. It is judged strictly by what the synthetic records
+say, whose noise is not that of the moments, so that the choice whether to answer does not favour
+errors in one direction; and loosely at the estimate itself.
 
 Sources: Ferrando, Wang & Sheldon (2022), AISTATS, for sufficient statistics with noise; McCullagh
-& Nelder (1989), Generalized Linear Models. `calibrated_records` has those of the calibration.
+& Nelder (1989), Generalized Linear Models; Rao (1948), Proceedings of the Cambridge Philosophical
+Society 44, 50-57. `calibrated_records` has those of the calibration.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
@@ -49,13 +52,14 @@ from understudy.inference.moments.calibrated_records import CalibratedRecords, c
 from understudy.inference.moments.least_squares import FIRM
 from understudy.inference.moments.moment_matrix import MomentMatrix
 
-_STRAIGHT: Final = 0.85
-_NOT_BENT: Final = 0.5
+_TAILS: Final = 0.055
+_WIDEST: Final = (1.3, 3.0)  # by the synthetic records, and at the estimate
+_TRIALS: Final = 8
 _Z: Final = 1.96
 _SINGULAR: Final = 1e-12
 _STEPS: Final = 50
 _HALVINGS: Final = 30
-_CLOSE: Final = 1e-12  # of what a last step gains, per record
+_CLOSE: Final = 1e-12  # of the likelihood, what a last step gains
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class ScoreFit:
         explained: share of the variance of x μ(x'β) over the records that second moments explain,
             for each term, shape (p,).
         firmness: smallest eigenvalue of the scaled H in standard deviations of its noise.
+        widening: of each standard error, for intervals that would be lopsided, shape (p,).
     """
 
     estimate: Floats
@@ -78,6 +83,7 @@ class ScoreFit:
     misfit: Floats
     explained: Floats
     firmness: float
+    widening: Floats
 
 
 @dataclass(frozen=True)
@@ -128,17 +134,23 @@ def score_model(
     fit = _fit(kind, records)
     if fit.firmness < FIRM:
         raise _lost(fit.firmness)
-    covariance = fit.noise + fit.sampling
-    if (np.diag(fit.misfit) > np.diag(covariance)).any():
+    if (np.diag(fit.misfit) > np.diag(fit.noise + fit.sampling)).any():
         raise InferenceError(
             "Second moments say too little of this model: its coefficients would rest on relations "
             "among three predictors or more, or on how numbers are spread, as the synthetic "
             "records have them; take fewer predictors, or coarser ones."
         )
-    _require_straight(kind, records, fit, _NOT_BENT)
     drawn = records.uncalibrated()
-    _require_straight(kind, drawn, _fit(kind, drawn), _STRAIGHT)
-    return fit
+    _widening(kind, drawn, _fit(kind, drawn), _WIDEST[0])
+    wider = _widening(kind, records, fit, _WIDEST[1])
+    scale = np.multiply.outer(wider, wider)
+    return replace(
+        fit,
+        noise=fit.noise * scale,
+        sampling=fit.sampling * scale,
+        misfit=fit.misfit * scale,
+        widening=wider,
+    )
 
 
 def _fit(kind: str, records: CalibratedRecords) -> ScoreFit:
@@ -160,6 +172,7 @@ def _fit(kind: str, records: CalibratedRecords) -> ScoreFit:
         misfit=inverse @ (rest * records.n**2 * records.misfit()) @ inverse,
         explained=1 - np.diag(rest) / np.maximum(added.var(axis=0, ddof=1), 1e-300),
         firmness=_firmness(records, slope, information),
+        widening=np.ones(len(estimate)),
     )
 
 
@@ -182,7 +195,7 @@ def _solution(family: Family, x: Floats, weights: Floats, crossed: Floats) -> Fl
             raise (_endless() if taken else _lost(0.0)) from None
         step = np.linalg.solve(information / np.outer(size, size), score / size) / size
         gain = float(score @ step)
-        if gain <= _CLOSE * len(x):
+        if gain <= _CLOSE * (len(x) + abs(value)):
             return beta + step
         for _ in range(_HALVINGS):
             after = _likelihood(family, x, weights, crossed, beta + step)
@@ -226,26 +239,48 @@ def _spread(family: Family, records: CalibratedRecords, eta: Floats) -> Floats:
     shape = (y - family.mean(x @ own)) ** 2
     size = records.squares - records.weights @ family.mean(eta) ** 2
     size = max(size, 2 * np.sqrt(records.noise[-1, -1]))
+    if not shape.any():
+        shape = family.mean(eta)
     return _weighted(x, shape * (size / shape.sum()))
 
 
-def _require_straight(kind: str, records: CalibratedRecords, fit: ScoreFit, least: float) -> None:
-    """Refuse where the score is not nearly straight between the ends of an interval."""
+def _widening(kind: str, records: CalibratedRecords, fit: ScoreFit, widest: float) -> Floats:
+    """How much wider each standard error must be, for its interval to have both its tails.
+
+    Raises:
+        InferenceError: more than the widest.
+    """
     family, x, covariance = FAMILIES[kind], records.x, fit.noise + fit.sampling + fit.misfit
     inverse = np.linalg.inv(_weighted(x, records.weights * family.slope(x @ fit.estimate)))
-    for j, stderr in enumerate(np.sqrt(np.diag(covariance))):
-        for sign in (-1, 1):
-            end = fit.estimate + sign * _Z * covariance[:, j] / stderr
-            with np.errstate(over="ignore", invalid="ignore"):
-                score = records.crossed - x.T @ (records.weights * family.mean(x @ end))
-                moved = float(inverse[j] @ score)
-            if not -sign * moved >= least * _Z * stderr:
-                raise InferenceError(
-                    "An interval of this model would be lopsided under the privacy noise, since "
-                    "too few records have the outcome, or lack it, at some of the predictors; take "
-                    "fewer predictors or coarser levels, or declare this analysis when the release "
-                    "is made."
-                )
+    stderr = np.sqrt(np.diag(covariance))
+
+    def tails(j: int, factor: float) -> float:
+        """Chances beyond both ends, by the score that it would have there."""
+        both = np.array([[-1.0], [1.0]])
+        ends = fit.estimate + both * factor * _Z * covariance[:, j] / stderr[j]
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = family.mean(x @ ends.T) * records.weights[:, None]
+            moved = -both[:, 0] * ((records.crossed - (means.T @ x)) @ inverse[j])
+        return float(ndtr(-moved / stderr[j]).sum())
+
+    return np.array([_least_factor(partial(tails, j), widest) for j in range(len(stderr))])
+
+
+def _least_factor(tails: Callable[[float], float], widest: float) -> float:
+    """The least factor of at least 1 that leaves tails no heavier than they may be."""
+    if tails(1.0) <= _TAILS:
+        return 1.0
+    low, high = 1.0, widest
+    if not tails(widest) <= _TAILS:
+        raise InferenceError(
+            "An interval of this model would be lopsided under the privacy noise, since too few "
+            "records have the outcome, or lack it, at some of the predictors; take fewer "
+            "predictors or coarser levels, or declare this analysis when the release is made."
+        )
+    for _ in range(_TRIALS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if tails(middle) <= _TAILS else (middle, high)
+    return high
 
 
 def _lost(firmness: float) -> InferenceError:
