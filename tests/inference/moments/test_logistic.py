@@ -188,7 +188,7 @@ def times_covered(moments_of, as_records):
 @pytest.mark.statistical
 @pytest.mark.parametrize("formula", MODELS)
 def test_intervals_cover_with_noise_and_unrelated_records(formula, times_covered):
-    """If all cover with 95 %, one of seven does so fewer than 215 times of 240 in 0.06 % of runs.
+    """If all cover with 95 %, one of seven does so fewer than 215 times of 240 in 0.14 % of runs.
 
     Every repetition has an answer, and the predictors include one of 5 % and a number.
     """
