@@ -130,6 +130,9 @@ class Spied(Table):
     def sums(self, *args):
         return self._note("sums", *args)
 
+    def score_products(self, *args):
+        return self._note("score_products", *args)
+
     def coded(self):
         return self._note("coded")
 

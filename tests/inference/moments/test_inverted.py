@@ -9,11 +9,18 @@ from understudy.inference.moments.inverted import Inverted, require_firm
 
 
 def inverted(estimate, variance, denominator, mixed, squared):
-    each = [np.atleast_1d(np.asarray(v, dtype=float)) for v in (denominator, mixed, squared)]
     return Inverted(
-        ("b",), np.array([estimate]), np.array([[variance]]), np.array([np.inf]), np.array([0.5]),
-        "moments", 1, (), *each,
-    )  # fmt: skip
+        names=("b",),
+        estimate=np.array([estimate]),
+        covariance=np.array([[variance]]),
+        df=np.array([np.inf]),
+        synthesis_share=np.array([0.5]),
+        rule="moments",
+        sets=1,
+        denominator=np.array([denominator]),
+        mixed=np.array([mixed]),
+        squared=np.array([squared]),
+    )
 
 
 def test_its_ends_solve_the_equation():

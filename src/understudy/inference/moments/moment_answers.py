@@ -12,12 +12,13 @@ from understudy.arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.estimates.estimands import RATIOS, Estimand
+from understudy.inference.estimates.estimands import MODELS, RATIOS, Estimand
 from understudy.inference.estimates.regression_models import designs
 from understudy.inference.moments.affine import absences, affine_weights
 from understudy.inference.moments.correlations import correlation
 from understudy.inference.moments.inverted import Inverted
 from understudy.inference.moments.least_squares import least_squares
+from understudy.inference.moments.logistic import score_model
 from understudy.inference.moments.moment_matrix import MomentMatrix, matrix_of
 from understudy.inference.moments.moment_ratios import moment_ratios
 from understudy.inference.set_estimates import Pooled
@@ -25,6 +26,15 @@ from understudy.release import Release
 from understudy.schema import NUMERIC, Schema
 
 RULE = "moments"
+MODEL_NOTES = {
+    "ols": "Standard errors hold whether variances are equal or not (sandwich).",
+    "logit": "Standard errors are those of the model (information matrix).",
+    "poisson": "Standard errors hold where the variance is not the mean.",
+}
+MISFIT_NOTE = (
+    "What second moments do not say of the predictors is taken from the synthetic records, and its "
+    "possible error is counted as noise."
+)
 REASON = (
     "second moments were measured of the values themselves, with known noise; sampling and noise "
     "are both counted"
@@ -80,8 +90,8 @@ def answer_of(
     """
     if estimand.kind in RATIOS:
         return _ratios(estimand, matrix, schema, sets)
-    if estimand.kind == "ols":
-        return _linear_model(estimand, matrix, schema, sets)
+    if estimand.kind in MODELS:
+        return _model(estimand, matrix, schema, sets)
     if estimand.kind == "correlation":
         return _correlation(estimand, matrix, schema, sets)
     return None
@@ -99,35 +109,41 @@ def _ratios(
     return MomentAnswer(pooled, found.dropped)
 
 
-def _linear_model(
+def _model(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
 ) -> MomentAnswer | None:
     if absences(schema, estimand.columns):
         return None
-    laid: list[tuple[str, ...]] = []
+    laid: list[tuple[tuple[str, ...], Floats]] = []
 
     def terms(frame: pd.DataFrame) -> Floats:
         both = formulas.matrices(estimand.formula, frame)
-        laid.append(tuple(both.rhs.columns))
-        return np.column_stack(
-            [both.lhs.to_numpy(np.float64)[:, -1], both.rhs.to_numpy(np.float64)]
-        )
+        outcome = both.lhs.to_numpy(np.float64)[:, -1]
+        laid.append((tuple(both.rhs.columns), outcome))
+        return np.column_stack([outcome, both.rhs.to_numpy(np.float64)])
 
     weights = affine_weights(terms, estimand.columns, schema, matrix)
     if weights is None:
         return None
-    names = laid[0]
-    own = designs("ols", estimand.formula, [records.frame() for records in sets])
+    names, possible = laid[0]
+    if estimand.kind == "logit" and not np.isin(possible, (0.0, 1.0)).all():
+        return None
+    own = designs(estimand.kind, estimand.formula, [records.frame() for records in sets])
     if own.names != names:
         raise InferenceError(
             "A level of a predictor is in no synthetic record; merge it with another."
         )
-    binary = all(np.isin(y, (0.0, 1.0)).all() for y, _ in own.pairs)
-    fit = least_squares(matrix, weights[1:], weights[0], own.pairs, binary=binary)
-    note = "Standard errors hold whether variances are equal or not (sandwich)."
-    inverted = fit.denominator, fit.mixed, fit.squared
-    pooled = _pooled(names, fit.estimate, (fit.noise, fit.sampling), len(sets), inverted, note)
-    return MomentAnswer(pooled, 0.0)
+    if estimand.kind == "ols":
+        binary = all(np.isin(y, (0.0, 1.0)).all() for y, _ in own.pairs)
+        linear = least_squares(matrix, weights[1:], weights[0], own.pairs, binary=binary)
+        inverted = linear.denominator, linear.mixed, linear.squared
+        parts, note = (linear.noise, linear.sampling), MODEL_NOTES["ols"]
+        return MomentAnswer(_pooled(names, linear.estimate, parts, len(sets), inverted, note), 0.0)
+    fit = score_model(estimand.kind, matrix, weights[1:], weights[0], own.pairs)
+    parts, k = (fit.noise + fit.misfit, fit.sampling), len(names)
+    firm = np.ones(k), np.zeros(k), np.zeros(k)
+    said = MODEL_NOTES[estimand.kind], MISFIT_NOTE
+    return MomentAnswer(_pooled(names, fit.estimate, parts, len(sets), firm, *said), 0.0)
 
 
 def _correlation(
@@ -166,7 +182,13 @@ def _pooled(
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.diag(noise) / np.diag(covariance)
     df = np.full(len(names), np.inf)
-    return Inverted(names, estimate, covariance, df, share, RULE, sets, notes, *inverted)
+    denominator, mixed, squared = inverted
+    return Inverted(
+        *(names, estimate, covariance, df, share, RULE, sets, notes),
+        denominator=denominator,
+        mixed=mixed,
+        squared=squared,
+    )
 
 
 def is_numeric(estimand: Estimand, schema: Schema) -> bool:
