@@ -27,6 +27,7 @@ from understudy.inference.choice.rule_table import (
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.estimates.estimators import Estimator, Question
 from understudy.inference.moments import moment_answers
+from understudy.inference.moments.inverted import LostInNoiseError
 from understudy.inference.noise_aware.count_estimates import count_quantiles, estimate_counts
 from understudy.inference.noise_aware.urn_estimates import estimate_draws
 from understudy.inference.set_answers import SetAnswer, set_answer
@@ -156,12 +157,11 @@ def analyze_release(
         raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
     question = Question.of(kind, formula, release.schema, probability=probability)
     facts = facts_of(release, question.kind, question.columns)
-    counted = choose(facts).name == "noise-aware"
     if isinstance(question.asked, Estimand):
-        analysis = _from_moments(release, question.asked, counted=counted, level=level)
+        analysis = _from_moments(release, question.asked, facts, anyway=anyway, level=level)
         if analysis is not None:
             return analysis
-    if counted:
+    if choose(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
         return _from_counts(release, question.asked, facts, level=level)
     _require_allowed(release, facts, anyway=anyway)
@@ -178,17 +178,18 @@ def analyze_release(
 
 
 def _from_moments(
-    release: Release, estimand: Estimand, *, counted: bool, level: float
+    release: Release, estimand: Estimand, facts: Facts, *, anyway: bool, level: float
 ) -> Analysis | None:
     """The answer of second moments; of levels only where no table has it, which has less noise."""
-    if counted and not moment_answers.is_numeric(estimand, release.schema):
+    rule = choose(facts)
+    if rule.name == "noise-aware" and not moment_answers.is_numeric(estimand, release.schema):
         return None
     try:
         answer = moment_answers.moment_answer(estimand, release)
-    except InferenceError as error:
-        if counted:
+    except LostInNoiseError as error:
+        if rule.valid or anyway:
             return None
-        raise RefusedError(str(error).rstrip("."), None, anyway=False) from None
+        raise RefusedError(str(error).rstrip("."), advise(release, facts)) from None
     if answer is None:
         return None
     return Analysis(

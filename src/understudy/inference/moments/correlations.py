@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.arrays import Floats
-from understudy.errors import InferenceError
-from understudy.inference.moments.inverted import require_firm
+from understudy.inference.moments.inverted import LostInNoiseError, require_firm
 from understudy.inference.moments.moment_matrix import MomentMatrix
 
 
@@ -54,7 +53,7 @@ def correlation(
         sets: both for the complete records of each synthetic set, shapes (n,).
 
     Raises:
-        InferenceError: a variance is not clearly above 0 under its noise.
+        LostInNoiseError: a variance is not clearly above 0 under its noise.
     """
     n, sums = matrix.n, matrix.sums
     centred = []
@@ -69,7 +68,7 @@ def correlation(
     noise = np.diag(matrix.noise_covariance(squares))
     require_firm(shown, noise, "A column varies too little under the privacy noise")
     if variances.min() <= 0:
-        raise InferenceError("The noisy second moments of a column fit no records.")
+        raise LostInNoiseError("The noisy second moments of a column fit no records.")
     size = float(np.sqrt(variances.prod()))
     r = float(a @ sums @ b / size)
     root = size / 2 * (squares[0] / variances[0] + squares[1] / variances[1])

@@ -24,6 +24,11 @@ from understudy.arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.set_estimates import Pooled
 
+
+class LostInNoiseError(InferenceError):
+    """A question that second moments have an answer to, which is lost in their noise."""
+
+
 FIRM = 3.0
 """Least denominator, in standard deviations of its noise, of which an interval is given."""
 
@@ -41,11 +46,11 @@ def require_firm(shown: Floats, squared: Floats, what: str) -> None:
         what: what they are, as the beginning of a sentence.
 
     Raises:
-        InferenceError: one is below `FIRM` standard deviations.
+        LostInNoiseError: one is below `FIRM` standard deviations.
     """
     firmness = float((shown / np.sqrt(squared + 1e-300)).min())
     if firmness < FIRM:
-        raise InferenceError(
+        raise LostInNoiseError(
             f"{what} (about {max(firmness, 0):.1f} standard deviations of noise above 0; "
             f"{FIRM:g} are needed); take coarser levels or fewer columns, or declare this analysis "
             "when the release is made."

@@ -32,8 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.arrays import Floats
-from understudy.errors import InferenceError
-from understudy.inference.moments.inverted import require_firm
+from understudy.inference.moments.inverted import LostInNoiseError, require_firm
 from understudy.inference.moments.moment_matrix import MomentMatrix
 
 
@@ -77,7 +76,7 @@ def least_squares(
         binary: whether the outcome is 0 or 1.
 
     Raises:
-        InferenceError: predictors are not told apart under the noise.
+        LostInNoiseError: predictors are not told apart under the noise.
     """
     gram = matrix.form(design, design)
     inverse = _inverse(gram)
@@ -106,7 +105,7 @@ def _inverse(gram: Floats) -> Floats:
     """Of the second moments of the predictors, which must be positive definite."""
     size = np.sqrt(np.maximum(np.diag(gram), 0))
     if not (size > 0).all() or np.linalg.eigvalsh(gram / np.outer(size, size)).min() <= 0:
-        raise InferenceError(
+        raise LostInNoiseError(
             f"{_NOT_APART} (their noisy second moments fit no records); take fewer of them."
         )
     return np.asarray(np.linalg.inv(gram))

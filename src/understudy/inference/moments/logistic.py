@@ -47,15 +47,16 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from understudy.arrays import Floats
-from understudy.errors import InferenceError
 from understudy.inference.moments.calibrated_records import CalibratedRecords, calibrated
-from understudy.inference.moments.least_squares import FIRM
+from understudy.inference.moments.inverted import LostInNoiseError
 from understudy.inference.moments.moment_matrix import MomentMatrix
 
 _TAILS: Final = 0.055
 _WIDEST: Final = (1.3, 3.0)  # by the synthetic records, and at the estimate
 _TRIALS: Final = 8
 _Z: Final = 1.96
+FIRM: Final = 6.0
+"""Least information, in standard deviations of its noise: these intervals are of first order."""
 _SINGULAR: Final = 1e-12
 _STEPS: Final = 50
 _HALVINGS: Final = 30
@@ -128,14 +129,14 @@ def score_model(
         sets: outcome (n,) and design (n, p) of the complete records of each synthetic set.
 
     Raises:
-        InferenceError: what was measured is lost in its noise, or says too little.
+        LostInNoiseError: what was measured is lost in its noise, or says too little.
     """
     records = calibrated(matrix, design, outcome, sets)
     fit = _fit(kind, records)
     if fit.firmness < FIRM:
         raise _lost(fit.firmness)
     if (np.diag(fit.misfit) > np.diag(fit.noise + fit.sampling)).any():
-        raise InferenceError(
+        raise LostInNoiseError(
             "Second moments say too little of this model: its coefficients would rest on relations "
             "among three predictors or more, or on how numbers are spread, as the synthetic "
             "records have them; take fewer predictors, or coarser ones."
@@ -180,7 +181,7 @@ def _solution(family: Family, x: Floats, weights: Floats, crossed: Floats) -> Fl
     """Solution of Σ x y = Σ w x μ(x'β) by Newton's method from β = 0.
 
     Raises:
-        InferenceError: there is none, or H on the way is not positive definite.
+        LostInNoiseError: there is none, or H on the way is not positive definite.
     """
     beta = np.zeros(x.shape[1])
     value = _likelihood(family, x, weights, crossed, beta)
@@ -248,7 +249,7 @@ def _widening(kind: str, records: CalibratedRecords, fit: ScoreFit, widest: floa
     """How much wider each standard error must be, for its interval to have both its tails.
 
     Raises:
-        InferenceError: more than the widest.
+        LostInNoiseError: more than the widest.
     """
     family, x, covariance = FAMILIES[kind], records.x, fit.noise + fit.sampling + fit.misfit
     inverse = np.linalg.inv(_weighted(x, records.weights * family.slope(x @ fit.estimate)))
@@ -272,7 +273,7 @@ def _least_factor(tails: Callable[[float], float], widest: float) -> float:
         return 1.0
     low, high = 1.0, widest
     if not tails(widest) <= _TAILS:
-        raise InferenceError(
+        raise LostInNoiseError(
             "An interval of this model would be lopsided under the privacy noise, since too few "
             "records have the outcome, or lack it, at some of the predictors; take fewer "
             "predictors or coarser levels, or declare this analysis when the release is made."
@@ -283,8 +284,8 @@ def _least_factor(tails: Callable[[float], float], widest: float) -> float:
     return high
 
 
-def _lost(firmness: float) -> InferenceError:
-    return InferenceError(
+def _lost(firmness: float) -> LostInNoiseError:
+    return LostInNoiseError(
         "The predictors are not told apart clearly enough under the privacy noise (the weakest "
         f"combination of them stands {max(firmness, 0):.1f} standard deviations of noise above 0; "
         f"{FIRM:g} are needed); take fewer predictors or coarser levels, or declare this analysis "
@@ -292,8 +293,8 @@ def _lost(firmness: float) -> InferenceError:
     )
 
 
-def _endless() -> InferenceError:
-    return InferenceError(
+def _endless() -> LostInNoiseError:
+    return LostInNoiseError(
         "The model has no finite estimate under the privacy noise: the measured moments say that "
         "the outcome is always, or never, there for some of the predictors; take fewer predictors "
         "or coarser levels, or declare this analysis when the release is made."
