@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from made_matrices import SCHEMA, matrix, people
 
+from made_matrices import SCHEMA, matrix, people
 from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.moments.affine import absences, affine_weights

@@ -135,10 +135,15 @@ def test_intervals_cover(drawn):
     assert min(worst.values()) >= least, worst
 
 
-def test_a_group_that_is_lost_in_noise_is_refused(rows):
+def test_a_group_that_is_lost_in_noise_has_no_number(rows):
     moments = matrix(np.random.default_rng(2), rows, 120.0)
+    pooled = ask("mean", "y ~ rare", moments, rows).pooled
+    lower, upper = pooled.interval()
+    assert np.isnan([pooled.estimate[1], lower[1], upper[1], pooled.stderr[1]]).all()
+    assert lower[0] < pooled.estimate[0] < upper[0]
+    assert "Groups without numbers (1)" in pooled.notes[0]
     with pytest.raises(InferenceError, match="group is too small"):
-        ask("mean", "y ~ rare", moments, rows)
+        ask("mean", "y ~ rare", matrix(np.random.default_rng(2), rows, 2000.0), rows)
     with pytest.raises(InferenceError, match="told apart"):
         ask("ols", "y ~ rare", moments, rows)
     with pytest.raises(InferenceError, match="varies too little"):

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from understudy.arrays import Floats
@@ -31,6 +32,11 @@ class LostInNoiseError(InferenceError):
 
 FIRM = 3.0
 """Least denominator, in standard deviations of its noise, of which an interval is given."""
+
+
+def are_firm(shown: Floats, squared: Floats) -> NDArray[np.bool_]:
+    """Which denominators are told from 0 under their noise; arguments as for `require_firm`."""
+    return np.asarray(shown >= FIRM * np.sqrt(squared))
 
 
 def require_firm(shown: Floats, squared: Floats, what: str) -> None:
@@ -90,8 +96,9 @@ class Inverted(Pooled):
             root = np.sqrt(middle**2 + leading * constant)
             above, below = (middle + root) / leading, (root - middle) / leading
         bounded = leading > 0
-        lower = np.where(bounded, self.estimate - above, -np.inf)
-        return lower, np.where(bounded, self.estimate + below, np.inf)
+        known = np.where(np.isnan(self.estimate), np.nan, np.inf)
+        lower = np.where(bounded, self.estimate - above, -known)
+        return lower, np.where(bounded, self.estimate + below, known)
 
     @property
     def pvalue(self) -> Floats:

@@ -31,6 +31,10 @@ MODEL_NOTES = {
     "logit": "Standard errors are those of the model (information matrix).",
     "poisson": "Standard errors hold where the variance is not the mean.",
 }
+SMALL_NOTE = (
+    "Groups without numbers ({}) are too small under the privacy noise; merge them with others, or "
+    "declare this analysis when the release is made."
+)
 MISFIT_NOTE = (
     "What second moments do not say of the predictors is taken from the synthetic records, and its "
     "possible error is counted as noise."
@@ -105,7 +109,9 @@ def _ratios(
         return None
     names = estimand.names(schema)
     inverted = found.sizes, found.mixed, found.squared
-    pooled = _pooled(names, found.estimate, (found.noise, found.sampling), len(sets), inverted)
+    notes = (SMALL_NOTE.format(found.small),) if found.small else ()
+    parts = found.noise, found.sampling
+    pooled = _pooled(names, found.estimate, parts, len(sets), inverted, *notes)
     return MomentAnswer(pooled, found.dropped)
 
 

@@ -7,7 +7,7 @@ N − R·D and in D; the sampling variance is added, from the sum of squared val
 for indicators, and for numbers without groups. Within groups the variance of a number is that of
 the synthetic records, brought to the size that the measured squares leave within groups.
 
-A group whose size D is not firm under its noise (`require_firm`) has no answer.
+A group whose size D is not firm under its noise (`are_firm`) has no answer: its numbers are NaN.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.moments.affine import affine_weights
-from understudy.inference.moments.inverted import require_firm
+from understudy.inference.moments.inverted import are_firm, require_firm
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.noise_aware.cell_scores import edge_variance, sampling_covariance
 from understudy.schema import NUMERIC, Schema
@@ -37,7 +37,8 @@ class MomentRatios:
         estimate: shape (k,).
         noise: by privacy noise, shape (k, k).
         sampling: by sampling, shape (k, k).
-        sizes: D of each, shape (k,).
+        sizes: D of each, NaN where it is not firm, shape (k,).
+        small: how many groups are not.
         mixed: covariance of the noise in N − R·D with that in D, shape (k,).
         squared: variance of the noise in D, shape (k,).
         dropped: records that are in no group, or have no value; noisy.
@@ -47,6 +48,7 @@ class MomentRatios:
     noise: Floats
     sampling: Floats
     sizes: Floats
+    small: int
     mixed: Floats
     squared: Floats
     dropped: float
@@ -92,12 +94,17 @@ def moment_ratios(
     group_of = products.group_of
     by_group = first[:, :, None] * second[:, None, :]
     shown = _shown_sizes(estimand, sets, len(sizes))
-    require_firm(shown, np.diag(matrix.noise_covariance(by_group)), _TOO_SMALL)
-    estimate, own = totals / sizes[group_of], sizes[group_of]
+    noise = np.diag(matrix.noise_covariance(by_group))
+    firm = are_firm(shown, noise)
+    if not firm.any():
+        require_firm(shown, noise, _TOO_SMALL)
+    known = np.where(firm, sizes, np.nan)
+    own = known[group_of]
+    estimate = totals / own
     numerators = left[:, :, None] * right[:, None, :] - estimate[:, None, None] * by_group[group_of]
     both = matrix.noise_covariance(np.concatenate([numerators, by_group[group_of]]))
     k = len(estimate)
-    squares = totals if not products.number else _squares(estimand, matrix, products, sizes, sets)
+    squares = totals if not products.number else _squares(estimand, matrix, products, known, sets)
     sampling = sampling_covariance(estimate, squares, own, group_of)
     if estimand.kind in SHARES:
         place = np.diag_indices(len(estimate))
@@ -107,6 +114,7 @@ def moment_ratios(
         noise=both[:k, :k] / np.multiply.outer(own, own),
         sampling=sampling,
         sizes=own,
+        small=int((~firm).sum()),
         mixed=np.diag(both[:k, k:]),
         squared=np.diag(both)[k:],
         dropped=matrix.n - float(sizes.sum()),
@@ -194,7 +202,7 @@ def _squares(
     sizes: Floats,
     sets: Sequence[Records],
 ) -> Floats:
-    """Sums of squared numbers by group, shape (groups,)."""
+    """Sums of squared numbers by group, shape (groups,); NaN where the size is."""
     value = products.added[0][0]
     whole = float(value @ matrix.sums @ value)
     if not estimand.groups:
@@ -203,9 +211,9 @@ def _squares(
     totals = np.einsum("ki,ij,kj->k", products.added[0], matrix.sums, products.added[1])
     squares = outer = totals**2 / sizes
     error = np.sqrt(matrix.noise_covariance(np.multiply.outer(value, value)[None])[0, 0])
-    left = max(whole - outer.sum(), 2 * error)
-    shown = float(within @ sizes)
-    spread = within * left / shown if shown > 0 else np.full(len(sizes), left / sizes.sum())
+    left = max(whole - float(np.nansum(outer)), 2 * error)
+    shown = float(np.nansum(within * sizes))
+    spread = within * left / shown if shown > 0 else np.full(len(sizes), left / np.nansum(sizes))
     return np.asarray(squares + spread * sizes)
 
 
