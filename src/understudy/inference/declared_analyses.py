@@ -12,12 +12,13 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.errors import InferenceError
-from understudy.inference.estimates import estimands
-from understudy.inference.estimates.estimands import Estimand
 from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    from understudy.inference.estimates.estimands import Estimand
 
 _ENTRIES = ("kind", "formula", "asked_by")
 
@@ -45,7 +46,28 @@ class DeclaredAnalysis:
         Raises:
             InferenceError: it is none for this schema.
         """
+        from understudy.inference.estimates import estimands  # loads the library of formulas
+
         return estimands.parse(self.kind, self.formula, schema)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of one estimate of a declared analysis.
+
+    Attributes:
+        analysis: that it belongs to.
+        name: of the estimate.
+        noise: half-width of a 95 % interval by privacy noise alone; NaN where none is expected.
+        sampling: half-width by sampling alone.
+        refused: why no answer is expected; "" if one is.
+    """
+
+    analysis: str
+    name: str
+    noise: float
+    sampling: float
+    refused: str = ""
 
 
 def declared_analyses(given: object, schema: Schema) -> tuple[DeclaredAnalysis, ...]:

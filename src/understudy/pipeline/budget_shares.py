@@ -61,6 +61,18 @@ def usual_share(schema: Schema, budget: Budget, *, automatic: bool, declared: bo
     return DEFAULT_ANSWERS_SHARE if wanted and scored_columns(schema) else Fraction(0)
 
 
+def rows_part(stated: Number) -> Fraction:
+    """The part that buys the number of rows, as stated.
+
+    Raises:
+        BudgetError: not between 0 and 1.
+    """
+    share = exact(stated, "rows_share")
+    if not 0 < share < 1:
+        raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
+    return share
+
+
 def stated_share(stated: Number) -> Fraction:
     """The part that somebody states.
 

@@ -8,7 +8,6 @@ the schema, for a stated number of records. The noise is that of the plan. No da
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -17,36 +16,15 @@ from understudy.arrays import Floats
 from understudy.errors import InferenceError
 from understudy.families.measurement_plan import PlannedTable
 from understudy.features.column_scores import Scores
-from understudy.inference.declared_analyses import DeclaredAnalysis
+from understudy.inference.declared_analyses import DeclaredAnalysis, Expected
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.moments.moment_answers import answer_of
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 
-ASSUMED_ROWS = 1_000
-"""Where the number of records is private and none is stated."""
 _MOST_ROWS = 200_000
 _REACH = 1.96
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What is expected of one estimate.
-
-    Attributes:
-        analysis: that it belongs to.
-        name: of the estimate.
-        noise: half-width of a 95 % interval by privacy noise alone; NaN where none is expected.
-        sampling: half-width by sampling alone.
-        refused: why no answer is expected; "" if one is.
-    """
-
-    analysis: str
-    name: str
-    noise: float
-    sampling: float
-    refused: str = ""
 
 
 def expected_answers(

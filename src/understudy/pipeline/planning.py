@@ -9,37 +9,40 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.arguments import require_mapping, require_text, require_whole
-from understudy.errors import BudgetError, MethodError
+from understudy.errors import MethodError
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method
 from understudy.inference.declared_analyses import (
     DeclaredAnalysis,
+    Expected,
     columns_of,
     declared_analyses,
 )
-from understudy.methods.auto import choose
+from understudy.methods.auto import ASSUMED_ROWS, choose
 from understudy.methods.configuration import configure
 from understudy.pipeline.budget_shares import (
     DEFAULT_ROWS_SHARE,
     budget_of,
     rows_noise,
+    rows_part,
     scored_columns,
     stated_share,
     usual_share,
 )
-from understudy.pipeline.expected_answers import ASSUMED_ROWS, Expected, expected_answers
-from understudy.privacy.accounting.budget import Budget, Number, decimal_up, exact
+from understudy.privacy.accounting.budget import Budget, Number, decimal_up
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.calibration import (
     calibrate,
     describe,
 )
-from understudy.release import Release
 from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
+
+if TYPE_CHECKING:
+    from understudy.release import Release
 
 
 @dataclass(frozen=True)
@@ -125,10 +128,8 @@ class Request:
     @property
     def answers(self) -> ScoreMoments | None:
         """What is asked for the sake of answers; None where nothing is to be spent on it."""
-        if not self.answers_spend:
-            return None
-        declared = columns_of(self.analyses, self.schema)
-        return ScoreMoments(declared or scored_columns(self.schema))
+        columns = columns_of(self.analyses, self.schema) or scored_columns(self.schema)
+        return ScoreMoments(columns) if self.answers_spend else None
 
     @property
     def draws_records(self) -> bool:
@@ -140,9 +141,9 @@ class Request:
         steps = self.method.plan_setup(self.schema, self.setup_spend, self.budget)
         if self.answers is None:
             return steps
-        names = [self.answers.columns]
-        spend, form = self.answers_spend, Form.MOMENTS
-        return announced(self.answers, self.schema, spend, self.budget, names, form=form) + steps
+        asked, names = self.answers, [self.answers.columns]
+        about = self.schema, self.answers_spend, self.budget
+        return announced(asked, *about, names, form=Form.MOMENTS) + steps
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -226,9 +227,7 @@ def request_of(
     require_whole("sets", sets, MethodError, least=1)
     require_text("method", method, MethodError, "marginals")
     require_mapping("options", options or {}, MethodError, '{"form": "dense"}')
-    share = exact(rows_share, "rows_share")
-    if not 0 < share < 1:
-        raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
+    share = rows_part(rows_share)
     stated = Budget.of(epsilon, delta)
     automatic = method == "auto"
     name, reason = choose(schema, stated.epsilon, stated.delta) if automatic else (method, "")
@@ -269,9 +268,8 @@ def plan(
         answers_share: part of the rest that buys second moments of all columns, from which linear
             models, correlations and group means are answered; by default a quarter for an
             automatic release with δ above 0, half where analyses are declared, else nothing.
-        analyses: what the release is to answer, as texts such as "ols income ~ age + sex" or
-            mappings with `kind`, `formula` and `asked_by`, or the path of a TOML file with entries
-            `[[analyses]]`; then second moments are bought of their columns alone.
+        analyses: what the release is to answer (`inference.declared_analyses`), such as "ols income
+            ~ age + sex"; then second moments are bought of their columns alone.
         assume_rows: number of records for which widths are expected; 1,000 if it is private.
         like: an earlier release that stands for the population there; else even records do.
 
@@ -296,9 +294,10 @@ def plan(
     assumed = assume_rows or request.schema.n_rows or ASSUMED_ROWS
     expected: tuple[Expected, ...] = ()
     if request.analyses and request.answers:
-        drawn = None if like is None else like.tables[0]
-        asked = request.analyses, request.schema, setup[0]
-        expected = expected_answers(*asked, n_rows=assumed, like=drawn)
+        from understudy.pipeline.expected_answers import expected_answers  # loads statistics
+
+        drawn, asked = like.tables[0] if like else None, (request.analyses, request.schema)
+        expected = expected_answers(*asked, setup[0], n_rows=assumed, like=drawn)
     effort = request.method.effort(request.schema, tables, request.budget)
     return Plan(
         method=request.name,
