@@ -45,6 +45,7 @@ from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlo
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
 from understudy.privacy.mechanisms.sums.moments import Moments
+from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.not_dp.exact_statistics import (
     ExactDeviations,
@@ -128,6 +129,9 @@ class Spied(Table):
 
     def sums(self, *args):
         return self._note("sums", *args)
+
+    def score_products(self, *args):
+        return self._note("score_products", *args)
 
     def coded(self):
         return self._note("coded")
@@ -230,6 +234,7 @@ def mechanisms(schema):
         "Regression": Regression(response="c", predictors=("d",), mechanism="functional"),
         "ResetBlocks": ResetBlocks(sweep=sweep, n_rows=2, block=2),
         "RowCount": RowCount(),
+        "ScoreMoments": ScoreMoments(("a", "d")),
         "ThresholdTable": ThresholdTable(("a", "b"), 2, "laplace"),
         "Urn": Urn(columns=("a", "b"), reinforced=True, n_rows=3),
         **choices_of_parameters(schema),

@@ -426,7 +426,7 @@ SELECTIONS = {
     "several": [case for case in CASES if case.sets > 1],
     "default": list({case.method: case for case in reversed(ONE_SET)}.values()),
     "private": PRIVATE,
-    "restorable": [case for case in RESTORABLE if case in MODELLING],
+    "rebuildable": [case for case in RESTORABLE if case in MODELLING],
     "divided": [
         case
         for case in CASES

@@ -23,12 +23,14 @@ COLUMNS = {
     "job": 'kind = "ordinal"\nlevels = ["a", "b", "c"]',
     "income": 'kind = "continuous"\nlower = 0\nupper = 100\nbins = 5\nspikes = [0]\ndecimals = 0',
 }
+LEVELS = {"income": f'kind = "ordinal"\nlevels = {list(range(101))}'}
 RULE = '[[forbidden]]\nwhere = { sex = "f", job = "c" }\nreviewed = true\n'
 N = 800
 
 
-def schema_of(columns=tuple(COLUMNS), rule=True):
-    entries = [f"[columns.{name}]\n{COLUMNS[name]}\nreviewed = true\n" for name in columns]
+def schema_of(columns=tuple(COLUMNS), rule=True, levels=()):
+    declared = COLUMNS | {name: LEVELS[name] for name in levels}
+    entries = [f"[columns.{name}]\n{declared[name]}\nreviewed = true\n" for name in columns]
     ruled = rule and {"sex", "job"} <= set(columns)
     return us.Schema.loads("\n".join([*entries, RULE if ruled else ""]))
 
@@ -112,7 +114,7 @@ def follow(advice, kind, formula, made):
     """Do what a refusal says, and ask again."""
     if advice.kind == "rules":
         return [us.analyze(made, kind, formula)]
-    narrow = schema_of(advice.columns)
+    narrow = schema_of(advice.columns, levels=advice.levels)
     arguments = {"method": advice.method, "sets": advice.sets, "options": advice.options}
     table = rows().select(advice.columns)
     epsilons = (advice.epsilon,) if advice.epsilon else ("0.1", "1")

@@ -73,7 +73,7 @@ def test_people_get_a_table_with_its_notes(run, folders):
         "synth.",
         "95 % interval",
         "HC1",
-        "counts as uniform",
+        "lie within their bins",
     ):
         assert words in out
 

@@ -377,11 +377,12 @@ def test_bins_absence_and_outsiders_are_mentioned(schema, measured, released, pe
     table = measured(("age", "income"), rng.integers(20, 90, (4, 4)), 1.0, outside=40.0)
     made = released(people(100, 1), measurements=(table,))
     notes = " ".join(us.analyze(made, "mean", "income ~ age").notes)
-    assert "Within its bins age, income counts as uniform" in notes
+    assert "of the half-width is for where numbers of age, income lie within their bins" in notes
+    assert "count as the bounds: income (beyond 100)." in notes
     assert "have an absent value" in notes
     assert "About 40 records" in notes
     quiet = us.analyze(made, "proportion", "income > 0").notes
-    assert not any("bins" in note for note in quiet)
+    assert not any("bins" in note or "bounds" in note for note in quiet)
 
 
 def test_rows_left_out_are_counted_set_by_set(released, people):

@@ -119,12 +119,12 @@ def test_coverage_where_the_world_is_the_real_one():
 def test_what_is_reported(some):
     found = bootstrapped(("a", "b"), np.array([1.0, 2.0]), some, interval="basic", sets=1)
     np.testing.assert_allclose(found.stderr, some.estimates.std(axis=0, ddof=1))
-    np.testing.assert_allclose(found.bias, some.estimates.mean(axis=0) - some.truth)
+    np.testing.assert_allclose(found.estimated_bias, some.estimates.mean(axis=0) - some.truth)
     np.testing.assert_allclose(found.covariance, np.cov(some.estimates.T))
     sampling = (some.stderrs**2).mean(axis=0) / found.stderr**2
     np.testing.assert_allclose(found.synthesis_share, np.clip(1 - sampling, 0, 1))
     term = found.to_json(0.9)["terms"][1]
-    assert term["bias"] == found.bias[1]
+    assert term["bias"] == found.estimated_bias[1]
     assert (term["lower"], term["upper"]) == tuple(end[1] for end in found.interval(0.9))
 
 

@@ -18,12 +18,15 @@ def analyze(
     release: Annotated[Path, typer.Argument(help="Folder of a release.")],
     kind: Annotated[
         str,
-        typer.Argument(help="mean, proportion, table, total, quantile, ols, logit or poisson."),
+        typer.Argument(
+            help="mean, proportion, table, total, quantile, correlation, ols, logit or poisson."
+        ),
     ],
     formula: Annotated[
         str,
         typer.Argument(
-            help="Such as 'log(income + 1)', 'income ~ sex', 'sex + region' (a table) or "
+            help="Such as 'log(income + 1)', 'income ~ sex', 'sex + region' (a table), "
+            "'income + age' (a correlation) or "
             "'income ~ age + C(region)' (a model)."
         ),
     ],

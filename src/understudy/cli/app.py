@@ -108,6 +108,37 @@ Options = Annotated[
 SchemaFile = Annotated[Path, typer.Option("--schema", help="Reviewed schema (TOML).")]
 RowsShare = Annotated[str, typer.Option(help="Share of the budget that buys the number of rows.")]
 
+AnswersShare = Annotated[
+    str | None,
+    typer.Option(
+        help="Share of the rest that buys second moments, for linear models, correlations and "
+        "group means; by default 0.25 with the method auto and delta above 0, 0.5 with declared "
+        "analyses."
+    ),
+]
+Analyses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--analysis",
+        help="What the release is to answer, such as 'ols income ~ age + sex'; may be repeated. "
+        "Choose it without a look at the rows.",
+    ),
+]
+AnalysesFile = Annotated[
+    Path | None, typer.Option("--analyses", help="The same, as a TOML file with [[analyses]].")
+]
+
+
+def declared(analyses: list[str] | None, file: Path | None) -> object:
+    """Analyses that were declared by option or in a file.
+
+    Raises:
+        MethodError: both.
+    """
+    if analyses and file:
+        raise MethodError("Give analyses by --analysis or in one file by --analyses, not both.")
+    return file or analyses
+
 
 def method_options(pairs: list[str] | None) -> dict[str, str]:
     """Options of a method: name → text.

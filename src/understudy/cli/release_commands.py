@@ -13,6 +13,9 @@ import typer
 from understudy import pipeline
 from understudy.cli.app import (
     INTERRUPTED,
+    Analyses,
+    AnalysesFile,
+    AnswersShare,
     Delta,
     Epsilon,
     Json,
@@ -23,10 +26,11 @@ from understudy.cli.app import (
     SchemaFile,
     Sets,
     app,
+    declared,
     method_options,
 )
 from understudy.cli.json_output import print_json
-from understudy.cli.terminal import progress_bar, release_text
+from understudy.cli.terminal import plan_text, progress_bar, release_text
 from understudy.errors import CheckpointError, UnderstudyError
 
 if TYPE_CHECKING:
@@ -57,6 +61,14 @@ _Csv = Annotated[
     ),
 ]
 _CsvRaw = Annotated[bool, typer.Option("--csv-raw", help="Write CSV with all texts as they are.")]
+_AssumeRows = Annotated[
+    int | None,
+    typer.Option(help="Number of records for which to say how exact answers will be.", min=1),
+]
+_Like = Annotated[
+    Path | None,
+    typer.Option(help="An earlier release whose records stand for the population there."),
+]
 _Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")]
 
 
@@ -100,10 +112,16 @@ def plan(
     sets: Sets = 1,
     option: Options = None,
     rows_share: RowsShare = "0.05",
+    answers_share: AnswersShare = None,
+    analysis: Analyses = None,
+    analyses: AnalysesFile = None,
+    assume_rows: _AssumeRows = None,
+    like: _Like = None,
     as_json: Json = False,
 ) -> None:
     """Show what a release would measure, cost and how exact it would be. Reads no data."""
     from understudy.pipeline import planning
+    from understudy.release import Release
     from understudy.schema import Schema
 
     planned = planning.plan(
@@ -114,11 +132,15 @@ def plan(
         sets=sets,
         options=method_options(option),
         rows_share=rows_share,
+        answers_share=answers_share,
+        analyses=declared(analysis, analyses),
+        assume_rows=assume_rows,
+        like=None if like is None else Release.load(like),
     )
     if as_json:
-        print_json(release_text.plan_json(planned))
+        print_json(plan_text.plan_json(planned))
     else:
-        release_text.planned(planned)
+        plan_text.planned(planned)
 
 
 @app.command()
@@ -132,6 +154,9 @@ def synthesize(
     sets: Sets = 1,
     option: Options = None,
     rows_share: RowsShare = "0.05",
+    answers_share: AnswersShare = None,
+    analysis: Analyses = None,
+    analyses: AnalysesFile = None,
     seed: _Seed = None,
     insecure_noise_seed: _NoiseSeed = None,
     allow_nonprivate: _AllowNonprivate = False,
@@ -155,6 +180,7 @@ def synthesize(
     loaded = Schema.load(schema)
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
     request |= {"options": method_options(option), "rows_share": rows_share}
+    request |= {"answers_share": answers_share, "analyses": declared(analysis, analyses)}
     place = _checkpoint(out, planning.request_of(loaded, **request), resume=resume)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
     with _keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes, Reading
+from understudy.engine.score_products import ExactProducts
+from understudy.features.column_scores import Scores
 from understudy.schema import Schema
 
 
@@ -62,6 +64,10 @@ class Engine(Protocol):
             columns: column indices of the table, in the order of its axes.
             of: column indices of the numbers to sum; each also one of `columns`.
         """
+        ...
+
+    def score_products(self, scores: Scores) -> Confidential[ExactProducts]:
+        """Sums of the scores of all records, and of their products."""
         ...
 
     def coded(self) -> Confidential[list[Codes]]:

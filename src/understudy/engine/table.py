@@ -14,7 +14,9 @@ from understudy.engine.marginal_counter import MarginalCounter
 from understudy.engine.occupied_cells import OccupiedCounter
 from understudy.engine.reading.column_types import require_types
 from understudy.engine.reading.readers import FrameKind, Rows, open_rows
+from understudy.engine.score_products import ExactProducts, score_products
 from understudy.errors import DataError
+from understudy.features.column_scores import Scores
 from understudy.schema import Schema, private_copy
 
 KEEP_BYTES = 2**30
@@ -145,6 +147,10 @@ class Table:
             self._sums[columns, of] = sum_rows(self._rows, self._schema, columns, of)
         return Confidential(self._sums[columns, of])
 
+    def score_products(self, scores: Scores) -> Confidential[ExactProducts]:
+        """Sums of the scores of all records, and of their products; the input is read once more."""
+        return Confidential(score_products(self._rows, self._schema, scores))
+
     def coded(self) -> Confidential[list[Codes]]:
         """State of every value: one array of shape (n,) per column, in the order of the schema."""
         batches = list(self._batches())
@@ -226,6 +232,10 @@ class GroupedTable(Table):
     def sums(self, columns: tuple[int, ...], of: tuple[int, ...]) -> Confidential[ExactSums]:
         """Groups have no numbers."""
         raise NotImplementedError("grouped rows have no numbers to sum")
+
+    def score_products(self, scores: Scores) -> Confidential[ExactProducts]:
+        """Groups have no numbers."""
+        raise NotImplementedError("grouped rows have no numbers to multiply")
 
     def read(self, names: Sequence[str]) -> Confidential[list[Reading]]:
         """Groups have no numbers."""

@@ -26,6 +26,8 @@ from understudy.inference.choice.rule_table import (
 )
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.estimates.estimators import Estimator, Question
+from understudy.inference.moments import moment_answers
+from understudy.inference.moments.inverted import LostInNoiseError
 from understudy.inference.noise_aware.count_estimates import count_quantiles, estimate_counts
 from understudy.inference.noise_aware.urn_estimates import estimate_draws
 from understudy.inference.set_answers import SetAnswer, set_answer
@@ -90,10 +92,12 @@ class Analysis:
     @property
     def legend(self) -> str:
         """What the columns are."""
+        biased = self.kind != "quantile" and self.pooled.bias.any()
         p = "" if self.kind == "quantile" else " p: two-sided, of the value 0;"
         return (
             f"lower, upper: {100 * self.level:g} % interval;{p} synth.: share of the variance by "
-            "synthesis and privacy noise."
+            "synthesis and privacy noise"
+            f"{'; bins may bias the estimate, which lower and upper allow for' * bool(biased)}."
         )
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -135,8 +139,8 @@ def analyze_release(
 
     Args:
         release: the release.
-        kind: mean, proportion, table, total, quantile, ols, logit, poisson; or a function that
-            takes a data frame of complete records and gives estimates and their (co)variances.
+        kind: one of `estimands.KINDS`; or a function that takes a data frame of complete records
+            and gives estimates and their (co)variances.
         formula: see `understudy.inference.estimates.estimands.parse`; for a function the columns
             that it uses, "a + b", all if "".
         probability: of a quantile.
@@ -153,19 +157,51 @@ def analyze_release(
         raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
     question = Question.of(kind, formula, release.schema, probability=probability)
     facts = facts_of(release, question.kind, question.columns)
+    if isinstance(question.asked, Estimand):
+        analysis = _from_moments(release, question.asked, facts, anyway=anyway, level=level)
+        if analysis is not None:
+            return analysis
     if choose(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
         return _from_counts(release, question.asked, facts, level=level)
     _require_allowed(release, facts, anyway=anyway)
     answer = set_answer(question, release, facts)
     said = (
-        *caveats.number_notes(release, question.numeric, question.kind),
+        *caveats.number_notes(release, question.numeric, answer.pooled, question.kind, level),
         *caveats.merged_notes(release, facts),
+        *caveats.clipping_notes(release.schema, question.numeric, question.kind),
     )
     reason = _doubt(answer, facts)
     if reason:
         _refuse(release, facts, reason, anyway=anyway)
     return _from_sets(answer, facts, reason, formula=question.formula, level=level, more=said)
+
+
+def _from_moments(
+    release: Release, estimand: Estimand, facts: Facts, *, anyway: bool, level: float
+) -> Analysis | None:
+    """The answer of second moments; of levels only where no table has it, which has less noise."""
+    rule = choose(facts)
+    if rule.name == "noise-aware" and not moment_answers.is_numeric(estimand, release.schema):
+        return None
+    try:
+        answer = moment_answers.moment_answer(estimand, release)
+    except LostInNoiseError as error:
+        if rule.valid or anyway:
+            return None
+        raise RefusedError(str(error).rstrip("."), advise(release, facts)) from None
+    if answer is None:
+        return None
+    return Analysis(
+        kind=estimand.kind,
+        formula=estimand.formula,
+        pooled=answer.pooled,
+        valid=True,
+        reason=moment_answers.REASON,
+        notes=(*answer.pooled.notes, *caveats.share_notes(estimand.kind, answer.pooled, level)),
+        dropped=(answer.dropped,),
+        level=level,
+    )
 
 
 def _doubt(answer: SetAnswer, facts: Facts) -> str:
@@ -200,7 +236,8 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
         notes=(
             *pooled.notes,
             *said,
-            *caveats.number_notes(release, numeric, estimand.kind),
+            *caveats.number_notes(release, numeric, pooled, estimand.kind, level),
+            *caveats.clipping_notes(release.schema, estimand.used, estimand.kind),
             *caveats.share_notes(estimand.kind, pooled, level),
         ),
         dropped=(counted.dropped,),
@@ -264,9 +301,9 @@ def _row_texts(
         df: degrees of freedom.
         lower: lower end of the interval.
         upper: upper end.
-        rest: p-value, and share of synthesis and noise.
+        rest: p-value, share of synthesis and noise, and bound on the bias by bins.
     """
-    pvalue, share = rest
+    pvalue, share, _ = rest
     digits = 1 - math.floor(math.log10(stderr)) if 0 < stderr < math.inf else None
     number, error, low, high = (_number(v, digits) for v in (estimate, stderr, lower, upper))
     p = "< 0.001" if pvalue < 0.001 else _number(pvalue, 3)

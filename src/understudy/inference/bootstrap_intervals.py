@@ -97,19 +97,22 @@ def ends(
     return np.asarray(estimate - high * unit), np.asarray(estimate - low * unit)
 
 
-def pvalues(estimate: Floats, replicates: Replicates, interval: str) -> Floats:
+def pvalues(
+    estimate: Floats, replicates: Replicates, interval: str, bias: Floats | float = 0.0
+) -> Floats:
     """Two-sided p-values of the value 0: least α whose interval leaves 0 out, shape (..., k).
 
     Twice the smaller share of replicates beyond 0, at least 2/(B + 1), at most 1; NaN where no
-    replicate moves.
+    replicate moves. A bias of up to `bias`, shape (..., k), may be in the estimate.
     """
     moved = replicates.moved(interval)
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = replicates.stderr if interval == "studentised" else np.ones_like(estimate)
         place = -estimate if interval == "percentile" else estimate / unit
+        slack = bias / unit
     n = moved.shape[-2]
-    below = (moved <= place[..., None, :]).sum(axis=-2)
-    above = (moved >= place[..., None, :]).sum(axis=-2)
+    below = (moved <= (place + slack)[..., None, :]).sum(axis=-2)
+    above = (moved >= (place - slack)[..., None, :]).sum(axis=-2)
     levels = np.minimum(1.0, 2 * (np.minimum(below, above) + 1) / (n + 1))
     return np.where(np.isnan(moved).any(axis=-2), np.nan, levels)
 
@@ -134,8 +137,8 @@ class Bootstrapped(Pooled):
         return int(self.replicates.estimates.shape[-2])
 
     @property
-    def bias(self) -> Floats:
-        """Estimated bias, shape (k,); `estimate` still has it."""
+    def estimated_bias(self) -> Floats:
+        """What replicates show of the bias, shape (k,); `estimate` still has it."""
         return self.replicates.bias
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -145,17 +148,18 @@ class Bootstrapped(Pooled):
             InferenceError: the level is not in (0, 1), or there are too few replicates for it.
         """
         require_repeats(self.repeats, level)
-        return ends(self.estimate, self.replicates, self.kind_of_interval, level)
+        low, high = ends(self.estimate, self.replicates, self.kind_of_interval, level)
+        return low - self.bias, high + self.bias
 
     @property
     def pvalue(self) -> Floats:
         """Two-sided p-values of the hypotheses that each quantity is 0, shape (k,)."""
-        return pvalues(self.estimate, self.replicates, self.kind_of_interval)
+        return pvalues(self.estimate, self.replicates, self.kind_of_interval, self.bias)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """Plain data, with the bias of each quantity."""
         content = super().to_json(level)
-        for term, bias in zip(content["terms"], self.bias.tolist(), strict=True):
+        for term, bias in zip(content["terms"], self.estimated_bias.tolist(), strict=True):
             term["bias"] = bias if math.isfinite(bias) else None
         return content | {
             "repeats": self.repeats,
@@ -172,6 +176,7 @@ def bootstrapped(
     interval: str,
     sets: int,
     failed: int = 0,
+    bias: Floats | float = 0.0,
 ) -> Bootstrapped:
     """Estimates with their bootstrap errors.
 
@@ -184,6 +189,7 @@ def bootstrapped(
         interval: one of `INTERVALS`.
         sets: sets of the release.
         failed: replicates left out.
+        bias: bound on what bins hide, shape (k,).
 
     Raises:
         InferenceError: errors of 0 by which a studentised interval would have to divide.
@@ -210,6 +216,7 @@ def bootstrapped(
         replicates=replicates,
         kind_of_interval=interval,
         failed=failed,
+        bias=np.asarray(bias, dtype=np.float64),
     )
 
 

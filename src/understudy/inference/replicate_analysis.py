@@ -26,8 +26,9 @@ from understudy.inference.bootstrap_intervals import (
 from understudy.inference.choice import caveats
 from understudy.inference.choice.advice import RefusedError, advise
 from understudy.inference.choice.release_facts import facts_of
-from understudy.inference.choice.rule_table import apart_reason, merged_reason
+from understudy.inference.choice.rule_table import apart_reason, binned_reason, merged_reason
 from understudy.inference.estimates.estimators import Question, SetEstimates
+from understudy.inference.set_answers import known_numbers
 from understudy.release import Release
 
 MOST_FAILED = 0.1
@@ -106,6 +107,8 @@ def doubts(release: Release, question: Question) -> str:
         )
     if not facts.together:
         return f"{apart_reason(facts)}, and the bootstrap of a model that omits this keeps its bias"
+    if question.kind == "function" and facts.binned:
+        return binned_reason(facts)
     return merged_reason(facts) if facts.merged else ""
 
 
@@ -156,7 +159,8 @@ def analysis_of(
     Raises:
         InferenceError: not valid, or not to be computed.
     """
-    released = question.answer(release.tables, release.schema)
+    numbers = known_numbers(release, question.columns)
+    released = question.answer(release.tables, release.schema, numbers)
     known = _known(released, truth, answers)
     failed = _failed_reason(len(answers) - len(known), len(answers))
     if failed and not anyway:
@@ -185,8 +189,9 @@ def analysis_of(
                 if still
                 else ()
             ),
-            *caveats.number_notes(release, question.numeric),
+            *caveats.number_notes(release, question.numeric, pooled, question.kind, level),
             *caveats.merged_notes(release, facts),
+            *caveats.clipping_notes(release.schema, question.numeric, question.kind),
             *caveats.share_notes(question.kind, pooled, level),
         ),
         dropped=released.dropped,
@@ -238,7 +243,17 @@ def _pooled(
         interval=interval,
         sets=len(released.estimates),
         failed=asked - len(known),
+        bias=_bin_bias(released),
     )
+
+
+def _bin_bias(released: SetEstimates) -> Floats:
+    """How far numbers within bins may move the mean over the sets, shape (k,)."""
+    centre = released.estimates.mean(axis=0)
+    if not released.ends:
+        return np.zeros_like(centre)
+    least, largest = (sets.estimates.mean(axis=0) for sets in released.ends)
+    return np.asarray(np.maximum(np.maximum(largest - centre, centre - least), 0.0))
 
 
 def _still_reason(names: Sequence[str]) -> str:
@@ -271,7 +286,7 @@ def _bias_reason(pooled: Bootstrapped) -> str:
 def _largest_bias(pooled: Bootstrapped) -> tuple[float, str]:
     """In standard errors, and of which quantity."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.nan_to_num(np.abs(pooled.bias) / pooled.stderr, posinf=0.0)
+        size = np.nan_to_num(np.abs(pooled.estimated_bias) / pooled.stderr, posinf=0.0)
     place = int(size.argmax())
     return float(size[place]), pooled.names[place]
 

@@ -26,6 +26,7 @@ from understudy.inference.combining_rules import (
     single_variance,
 )
 from understudy.inference.estimates.analysis_records import ABSENT, Records
+from understudy.inference.estimates.bin_bounds import Known, bounded
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.estimates.estimators import Question, SetEstimates
 from understudy.inference.estimates.quantiles import Curve, Quantiles, Steps, quantiles
@@ -33,6 +34,7 @@ from understudy.inference.estimates.value_ranges import record_ranges
 from understudy.inference.noise_aware.count_estimates import FEWEST
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Release
+from understudy.release.measurement_content import Kind
 
 _ROUNDING = 1e-12
 _POOLED = {"partial": partial_variance, "mi": mi_variance}
@@ -72,19 +74,46 @@ def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
         assert isinstance(question.asked, Estimand)
         pooled_quantiles, dropped = set_quantiles(question.asked, release, how)
         return SetAnswer(pooled_quantiles, pooled_quantiles.share_stderr, (), dropped)
-    answer = question.answer(release.tables, release.schema)
-    pooled = pool(
-        answer.estimates,
-        answer.covariances,
-        rule=how,
-        names=answer.names,
-        noise_variance=0.0 if facts.sets == 1 else None,
+    known = known_numbers(release, question.columns)
+    answer = question.answer(release.tables, release.schema, known)
+    pooled, *ends = (
+        pool(
+            sets.estimates,
+            sets.covariances,
+            rule=how,
+            names=answer.names,
+            noise_variance=0.0 if facts.sets == 1 else None,
+        )
+        for sets in (answer, *answer.ends)
     )
+    if ends:
+        pooled = bounded(pooled, *ends)
     certain = errorless(answer)
     # From counts a mean has an error in any case; of a model the same records would decide again.
     advice = advise(release, facts) if facts.counted else None
     pooled, said = without_errors(pooled, certain, advice)
     return SetAnswer(pooled, pooled.stderr, (*answer.notes, *said), answer.dropped)
+
+
+def known_numbers(release: Release, columns: Sequence[str]) -> Known:
+    """How exactly the numbers of some columns are known in the sets.
+
+    By the bins of the schema, if they were measured in these together (or else alone), and by the
+    coarser bins of a measurement if not.
+
+    Args:
+        release: with its measurements.
+        columns: of a question.
+    """
+    tables = [table for table in release.measurements if table.kind is not Kind.CHOICE]
+    together = [table for table in tables if set(columns) <= set(table.columns)]
+    bins = {}
+    for name in columns:
+        measured = [table for table in together or tables if name in table.columns]
+        if measured and all(name in table.bins for table in measured):
+            bins[name] = measured[0].bins[name]
+    schema = release.schema.with_bins(bins) if bins else release.schema
+    return Known(schema, release.manifest.inference.modelled)
 
 
 def errorless(answer: SetEstimates) -> NDArray[np.bool_]:
@@ -155,11 +184,11 @@ def _values(
     estimand: Estimand, table: pl.DataFrame, release: Release
 ) -> tuple[Integers, Floats, Floats, Floats]:
     """Quantity, least, largest and released value of each record; each of shape (n,)."""
-    schema, drawn = release.schema, release.manifest.inference.modelled
-    records = Records.of(table, schema, estimand.columns)
+    known = known_numbers(release, estimand.columns)
+    records = Records.of(table, release.schema, estimand.columns)
     scores = estimand.scores(records)
-    spread = [n for n in records.numbers if n not in drawn and n not in estimand.groups]
-    low, high = record_ranges(estimand, records, spread)
+    spread = [n for n in records.numbers if n not in known.drawn and n not in estimand.groups]
+    low, high = record_ranges(estimand, records.within(known.schema), spread)
     return scores.quantity, low, high, scores.value
 
 

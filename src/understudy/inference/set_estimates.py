@@ -7,7 +7,7 @@ estimate has everything that belongs to it: error, degrees of freedom, interval,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -218,6 +218,8 @@ class Pooled:
         rule: name of the rule that gave the variance.
         sets: how many sets were pooled.
         notes: what was assumed or replaced on the way, one sentence each; often empty.
+        bias: how far each estimate may lie off by where numbers lie within their bins, at most,
+            shape (k,); 0 by default.
     """
 
     names: tuple[str, ...]
@@ -228,6 +230,11 @@ class Pooled:
     rule: str
     sets: int
     notes: tuple[str, ...] = ()
+    bias: Floats = field(default_factory=lambda: np.zeros(1))
+
+    def __post_init__(self) -> None:
+        """One bound for each quantity."""
+        object.__setattr__(self, "bias", np.broadcast_to(self.bias, self.estimate.shape))
 
     @property
     def stderr(self) -> Floats:
@@ -237,6 +244,8 @@ class Pooled:
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends of the confidence intervals, each of shape (k,).
 
+        Estimate ± (quantile · standard error + bias).
+
         Args:
             level: confidence level in (0, 1).
 
@@ -245,14 +254,14 @@ class Pooled:
         """
         if not 0 < level < 1:
             raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
-        reach = self._quantile((1 + level) / 2) * self.stderr
+        reach = self._quantile((1 + level) / 2) * self.stderr + self.bias
         return self.estimate - reach, self.estimate + reach
 
     @property
     def pvalue(self) -> Floats:
-        """Two-sided p-values of the hypotheses that each quantity is 0, shape (k,)."""
+        """Two-sided p-values of the hypotheses that each quantity is 0, whatever the bias."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.abs(self.estimate) / self.stderr
+            t = np.maximum(np.abs(self.estimate) - self.bias, 0) / self.stderr
         normal = np.isinf(self.df)
         finite = np.where(normal, 1.0, self.df)
         return np.asarray(np.where(normal, 2 * stats.norm.sf(t), 2 * stats.t.sf(t, finite)))
@@ -264,7 +273,10 @@ class Pooled:
         return np.asarray(quantile)
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
-        """One row per quantity: estimate, stderr, df, lower, upper, pvalue, synthesis_share."""
+        """One row per quantity: estimate, stderr, df, lower, upper, pvalue and so on.
+
+        `bias_bound` is the part of the half-width that bounds the bias by bins.
+        """
         lower, upper = self.interval(level)
         return pd.DataFrame(
             {
@@ -275,6 +287,7 @@ class Pooled:
                 "upper": upper,
                 "pvalue": self.pvalue,
                 "synthesis_share": self.synthesis_share,
+                "bias_bound": self.bias,
             },
             index=pd.Index(self.names, name="term"),
         )

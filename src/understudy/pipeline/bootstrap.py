@@ -35,7 +35,8 @@ from understudy.methods.configuration import configure
 from understudy.models import Model
 from understudy.models.model import PooledFits
 from understudy.parallel import in_chunks, single_threaded
-from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
+from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
+from understudy.pipeline.planning import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
@@ -155,6 +156,8 @@ def request_again(release: Release) -> Request:
         sets=manifest.sets,
         options=manifest.options,
         rows_share=manifest.rows_share or DEFAULT_ROWS_SHARE,
+        answers_share=manifest.answers_share or 0,
+        analyses=manifest.analyses,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from decimal import Decimal, Inexact, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -66,11 +66,19 @@ def manifest_of(
         inference=facts,
         ended_early=gate.ended_early,
         rows_share=str(request.rows_spend / request.budget.amount) if request.rows_spend else None,
+        answers_share=_answers_share(request),
+        analyses=tuple(asdict(analysis) for analysis in request.analyses),
     )
 
 
+def _answers_share(request: Request) -> str | None:
+    """Part of what was left after the number of rows."""
+    rest = request.budget.amount - request.rows_spend
+    return str(request.answers_spend / rest) if request.answers_spend else None
+
+
 def inference_facts(
-    method: Method, schema: Schema, measurements: Sequence[Measurement]
+    method: Method, schema: Schema, measurements: Sequence[Measurement], rows_stddev: float = 0.0
 ) -> InferenceFacts:
     """What inference needs of the method, for the manifest.
 
@@ -78,6 +86,7 @@ def inference_facts(
         method: as the release was asked for.
         schema: of the release.
         measurements: of the release, in the order in which they were paid for.
+        rows_stddev: of the noise in the number of rows.
     """
     tables = dict.fromkeys(
         measurement.columns for measurement in measurements if measurement.kind is Kind.TABLE
@@ -91,6 +100,7 @@ def inference_facts(
         network=method.network_of(schema, tuple(tables)),
         prior_weight=method.prior_weight,
         leaves_only=method.leaves_only,
+        rows_stddev=rows_stddev,
     )
 
 

@@ -9,26 +9,40 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.arguments import require_mapping, require_text, require_whole
-from understudy.errors import BudgetError, MethodError
-from understudy.families.measurement_plan import PlannedTable
+from understudy.errors import MethodError
+from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method
-from understudy.methods.auto import choose
+from understudy.inference.declared_analyses import (
+    DeclaredAnalysis,
+    Expected,
+    columns_of,
+    declared_analyses,
+)
+from understudy.methods.auto import ASSUMED_ROWS, choose
 from understudy.methods.configuration import configure
-from understudy.privacy.accounting.budget import Budget, Number, decimal_up, exact
+from understudy.pipeline.budget_shares import (
+    DEFAULT_ROWS_SHARE,
+    budget_of,
+    rows_noise,
+    rows_part,
+    scored_columns,
+    stated_share,
+    usual_share,
+)
+from understudy.privacy.accounting.budget import Budget, Number, decimal_up
+from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.calibration import (
-    NoiseName,
     calibrate,
     describe,
-    gaussian_variance,
-    l2_sensitivity_squared,
 )
 from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
 
-DEFAULT_ROWS_SHARE = Fraction(1, 20)
+if TYPE_CHECKING:
+    from understudy.release import Release
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,7 @@ class Plan:
         tables: what one fit measures.
         fits: how many fits there are.
         remarks: what else there is to know, in sentences.
+        expected: how exact answers to declared analyses will be, for `assumed_rows` records.
         memory_mb: memory beyond the rows, in megabytes; an estimate (`understudy.families.effort`).
         seconds: time beyond reading the rows, in seconds; an estimate.
     """
@@ -66,6 +81,8 @@ class Plan:
     remarks: tuple[str, ...]
     memory_mb: float
     seconds: float
+    expected: tuple[Expected, ...] = ()
+    assumed_rows: int = 0
 
     def __repr__(self) -> str:
         """One line."""
@@ -90,6 +107,8 @@ class Request:
         reason: why it was chosen, if it was chosen automatically; else "".
         sets: number of synthetic tables.
         rows_spend: what buys the number of rows.
+        answers_spend: what buys second moments, for answers; 0 for none.
+        analyses: declared ones; second moments are of their columns alone, if there are any.
     """
 
     schema: Schema
@@ -99,10 +118,18 @@ class Request:
     reason: str
     sets: int
     rows_spend: Fraction
+    answers_spend: Fraction = Fraction(0)
+    analyses: tuple[DeclaredAnalysis, ...] = ()
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """What one fit measures."""
         return self.method.plan(self.schema, self.fit_spend, self.budget)
+
+    @property
+    def answers(self) -> ScoreMoments | None:
+        """What is asked for the sake of answers; None where nothing is to be spent on it."""
+        columns = columns_of(self.analyses, self.schema) or scored_columns(self.schema)
+        return ScoreMoments(columns) if self.answers_spend else None
 
     @property
     def draws_records(self) -> bool:
@@ -111,7 +138,12 @@ class Request:
 
     def setup(self) -> tuple[PlannedTable, ...]:
         """What is measured once, before the fits."""
-        return self.method.plan_setup(self.schema, self.setup_spend, self.budget)
+        steps = self.method.plan_setup(self.schema, self.setup_spend, self.budget)
+        if self.answers is None:
+            return steps
+        asked, names = self.answers, [self.answers.columns]
+        about = self.schema, self.answers_spend, self.budget
+        return announced(asked, *about, names, form=Form.MOMENTS) + steps
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -133,12 +165,16 @@ class Request:
     @property
     def setup_spend(self) -> Fraction:
         """What may be spent once, before the fits."""
-        return (self.budget.amount - self.rows_spend) * self.method.setup_share(self.schema)
+        return self._method_spend * self.method.setup_share(self.schema)
 
     @property
     def fit_spend(self) -> Fraction:
         """What one fit may spend."""
-        return (self.budget.amount - self.rows_spend - self.setup_spend) / self.fits
+        return (self._method_spend - self.setup_spend) / self.fits
+
+    @property
+    def _method_spend(self) -> Fraction:
+        return self.budget.amount - self.rows_spend - self.answers_spend
 
     @property
     def identity(self) -> dict[str, str]:
@@ -153,6 +189,8 @@ class Request:
             "accounting": self.budget.accounting,
             "sets": str(self.sets),
             "rows_share": str(self.rows_spend / self.budget.amount),
+            "answers_share": str(self.answers_spend / self.budget.amount),
+            "analyses": json.dumps([asdict(analysis) for analysis in self.analyses]),
             "version of understudy": version("understudy"),
         }
 
@@ -162,42 +200,13 @@ class Request:
         if self.schema.rows == "public":
             return "declared as public in the schema"
         distribution = calibrate(
-            _rows_noise(self.budget),
+            rows_noise(self.budget),
             spend=self.rows_spend,
             accounting=self.budget.accounting,
             neighbours=self.schema.neighbours,
         )
         cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
         return f"bought once for {cost} ({describe(distribution)})"
-
-
-def _rows_noise(budget: Budget) -> NoiseName:
-    return "geometric" if budget.accounting == "pure" else "gaussian"
-
-
-def budget_of(epsilon: Number, delta: Number, method: Method, schema: Schema) -> Budget:
-    """The budget of a release, in the unit that suits the method.
-
-    Discrete Gaussian noise with a stddev near 1 or below costs much more in GDP than in zCDP, so a
-    large budget is kept in zCDP nevertheless: where a table that has one column's share of it would
-    get more noise by GDP.
-
-    Raises:
-        BudgetError: not a budget.
-    """
-    tight, plain = (
-        Budget.of(epsilon, delta, accounting) for accounting in (method.accounting, "zcdp")
-    )
-    if tight.accounting != "gdp":
-        return tight
-    squared = l2_sensitivity_squared(schema.neighbours)
-    by_gdp, by_zcdp = (
-        gaussian_variance(
-            budget.amount / len(schema.names), accounting=budget.accounting, squared=squared
-        )
-        for budget in (tight, plain)
-    )
-    return tight if by_gdp <= by_zcdp else plain
 
 
 def request_of(
@@ -209,6 +218,8 @@ def request_of(
     sets: int,
     options: Mapping[str, Any] | None,
     rows_share: Number,
+    answers_share: Number | None = None,
+    analyses: object = None,
 ) -> Request:
     """Check a request; arguments and errors are those of `plan`."""
     schema = given_schema(schema)
@@ -216,16 +227,18 @@ def request_of(
     require_whole("sets", sets, MethodError, least=1)
     require_text("method", method, MethodError, "marginals")
     require_mapping("options", options or {}, MethodError, '{"form": "dense"}')
-    share = exact(rows_share, "rows_share")
-    if not 0 < share < 1:
-        raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
+    share = rows_part(rows_share)
     stated = Budget.of(epsilon, delta)
     automatic = method == "auto"
     name, reason = choose(schema, stated.epsilon, stated.delta) if automatic else (method, "")
     configured = configure(name, options or {})
     budget = budget_of(epsilon, delta, configured, schema)
     rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
-    return Request(schema, budget, configured, name, reason, sets, rows_spend)
+    declared = declared_analyses(analyses, schema)
+    usual = usual_share(schema, budget, automatic=automatic, declared=bool(declared))
+    share = usual if answers_share is None else stated_share(answers_share)
+    answers = (budget.amount - rows_spend) * share
+    return Request(schema, budget, configured, name, reason, sets, rows_spend, answers, declared)
 
 
 def plan(
@@ -237,6 +250,10 @@ def plan(
     sets: int = 1,
     options: Mapping[str, Any] | None = None,
     rows_share: Number = DEFAULT_ROWS_SHARE,
+    answers_share: Number | None = None,
+    analyses: object = None,
+    assume_rows: int | None = None,
+    like: Release | None = None,
 ) -> Plan:
     """What a release would measure and cost, and how exact it would be. No data are read.
 
@@ -248,11 +265,19 @@ def plan(
         sets: number of synthetic tables.
         options: options of the method.
         rows_share: share of the budget that buys the number of rows, where that is private.
+        answers_share: part of the rest that buys second moments of all columns, from which linear
+            models, correlations and group means are answered; by default a quarter for an
+            automatic release with δ above 0, half where analyses are declared, else nothing.
+        analyses: what the release is to answer (`inference.declared_analyses`), such as "ols income
+            ~ age + sex"; then second moments are bought of their columns alone.
+        assume_rows: number of records for which widths are expected; 1,000 if it is private.
+        like: an earlier release that stands for the population there; else even records do.
 
     Raises:
         SchemaError: not a schema, or not reviewed.
         BudgetError: not a budget.
         MethodError: unknown method or option, or one that does not fit the schema.
+        InferenceError: not an analysis.
     """
     request = request_of(
         schema,
@@ -262,8 +287,17 @@ def plan(
         sets=sets,
         options=options,
         rows_share=rows_share,
+        answers_share=answers_share,
+        analyses=analyses,
     )
-    tables = request.tables()
+    tables, setup = request.tables(), request.setup()
+    assumed = assume_rows or request.schema.n_rows or ASSUMED_ROWS
+    expected: tuple[Expected, ...] = ()
+    if request.analyses and request.answers:
+        from understudy.pipeline.expected_answers import expected_answers  # loads statistics
+
+        drawn, asked = like.tables[0] if like else None, (request.analyses, request.schema)
+        expected = expected_answers(*asked, setup[0], n_rows=assumed, like=drawn)
     effort = request.method.effort(request.schema, tables, request.budget)
     return Plan(
         method=request.name,
@@ -274,10 +308,12 @@ def plan(
         sets=sets,
         sets_kind=request.method.sets,
         rows_noise=request.rows_words,
-        setup=request.setup(),
+        setup=setup,
         tables=tables,
         fits=request.fits,
         remarks=request.remarks,
         memory_mb=round(effort.memory_mb, 1),
         seconds=round(effort.shared + request.fits * effort.seconds, 2),
+        expected=expected,
+        assumed_rows=assumed if expected else 0,
     )

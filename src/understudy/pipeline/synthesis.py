@@ -15,10 +15,11 @@ from understudy.errors import CheckpointError, MethodError, NotPrivateError
 from understudy.families.method import Facts, Prepared
 from understudy.methods import METHODS
 from understudy.models import Sample
+from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.interruption import Progress, ending_rounds
-from understudy.pipeline.planning import DEFAULT_ROWS_SHARE, Request, request_of
+from understudy.pipeline.planning import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
@@ -52,6 +53,8 @@ def synthesize(
     sets: int = 1,
     options: Mapping[str, Any] | None = None,
     rows_share: Number = DEFAULT_ROWS_SHARE,
+    answers_share: Number | None = None,
+    analyses: object = None,
     seed: int | None = None,
     insecure_noise_seed: int | None = None,
     allow_nonprivate: bool = False,
@@ -73,6 +76,12 @@ def synthesize(
         sets: number of synthetic tables.
         options: options of the method.
         rows_share: share of the budget that buys the number of rows, where that is private.
+        answers_share: part of the rest that buys second moments of all columns, from which linear
+            models, correlations and group means are answered; by default a quarter for an
+            automatic release with δ above 0, half where analyses are declared, else nothing.
+        analyses: what the release is to answer, as for `plan`; then second moments are bought of
+            their columns alone. Chosen by a look at the rows, they would tell what ε does not
+            cover.
         seed: seed of the sampling that follows the last paid step; recorded in the manifest.
             It fixes which records are drawn, not their order.
         insecure_noise_seed: for tests and studies only: draw the privacy noise from this seed, so
@@ -115,6 +124,8 @@ def synthesize(
         sets=sets,
         options=options,
         rows_share=rows_share,
+        answers_share=answers_share,
+        analyses=analyses,
     )
     schema = request.schema
     _require_arguments(seed, insecure_noise_seed, frame, progress, confide)
@@ -143,7 +154,7 @@ def synthesize(
             confide=diagnoses.append,
         )
         rng = np.random.default_rng(entropy)
-        n_rows = gate.ask(RowCount(), spend=request.rows_spend)
+        n_rows = _bought_once(request, gate)
         prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
         samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
         tables = []
@@ -151,11 +162,9 @@ def synthesize(
             values = decode(drawn.states, prepared.schema, rng, drawn.values)
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
-        if confide:
-            for diagnosis in diagnoses:
-                confide(diagnosis)
+        _tell_steward(confide, diagnoses)
         measurements = measurements_of(gate, prepared.schema)
-        facts = inference_facts(request.method, prepared.schema, measurements)
+        facts = inference_facts(request.method, prepared.schema, measurements, n_rows.noise.stddev)
         release = Release(
             tables=tuple(tables),
             schema=prepared.schema,
@@ -167,6 +176,20 @@ def synthesize(
     if place is not None and not keep_checkpoint:
         remove_checkpoint(place)
     return release
+
+
+def _bought_once(request: Request, gate: Gate) -> Released[int]:
+    """The number of rows; and second moments, if answers are to have them."""
+    n_rows = gate.ask(RowCount(), spend=request.rows_spend)
+    if request.answers is not None:
+        gate.ask(request.answers, spend=request.answers_spend)
+    return n_rows
+
+
+def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]) -> None:
+    for diagnosis in diagnoses:
+        if confide:
+            confide(diagnosis)
 
 
 def _require_possible(request: Request, seed: int | None, *, allow_nonprivate: bool) -> None:

@@ -79,6 +79,9 @@ claim: sums of bounded numbers, and scatters
     proof: mechanisms/sums/moments.py mechanisms/sums/moment_noise.py
         mechanisms/sums/scatter.py
     test: privacy/mechanisms/sums/test_moments.py
+claim: sums of scores, and of their products
+    proof: mechanisms/sums/score_moments.py ../engine/score_products.py
+    test: privacy/mechanisms/sums/test_score_moments.py engine/test_score_products.py
 claim: linear regressions
     proof: mechanisms/sums/linear_regression.py mechanisms/sums/normal_equations.py
         mechanisms/sums/k_norm.py

@@ -39,6 +39,7 @@ __all__ = [
     "NoisyCells",
     "NoisyMoment",
     "NoisyNodes",
+    "NoisyProducts",
     "NoisyRanges",
     "NoisySuccesses",
     "NoisyTable",
@@ -185,6 +186,20 @@ class NoisyMoment:
 
 
 @dataclass(frozen=True)
+class NoisyProducts:
+    """Noisy sums over all records of scores in [−1, 1], and of products of two of them.
+
+    Attributes:
+        columns: whose scores (`understudy.features.column_scores.Scores`).
+        values: sums of the scores, then those of the products of `Scores.pairs`, in records,
+            shape (scores + pairs,).
+    """
+
+    columns: tuple[str, ...]
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class DrawnDistribution:
     """Counts of a grid whose cumulative distribution the exponential mechanism chose.
 
@@ -255,6 +270,7 @@ Published = (
     | NoisyTotals
     | NoisySuccesses
     | NoisyMoment
+    | NoisyProducts
     | UrnDraws
     | GibbsDraws
     | DrawnDistribution

@@ -9,6 +9,8 @@ from understudy.engine import Engine, ExactCells
 from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes
 from understudy.engine.confidential import ExactTable
+from understudy.engine.score_products import ExactProducts
+from understudy.features.column_scores import Scores
 from understudy.privacy.internal import Confide, Diagnostic, Internal
 from understudy.privacy.released import Bins, Groups
 from understudy.privacy.terms import View
@@ -66,6 +68,10 @@ class SecretRows:
         """
         places = self.view.places(columns), self.view.places(of)
         return self._secret_engine.sums(*places).expose()
+
+    def score_products(self, scores: Scores) -> ExactProducts:
+        """Sums of the scores of all records, and of their products, in one pass over the rows."""
+        return self._secret_engine.score_products(scores).expose()
 
     def states(self) -> list[Codes]:
         """States of all rows, one array of shape (n,) per column; read once."""

@@ -18,9 +18,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.domain.domain import Domain
+from understudy.features.column_scores import Scores
 from understudy.release.decoding import dtype_of
 from understudy.release.measurement import Measurement, stored_columns
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_content import Kind, product_codes
 from understudy.release.shape import Fault, named
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 from understudy.schema.cell_values import Code, number_of, text_of
@@ -99,6 +100,8 @@ def require_cells(table: Measurement, schema: Schema) -> None:
         fits = _reaches_threshold(table, binned.table(table.columns))
     elif table.kind is Kind.RANGES:
         fits = _covers_line(table.codes, binned.columns[table.columns[0]].size)
+    elif table.kind is Kind.PRODUCTS:
+        fits = np.array_equal(table.codes, product_codes(Scores.of(schema, table.columns)))
     else:
         fits = _covers_all(table, binned)
     if not fits:

@@ -49,6 +49,8 @@ class InferenceFacts:
         prior_weight: records that were added to each cell of a measured table.
         leaves_only: whether records were drawn from the cells of the full table alone, where it was
             measured, whatever tables stand above it.
+        rows_stddev: standard deviation of the noise in the number of rows; 0 where it is public,
+            or in a release that does not say.
     """
 
     posterior_rule: PosteriorRule | None = None
@@ -59,6 +61,7 @@ class InferenceFacts:
     network: tuple[Edge, ...] | None = None
     prior_weight: float = 0.0
     leaves_only: bool = False
+    rows_stddev: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the manifest."""
@@ -97,6 +100,9 @@ class Manifest:
         inference: what whoever computes with the sets must know of how they were made.
         rows_share: part of the budget that bought the number of rows, as a fraction; None where
             nothing was bought, or in a release that does not say.
+        answers_share: part of the rest that bought second moments for answers, as a fraction; None
+            where none were bought.
+        analyses: declared ones: kind, formula, and who asked.
         ended_early: whether whoever waited ended the rounds of the method before the budget did;
             the ledger then holds less than the budget, and the guarantee is no worse for it.
     """
@@ -117,6 +123,8 @@ class Manifest:
     inference: InferenceFacts
     ended_early: bool = False
     rows_share: str | None = None
+    answers_share: str | None = None
+    analyses: tuple[Mapping[str, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the present format."""
@@ -124,6 +132,7 @@ class Manifest:
             **vars(self),
             "guarantee": self.guarantee.to_json(),
             "ledger": list(self.ledger),
+            "analyses": [dict(analysis) for analysis in self.analyses],
             "inference": self.inference.to_json(),
         }
 
@@ -137,7 +146,7 @@ class Manifest:
         """
         guarantee, ledger = Guarantee.from_json(data["guarantee"]), tuple(data["ledger"])
         parts = {"guarantee": guarantee, "ledger": ledger, "inference": inference}
-        return cls(**{**data, **parts})
+        return cls(**{**data, **parts, "analyses": tuple(data.get("analyses", ()))})
 
 
 _NO_PROMISE = ("none", "asymptotic")
@@ -168,7 +177,9 @@ def require_facts(
             measurement.columns for measurement in measurements if measurement.kind is Kind.TABLE
         ]
         _require_network(facts.network, tables, schema)
-    if facts.independent and any(len(measurement.columns) > 1 for measurement in measurements):
+    if facts.independent and any(
+        len(measurement.columns) > 1 and measurement.kind.is_joint for measurement in measurements
+    ):
         raise Fault("its columns are said to be independent, and were measured together")
 
 
@@ -185,7 +196,7 @@ def _require_rule(
     noisy = any(
         measurement.distribution != "none"
         for measurement in measurements
-        if measurement.kind is not Kind.CHOICE
+        if measurement.kind.is_joint
     )
     if sets_kind == "posterior" and (facts.posterior_rule == "mi") != noisy:
         raise Fault("its combining rule is for other noise than its measurements have")

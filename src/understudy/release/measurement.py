@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
+from understudy.features.column_scores import Scores
 from understudy.privacy.released import Bins, Groups, Noise, NoisyTable, Published, Released
 from understudy.release.measurement_content import Kind, content_of
 from understudy.release.shape import NAME
 from understudy.schema import Schema
 
 ANY = "(any)"
+CONSTANT = "1"
 
 
 def kept_columns(measurements: Sequence[Measurement]) -> tuple[str, ...]:
@@ -36,16 +38,17 @@ class Measurement:
             threshold; "totals": nothing but totals; "successes": a noisy number of records with the
             second level of a column; "sums": a noisy sum of (value - middle of the bounds) in every
             cell; "scatter": a noisy sum of squares or products about the means of
-            the cells; "draws": records drawn from rows and a prior; "sweeps": records drawn column
-            by column, each given some others; "distribution": counts that the exponential
-            mechanism chose; "nodes": a noisy count of every node of a layer of a hierarchy whose
-            nodes fix different columns; "leaf-sums": sums of the noisy cells of a full table below
-            such nodes; "ranges": a noisy count of every range of states in a layer of a tree of
-            ranges over one column; "choice": columns that the exponential mechanism chose, a
-            column before its parents; "parameters": parameters of a public generator of records
-            that it chose; "posterior": records drawn from a posterior of the exact rows; "kept":
-            columns of all records that every synthetic set has as they stand; "exact": statistics
-            without noise, which are not published.
+            the cells; "products": noisy sums over all records of scores of the columns, and of
+            products of two of them; "draws": records drawn from rows and a prior; "sweeps": records
+            drawn column by column, each given some others; "distribution": counts that the
+            exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
+            hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
+            full table below such nodes; "ranges": a noisy count of every range of states in a layer
+            of a tree of ranges over one column; "choice": columns that the exponential mechanism
+            chose, a column before its parents; "parameters": parameters of a public generator of
+            records that it chose; "posterior": records drawn from a posterior of the exact rows;
+            "kept": columns of all records that every synthetic set has as they stand; "exact":
+            statistics without noise, which are not published.
         columns: names of the table's columns.
         codes: mixed-radix number of each cell, ascending, the last column running fastest; of a
             node, with one state more for each column, which says that it is open; of a range, its
@@ -156,14 +159,14 @@ class Measurement:
 
         Labels are ordered categories in the order of the states.
         """
-        names = _axes(self.kind, self.columns, self.of)
-        labels = _labels(self.kind, names, self.binned(schema))
-        places = np.unravel_index(self.codes, [len(states) for states in labels]) if names else ()
+        axes = _axes(self.kind, self.columns, self.of, self.binned(schema))
+        sizes = [len(states) for states in axes.values()]
+        places = np.unravel_index(self.codes, sizes) if axes else ()
         series = [
             pl.Series(name, states, dtype=pl.Enum(states)).gather(place)
-            for name, states, place in zip(names, labels, places, strict=True)
+            for (name, states), place in zip(axes.items(), places, strict=True)
         ]
-        return pl.DataFrame([*series, pl.Series(_count_name(self.kind, names), self.counts)])
+        return pl.DataFrame([*series, pl.Series(_count_name(self.kind, axes), self.counts)])
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the cells, for the manifest."""
@@ -193,8 +196,8 @@ class Measurement:
         bins, groups = _bins_in(data), _groups_in(data)
         binned = _coarse(schema, bins, groups)
         kind = Kind(data["kind"])
-        axes = _axes(kind, columns, tuple(data["of"]))
-        codes, counts = _cells_of(cells, kind, axes, binned)
+        axes = _axes(kind, columns, tuple(data["of"]), binned)
+        codes, counts = _cells_of(cells, kind, axes)
         return cls(
             name=data["name"],
             kind=kind,
@@ -222,8 +225,8 @@ def stored_columns(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, l
         schema: the public schema of the release.
     """
     kind, binned = Kind(data["kind"]), _coarse(schema, _bins_in(data), _groups_in(data))
-    names = _axes(kind, tuple(data["columns"]), tuple(data["of"]))
-    return dict(zip(names, _labels(kind, names, binned), strict=True)), _count_name(kind, names)
+    axes = _axes(kind, tuple(data["columns"]), tuple(data["of"]), binned)
+    return axes, _count_name(kind, axes)
 
 
 def _bins_in(data: Mapping[str, Any]) -> Bins:
@@ -240,18 +243,19 @@ def _coarse(schema: Schema, bins: Bins, groups: Groups) -> Schema:
     return binned.with_groups(groups) if groups else binned
 
 
-def _axes(kind: Kind, columns: tuple[str, ...], of: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the columns of a stored table."""
-    if kind is Kind.RANGES:
-        return columns[0], f"{columns[0]} (last)"
-    return of if kind is Kind.LEAF_SUMS else columns
-
-
-def _labels(kind: Kind, names: tuple[str, ...], schema: Schema) -> list[list[str]]:
-    """Labels of the states of each column of a stored table."""
+def _axes(
+    kind: Kind, columns: tuple[str, ...], of: tuple[str, ...], schema: Schema
+) -> dict[str, list[str]]:
+    """Columns of a stored table, each with the labels of its states."""
+    if kind is Kind.PRODUCTS:
+        scores = _distinct((CONSTANT, *Scores.of(schema, columns).names))
+        return {"score": scores, "times": scores}
     more = (ANY,) * kind.has_nodes
-    known = names[:1] * len(names) if kind is Kind.RANGES else names
-    return [_distinct((*schema.columns[name].labels, *more)) for name in known]
+    if kind is Kind.RANGES:
+        labels = _distinct(schema.columns[columns[0]].labels)
+        return {columns[0]: labels, f"{columns[0]} (last)": labels}
+    names = of if kind is Kind.LEAF_SUMS else columns
+    return {name: _distinct((*schema.columns[name].labels, *more)) for name in names}
 
 
 def _plain(bins: int | tuple[Any, ...]) -> Any:
@@ -259,29 +263,26 @@ def _plain(bins: int | tuple[Any, ...]) -> Any:
 
 
 def _cells_of(
-    cells: pl.DataFrame | None, kind: Kind, columns: tuple[str, ...], schema: Schema
+    cells: pl.DataFrame | None, kind: Kind, axes: Mapping[str, list[str]]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     if cells is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    labels = _labels(kind, columns, schema)
     places = []
-    for name, known in zip(columns, labels, strict=True):
+    for name, known in axes.items():
         texts = cells.get_column(name).cast(pl.String).cast(pl.Enum(known))
         places.append(texts.to_physical().to_numpy().astype(np.int64))
     codes = (
-        np.ravel_multi_index(places, [len(states) for states in labels])
+        np.ravel_multi_index(places, [len(states) for states in axes.values()])
         if places
         else np.zeros(cells.height, dtype=np.int64)
     )
-    return np.asarray(codes, dtype=np.int64), cells.get_column(
-        _count_name(kind, columns)
-    ).to_numpy()
+    return np.asarray(codes, dtype=np.int64), cells.get_column(_count_name(kind, axes)).to_numpy()
 
 
-def _count_name(kind: Kind, columns: tuple[str, ...]) -> str:
+def _count_name(kind: Kind, axes: Collection[str]) -> str:
     """Name of the column of counts or sums, with underscores if a variable is called so."""
-    name = "sum" if kind is Kind.SUMS else "count"
-    while name in columns:
+    name = "sum" if kind in (Kind.SUMS, Kind.PRODUCTS) else "count"
+    while name in axes:
         name += "_"
     return name
 

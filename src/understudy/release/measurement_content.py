@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.features.column_scores import Scores
 from understudy.privacy.released import (
     Bins,
     Choice,
@@ -23,6 +24,7 @@ from understudy.privacy.released import (
     NoisyCells,
     NoisyMoment,
     NoisyNodes,
+    NoisyProducts,
     NoisyRanges,
     NoisySuccesses,
     NoisyTable,
@@ -43,6 +45,7 @@ class Kind(StrEnum):
     SUCCESSES = "successes"
     SUMS = "sums"
     SCATTER = "scatter"
+    PRODUCTS = "products"
     DRAWS = "draws"
     SWEEPS = "sweeps"
     DISTRIBUTION = "distribution"
@@ -61,6 +64,11 @@ class Kind(StrEnum):
         return self in (Kind.TABLE, Kind.SUMS, Kind.DISTRIBUTION)
 
     @property
+    def is_joint(self) -> bool:
+        """Whether it is of all its columns at once, so that records drawn from it relate them."""
+        return self not in (Kind.CHOICE, Kind.PRODUCTS)
+
+    @property
     def has_nodes(self) -> bool:
         """Whether its numbers belong to nodes of a hierarchy."""
         return self in (Kind.NODES, Kind.LEAF_SUMS)
@@ -68,7 +76,8 @@ class Kind(StrEnum):
     @property
     def has_cells(self) -> bool:
         """Whether it has numbers of cells, nodes or ranges, in a file of their own."""
-        return self.has_every_cell or self.has_nodes or self in (Kind.CELLS, Kind.RANGES)
+        stored = (Kind.CELLS, Kind.RANGES, Kind.PRODUCTS)
+        return self.has_every_cell or self.has_nodes or self in stored
 
     @property
     def is_noisy_count(self) -> bool:
@@ -204,6 +213,19 @@ def _(value: NoisyMoment, schema: Schema) -> Content:
         return Content(Kind.SCATTER, value.columns, totals=totals, of=value.of, bins=value.bins)
     codes = np.arange(value.values.size, dtype=np.int64)
     return Content(Kind.SUMS, value.columns, codes, value.values, of=value.of, bins=value.bins)
+
+
+@content_of.register
+def _(value: NoisyProducts, schema: Schema) -> Content:
+    codes = product_codes(Scores.of(schema, value.columns))
+    return Content(Kind.PRODUCTS, value.columns, codes, value.values)
+
+
+def product_codes(scores: Scores) -> NDArray[np.int64]:
+    """Codes of sums and products: two places, each 0 for the constant 1, then a score."""
+    first, second = scores.pairs
+    size = len(scores) + 1
+    return np.concatenate([np.arange(1, size), (first + 1) * size + second + 1])
 
 
 @content_of.register

@@ -115,6 +115,7 @@ class _Inference(_Plain):
     network: list[_Edge] | None
     prior_weight: Annotated[_Number, Field(ge=0)]
     leaves_only: bool
+    rows_stddev: Annotated[_Number, Field(ge=0)] = 0.0
 
 
 class _Format1(_Plain):
@@ -133,10 +134,18 @@ class _Format1(_Plain):
     software: dict[str, str]
     ended_early: bool = False
     rows_share: _Fraction | None = None
+    answers_share: _Fraction | None = None
     measurements: list[_Measurement]
 
 
+class _Analysis(_Plain):
+    kind: str
+    formula: str
+    asked_by: str
+
+
 class _Format2(_Format1):
+    analyses: list[_Analysis] = []
     options: dict[str, _Option | list[_Option] | dict[str, _Option]]
     inference: _Inference
 

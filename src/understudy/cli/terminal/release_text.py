@@ -1,13 +1,11 @@
-"""Schemas, methods, plans, releases and analyses as people see them in a terminal."""
+"""Schemas, methods, releases and analyses as people see them in a terminal."""
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -20,11 +18,9 @@ if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to
     from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
     from understudy.release import Release
-if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to show help
-    from understudy.families.measurement_plan import PlannedTable
+if TYPE_CHECKING:
     from understudy.families.method import Facts
     from understudy.methods.configuration import Option
-    from understudy.pipeline.planning import Plan
 
 
 def released(release: Release, folder: Path) -> None:
@@ -219,95 +215,3 @@ def _plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def plan_json(plan: Plan) -> dict[str, Any]:
-    """A plan as plain data; shares and budget as decimals."""
-    from understudy.privacy.accounting.budget import decimal_up
-
-    tables, setup = (
-        [{**vars(table), "share": decimal_up(table.share)} for table in part]
-        for part in (plan.tables, plan.setup)
-    )
-    budget = {"epsilon": decimal_up(plan.budget.epsilon), "delta": decimal_up(plan.budget.delta)}
-    return {**vars(plan), "budget": budget, "setup": setup, "tables": tables}
-
-
-def planned(plan: Plan) -> None:
-    """A plan as a table: what is measured, at which cost, how exactly."""
-    from understudy.privacy.accounting.budget import decimal_up
-
-    budget = f"ε = {decimal_up(plan.budget.epsilon)}"
-    if plan.budget.delta:
-        kept = f"{plan.budget.unit} = {decimal_up(plan.budget.amount)}"
-        if plan.budget.mu is not None:
-            kept = f"μ-GDP, μ = {decimal_up(plan.budget.mu)}, {kept}"
-        budget += f", δ = {decimal_up(plan.budget.delta)} ({kept})"
-    reason = f" (chosen because {plan.reason})" if plan.reason else ""
-    out.print(
-        f"[bold]{plan.method}[/bold]{escape(reason)}, {budget}, "
-        f"{sets_words(plan.sets, plan.sets_kind)}; neighbours: {plan.neighbours}"
-    )
-    out.print(escape(f"Number of rows: {plan.rows_noise}."))
-    rows = _alike(plan.tables)
-    shown = [_planned_row(row, times, " (once)") for row, times in _alike(plan.setup)]
-    shown += [_planned_row(row, times) for row, times in rows[:MOST_ROWS]]
-    out.print(_planned_table(shown, f" (of {plan.fits})" * (plan.fits > 1)))
-    if len(rows) > MOST_ROWS:
-        out.print(f"… and {len(rows) - MOST_ROWS} more tables (all with --json).")
-    if any(row[-1] != "–" for row in shown):
-        out.print(
-            "Noise mass: records' worth of positive noise that empty cells receive on average; "
-            "compare it with the number of rows."
-        )
-    for remark in plan.remarks:
-        out.print(escape(remark), soft_wrap=True)
-    out.print(
-        f"Beyond the rows: about {max(plan.memory_mb, 0.1):,.1f} MB and "
-        f"{max(plan.seconds, 0.01):,.2f} s. "
-        "No data were read and no budget was spent."
-    )
-
-
-def _planned_table(rows: list[tuple[str, ...]], fits: str) -> Table:
-    """The steps of a plan; what no step has is left out."""
-    table = Table(title="Measured in one fit" + fits)
-    table.add_column("measured", overflow="fold")
-    headings = ("form", "cells", "share", "noise sd", "95 % of counts within", "noise mass")
-    kept = [k for k, _ in enumerate(headings, 1) if any(row[k] != "–" for row in rows)]
-    for k in kept:
-        table.add_column(headings[k - 1], justify="right")
-    for row in rows:
-        table.add_row(row[0], *(row[k] for k in kept))
-    return table
-
-
-def _alike(rows: tuple[PlannedTable, ...]) -> list[tuple[PlannedTable, int]]:
-    """Steps, and how often each follows itself; the costs of equal steps may differ in a unit."""
-    runs: list[tuple[PlannedTable, int]] = []
-    for row in rows:
-        if runs and replace(runs[-1][0], share=row.share) == row:
-            runs[-1] = (row, runs[-1][1] + 1)
-        else:
-            runs.append((row, 1))
-    return runs
-
-
-def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ...]:
-    names = ", ".join(row.columns[:6]) + (
-        f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else ""
-    )
-    counted = row.form.counts_cells
-    form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "") + when
-    cells = f"{row.n_cells:,}" if row.n_cells < 10**9 else f"10^{math.log10(row.n_cells):.1f}"
-    mass = f"{row.noise_mass:,.3g}" if row.form.has_noise_mass else "–"
-    measured = names if counted and names else row.query
-    return (
-        escape(f"{times} × {measured}" if times > 1 else measured),
-        form,
-        "up to " * row.chosen + cells if row.form.has_cells else "–",
-        f"{times} × {float(row.share):.2%}" if times > 1 else f"{float(row.share):.2%}",
-        f"{row.stddev:,.4g}" if row.form.has_noise else "–",
-        f"± {1.96 * row.stddev:,.4g}" if row.form.has_noise else "–",
-        mass,
-    )

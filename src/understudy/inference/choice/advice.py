@@ -29,9 +29,11 @@ from typing import Literal
 from understudy.errors import InferenceError
 from understudy.inference.choice.release_facts import Facts
 from understudy.inference.choice.rule_table import choose, most_distortion
+from understudy.inference.estimates.analysis_records import is_binned
 from understudy.inference.noise_aware.cell_scores import MOST_CELLS
 from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Release
+from understudy.schema import Column, Continuous, Integer
 
 Kind = Literal["rules", "release"]
 
@@ -54,6 +56,7 @@ class Advice:
         epsilon: least epsilon that is known to be enough; "" where any is.
         sets: its number of sets.
         options: options of the method.
+        levels: columns that it has as levels, one for each value: bins hide where numbers lie.
     """
 
     kind: Kind
@@ -62,6 +65,7 @@ class Advice:
     epsilon: str = ""
     sets: int = 1
     options: dict[str, str] = field(default_factory=dict)
+    levels: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -71,8 +75,10 @@ class Advice:
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         budget = f"epsilon={self.epsilon}" if self.epsilon else "any epsilon"
         alone = "this column" if len(self.columns) == 1 else "these columns"
+        levels = f", with each value of {', '.join(self.levels)} as a level,"
         return (
-            f"a release of {alone} alone ({', '.join(self.columns)}) by the method {self.method} "
+            f"a release of {alone} alone ({', '.join(self.columns)}){levels * bool(self.levels)} "
+            f"by the method {self.method} "
             f"with {budget}, sets={self.sets} and {options} answers it"
             f"{_IF_FILLED * bool(self.epsilon)}"
         )
@@ -111,8 +117,9 @@ def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice
     epsilon = enough(release, facts)
     if epsilon is None:
         return None
+    split = dense | {"sets": "split"}
     return Advice(
-        "release", facts.columns, "laplace", epsilon, SPLIT_SETS, dense | {"sets": "split"}
+        "release", facts.columns, "laplace", epsilon, SPLIT_SETS, split, _levels(release, facts)
     )
 
 
@@ -143,5 +150,25 @@ def _scale(release: Release, epsilon: str) -> float:
     return distribution.stddev / math.sqrt(2)
 
 
-def _n_cells(release: Release, facts: Facts) -> int:
-    return math.prod(release.schema.columns[name].size for name in facts.columns)
+def _levels(release: Release, facts: Facts) -> tuple[str, ...]:
+    """Columns whose bins a function does not see through."""
+    if facts.kind != "function":
+        return ()
+    return tuple(name for name in facts.columns if is_binned(release.schema.columns[name]))
+
+
+def _n_cells(release: Release, facts: Facts) -> float:
+    """Cells of a table of the columns; infinite where one has no end of values, and needs all."""
+    levels = _levels(release, facts)
+    columns = release.schema.columns
+    sizes: dict[str, float] = {name: columns[name].size for name in facts.columns}
+    return math.prod((sizes | {name: _n_values(columns[name]) for name in levels}).values())
+
+
+def _n_values(column: Column) -> float:
+    """States of a column with each value as a level; infinite for real numbers, and for days."""
+    decimals = column.decimals if isinstance(column, Continuous) else 0
+    if decimals is None or not isinstance(column, Integer | Continuous):
+        return math.inf
+    values = round((column.upper - column.lower) * 10**decimals) + 1
+    return float(values + column.size - column.n_ordinary)

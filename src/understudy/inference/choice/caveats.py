@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from understudy.inference.choice.release_facts import Facts, merged_columns
-from understudy.inference.estimates.analysis_records import grid_numbers
+from understudy.inference.estimates.analysis_records import is_binned
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.noise_aware.cell_scores import covers
 from understudy.inference.noise_aware.count_estimates import Counted
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import NUMERIC, Column, Schema
 
 _NOTEWORTHY = 0.0005  # a share of misplaced records below this is not spoken of
 _SIGMAS = 3.0  # a noisy number of records beyond this is not noise alone
@@ -75,12 +77,27 @@ def distortion_notes(facts: Facts) -> Iterator[str]:
         )
 
 
-def number_notes(release: Release, columns: Sequence[str], kind: str = "") -> Iterator[str]:
-    """What is assumed of numbers within bins, or of their distribution."""
+def number_notes(
+    release: Release, columns: Sequence[str], pooled: Pooled, kind: str, level: float = 0.95
+) -> Iterator[str]:
+    """What numbers within bins may change, or what is assumed of their distribution.
+
+    Args:
+        release: that is analysed.
+        columns: whose numbers matter, not only their states.
+        pooled: the answer.
+        kind: of the question.
+        level: of the intervals that are shown.
+    """
     normal = release.manifest.inference.modelled
     drawn = [name for name in columns if name in normal]
     known = [name for name in columns if name not in normal]
-    yield from (quantile_notes if kind == "quantile" else bin_notes)(release.schema, known)
+    if kind == "quantile":
+        yield from quantile_notes(release.schema, known)
+    elif pooled.bias.any():
+        yield from bin_notes(release.schema, known or columns, pooled, level)
+    elif kind == "function":
+        yield from _uncounted_notes(release.schema, known)
     if drawn and any(measurement.kind is Kind.POSTERIOR for measurement in release.measurements):
         yield f"{', '.join(drawn)} was drawn by a model, whose shape it has."
     elif drawn:
@@ -101,14 +118,54 @@ def merged_notes(release: Release, facts: Facts) -> Iterator[str]:
         )
 
 
-def bin_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
-    """Which columns are known within bins only."""
-    binned = [name for name in columns if _is_binned(schema, name)]
+def bin_notes(
+    schema: Schema, columns: Sequence[str], pooled: Pooled, level: float
+) -> Iterator[str]:
+    """How much of an interval is for what bins hide."""
+    binned = [name for name in columns if is_binned(schema.columns[name])]
+    lower, upper = pooled.interval(level)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.nan_to_num(2 * pooled.bias / (upper - lower)).max()
+    yield (
+        f"Up to {100 * share:.0f} % of the half-width is for where numbers of "
+        f"{', '.join(binned)} lie within their bins, which the release does not tell; the error "
+        "does not have it. Finer bins, and spikes where many share a number, make it less."
+    )
+
+
+def _uncounted_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
+    binned = [name for name in columns if is_binned(schema.columns[name])]
     if binned:
         yield (
-            f"Within its bins {', '.join(binned)} counts as uniform, or as drawn for the sets; "
-            "what that changes is not in the error."
+            f"Within its bins {', '.join(binned)} is as drawn for the sets; what that changes is "
+            "not in the error."
         )
+
+
+def clipping_notes(schema: Schema, columns: Sequence[str], kind: str) -> Iterator[str]:
+    """Which numbers beyond the bounds count as the bounds."""
+    if kind in SHARES or kind == "quantile":
+        return
+    open_ends = [(name, _open_bounds(schema.columns[name])) for name in columns]
+    clipped = [f"{name} (beyond {' and '.join(ends)})" for name, ends in open_ends if ends]
+    if clipped:
+        yield (
+            f"Numbers outside the declared bounds count as the bounds: {', '.join(clipped)}. How "
+            "many there are is not known."
+        )
+
+
+def _open_bounds(column: Column) -> list[str]:
+    """The bounds that are no spikes, onto which numbers beyond may have been clipped."""
+    if not isinstance(column, NUMERIC):
+        return []
+    spikes = {interval.low for interval in column.intervals if interval.spike}
+    ends = zip(column.bounds, (column.lower, column.upper), strict=True)
+    return [
+        f"{shown:,.12g}" if isinstance(shown, float | int) else str(shown)
+        for place, shown in ends
+        if place not in spikes
+    ]
 
 
 def quantile_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
@@ -117,19 +174,12 @@ def quantile_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
         "The interval has every number that could be the quantile, so it may be one number alone; "
         "a quantile of few values has no standard error."
     )
-    binned = [name for name in columns if _is_binned(schema, name)]
+    binned = [name for name in columns if is_binned(schema.columns[name])]
     if binned:
         yield (
             f"Of {', '.join(binned)} only bins are known: the interval covers whole bins, wherever "
             "numbers lie in them, and the estimate takes them as even or as drawn."
         )
-
-
-def _is_binned(schema: Schema, name: str) -> bool:
-    column = schema.columns[name]
-    return isinstance(column, NUMERIC) and any(
-        len(grid_numbers(column, state, 2)) > 1 for state in range(column.n_ordinary)
-    )
 
 
 def share_notes(kind: str, pooled: Pooled, level: float) -> Iterator[str]:

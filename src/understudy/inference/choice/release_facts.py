@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import groupby
 
 from understudy.functions.sequential_generator import Edge
+from understudy.inference.estimates.analysis_records import is_binned
 from understudy.inference.estimates.estimands import RATIOS, SHARES
 from understudy.inference.noise_aware.cell_scores import MOST_CELLS, covers
 from understudy.inference.noise_aware.urn_estimates import are_drawn
@@ -154,6 +155,7 @@ class Facts:
         drawn: whether all sets were drawn from urns over these columns and more.
         merged: columns whose states the answer needs one by one together with other columns, and
             that were measured together with these in merged states only.
+        binned: numeric columns whose numbers are known by bins only.
         redrawn: whether sets share one noise, and each has as much again of its own.
         conditioned: whether impossible combinations of columns that were measured apart change the
             distribution of these columns in the sets.
@@ -179,6 +181,7 @@ class Facts:
     weighted: bool = False
     merged: tuple[str, ...] = ()
     redrawn: bool = False
+    binned: tuple[str, ...] = ()
 
     @property
     def counted(self) -> bool:
@@ -199,7 +202,7 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
     made = manifest.inference
-    tables = [frozenset(table.columns) for table in measured if table.kind is not Kind.CHOICE]
+    tables = [frozenset(table.columns) for table in measured if table.kind.is_joint]
     kept_together = kept(made.network) if made.network else tables
     return Facts(
         kind=kind,
@@ -219,6 +222,11 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
         ),
         merged=_merged(measured, kind, columns, release.schema),
         redrawn=made.posterior_rule == "mi",
+        binned=tuple(
+            name
+            for name in columns
+            if name not in made.modelled and is_binned(release.schema.columns[name])
+        ),
         swept=made.swept or any(table.kind is Kind.SWEEPS for table in measured),
         picked=any(table.kind is Kind.PARAMETERS for table in measured),
         shrunk=made.shrunk,
@@ -236,7 +244,7 @@ def merged_columns(measured: Sequence[Measurement], columns: Sequence[str]) -> t
         measured: what was released.
         columns: several; of one column alone every state is measured.
     """
-    counted = [table for table in measured if table.kind is not Kind.CHOICE]
+    counted = [table for table in measured if table.kind.is_joint]
     covering = [table for table in counted if set(columns) <= set(table.columns)]
     merged = [tuple(name for name in columns if name in table.groups) for table in covering]
     return min(merged, key=len, default=())

@@ -143,6 +143,15 @@ def distorted_reason(facts: Facts) -> str:
     )
 
 
+def binned_reason(facts: Facts) -> str:
+    """Why bins forbid an interval for a function that says nothing of how it is computed."""
+    return (
+        f"of {', '.join(facts.binned)} only bins are known, and what a function makes of numbers "
+        "that may lie anywhere in them cannot be bounded, as it can for the kinds of estimates by "
+        "name; bins, spikes or levels of one value each would tell"
+    )
+
+
 def noisy_reason(_facts: Facts) -> str:
     """Why noise that outweighs sampling by far forbids an interval."""
     return (
@@ -218,6 +227,12 @@ RULES: tuple[Rule, ...] = (
     Rule("none", lambda facts: not facts.together, apart_reason, valid=False),
     Rule("none", lambda facts: facts.conditioned, conditioned_reason, valid=False),
     Rule("none", lambda facts: bool(facts.merged), merged_reason, valid=False),
+    Rule(
+        "none",
+        lambda facts: facts.kind == "function" and bool(facts.binned),
+        binned_reason,
+        valid=False,
+    ),
     Rule("none", lambda facts: not _fresh(facts), shared_reason, valid=False),
     Rule(
         "none",

@@ -77,6 +77,18 @@ class Records:
         """
         return pd.DataFrame({name: self._values(name) for name in self.states})
 
+    def within(self, schema: Schema) -> Records:
+        """The same records, complete ones, with the states of their numbers in other bins."""
+        if schema is self.schema:
+            return self
+        states = {
+            name: _bins(self.numbers[name], schema.columns[name])
+            if name in self.numbers
+            else states
+            for name, states in self.states.items()
+        }
+        return Records(schema, states, self.numbers)
+
     def _values(self, name: str) -> object:
         column, states = self.schema.columns[name], self.states[name]
         if isinstance(column, NUMERIC):
@@ -168,6 +180,13 @@ def state_ends(column: Column, state: int) -> Floats:
         return grid[[0, -1]]
     interval = column.intervals[state]
     return np.array([interval.low, interval.high])
+
+
+def is_binned(column: Column) -> bool:
+    """Whether some state of a column has more than one number."""
+    return isinstance(column, NUMERIC) and any(
+        len(grid_numbers(column, state, 2)) > 1 for state in range(column.n_ordinary)
+    )
 
 
 def _crossed_points(

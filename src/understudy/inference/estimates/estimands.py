@@ -27,7 +27,7 @@ from understudy.schema import NUMERIC, Schema
 SHARES: Final = ("proportion", "table")
 RATIOS: Final = ("mean", *SHARES)
 MODELS: Final = ("ols", "logit", "poisson")
-KINDS: Final = (*RATIOS, "total", "quantile", *MODELS)
+KINDS: Final = (*RATIOS, "total", "quantile", "correlation", *MODELS)
 MOST_QUANTITIES = 1_000
 
 
@@ -103,6 +103,13 @@ class Estimand:
             f"{level} | {group}" if group else level for group in groups for level in levels
         )
 
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Columns of the expression."""
+        if not self.expression:
+            return ()
+        return formulas.columns_of(formulas.as_formula(self.expression), self.columns)
+
     def _what(self) -> str:
         if self.kind == "quantile":
             return f"{100 * self.probability:g} % quantile of {self.expression}"
@@ -145,7 +152,11 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         raise InferenceError(f"Expected a kind among {', '.join(KINDS)}, got {kind!r}.{meant}")
     if not 0 < probability < 1:
         raise InferenceError(f"Expected a probability between 0 and 1, got {probability!r}.")
-    estimand = _model(kind, formula, schema) if kind in MODELS else _linear(kind, formula, schema)
+    if kind == "correlation":
+        estimand = _correlation(formula, schema)
+    else:
+        read = _model if kind in MODELS else _linear
+        estimand = read(kind, formula, schema)
     if not estimand.columns:
         raise InferenceError(f"The formula {formula!r} names no column of the release.")
     return Estimand(**{**vars(estimand), "probability": probability})
@@ -169,6 +180,20 @@ def _model(kind: str, formula: str, schema: Schema) -> Estimand:
                 "perfectly; leave it out there."
             )
     return Estimand(kind, formula, columns)
+
+
+def _correlation(formula: str, schema: Schema) -> Estimand:
+    terms = formulas.split_terms(formula)
+    if len(terms) != 2:
+        raise InferenceError(
+            f"A correlation needs two columns, such as 'income + age'; got {formula!r}."
+        )
+    columns = formulas.columns_of(formula, schema.names)
+    _require_levels(formula, schema)
+    for term in terms:
+        if term in schema.columns and is_grouping(schema.columns[term]):
+            raise InferenceError(formulas.no_number(term))
+    return Estimand("correlation", formula, columns)
 
 
 def _require_outcome(kind: str, name: str, schema: Schema) -> None:

@@ -10,7 +10,7 @@ replicate.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from understudy.arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.estimates import estimands, formulas, regression_models
 from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.estimates.estimands import MODELS, SHARES, Estimand
+from understudy.inference.estimates.bin_bounds import Known, places_of, reach, shifts
+from understudy.inference.estimates.estimands import MODELS, SHARES, Estimand, Scores
 from understudy.inference.noise_aware.cell_scores import edge_variance, ratio, sampling_covariance
 from understudy.schema import Schema
 
@@ -65,14 +66,21 @@ class Question:
             return self.columns if self.asked.expression else ()
         return self.columns
 
-    def answer(self, tables: Sequence[pl.DataFrame], schema: Schema) -> SetEstimates:
+    def answer(
+        self, tables: Sequence[pl.DataFrame], schema: Schema, known: Known | None = None
+    ) -> SetEstimates:
         """Estimates from each set.
+
+        Args:
+            tables: the sets.
+            schema: their schema.
+            known: how exactly their numbers are known, if that is to be counted.
 
         Raises:
             InferenceError: an estimate that cannot be computed.
         """
         if isinstance(self.asked, Estimand):
-            return estimate_sets(self.asked, tables, schema)
+            return estimate_sets(self.asked, tables, schema, known)
         return estimate_by(self.asked, self.columns, tables, schema)
 
 
@@ -89,6 +97,8 @@ class SetEstimates:
         covariances: shape (m, k, k), or (m, k) where only variances are known.
         dropped: records left out of each set because a value is absent, shape (m,).
         notes: what was assumed, one sentence each.
+        ends: the same with every number where it makes the estimates least, and where it makes
+            them largest, within its bin; empty where bins hide nothing.
     """
 
     names: tuple[str, ...]
@@ -96,10 +106,14 @@ class SetEstimates:
     covariances: Floats
     dropped: tuple[int, ...]
     notes: tuple[str, ...] = ()
+    ends: tuple[SetEstimates, ...] = ()
 
 
 def estimate_sets(
-    estimand: Estimand, tables: Sequence[pl.DataFrame], schema: Schema
+    estimand: Estimand,
+    tables: Sequence[pl.DataFrame],
+    schema: Schema,
+    known: Known | None = None,
 ) -> SetEstimates:
     """Estimates from each set.
 
@@ -108,6 +122,7 @@ def estimate_sets(
             `understudy.inference.quantile_answers` knows.
         tables: the synthetic sets.
         schema: their schema.
+        known: how exactly their numbers are known, if that is to be counted.
 
     Raises:
         InferenceError: no complete records, or an estimate that cannot be computed in one set;
@@ -124,24 +139,61 @@ def estimate_sets(
                 f"Set {k} has no record with a value in each of {', '.join(estimand.columns)}."
             )
     if estimand.kind in MODELS:
-        return _model(estimand, kept, dropped)
-    results = [_ratios(estimand, records, k) for k, records in enumerate(kept, start=1)]
+        return _model(estimand, kept, dropped, known)
+    scores = [estimand.scores(records) for records in kept]
+    ends = [_ends(estimand, *pair, known) for pair in zip(kept, scores, strict=True)]
+    made = _stacked(estimand, scores, dropped)
+    if all(pair is None for pair in ends):
+        return made
+    sides = [[_side(s, e, j) for s, e in zip(scores, ends, strict=True)] for j in range(2)]
+    return replace(made, ends=tuple(_stacked(estimand, side, dropped) for side in sides))
+
+
+def _ends(
+    estimand: Estimand, records: Records, scores: Scores, known: Known | None
+) -> tuple[Floats, Floats] | None:
+    """Least and largest value of each record of a set, if bins hide it."""
+    ends = None if known is None else reach(estimand, records.within(known.schema), known)
+    if ends is None:
+        return None
+    return np.minimum(ends[0], scores.value), np.maximum(ends[1], scores.value)
+
+
+def _side(scores: Scores, ends: tuple[Floats, Floats] | None, side: int) -> Scores:
+    return scores if ends is None else replace(scores, value=ends[side])
+
+
+def _stacked(
+    estimand: Estimand, scores: Sequence[Scores], dropped: tuple[int, ...]
+) -> SetEstimates:
+    results = [_ratios(estimand, one, k) for k, one in enumerate(scores, start=1)]
     estimates, covariances = (np.stack(part) for part in zip(*results, strict=True))
-    return SetEstimates(estimand.names(schema), estimates, covariances, dropped)
+    return SetEstimates(scores[0].names, estimates, covariances, dropped)
 
 
-def _model(estimand: Estimand, kept: list[Records], dropped: tuple[int, ...]) -> SetEstimates:
-    frames = [records.frame() for records in kept]
-    laid = regression_models.designs(estimand.kind, estimand.formula, frames)
-    results = [regression_models.fit(estimand.kind, laid, k) for k in range(len(kept))]
+def _model(
+    estimand: Estimand, kept: list[Records], dropped: tuple[int, ...], known: Known | None
+) -> SetEstimates:
+    kind, frames = estimand.kind, [records.frame() for records in kept]
+    laid = regression_models.designs(kind, estimand.formula, frames)
+    results = [regression_models.fit(kind, laid, k) for k in range(len(kept))]
     estimates, covariances = (np.stack(part) for part in zip(*results, strict=True))
-    note = f"Outcome {laid.outcome}; {regression_models.COVARIANCE[estimand.kind]}."
-    return SetEstimates(laid.names, estimates, covariances, dropped, (note,))
+    note = f"Outcome {laid.outcome}; {regression_models.COVARIANCE[kind]}."
+    made = SetEstimates(laid.names, estimates, covariances, dropped, (note,))
+    spread = () if known is None else known.binned(estimand.columns)
+    if not spread:
+        return made
+    assert known is not None
+    named = formulas.constants(estimand.formula)
+    within = [records.within(known.schema) for records in kept]
+    moved = {name: places_of(within, name, named) for name in spread}
+    sides = shifts(kind, estimand.formula, laid, moved, results)
+    ends = [replace(made, estimates=q, covariances=u, notes=()) for q, u in sides]
+    return replace(made, ends=tuple(ends))
 
 
-def _ratios(estimand: Estimand, records: Records, k: int) -> tuple[Floats, Floats]:
+def _ratios(estimand: Estimand, scores: Scores, k: int) -> tuple[Floats, Floats]:
     """Means or shares of one set, shapes (k,) and (k, k)."""
-    scores = estimand.scores(records)
     n_quantities = len(scores.names)
     totals, squares = (
         np.asarray(np.bincount(scores.quantity, values, n_quantities), dtype=np.float64)

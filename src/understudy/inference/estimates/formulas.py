@@ -102,6 +102,23 @@ def comparisons(formula: str) -> Iterator[tuple[str, object]]:
                     yield quoted.get(column.id, column.id), constant.value
 
 
+def constants(formula: str) -> tuple[float, ...]:
+    """Numbers that stand in a formula, also with the other sign.
+
+    Example:
+        >>> constants("0 + {(income > 25000) & (age < 3)}")
+        (-25000.0, -3.0, 3.0, 25000.0)
+    """
+    found = {
+        float(node.value)
+        for factor in _factors(formula)
+        if factor.eval_method.value == "python"
+        for node in ast.walk(_python(factor.expr)[0])
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+    }
+    return tuple(sorted(found | {-number for number in found}))
+
+
 def split_groups(formula: str) -> tuple[str, str]:
     """Expression and groups of "expression ~ groups"; no groups if there is no tilde.
 
@@ -115,6 +132,11 @@ def split_groups(formula: str) -> tuple[str, str]:
             "'log(income + 1)', or one by groups such as 'income ~ sex'."
         )
     return _bare(left.strip()), right.strip()
+
+
+def split_terms(formula: str) -> tuple[str, ...]:
+    """Expressions of "x + y", each as it could stand alone."""
+    return tuple(_bare(str(term).strip()) for term in _terms(parse(f"0 + {formula}")))
 
 
 def as_formula(expression: str) -> str:
@@ -201,10 +223,18 @@ def matrices(formula: str, frame: pd.DataFrame) -> pd.DataFrame:
     Raises:
         InferenceError: it cannot be read, or not be computed on these columns.
     """
-    parsed = parse(formula)
+    return laid_out(formula, parse(formula), frame)
+
+
+def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
+    """Model matrices of a formula in a layout that is its own, or that of other records.
+
+    Raises:
+        InferenceError: it cannot be computed on these columns.
+    """
     try:
         with np.errstate(all="ignore"):  # what is not finite is refused by the caller, in words
-            design: pd.DataFrame = model_matrix(parsed, frame, context={}, na_action="ignore")
+            design: pd.DataFrame = model_matrix(layout, frame, context={}, na_action="ignore")
             return design
     except _FAULTS as error:
         raise InferenceError(

@@ -181,6 +181,7 @@ def quantiles(
         rule=rule,
         sets=sets,
         notes=(f"{few}, so there is no estimate.",) if empty else (),
+        bias=np.full(k, np.nan),  # the interval covers whole bins
         curves=tuple(curves),
     )
 

@@ -22,12 +22,12 @@ Santos Silva & Tenreyro (2010), Economics Letters 107, 310-312, for Poisson.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import linalg
+from scipy import linalg, special
 from scipy.optimize import linprog
 
 from understudy.arrays import Floats
@@ -53,11 +53,15 @@ class Designs(NamedTuple):
         names: p names of the coefficients.
         outcome: name of the outcome.
         pairs: outcome, shape (n,), and design, shape (n, p), of each set.
+        layout: by which other numbers in these records are laid out in the same way.
+        stacked: the records of all sets.
     """
 
     names: tuple[str, ...]
     outcome: str
     pairs: list[tuple[Floats, Floats]]
+    layout: Any
+    stacked: pd.DataFrame
 
 
 def designs(kind: str, formula: str, frames: Sequence[pd.DataFrame]) -> Designs:
@@ -75,6 +79,14 @@ def designs(kind: str, formula: str, frames: Sequence[pd.DataFrame]) -> Designs:
     for name in stacked.columns[stacked.dtypes == "category"]:
         stacked[name] = stacked[name].cat.remove_unused_categories()
     both = formulas.matrices(formula, stacked)
+    name, y, x = finite_values(kind, formula, both)
+    cuts = np.cumsum([len(frame) for frame in frames])[:-1]
+    pairs = list(zip(np.split(y, cuts), np.split(x, cuts), strict=True))
+    return Designs(tuple(both.rhs.columns), name, pairs, both.model_spec, stacked)
+
+
+def finite_values(kind: str, formula: str, both: Any) -> tuple[str, Floats, Floats]:
+    """Name and values of the outcome, and the design."""
     name, y = _outcome(kind, both.lhs)
     x = both.rhs.to_numpy(dtype=np.float64)
     if not (np.isfinite(y).all() and np.isfinite(x).all()):
@@ -82,9 +94,7 @@ def designs(kind: str, formula: str, frames: Sequence[pd.DataFrame]) -> Designs:
             f"The formula {formula!r} gives values that are not finite in complete records; change "
             "it, such as log(income) to log(income + 1)."
         )
-    cuts = np.cumsum([len(frame) for frame in frames])[:-1]
-    pairs = list(zip(np.split(y, cuts), np.split(x, cuts), strict=True))
-    return Designs(tuple(both.rhs.columns), name, pairs)
+    return name, y, x
 
 
 def _outcome(kind: str, left: pd.DataFrame) -> tuple[str, Floats]:
@@ -137,6 +147,41 @@ def fit(kind: str, laid: Designs, k: int) -> tuple[Floats, Floats]:
         converged = np.isfinite(covariance).all() and fitted.mle_retvals["converged"]
         _require_maximum(kind, laid, estimates, k, converged=converged)
     return estimates, _without_rounding(covariance, y, x)
+
+
+class Influences(NamedTuple):
+    """Influence of records on the coefficients of one set.
+
+    Attributes:
+        kind: of the model.
+        beta: coefficients, shape (p,).
+        inverse: A⁻¹, shape (p, p).
+        own: influence of each record as it is, shape (n, p).
+    """
+
+    kind: str
+    beta: Floats
+    inverse: Floats
+    own: Floats
+
+    def of(self, y: Floats, x: Floats) -> Floats:
+        """Influence of other records, shape (n, p)."""
+        return np.asarray(x * (y - _MEANS[self.kind](x @ self.beta))[:, None] @ self.inverse)
+
+
+_MEANS: dict[str, Callable[[Floats], Floats]] = {
+    "ols": lambda linear: linear,
+    "logit": special.expit,
+    "poisson": np.exp,
+}
+
+
+def influences(kind: str, y: Floats, x: Floats, beta: Floats) -> Influences:
+    """How much each record of a set moves its coefficients: A⁻¹x(y - μ), with A = Σ w·xx'."""
+    mean = _MEANS[kind](x @ beta)
+    weight = {"ols": np.ones_like(mean), "logit": mean * (1 - mean), "poisson": mean}[kind]
+    inverse = np.asarray(np.linalg.inv((x * weight[:, None]).T @ x), dtype=np.float64)
+    return Influences(kind, beta, inverse, x * (y - mean)[:, None] @ inverse)
 
 
 def _without_rounding(covariance: Floats, y: Floats, x: Floats) -> Floats:

@@ -17,7 +17,9 @@ known, because the distribution of the noise is published. So for what is linear
    is too large to be trusted. Sampling variance is added, as if the records were a random sample
    of the population that the analyst asks about (`understudy.inference.noise_aware.cell_scores`).
 
-Values within a bin count as uniform, as in the synthetic sets; that is not in the error.
+Values within a bin count as uniform, as in the synthetic sets. What that may change is bounded: the
+same is estimated with each value at the least, and at the largest number of its cell, and the
+interval holds the intervals of both (`understudy.inference.estimates.bin_bounds`).
 
 Nothing is clipped: an estimated share may be negative, and so may the lower end of an interval.
 Setting them to 0 would bias sums and differences of them. Only what people read (the text of an
@@ -40,6 +42,7 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
 from understudy.inference.estimates.analysis_records import ABSENT
+from understudy.inference.estimates.bin_bounds import end_scores, with_ends
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.estimates.quantiles import (
     Curve,
@@ -77,7 +80,7 @@ class Counted:
         pooled: the estimate.
         dropped: unbiased number of records left out because a value is absent.
         dropped_noise: standard deviation of the noise in `dropped`.
-        varied: whether values vary within cells, so that they were assumed uniform within bins.
+        varied: whether values vary within cells, so that bins may bias the estimate.
     """
 
     pooled: Pooled
@@ -203,13 +206,18 @@ def estimate_counts(
     used = [measurement for measurement in measurements if covers(measurement, estimand.columns)]
     table = pooled_table([marginal(measurement, estimand.columns, schema) for measurement in used])
     scores = cell_scores(estimand, schema)
-    sums = ratios(table, scores)
+
+    def answer(of: CellScores) -> Pooled:
+        sums = ratios(table, of)
+        return pooled_ratios(estimand, of, sums, np.diag(sums.total_noise), len(used))
+
+    pooled = with_ends(answer, scores, end_scores(estimand, schema, scores))
     absent = scores.quantity == ABSENT
     return Counted(
-        pooled=pooled_ratios(estimand, scores, sums, np.diag(sums.total_noise), len(used)),
+        pooled=pooled,
         dropped=float(table.counts[absent].sum()),
         dropped_noise=float(np.sqrt(table.variances[absent].sum())),
-        varied=not np.allclose(scores.square, scores.value**2),
+        varied=bool(pooled.bias.any()),
     )
 
 

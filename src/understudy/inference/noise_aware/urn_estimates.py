@@ -41,6 +41,7 @@ import polars as pl
 
 from understudy.arrays import Floats
 from understudy.inference.estimates.analysis_records import ABSENT, Records
+from understudy.inference.estimates.bin_bounds import end_scores, with_ends
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.noise_aware.cell_scores import (
     MOST_CELLS,
@@ -49,7 +50,13 @@ from understudy.inference.noise_aware.cell_scores import (
     cell_scores,
     sum_by,
 )
-from understudy.inference.noise_aware.count_estimates import Counted, Ratios, pooled_ratios, ratios
+from understudy.inference.noise_aware.count_estimates import (
+    Counted,
+    Ratios,
+    pooled_ratios,
+    ratios,
+)
+from understudy.inference.set_estimates import Pooled
 from understudy.privacy.accounting.budget import UNITS
 from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Manifest, Measurement, Release
@@ -203,16 +210,21 @@ def estimate_draws(estimand: Estimand, release: Release) -> Counted:
     urns = urns_of(release, estimand.columns)
     scores = cell_scores(estimand, release.schema)
     counts = np.mean([_counts(table, release.schema, estimand) for table in release.tables], axis=0)
-    sums, totals = urn_ratios(counts, urns, scores)
+
+    def answer(of: CellScores) -> Pooled:
+        sums, totals = urn_ratios(counts, urns, of)
+        return pooled_ratios(estimand, of, sums, totals, urns.sets)
+
+    pooled = with_ends(answer, scores, end_scores(estimand, release.schema, scores))
     absent = scores.quantity == ABSENT
     share = np.maximum(1 - counts.sum() / urns.n_rows, 0)  # it may be 0 but for rounding
     # The records with an absent value, as if they lay in one cell.
     variance = urns.spread * share * (1 - share) + urns.rows_variance * share**2
     return Counted(
-        pooled=pooled_ratios(estimand, scores, sums, totals, urns.sets),
+        pooled=pooled,
         dropped=float(urns.mass * share - urns.prior * urns.behind[absent].sum()),
         dropped_noise=float(np.sqrt(variance)),
-        varied=not np.allclose(scores.square, scores.value**2),
+        varied=bool(pooled.bias.any()),
     )
 
 

@@ -20,6 +20,7 @@ from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlo
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
 from understudy.privacy.mechanisms.sums.moments import Moments
+from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 
 MECHANISMS: Final[Mechanisms] = (
     BinomialCount,
@@ -43,6 +44,7 @@ MECHANISMS: Final[Mechanisms] = (
     Regression,
     ResetBlocks,
     RowCount,
+    ScoreMoments,
     ThresholdTable,
     Urn,
     WalkedParameters,

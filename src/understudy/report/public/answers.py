@@ -12,13 +12,14 @@ A triangle of all pairs of columns shows which were measured together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, groupby
 
 from markupsafe import Markup
 
+from understudy.errors import InferenceError
 from understudy.inference.noise_aware.cell_scores import MOST_CELLS, covers
 from understudy.models.bayesian_network import kept
 from understudy.release import Release
@@ -84,6 +85,12 @@ class Answers:
         return math.comb(len(self.names), 2)
 
     @cached_property
+    def scored(self) -> tuple[str, ...]:
+        """Columns whose second moments were measured."""
+        products = (m.columns for m in self._release.measurements if m.kind is Kind.PRODUCTS)
+        return next(products, ())
+
+    @cached_property
     def triples(self) -> frozenset[frozenset[str]]:
         """Triples of columns that are counted together, of tables that are not too wide."""
         wide = {
@@ -97,9 +104,7 @@ class Answers:
     @cached_property
     def _measured(self) -> frozenset[Pair]:
         """Pairs that some measurement covers; which columns were chosen measures nothing."""
-        tables = {
-            table.columns for table in self._release.measurements if table.kind is not Kind.CHOICE
-        }
+        tables = {table.columns for table in self._release.measurements if table.kind.is_joint}
         return frozenset(frozenset(pair) for table in tables for pair in combinations(table, 2))
 
     @cached_property
@@ -140,7 +145,15 @@ class Answers:
             shown = times(self._first(self.triples))
             more = f" and {len(self.triples) - 1:,} more" * (len(self.triples) > 1)
             yield Line("Three columns", f"Error bars from noisy counts for {shown}{more}.")
-        yield Line("Regressions and statistics of your own", self._set_words())
+        if self.scored:
+            many = f"all {p:,}" if len(self.scored) == p else f"{len(self.scored):,} of {p:,}"
+            yield Line(
+                "Linear models, correlations, means and shares by a group",
+                f"Error bars from second moments of {many} columns, measured of the values "
+                "themselves; refused where a group or a predictor is lost in the noise.",
+                _model_example(self.scored),
+            )
+        yield Line("Other models and statistics of your own", self._set_words())
 
     def _pair_words(self) -> str:
         words = _many(len(self.counted), self.n_pairs, "pair", "pairs")
@@ -183,6 +196,45 @@ def _example(kind: str, columns: tuple[str, ...]) -> str:
     """A command that asks about columns; none where a name would need quoting of its own."""
     plain = all(name.isidentifier() for name in columns)
     return f'understudy analyze release {kind} "{" + ".join(columns)}"' if kind and plain else ""
+
+
+def _model_example(columns: tuple[str, ...]) -> str:
+    plain = [name for name in columns if name.isidentifier()]
+    return f'understudy analyze release ols "{plain[0]} ~ {plain[1]}"' if len(plain) > 1 else ""
+
+
+@dataclass(frozen=True)
+class DeclaredResult:
+    """A declared analysis, and its answer or why there is none.
+
+    Attributes:
+        question: kind and formula.
+        asked_by: who asked; "" if that is not said.
+        rows: name, estimate, and both ends of the 95 % interval, as text.
+        refused: why there is no answer; "" if there is one.
+    """
+
+    question: str
+    asked_by: str
+    rows: tuple[tuple[str, str, str], ...] = ()
+    refused: str = ""
+
+
+def declared_results(release: Release) -> list[DeclaredResult]:
+    """Every analysis that was declared when the release was made; none is left out."""
+    return [_declared_result(release, entry) for entry in release.manifest.analyses]
+
+
+def _declared_result(release: Release, entry: Mapping[str, str]) -> DeclaredResult:
+    from understudy.inference.analysis import analyze_release  # loads the libraries of statistics
+
+    question, asked_by = f"{entry['kind']} of {entry['formula']}", entry.get("asked_by", "")
+    try:
+        answer = analyze_release(release, entry["kind"], entry["formula"])
+    except InferenceError as error:
+        return DeclaredResult(question, asked_by, refused=str(error))
+    rows = [(name, texts[0], f"{texts[3]} to {texts[4]}") for name, *texts in answer.rows()]
+    return DeclaredResult(question, asked_by, tuple(rows))
 
 
 MOST_COLUMNS = 60

@@ -92,6 +92,7 @@ _KIND_WORDS = {
     Kind.SUCCESSES: "one number",
     Kind.SUMS: "sum in every cell",
     Kind.SCATTER: "one number, pooled within cells",
+    Kind.PRODUCTS: "sums of scores and of their products",
     Kind.EXACT: "exact statistics, not published",
     Kind.DRAWS: "records drawn from rows and a prior",
     Kind.SWEEPS: "records drawn column by column",

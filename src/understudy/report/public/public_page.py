@@ -18,7 +18,7 @@ from understudy.release.measurement_content import Kind
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
 from understudy.report.public import column_cards, measurement_reliability, release_sections
-from understudy.report.public.answers import MOST_COLUMNS, Answers, pair_map
+from understudy.report.public.answers import MOST_COLUMNS, Answers, declared_results, pair_map
 
 MAX_BYTES = 1_000_000
 FEW_COLUMNS = 8  # the charts of more columns are folded below an overview
@@ -102,6 +102,7 @@ def _context(release: Release) -> dict[str, Any]:
         "groups": _rows("item", relations.groups),
         "sets_words": release_sections.sets_words(release),
         "answers": list(answers.lines()),
+        "declared": declared_results(release),
         "pair_map": _pair_map(answers),
         "sparks": _rows("spark", list(column_cards.overview(release))) if many else (Markup(""), 0),
         "many_columns": many,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy import pipeline
-from understudy.pipeline import planning
+from understudy.pipeline import budget_shares, planning
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
@@ -156,7 +156,7 @@ def _released(table: patient_case.Case, line: Line, epsilon: float, streams: Str
         delta=0,
         sets=1,
         options=dict(line.options),
-        rows_share=planning.DEFAULT_ROWS_SHARE,
+        rows_share=budget_shares.DEFAULT_ROWS_SHARE,
     )
     seed = int(streams.generator("noise").integers(2**63))
     gate = pipeline.replica_gate(frame(table.name), table.schema, request.budget, seed)

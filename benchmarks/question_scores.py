@@ -1,0 +1,143 @@
+"""What `questions.py` measured, by cell and kind of question, and which quantities fall short."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import polars as pl
+from rich.table import Table
+from scipy import stats
+
+from natural_questions import ASKED_AS
+
+LEAST, ALARM = 0.93, 0.01
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is released.
+
+    Attributes:
+        population: a name in `POPULATIONS`.
+        n: number of rows.
+        rows: "private" or "public".
+        delta: of the release.
+        epsilon: of the release.
+    """
+
+    population: str
+    n: int
+    rows: str = "private"
+    delta: str = "1e-6"
+    epsilon: str = "1"
+
+
+def is_low(covers: np.ndarray, repetition: np.ndarray) -> bool:
+    """Whether coverage is below `LEAST` by a binomial test at `ALARM`.
+
+    Args:
+        covers: whether each interval covers, shape (intervals,).
+        repetition: the release of each, same shape; their intervals may go together.
+    """
+    share, n = covers.mean(), len(covers)
+    excess = np.bincount(repetition, covers - share)
+    effect = max(float(excess @ excess) / max(n * share * (1 - share), 1e-9), 1.0)
+    held = int(np.ceil(covers.sum() / effect))
+    return bool(stats.binom.cdf(held, int(np.ceil(n / effect)), LEAST) < ALARM)
+
+
+def by_kind(table: pl.DataFrame, cell: Cell) -> Table:
+    """One line for each kind of question."""
+    shown = Table(
+        *("question", "answered", "coverage", "rows cover", "width", "ms"), title=_title(cell)
+    )
+    own = _of_cell(table, cell)
+    for kind in [*ASKED_AS, None]:
+        part = own if kind is None else own.filter(pl.col("kind") == kind)
+        if part.height:
+            shown.add_row(kind or "all", *_numbers(part), end_section=kind == "logit")
+    return shown
+
+
+def _numbers(part: pl.DataFrame) -> tuple[str, ...]:
+    questions = part.group_by("kind", "asked", "repetition").agg(
+        pl.col("counts").mean(), pl.col("ms").first()
+    )
+    answered, spent = questions["counts"].mean(), questions["ms"].median()
+    held = part.filter("counts")
+    if not held.height:
+        return f"{answered:.0%}", "–", "–", "–", f"{spent:.0f}"
+    low = is_low(held["covers"].to_numpy(), held["repetition"].to_numpy())
+    width = held.filter(pl.col("width").is_finite())["width"].median()
+    return (
+        f"{answered:.0%}",
+        f"{held['covers'].mean():.1%}" + (" low" if low else ""),
+        f"{held['row_covers'].mean():.1%}",
+        "–" if width is None else f"×{width:.2f}",
+        f"{spent:.0f}",
+    )
+
+
+def faults(table: pl.DataFrame, top: int) -> Table:
+    """Quantities whose coverage is too low, the worst first."""
+    key = [*Cell.__dataclass_fields__, "kind", "asked", "quantity"]
+    each = (
+        table.filter("counts")
+        .group_by(key)
+        .agg(
+            tried=pl.len(),
+            held=pl.col("covers").sum(),
+            row_covers=pl.col("row_covers").mean(),
+            bias=((pl.col("lower") + pl.col("upper")) / 2 - pl.col("truth")).mean()
+            / (pl.col("upper") - pl.col("lower")).mean(),
+            width=pl.col("width").median(),
+        )
+    )
+    p = stats.binom.cdf(each["held"].to_numpy(), each["tried"].to_numpy(), LEAST)
+    each = each.with_columns(p=pl.Series(p)).filter(pl.col("p") < ALARM / max(each.height, 1))
+    shown = Table(
+        *("cell", "question", "quantity", "coverage", "rows", "bias / width", "width", "p"),
+        title=f"{each.height} quantities fall short",
+    )
+    for one in each.sort("p").head(top).iter_rows(named=True):
+        cell = Cell(*(one[name] for name in Cell.__dataclass_fields__))
+        shown.add_row(
+            _title(cell),
+            f"{one['kind']} {one['asked']}",
+            one["quantity"],
+            f"{one['held'] / one['tried']:.0%} of {one['tried']}",
+            f"{one['row_covers']:.0%}",
+            f"{one['bias']:.2f}",
+            f"×{one['width']:.2f}",
+            f"{one['p']:.0e}",
+        )
+    return shown
+
+
+def refusals(table: pl.DataFrame, top: int) -> Table:
+    """Why there was no answer, the most frequent reasons first; names of columns left out."""
+    asked = table.unique([*Cell.__dataclass_fields__, "asked", "kind", "repetition"])
+    shown = Table("kind", "share of questions", "reason", title="Not answered")
+    reason = pl.col("refused").map_elements(_reason, return_dtype=pl.String)
+    counted = asked.drop_nulls("refused").group_by("kind", reason).len()
+    for kind, words, n in counted.sort("len", descending=True).head(top).iter_rows():
+        shown.add_row(kind, f"{n / asked.height:.1%}", words)
+    wide = table.filter(pl.col("refused").is_null() & ~pl.col("counts")).height
+    shown.add_row("any", f"{wide / table.height:.1%} of quantities", "too wide to count")
+    return shown
+
+
+def _reason(text: str) -> str:
+    """The clause that says why, without what it names."""
+    clause = re.sub(r"\([^)]*\)|^No valid error bars can be given: ", "", text).split(";")[0]
+    return re.sub(r"columns? [\w, ]+? (?=were|was)", "columns … ", clause)[:120]
+
+
+def _title(cell: Cell) -> str:
+    return f"{cell.population}, n = {cell.n}, {cell.rows}, ε = {cell.epsilon}, δ = {cell.delta}"
+
+
+def _of_cell(table: pl.DataFrame, cell: Cell) -> pl.DataFrame:
+    return table.filter(*(pl.col(name) == value for name, value in asdict(cell).items()))

@@ -1,0 +1,206 @@
+"""A question to the second moments of a release: whether they have its answer, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from understudy.arrays import Floats
+from understudy.errors import InferenceError
+from understudy.inference.estimates import formulas
+from understudy.inference.estimates.analysis_records import Records
+from understudy.inference.estimates.estimands import MODELS, RATIOS, Estimand
+from understudy.inference.estimates.regression_models import designs
+from understudy.inference.moments.affine import absences, affine_weights
+from understudy.inference.moments.correlations import correlation
+from understudy.inference.moments.inverted import Inverted
+from understudy.inference.moments.least_squares import least_squares
+from understudy.inference.moments.logistic import score_model
+from understudy.inference.moments.moment_matrix import MomentMatrix, matrix_of
+from understudy.inference.moments.moment_ratios import moment_ratios
+from understudy.inference.set_estimates import Pooled
+from understudy.release import Release
+from understudy.schema import NUMERIC, Schema
+
+RULE = "moments"
+MODEL_NOTES = {
+    "ols": "Standard errors hold whether variances are equal or not (sandwich).",
+    "logit": "Standard errors are those of the model (information matrix).",
+    "poisson": "Standard errors hold where the variance is not the mean.",
+}
+SMALL_NOTE = (
+    "Groups without numbers ({}) are too small under the privacy noise; merge them with others, or "
+    "declare this analysis when the release is made."
+)
+MISFIT_NOTE = (
+    "What second moments do not say of the predictors is taken from the synthetic records, and its "
+    "possible error is counted as noise."
+)
+REASON = (
+    "second moments were measured of the values themselves, with known noise; sampling and noise "
+    "are both counted"
+)
+
+
+@dataclass(frozen=True)
+class MomentAnswer:
+    """An answer, and how many records are not in it.
+
+    Attributes:
+        pooled: the estimates.
+        dropped: records without a value; noisy.
+    """
+
+    pooled: Pooled
+    dropped: float
+
+
+def moment_answer(estimand: Estimand, release: Release) -> MomentAnswer | None:
+    """The answer that second moments give; None where they have none.
+
+    Args:
+        estimand: the question.
+        release: that it is asked of.
+
+    Raises:
+        InferenceError: they have one, and it is lost in their noise.
+    """
+    matrix, schema = matrix_of(release), release.schema
+    if matrix is None or not set(estimand.columns) <= set(matrix.scores.columns):
+        return None
+    sets = [Records.of(table, schema, estimand.columns) for table in release.tables]
+    complete = [records.take(records.complete()) for records in sets]
+    if not all(len(records.complete()) > 1 for records in complete):
+        return None
+    return answer_of(estimand, matrix, schema, complete)
+
+
+def answer_of(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MomentAnswer | None:
+    """The same, of a matrix.
+
+    Args:
+        estimand: the question, of columns that the matrix has.
+        matrix: second moments.
+        schema: of the release.
+        sets: complete records of each synthetic set, with the estimand's columns.
+
+    Raises:
+        InferenceError: the answer is lost in noise.
+    """
+    if estimand.kind in RATIOS:
+        return _ratios(estimand, matrix, schema, sets)
+    if estimand.kind in MODELS:
+        return _model(estimand, matrix, schema, sets)
+    if estimand.kind == "correlation":
+        return _correlation(estimand, matrix, schema, sets)
+    return None
+
+
+def _ratios(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MomentAnswer | None:
+    found = moment_ratios(estimand, matrix, schema, sets)
+    if found is None:
+        return None
+    names = estimand.names(schema)
+    inverted = found.sizes, found.mixed, found.squared
+    notes = (SMALL_NOTE.format(found.small),) if found.small else ()
+    parts = found.noise, found.sampling
+    pooled = _pooled(names, found.estimate, parts, len(sets), inverted, *notes)
+    return MomentAnswer(pooled, found.dropped)
+
+
+def _model(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MomentAnswer | None:
+    if absences(schema, estimand.columns):
+        return None
+    laid: list[tuple[tuple[str, ...], Floats]] = []
+
+    def terms(frame: pd.DataFrame) -> Floats:
+        both = formulas.matrices(estimand.formula, frame)
+        outcome = both.lhs.to_numpy(np.float64)[:, -1]
+        laid.append((tuple(both.rhs.columns), outcome))
+        return np.column_stack([outcome, both.rhs.to_numpy(np.float64)])
+
+    weights = affine_weights(terms, estimand.columns, schema, matrix)
+    if weights is None:
+        return None
+    names, possible = laid[0]
+    if estimand.kind == "logit" and not np.isin(possible, (0.0, 1.0)).all():
+        return None
+    own = designs(estimand.kind, estimand.formula, [records.frame() for records in sets])
+    if own.names != names:
+        raise InferenceError(
+            "A level of a predictor is in no synthetic record; merge it with another."
+        )
+    if estimand.kind == "ols":
+        binary = all(np.isin(y, (0.0, 1.0)).all() for y, _ in own.pairs)
+        linear = least_squares(matrix, weights[1:], weights[0], own.pairs, binary=binary)
+        inverted = linear.denominator, linear.mixed, linear.squared
+        parts, note = (linear.noise, linear.sampling), MODEL_NOTES["ols"]
+        return MomentAnswer(_pooled(names, linear.estimate, parts, len(sets), inverted, note), 0.0)
+    fit = score_model(estimand.kind, matrix, weights[1:], weights[0], own.pairs)
+    parts, k = (fit.noise + fit.misfit, fit.sampling), len(names)
+    firm = np.ones(k), np.zeros(k), np.zeros(k)
+    said = MODEL_NOTES[estimand.kind], MISFIT_NOTE
+    return MomentAnswer(_pooled(names, fit.estimate, parts, len(sets), firm, *said), 0.0)
+
+
+def _correlation(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MomentAnswer | None:
+    if absences(schema, estimand.columns):
+        return None
+    terms = formulas.split_terms(estimand.formula)
+
+    def values(frame: pd.DataFrame) -> Floats:
+        return np.column_stack([formulas.evaluate(term, frame) for term in terms])
+
+    weights = affine_weights(values, estimand.columns, schema, matrix)
+    if weights is None or len(weights) != 2:
+        return None
+    pairs = [tuple(values(records.frame()).T) for records in sets]
+    found = correlation(matrix, weights[0], weights[1], [(x, y) for x, y in pairs])
+    names = (f"correlation of {terms[0]} and {terms[1]}",)
+    parts = np.array([[found.noise]]), np.array([[found.sampling]])
+    inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
+    pooled = _pooled(names, np.array([found.estimate]), parts, len(sets), inverted)
+    return MomentAnswer(pooled, 0.0)
+
+
+def _pooled(
+    names: tuple[str, ...],
+    estimate: Floats,
+    parts: tuple[Floats, Floats],
+    sets: int,
+    inverted: tuple[Floats, ...],
+    *notes: str,
+) -> Inverted:
+    """Estimates with both parts of their variance, and S, v_1 and v_2 of `Inverted`."""
+    noise, sampling = parts
+    covariance = noise + sampling
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.diag(noise) / np.diag(covariance)
+    df = np.full(len(names), np.inf)
+    denominator, mixed, squared = inverted
+    return Inverted(
+        *(names, estimate, covariance, df, share, RULE, sets, notes),
+        denominator=denominator,
+        mixed=mixed,
+        squared=squared,
+    )
+
+
+def is_numeric(estimand: Estimand, schema: Schema) -> bool:
+    """Whether numbers are asked about, which tables know within bins only."""
+    return estimand.kind not in RATIOS or any(
+        isinstance(schema.columns[name], NUMERIC)
+        for name in estimand.columns
+        if name not in estimand.groups
+    )

@@ -1,0 +1,73 @@
+"""Second moments of made-up rows, with noise of a known size."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from understudy.engine import Table
+from understudy.engine.bounded_sums import HALF
+from understudy.features.column_scores import Scores
+from understudy.inference.estimates.analysis_records import Records
+from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.release import Measurement
+from understudy.release.decoding import dtype_of
+
+
+def frame_of(schema, columns):
+    """Columns given as arrays, as the table that the schema declares."""
+    return pl.DataFrame(
+        [pl.Series(k, v.tolist(), dtype=dtype_of(schema.columns[k])) for k, v in columns.items()]
+    )
+
+
+def records_of(schema, columns):
+    """Columns given as arrays, as an analysis sees them."""
+    return Records.of(frame_of(schema, columns), schema, tuple(columns))
+
+
+def measurement_of(schema, columns, stddev=0.0, rng=None):
+    """Second moments of all columns, each number with normal noise of a standard deviation."""
+    scores = Scores.of(schema, schema.names)
+    table = Table(frame_of(schema, columns), schema)
+    exact = table.score_products(scores).expose()
+    counts = np.concatenate([exact.sums, exact.products]) / HALF**2
+    if stddev:
+        counts = counts + stddev * rng.standard_normal(len(counts))
+    return Measurement(
+        name="moments-1",
+        kind="products",
+        columns=schema.names,
+        codes=np.arange(len(counts)),
+        counts=counts,
+        outside=0.0,
+        distribution="discrete_gaussian",
+        scale=str(stddev**2),
+        stddev=stddev,
+        entry=1,
+    )
+
+
+def matrix_from(schema, columns, stddev=0.0, rng=None, n_stddev=0.0):
+    """The same as a matrix, with a number of rows that has noise of its own."""
+    n = float(len(next(iter(columns.values()))))
+    if n_stddev:
+        n += n_stddev * rng.standard_normal()
+    return MomentMatrix.of(measurement_of(schema, columns, stddev, rng), schema, n, n_stddev)
+
+
+@pytest.fixture(scope="session")
+def measured_moments():
+    """Makes a measurement: `measured_moments(schema, columns, stddev, rng)`."""
+    return measurement_of
+
+
+@pytest.fixture(scope="session")
+def moments_of():
+    """Makes a matrix: `moments_of(schema, columns, stddev, rng, n_stddev)`."""
+    return matrix_from
+
+
+@pytest.fixture(scope="session")
+def as_records():
+    """Makes records: `as_records(schema, columns)`."""
+    return records_of

@@ -1,0 +1,150 @@
+"""Linear models, means and correlations from noisy second moments: exact, and covering."""
+
+import numpy as np
+import pytest
+import statsmodels.formula.api as smf
+from scipy import stats
+
+from made_matrices import SCHEMA, apart, exact_moments, matrix, people
+from understudy.errors import InferenceError
+from understudy.inference.estimates import estimands
+from understudy.inference.estimates.analysis_records import Records
+from understudy.inference.moments.moment_answers import answer_of
+
+QUESTIONS = [
+    ("ols", "y ~ x"),
+    ("ols", "y ~ x + sex + rare"),
+    ("ols", "rare ~ x"),
+    ("ols", "{sex == 'm'} ~ rare"),
+    ("ols", "y ~ C(region) + rare"),
+    ("mean", "y"),
+    ("mean", "wage"),
+    ("mean", "y ~ rare"),
+    ("mean", "wage ~ sex"),
+    ("proportion", "rare ~ region"),
+    ("proportion", "sex == 'm'"),
+    ("table", "sex + region"),
+    ("correlation", "x + y"),
+    ("correlation", "rare + y"),
+]
+
+
+def ask(kind, formula, moments, *sets):
+    estimand = estimands.parse(kind, formula, SCHEMA)
+    records = [Records.of(rows, SCHEMA, estimand.columns) for rows in sets]
+    complete = [each.take(each.complete()) for each in records]
+    return answer_of(estimand, moments, SCHEMA, complete)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return people(np.random.default_rng(7), 4000)
+
+
+@pytest.fixture(scope="module")
+def exact(rows):
+    return matrix(np.random.default_rng(1), rows, 0.0)
+
+
+@pytest.mark.parametrize("formula", [f for kind, f in QUESTIONS if kind == "ols"])
+def test_without_noise_a_linear_model_is_that_of_the_rows(formula, rows, exact):
+    frame = rows.to_pandas().assign(rare=lambda d: d["rare"].astype(float))
+    plain = formula.replace("{sex == 'm'}", "I((sex == 'm') * 1)")
+    fitted = smf.ols(plain, frame).fit(cov_type="HC0")
+    pooled = ask("ols", formula, exact, rows).pooled
+    # Numbers are rounded to 2^-16 of their range.
+    order = np.argsort(fitted.params.to_numpy())
+    assert np.allclose(np.sort(pooled.estimate), fitted.params.iloc[order], atol=2e-3)
+    own = pooled.stderr[np.argsort(pooled.estimate)]
+    assert np.allclose(own, fitted.bse.iloc[order], rtol=0.06)
+
+
+def test_without_noise_means_are_those_of_the_rows_with_a_value(rows, exact):
+    known = rows.to_pandas().query("wage >= 0")
+    by_sex = known.groupby("sex")["wage"]
+    answer = ask("mean", "wage ~ sex", exact, rows)
+    assert np.allclose(answer.pooled.estimate, by_sex.mean(), atol=1e-3)
+    assert np.allclose(answer.pooled.stderr, by_sex.std() / np.sqrt(by_sex.count()), rtol=0.02)
+    assert answer.dropped == pytest.approx(rows.height - len(known))
+    assert ask("mean", "wage", exact, rows).pooled.estimate[0] == pytest.approx(
+        known["wage"].mean(), abs=1e-3
+    )
+
+
+def test_without_noise_tables_and_correlations_are_those_of_the_rows(rows, exact):
+    frame = rows.to_pandas()
+    shares = ask("table", "sex + region", exact, rows).pooled.estimate
+    crossed = frame.groupby(["sex", "region"]).size().to_numpy() / len(frame)
+    assert np.allclose(shares, crossed)
+    r = ask("correlation", "x + y", exact, rows).pooled.estimate[0]
+    assert r == pytest.approx(frame["x"].corr(frame["y"]), abs=1e-4)
+
+
+def test_what_moments_do_not_have_is_not_answered(rows, exact):
+    for kind, formula in [
+        ("mean", "log(x + 1)"),
+        ("proportion", "x > 5"),
+        ("mean", "x ~ sex + region"),
+        ("ols", "y ~ x:sex"),
+        ("ols", "y ~ wage"),
+        ("correlation", "x + wage"),
+        ("quantile", "x"),
+    ]:
+        assert ask(kind, formula, exact, rows) is None, formula
+
+
+def test_noise_is_counted_and_another_scale_is_noticed(rows):
+    """Spread of estimates over fresh noise in the same rows, against the stated share of it."""
+    rng = np.random.default_rng(3)
+    moments = exact_moments(rows)
+    for kind, formula in QUESTIONS:
+        noisy = [
+            ask(kind, formula, matrix(rng, rows, 12.0, 6.0, moments), rows).pooled
+            for _ in range(60)
+        ]
+        spread = np.var([each.estimate for each in noisy], axis=0)
+        stated = np.mean(
+            [np.diag(each.covariance) * each.synthesis_share for each in noisy], axis=0
+        )
+        ratio = float(np.mean(spread / stated))
+        # The sd of one variance of 60 is 18 %.
+        assert 0.4 < ratio < 1.9, (kind, formula, ratio)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("drawn", ["alike", "apart"])
+def test_intervals_cover(drawn):
+    """At 3,000 records, noise of 20: with good synthetic records, and with unrelated columns."""
+    rng = np.random.default_rng(11)
+    truth_rows = people(rng, 400_000)
+    truth_moments = matrix(rng, truth_rows, 0.0)
+    truth = {q: ask(*q, truth_moments, truth_rows.head(4000)).pooled.estimate for q in QUESTIONS}
+    hits = {q: [] for q in QUESTIONS}
+    repetitions = 120
+    for _ in range(repetitions):
+        moments = matrix(rng, people(rng, 3000), 20.0, 8.0)
+        synthetic = people(rng, 3000)
+        synthetic = apart(rng, synthetic) if drawn == "apart" else synthetic
+        for q in QUESTIONS:
+            lower, upper = ask(*q, moments, synthetic).pooled.interval()
+            hits[q].append((lower <= truth[q]) & (truth[q] <= upper))
+    worst = {q: float(np.mean(hit, axis=0).min()) for q, hit in hits.items()}
+    # A false alarm has a chance of 1e-5 for each of 60 quantities. Unrelated records have the wrong
+    # shape of unequal variances: 90 % is asked there.
+    least = stats.binom.ppf(1e-5, repetitions, 0.95 if drawn == "alike" else 0.90) / repetitions
+    assert min(worst.values()) >= least, worst
+
+
+def test_a_group_that_is_lost_in_noise_has_no_number(rows):
+    moments = matrix(np.random.default_rng(2), rows, 120.0)
+    pooled = ask("mean", "y ~ rare", moments, rows).pooled
+    lower, upper = pooled.interval()
+    assert np.isnan([pooled.estimate[1], lower[1], upper[1], pooled.stderr[1]]).all()
+    assert lower[0] < pooled.estimate[0] < upper[0]
+    assert "Groups without numbers (1)" in pooled.notes[0]
+    with pytest.raises(InferenceError, match="group is too small"):
+        ask("mean", "y ~ rare", matrix(np.random.default_rng(2), rows, 2000.0), rows)
+    with pytest.raises(InferenceError, match="told apart"):
+        ask("ols", "y ~ rare", moments, rows)
+    with pytest.raises(InferenceError, match="varies too little"):
+        ask("correlation", "rare + x", matrix(np.random.default_rng(2), rows, 300.0), rows)

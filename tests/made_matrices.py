@@ -1,0 +1,99 @@
+"""Matrices of second moments of made-up rows, with noise of a stated size."""
+
+import numpy as np
+import polars as pl
+
+from understudy.engine import Table
+from understudy.features.column_scores import Scores
+from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.privacy.mechanisms.sums.score_moments import ONE
+from understudy.release import Measurement
+from understudy.release.measurement_content import Kind, product_codes
+from understudy.schema import Schema
+
+SCHEMA = Schema.loads(
+    """
+    [columns.x]
+    kind = "continuous"
+    lower = 0.0
+    upper = 10.0
+    reviewed = true
+    [columns.y]
+    kind = "continuous"
+    lower = -20.0
+    upper = 40.0
+    reviewed = true
+    [columns.sex]
+    kind = "categorical"
+    levels = ["f", "m"]
+    reviewed = true
+    [columns.rare]
+    kind = "boolean"
+    reviewed = true
+    [columns.region]
+    kind = "categorical"
+    levels = ["a", "b", "c"]
+    reviewed = true
+    [columns.wage]
+    kind = "integer"
+    lower = 0
+    upper = 100
+    missing = [-1]
+    reviewed = true
+    """
+)
+SCORES = Scores.of(SCHEMA, SCHEMA.names)
+
+
+def people(rng, n):
+    """Rows with relations, unequal variances, a rare trait and absences."""
+    x = rng.uniform(0, 10, n)
+    sex = rng.integers(0, 2, n)
+    rare = rng.random(n) < 0.05
+    region = rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    y = 3 + 1.2 * x - 2 * sex + 3 * rare + rng.normal(size=n) * (0.5 + 0.4 * x)
+    wage = np.rint(np.clip(20 + 2 * x + 10 * (region == 2) + rng.normal(0, 8, n), 0, 100))
+    wage[rng.random(n) < 0.1 + 0.1 * sex] = -1
+    return pl.DataFrame(
+        {
+            "x": x,
+            "y": np.clip(y, -20, 40),
+            "sex": np.array(["f", "m"])[sex],
+            "rare": rare,
+            "region": np.array(["a", "b", "c"])[region],
+            "wage": wage.astype(np.int64),
+        }
+    )
+
+
+def exact_moments(rows):
+    """Sums and products of the scores, in records."""
+    exact = Table(rows, SCHEMA).score_products(SCORES).expose()
+    return np.concatenate([exact.sums, exact.products]) / ONE
+
+
+def matrix(rng, rows, stddev, rows_stddev=0.0, moments=None):
+    """The matrix of some rows with normal noise."""
+    values = exact_moments(rows) if moments is None else moments
+    noisy = values + stddev * rng.normal(size=len(values))
+    measured = Measurement(
+        name="t",
+        kind=Kind.PRODUCTS,
+        columns=SCHEMA.names,
+        codes=product_codes(SCORES),
+        counts=noisy,
+        outside=0.0,
+        distribution="discrete_gaussian",
+        scale=str(stddev**2),
+        stddev=stddev,
+        entry=1,
+    )
+    n = rows.height + rows_stddev * rng.normal()
+    return MomentMatrix.of(measured, SCHEMA, n, rows_stddev)
+
+
+def apart(rng, rows):
+    """Records in which no column has to do with another: what a bad synthesis may be."""
+    return pl.DataFrame(
+        {name: rows[name].to_numpy()[rng.permutation(rows.height)] for name in rows.columns}
+    )
