@@ -38,8 +38,8 @@ import yardstick
 from made_up import made_up
 from understudy.engine import Table as Rows
 from understudy.methods.configuration import configure
+from understudy.pipeline.budget_shares import budget_of
 from understudy.pipeline.gates import open_gate
-from understudy.pipeline.planning import budget_of
 from understudy.privacy.noise.randomness import SecureRandomness
 from utility import Bench, Book
 from utility_cases import ACS, ADULT, Case

@@ -25,8 +25,8 @@ from understudy.families.measurement_plan import PlannedTable
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
 from understudy.pipeline.bootstrap import rebuildable
+from understudy.pipeline.budget_shares import budget_of
 from understudy.pipeline.gates import open_gate
-from understudy.pipeline.planning import budget_of
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import SeededRandomness

@@ -20,7 +20,7 @@ from understudy.families.key_choice import (
     own_tables,
 )
 from understudy.methods.configuration import configure
-from understudy.pipeline.planning import budget_of
+from understudy.pipeline.budget_shares import budget_of
 from understudy.privacy.accounting.budget import Budget
 from understudy.schema import GibbsSweep
 

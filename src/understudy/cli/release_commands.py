@@ -34,7 +34,7 @@ from understudy.cli.terminal import plan_text, progress_bar, release_text
 from understudy.errors import CheckpointError, UnderstudyError
 
 if TYPE_CHECKING:
-    from understudy.pipeline.planning import Request
+    from understudy.pipeline.request import Request
 
 DEMO_MARK = ".made-by-understudy-demo"
 
@@ -171,7 +171,7 @@ def synthesize(
     Until the release is written, OUT.checkpoint holds what was paid for. Ctrl-C ends the rounds of
     a method that works in rounds and makes the release of that; a second one aborts.
     """
-    from understudy.pipeline import planning
+    from understudy.pipeline.request import request_of
     from understudy.privacy.checkpoint import journal as checkpoints
     from understudy.release.bundle import require_new
     from understudy.schema import Schema
@@ -181,7 +181,7 @@ def synthesize(
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
     request |= {"options": method_options(option), "rows_share": rows_share}
     request |= {"answers_share": answers_share, "analyses": declared(analysis, analyses)}
-    place = _checkpoint(out, planning.request_of(loaded, **request), resume=resume)
+    place = _checkpoint(out, request_of(loaded, **request), resume=resume)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
     with _keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:
         release = pipeline.synthesize(

@@ -32,10 +32,12 @@ class ExactProducts:
     """Sums over all records, in units of 1/`HALF`² of a record.
 
     Attributes:
+        count: records that count, times `HALF`².
         sums: Σ `HALF`·z of each score, shape (scores,).
         products: Σ z·z' of the pairs of `Scores.pairs`, shape (pairs,).
     """
 
+    count: int
     sums: NDArray[np.int64]
     products: NDArray[np.int64]
 
@@ -50,14 +52,28 @@ def score_products(rows: Rows, schema: Schema, scores: Scores) -> ExactProducts:
     """
     coders = [ColumnCoder(name, schema.columns[name]) for name in scores.columns]
     size = len(scores)
-    sums, products = np.zeros(size, np.int64), np.zeros((size, size), np.int64)
+    count, sums, products = 0, np.zeros(size, np.int64), np.zeros((size, size), np.int64)
     for batch in rows.batches(scores.columns):
         readings = [coder.read(batch.get_column(coder.name)) for coder in coders]
         for start in range(0, len(batch), BATCH):
-            z = _matrix(readings, scores, schema, slice(start, start + BATCH))
+            part = slice(start, start + BATCH)
+            counted = _counted(readings, scores, schema, part)
+            z = _matrix(readings, scores, schema, part) * counted[:, np.newaxis]
+            count += int(counted.sum())
             sums += z.sum(axis=0).astype(np.int64) * HALF
             products += (z.T @ z).astype(np.int64)
-    return ExactProducts(sums, products[scores.pairs])
+    return ExactProducts(count * HALF**2, sums, products[scores.pairs])
+
+
+def _counted(
+    readings: Sequence[Reading], scores: Scores, schema: Schema, part: slice
+) -> NDArray[np.bool_]:
+    """Which records have a value of each column that must have one, shape (rows,)."""
+    counted = np.ones(len(readings[0].states[part]), dtype=np.bool_)
+    for name, reading in zip(scores.columns, readings, strict=True):
+        if name in scores.complete:
+            counted &= reading.states[part] < schema.columns[name].n_ordinary
+    return counted
 
 
 def _matrix(

@@ -62,21 +62,29 @@ class Scores:
     Attributes:
         columns: names.
         each: all of them, in the order of the columns; of a column the number first.
+        complete: columns of which a record must have a value to count; then how many records count
+            is summed as well, in front.
     """
 
     columns: tuple[str, ...]
     each: tuple[Score, ...]
+    complete: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, schema: Schema, columns: Sequence[str]) -> Scores:
+    def of(cls, schema: Schema, columns: Sequence[str], complete: Sequence[str] = ()) -> Scores:
         """The scores of columns of a schema, from public facts.
 
         Args:
             schema: their declaration.
             columns: names, each once.
+            complete: those of them of which a record must have a value to count.
         """
-        each = [score for name in columns for score in _of_column(name, schema.columns[name])]
-        return cls(tuple(columns), tuple(each))
+        each = [
+            score
+            for name in columns
+            for score in _of_column(name, schema.columns[name], ordinary=name in complete)
+        ]
+        return cls(tuple(columns), tuple(each), tuple(complete))
 
     def __len__(self) -> int:
         return len(self.each)
@@ -107,18 +115,21 @@ class Scores:
 
     @property
     def size(self) -> int:
-        """Sums and products together."""
-        return len(self) + self.n_products
+        """All numbers that are summed: of records if they are counted, sums, and products."""
+        return bool(self.complete) + len(self) + self.n_products
 
     def places(self, column: str) -> tuple[int, ...]:
         """Places of the scores of one column."""
         return tuple(k for k, score in enumerate(self.each) if score.column == column)
 
 
-def _of_column(name: str, column: Column) -> list[Score]:
+def _of_column(name: str, column: Column, *, ordinary: bool) -> list[Score]:
     labels = [f"{name} = {label}" for label in column.labels]
     if not isinstance(column, NUMERIC):
-        return [Score(name, k, label) for k, label in enumerate(labels)]
+        n_levels = column.n_ordinary if ordinary else column.size
+        return [Score(name, k, label) for k, label in enumerate(labels[:n_levels])]
+    if ordinary:
+        return [Score(name, None, name)]
     codes = range(column.n_ordinary, column.size)
     absent = [Score(name, k, labels[k]) for k in codes]
     if column.out_of_domain is None:

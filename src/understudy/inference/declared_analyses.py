@@ -99,6 +99,25 @@ def columns_of(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[st
     return tuple(name for name in schema.names if name in used)
 
 
+def by_absences(
+    analyses: Iterable[DeclaredAnalysis], schema: Schema
+) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Columns of the analyses that rest on the same records: those with a value of each column.
+
+    Returns:
+        For each set of columns that have codes of absence, which may be empty, all columns of the
+        analyses that are about these columns and others without codes.
+    """
+    groups: dict[tuple[str, ...], list[DeclaredAnalysis]] = {}
+    for analysis in analyses:
+        used = columns_of([analysis], schema)
+        own = [schema.columns[name] for name in used]
+        coded = zip(used, own, strict=True)
+        key = tuple(name for name, column in coded if column.size > column.n_ordinary)
+        groups.setdefault(key, []).append(analysis)
+    return {key: columns_of(group, schema) for key, group in groups.items()}
+
+
 def _read(entry: object) -> DeclaredAnalysis:
     if isinstance(entry, DeclaredAnalysis):
         return entry

@@ -36,7 +36,7 @@ from understudy.models import Model
 from understudy.models.model import PooledFits
 from understudy.parallel import in_chunks, single_threaded
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
-from understudy.pipeline.planning import Request, request_of
+from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate

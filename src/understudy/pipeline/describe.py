@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from understudy.families.method import Method
-from understudy.pipeline.planning import Request
+from understudy.pipeline.request import Request
 from understudy.privacy.accounting.budget import decimal_up
 from understudy.privacy.gate import Gate
 from understudy.privacy.released import Released

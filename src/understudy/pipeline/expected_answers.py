@@ -14,12 +14,12 @@ import polars as pl
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.families.measurement_plan import PlannedTable
 from understudy.features.column_scores import Scores
-from understudy.inference.declared_analyses import DeclaredAnalysis, Expected
+from understudy.inference.declared_analyses import DeclaredAnalysis, Expected, columns_of
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.moments.moment_answers import answer_of
-from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.moments.moment_matrix import MomentMatrix, has_codes
+from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 
@@ -30,7 +30,7 @@ _REACH = 1.96
 def expected_answers(
     analyses: Sequence[DeclaredAnalysis],
     schema: Schema,
-    step: PlannedTable,
+    steps: Sequence[tuple[ScoreMoments, float]],
     *,
     n_rows: int,
     like: pl.DataFrame | None,
@@ -40,18 +40,37 @@ def expected_answers(
     Args:
         analyses: declared ones.
         schema: public.
-        step: of the plan that buys second moments.
+        steps: what buys second moments, with the standard deviation of the noise in each number.
         n_rows: how many records to assume, at most 200,000.
         like: records to assume; drawn evenly over the schema if None.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
-    scores, records = Scores.of(schema, step.columns), Records.of(rows, schema, step.columns)
+    matrices = [_matrix(asked, stddev, schema, rows) for asked, stddev in steps]
+    lines: list[Expected] = []
+    for analysis in analyses:
+        used = set(columns_of([analysis], schema))
+        coded = {name for name in used if has_codes(schema, name)}
+        matrix = next(
+            each
+            for each in matrices
+            if used <= set(each.scores.columns) and set(each.scores.complete) == coded
+        )
+        lines += _expected(analysis, matrix, schema, rows)
+    return tuple(lines)
+
+
+def _matrix(asked: ScoreMoments, stddev: float, schema: Schema, rows: pl.DataFrame) -> MomentMatrix:
+    """Exact second moments of the assumed records, with the noise that they will have."""
+    scores = Scores.of(schema, asked.columns, asked.complete)
+    records = Records.of(rows, schema, asked.columns)
+    if asked.complete:
+        known = Records.of(rows, schema, asked.complete).complete()
+        records = records.take(known)
     z = score_values(scores, schema, records)
     first, second = scores.pairs
     values = np.concatenate([z.sum(axis=0), (z.T @ z)[first, second]])
-    matrix = MomentMatrix.from_numbers(scores, values, step.stddev, float(rows.height), 0.0)
-    return tuple(
-        line for analysis in analyses for line in _expected(analysis, matrix, schema, rows)
+    return MomentMatrix.from_numbers(
+        scores, values, stddev, float(len(z)), stddev if asked.complete else 0.0
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from understudy.families.method import Prepared
 from understudy.models import Model, Sample
-from understudy.pipeline.planning import Request
+from understudy.pipeline.request import Request
 from understudy.privacy.gate import Gate
 from understudy.privacy.released import Noise, NoisyTable, Released
 

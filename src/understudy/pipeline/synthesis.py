@@ -19,7 +19,7 @@ from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.interruption import Progress, ending_rounds
-from understudy.pipeline.planning import Request, request_of
+from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
@@ -181,8 +181,8 @@ def synthesize(
 def _bought_once(request: Request, gate: Gate) -> Released[int]:
     """The number of rows; and second moments, if answers are to have them."""
     n_rows = gate.ask(RowCount(), spend=request.rows_spend)
-    if request.answers is not None:
-        gate.ask(request.answers, spend=request.answers_spend)
+    for asked in request.answers:
+        gate.ask(asked, spend=request.answers_spend / len(request.answers))
     return n_rows
 
 

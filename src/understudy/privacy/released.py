@@ -192,11 +192,13 @@ class NoisyProducts:
     Attributes:
         columns: whose scores (`understudy.features.column_scores.Scores`).
         values: sums of the scores, then those of the products of `Scores.pairs`, in records,
-            shape (scores + pairs,).
+            shape (scores + pairs,); in front their number, where only some records count.
+        complete: columns of which a record must have a value to count.
     """
 
     columns: tuple[str, ...]
     values: NDArray[np.float64]
+    complete: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

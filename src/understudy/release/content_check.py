@@ -47,6 +47,8 @@ def require_named(data: Mapping[str, Any], schema: Schema) -> None:
         raise Fault(f"a measurement of the kind {kind} needs one column")
     if kind.is_of_numbers and not all(isinstance(schema.columns[n], NUMERIC) for n in of):
         raise Fault("a sum is of a column that is not numeric")
+    if kind is Kind.PRODUCTS and not set(of) <= set(columns):
+        raise Fault("products are of records with values of other columns")
     if kind.has_keys and not all(_is_key(text, schema) for text in of):
         raise Fault("a measurement is drawn given columns that its schema does not have")
     _require_totals(data["totals"], kind)
@@ -101,7 +103,8 @@ def require_cells(table: Measurement, schema: Schema) -> None:
     elif table.kind is Kind.RANGES:
         fits = _covers_line(table.codes, binned.columns[table.columns[0]].size)
     elif table.kind is Kind.PRODUCTS:
-        fits = np.array_equal(table.codes, product_codes(Scores.of(schema, table.columns)))
+        scores = Scores.of(schema, table.columns, table.of)
+        fits = np.array_equal(table.codes, product_codes(scores))
     else:
         fits = _covers_all(table, binned)
     if not fits:
@@ -230,7 +233,8 @@ def _allowed(name: str, column: Column) -> pl.Expr:
         if dtype == pl.String:
             texts = [text_of(code) for code in column.codes if code != ""]
             return inside.fill_null(value=False) | values.is_in(texts)
-        return inside if dtype == pl.Date else inside | values.is_in(_numbers(column.codes))
+        codes = values.cast(pl.Float64).is_in(_numbers(column.codes))
+        return inside if dtype == pl.Date else inside | codes
     if dtype == pl.Enum:  # its type has said so
         return pl.lit(value=True)
     if dtype == pl.Boolean:
@@ -247,7 +251,9 @@ def _surely_in(name: str, column: Column, states: frozenset[int]) -> pl.Expr:
     surely = pl.lit(value=False)
     for low, high in _runs(column, states):
         surely |= number.is_between(low, high)
-    spikes = {spike.low: k in states for k, spike in enumerate(column.intervals) if spike.spike}
+    spikes = {
+        float(spike.low): k in states for k, spike in enumerate(column.intervals) if spike.spike
+    }
     surely &= ~number.is_in([low for low, inside in spikes.items() if not inside])
     if not isinstance(column, Continuous):
         surely |= number.is_in([low for low, inside in spikes.items() if inside])
@@ -278,8 +284,8 @@ def _number(name: str, column: Column) -> pl.Expr:
     values, dtype = pl.col(name), dtype_of(column)
     if column.kind == "date":
         days = values.str.to_date("%Y-%m-%d", strict=False) if dtype == pl.String else values
-        return days.cast(pl.Int32)
-    return values.cast(pl.Float64, strict=False) if dtype == pl.String else values
+        return days.cast(pl.Int32).cast(pl.Float64)
+    return values.cast(pl.Float64, strict=dtype != pl.String)
 
 
 def _numbers(values: Iterable[Code]) -> list[float]:

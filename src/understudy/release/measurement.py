@@ -65,7 +65,8 @@ class Measurement:
             scatter; the prior weight of a cell, in records, the number of cells, and whether draws
             add weight; of sweeps, the weight added to each state, and records in a block;
             parameters by name.
-        of: the numeric columns that are summed; of leaf sums, the columns that nodes fix; of
+        of: the numeric columns that are summed; of products, columns of which a record must have a
+            value to count; of leaf sums, the columns that nodes fix; of
             sweeps and posteriors, what each column is drawn given, as in "job<-age & sex".
         bins: bins of its numeric columns, where they are not those of the schema.
         groups: how states of its columns are merged, where they are.
@@ -248,7 +249,7 @@ def _axes(
 ) -> dict[str, list[str]]:
     """Columns of a stored table, each with the labels of its states."""
     if kind is Kind.PRODUCTS:
-        scores = _distinct((CONSTANT, *Scores.of(schema, columns).names))
+        scores = _distinct((CONSTANT, *Scores.of(schema, columns, of).names))
         return {"score": scores, "times": scores}
     more = (ANY,) * kind.has_nodes
     if kind is Kind.RANGES:

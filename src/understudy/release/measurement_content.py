@@ -217,15 +217,16 @@ def _(value: NoisyMoment, schema: Schema) -> Content:
 
 @content_of.register
 def _(value: NoisyProducts, schema: Schema) -> Content:
-    codes = product_codes(Scores.of(schema, value.columns))
-    return Content(Kind.PRODUCTS, value.columns, codes, value.values)
+    codes = product_codes(Scores.of(schema, value.columns, value.complete))
+    return Content(Kind.PRODUCTS, value.columns, codes, value.values, of=value.complete)
 
 
 def product_codes(scores: Scores) -> NDArray[np.int64]:
     """Codes of sums and products: two places, each 0 for the constant 1, then a score."""
     first, second = scores.pairs
     size = len(scores) + 1
-    return np.concatenate([np.arange(1, size), (first + 1) * size + second + 1])
+    sums = np.arange(0 if scores.complete else 1, size)
+    return np.concatenate([sums, (first + 1) * size + second + 1])
 
 
 @content_of.register

@@ -14,7 +14,7 @@ from understudy.evaluation.utility.losses import LOSSES
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
-from understudy.pipeline.planning import request_of
+from understudy.pipeline.request import request_of
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up
 from understudy.risk_utility.risk_axis import RISKS
 from understudy.schema import Schema

@@ -62,5 +62,5 @@ def test_what_is_not_affine_is_noticed(formula, moments):
     assert weights_of(formula, moments)[2] is None
 
 
-def test_columns_with_codes_are_known():
-    assert absences(SCHEMA, SCHEMA.names) == ("wage",)
+def test_columns_with_codes_are_known(moments):
+    assert absences(SCHEMA, SCHEMA.names, moments) == ("wage",)

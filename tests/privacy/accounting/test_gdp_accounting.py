@@ -9,8 +9,8 @@ import pytest
 import understudy as us
 from understudy.engine import Table
 from understudy.methods.configuration import configure
+from understudy.pipeline.budget_shares import budget_of
 from understudy.pipeline.gates import open_gate
-from understudy.pipeline.planning import budget_of
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.mechanisms.choices.candidate import Candidate

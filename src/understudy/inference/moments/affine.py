@@ -8,14 +8,14 @@ hold. `log(income)` and `sex:region` are none; they would need other moments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from understudy.arrays import Floats, Integers
 from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.moments.moment_matrix import MomentMatrix, has_codes
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 _CHECKS = 64
@@ -131,7 +131,7 @@ def _records(
     return Records(schema, states, numbers)
 
 
-def absences(schema: Schema, columns: Sequence[str]) -> tuple[str, ...]:
-    """Columns that have codes of absence, so that not every record has a value there."""
-    each: Mapping[str, Column] = schema.columns
-    return tuple(name for name in columns if each[name].size > each[name].n_ordinary)
+def absences(schema: Schema, columns: Sequence[str], matrix: MomentMatrix) -> tuple[str, ...]:
+    """Columns of which not every record that counts has a value."""
+    coded = (name for name in columns if has_codes(schema, name))
+    return tuple(name for name in coded if name not in matrix.scores.complete)

@@ -68,8 +68,8 @@ def moment_answer(estimand: Estimand, release: Release) -> MomentAnswer | None:
     Raises:
         InferenceError: they have one, and it is lost in their noise.
     """
-    matrix, schema = matrix_of(release), release.schema
-    if matrix is None or not set(estimand.columns) <= set(matrix.scores.columns):
+    matrix, schema = matrix_of(release, estimand.columns), release.schema
+    if matrix is None:
         return None
     sets = [Records.of(table, schema, estimand.columns) for table in release.tables]
     complete = [records.take(records.complete()) for records in sets]
@@ -118,7 +118,7 @@ def _ratios(
 def _model(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
 ) -> MomentAnswer | None:
-    if absences(schema, estimand.columns):
+    if absences(schema, estimand.columns, matrix):
         return None
     laid: list[tuple[tuple[str, ...], Floats]] = []
 
@@ -155,7 +155,7 @@ def _model(
 def _correlation(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
 ) -> MomentAnswer | None:
-    if absences(schema, estimand.columns):
+    if absences(schema, estimand.columns, matrix):
         return None
     terms = formulas.split_terms(estimand.formula)
 

@@ -55,8 +55,11 @@ class MomentMatrix:
             n: number of records.
             n_stddev: of the noise in it; 0 where it is public.
         """
-        scores, values = Scores.of(schema, measurement.columns), np.asarray(measurement.counts)
-        return cls.from_numbers(scores, values, measurement.stddev, n, n_stddev)
+        scores = Scores.of(schema, measurement.columns, measurement.of)
+        values, stddev = np.asarray(measurement.counts), measurement.stddev
+        if scores.complete:
+            return cls.from_numbers(scores, values[1:], stddev, float(values[0]), stddev)
+        return cls.from_numbers(scores, values, stddev, n, n_stddev)
 
     @classmethod
     def from_numbers(
@@ -132,15 +135,35 @@ class MomentMatrix:
         return np.asarray(left @ self.sums @ right.T)
 
 
-def matrix_of(release: Release) -> MomentMatrix | None:
-    """The second moments of a release, refined by its noisy tables; None if it has none."""
+def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
+    """The second moments of some columns, refined by noisy tables; None if there are none.
+
+    Those of the very records that have a value of each column are taken first; else those of all.
+
+    Args:
+        release: that is asked.
+        columns: of the question.
+    """
     schema, manifest = release.schema, release.manifest
-    for measurement in release.measurements:
-        if measurement.kind is Kind.PRODUCTS:
-            noise = manifest.inference.rows_stddev
-            matrix = MomentMatrix.of(measurement, schema, float(manifest.n_rows), noise)
-            return refined(matrix, release.measurements, schema)
+    coded = {name for name in columns if has_codes(schema, name)}
+    measured = [
+        measurement
+        for measurement in release.measurements
+        if measurement.kind is Kind.PRODUCTS
+        and set(columns) <= set(measurement.columns)
+        and set(measurement.of) in (set(), coded)
+    ]
+    for measurement in sorted(measured, key=lambda measurement: -len(measurement.of)):
+        noise = manifest.inference.rows_stddev
+        matrix = MomentMatrix.of(measurement, schema, float(manifest.n_rows), noise)
+        counts_all = not matrix.scores.complete
+        return refined(matrix, release.measurements, schema) if counts_all else matrix
     return None
+
+
+def has_codes(schema: Schema, name: str) -> bool:
+    """Whether a column has codes of absence, so that not every record has a value of it."""
+    return schema.columns[name].size > schema.columns[name].n_ordinary
 
 
 def refined(

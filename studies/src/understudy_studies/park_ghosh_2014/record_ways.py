@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy import pipeline
-from understudy.pipeline import budget_shares, planning
+from understudy.pipeline import budget_shares
+from understudy.pipeline.request import request_of
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
@@ -149,7 +150,7 @@ def _imputed(table: patient_case.Case, epsilon: float | None, streams: Streams) 
 
 def _released(table: patient_case.Case, line: Line, epsilon: float, streams: Streams) -> States:
     """By a method of the table of methods, as a release is made."""
-    request = planning.request_of(
+    request = request_of(
         table.schema,
         method=line.method,
         epsilon=line.total(epsilon),

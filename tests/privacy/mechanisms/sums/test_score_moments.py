@@ -85,6 +85,24 @@ def test_one_record_changes_no_more_and_attains_it(columns):
     assert np.abs(changes).sum(axis=1).max() <= replaced.l1 == 2 * added.l1
 
 
+@pytest.mark.parametrize("columns", [(MIXED,), (NUMBER, MIXED), (MIXED, LEVELS, MIXED)])
+def test_records_that_count_change_no_more_and_attain_it(columns):
+    """Of records with a value of each column, how many there are is summed as well."""
+    schema = schema_of(columns, "replace")
+    each = []
+    for record in itertools.product(*(VALUES[c] for c in columns)):
+        whole = all(value in VALUES[c][:3] for value, c in zip(record, columns, strict=True))
+        one = np.append(1.0, moments(columns, record)) * whole
+        each.append(one)
+    added = Sensitivity.of(schema_of(columns), schema.names, counted=True)
+    assert max((one**2).sum() for one in each) == added.squared_l2
+    assert max(np.abs(one).sum() for one in each) == added.l1
+    replaced = Sensitivity.of(schema, schema.names, counted=True)
+    changes = np.array([a - b for a, b in itertools.product(each, repeat=2)])
+    assert (changes**2).sum(axis=1).max() <= replaced.squared_l2
+    assert np.abs(changes).sum(axis=1).max() <= replaced.l1
+
+
 @pytest.mark.parametrize("d", range(1, 40))
 def test_replaced_numbers_change_about_the_square_of_their_number(d):
     assert 0 <= Sensitivity(d, 0, "replace").squared_l2 - 4 * ((d + 1) ** 2 // 4) <= 1
@@ -121,8 +139,8 @@ def test_rounding_is_paid_for(accounting, delta, neighbours):
     """Noise in lattice steps covers the largest change of rounded numbers, and little more."""
     schema = schema_of((NUMBER, LEVELS, MIXED), neighbours)
     spend = Budget.of(1, delta, accounting).amount / 3
-    noise = product_noise(schema, schema.names, spend, accounting)
     own = Sensitivity.of(schema, schema.names)
+    noise = product_noise(own, spend, accounting)
     variance = noise.recorded.stddev**2
     if accounting == "pure":
         least = 2 * float(own.l1 / spend) ** 2

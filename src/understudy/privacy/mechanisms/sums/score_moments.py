@@ -38,6 +38,10 @@ squared length is |w_c|²·|w_c'|² ≤ 1, so with d columns, b of them with num
   It is attained. With numbers alone it is little more than 4⌊(d + 1)²/4⌋ (l = 0, k = ⌈d/2⌉). L1:
   twice the above.
 
+**Records that count.** Where only records with a value of some columns count, how many there are is
+one of the sums, w_0 itself. A record that is added changes it by 1: K + 1 in all. If two that count
+are exchanged it stays, and (2) holds; if one counts and the other does not, that is an addition.
+
 **Whole numbers.** Scores are whole multiples of 2⁻¹⁵, so the sums are whole in units of 2⁻³⁰
 (`understudy.engine.score_products`), the above times 2³⁰ (of its square: 2⁶⁰). Rounded to a public
 lattice g times as coarse, a number that changes by v changes by less than |v|/g + 1 steps, and one
@@ -95,23 +99,25 @@ class Sensitivity:
         numeric: columns of numbers, b.
         levels: columns of levels.
         neighbours: which tables count as neighbours.
+        counted: whether the number of records that count is summed as well.
     """
 
     numeric: int
     levels: int
     neighbours: Neighbours
+    counted: bool = False
 
     @classmethod
-    def of(cls, schema: Schema, columns: tuple[str, ...]) -> Sensitivity:
+    def of(cls, schema: Schema, columns: tuple[str, ...], *, counted: bool = False) -> Sensitivity:
         """Of columns of a schema."""
         numeric = sum(isinstance(schema.columns[name], NUMERIC) for name in columns)
-        return cls(numeric, len(columns) - numeric, schema.neighbours)
+        return cls(numeric, len(columns) - numeric, schema.neighbours, counted)
 
     @property
     def _added(self) -> int:
         """K: how many numbers an added record changes; it changes each by 1 at most."""
         d = self.numeric + self.levels
-        return d * (d + 1) // 2 + self.numeric
+        return d * (d + 1) // 2 + self.numeric + self.counted
 
     @property
     def changed(self) -> int:
@@ -126,7 +132,9 @@ class Sensitivity:
     @property
     def squared_l2(self) -> int:
         """In squared records."""
-        return self._added if self.neighbours == "add_remove" else self._replaced()
+        if self.neighbours == "add_remove":
+            return self._added
+        return max(self._replaced(), self._added * self.counted)
 
     def _replaced(self) -> int:
         """The largest of (2)."""
@@ -181,11 +189,13 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
 
     Attributes:
         columns: names, each once.
+        complete: those of them of which a record must have a value to count; () counts all.
     """
 
     name: ClassVar[str] = "noisy score moments"
 
     columns: tuple[str, ...]
+    complete: tuple[str, ...] = ()
 
     def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[ProductNoise], ...]:
         """One step: Gaussian noise under zCDP and GDP, Laplace noise under pure ε.
@@ -195,18 +205,22 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
             BudgetError: more than is left, or next to nothing.
         """
         terms.view.places(self.columns)
+        if not set(self.complete) <= set(self.columns):
+            raise MethodError("Records can be asked for values of these columns only.")
         terms.require(spend)
-        scores = Scores.of(terms.schema, self.columns)
+        scores = Scores.of(terms.schema, self.columns, self.complete)
         if not 0 < len(scores) <= MOST_SCORES:
             raise MethodError(
                 f"The columns have {len(scores):,} scores, too many (or none) for a matrix of "
                 f"their moments (at most {MOST_SCORES:,}); leave out columns of many levels."
             )
-        noise = product_noise(terms.schema, self.columns, spend, terms.accounting)
+        own = Sensitivity.of(terms.schema, self.columns, counted=bool(self.complete))
+        noise = product_noise(own, spend, terms.accounting)
+        known = f", of records with a value of {', '.join(self.complete)}" * bool(self.complete)
         charge = Charge(
             spent=spend,
             mechanism=self.name,
-            query=f"sums and products of scores of {', '.join(self.columns)}",
+            query=f"sums and products of scores of {', '.join(self.columns)}{known}",
             sensitivity=noise.sensitivity,
             noise=noise.words,
             cells=scores.size,
@@ -220,29 +234,26 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
     ) -> Outcome[Released[NoisyProducts]]:
         """Sum and multiply in one pass, round to the lattice, and add noise."""
         noise = charges[0].parameter
-        exact = rows.score_products(Scores.of(rows.view.schema, self.columns))
-        whole = np.concatenate([exact.sums, exact.products])
+        exact = rows.score_products(Scores.of(rows.view.schema, self.columns, self.complete))
+        front = [exact.count] if self.complete else []
+        whole = np.concatenate([np.array(front, dtype=np.int64), exact.sums, exact.products])
         rounded = (whole + noise.coarseness // 2) // noise.coarseness
         noisy = rounded + noise.distribution.sample(rounded.size, source)
-        value = NoisyProducts(self.columns, noisy.astype(np.float64) * float(noise.step))
-        return answer(value, None)
+        values = noisy.astype(np.float64) * float(noise.step)
+        return answer(NoisyProducts(self.columns, values, self.complete), None)
 
 
-def product_noise(
-    schema: Schema, columns: tuple[str, ...], spend: Fraction, accounting: Accounting
-) -> ProductNoise:
+def product_noise(own: Sensitivity, spend: Fraction, accounting: Accounting) -> ProductNoise:
     """The noise of sums and products, from public facts alone.
 
     Args:
-        schema: of the columns.
-        columns: names.
+        own: sensitivity.
         spend: cost of all of them together.
         accounting: its unit.
 
     Raises:
         BudgetError: so small a cost that the noise could not be drawn exactly.
     """
-    own = Sensitivity.of(schema, columns)
     pure = accounting == "pure"
     words = f"L1 = {own.l1}" if pure else f"L2 = √{own.squared_l2}"
     coarseness = ONE // _FINEST

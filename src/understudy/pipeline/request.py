@@ -1,0 +1,196 @@
+"""What is asked for, checked by public facts alone: method, budget and its parts, analyses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from understudy.arguments import require_mapping, require_text, require_whole
+from understudy.errors import MethodError
+from understudy.families.measurement_plan import Form, PlannedTable, announced
+from understudy.families.method import Method
+from understudy.inference.declared_analyses import (
+    DeclaredAnalysis,
+    by_absences,
+    declared_analyses,
+)
+from understudy.methods.auto import choose
+from understudy.methods.configuration import configure
+from understudy.pipeline.budget_shares import (
+    budget_of,
+    rows_noise,
+    rows_part,
+    scored_columns,
+    stated_share,
+    usual_share,
+)
+from understudy.privacy.accounting.budget import Budget, Number, decimal_up
+from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
+from understudy.privacy.noise.calibration import (
+    calibrate,
+    describe,
+)
+from understudy.schema import Schema
+from understudy.schema.given_schema import given_schema
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything that can be checked, and refused, without looking at the rows.
+
+    Attributes:
+        schema: the public schema.
+        budget: the stated budget.
+        method: the configured method.
+        name: its name.
+        reason: why it was chosen, if it was chosen automatically; else "".
+        sets: number of synthetic tables.
+        rows_spend: what buys the number of rows.
+        answers_spend: what buys second moments, for answers; 0 for none.
+        analyses: declared ones; second moments are of their columns alone, if there are any.
+    """
+
+    schema: Schema
+    budget: Budget
+    method: Method
+    name: str
+    reason: str
+    sets: int
+    rows_spend: Fraction
+    answers_spend: Fraction = Fraction(0)
+    analyses: tuple[DeclaredAnalysis, ...] = ()
+
+    def tables(self) -> tuple[PlannedTable, ...]:
+        """What one fit measures."""
+        return self.method.plan(self.schema, self.fit_spend, self.budget)
+
+    @property
+    def answers(self) -> tuple[ScoreMoments, ...]:
+        """What is asked for the sake of answers, each for an even part of what is spent on it."""
+        if not self.answers_spend:
+            return ()
+        declared = by_absences(self.analyses, self.schema)
+        groups = declared or {(): scored_columns(self.schema)}
+        return tuple(ScoreMoments(columns, coded) for coded, columns in groups.items())
+
+    @property
+    def draws_records(self) -> bool:
+        """Whether drawing records is the mechanism, so that no seed may fix which are drawn."""
+        return any(step.records for step in self.tables())
+
+    def setup(self) -> tuple[PlannedTable, ...]:
+        """What is measured once, before the fits."""
+        steps = self.method.plan_setup(self.schema, self.setup_spend, self.budget)
+        return self.answer_steps() + steps
+
+    def answer_steps(self) -> tuple[PlannedTable, ...]:
+        """What is measured for the sake of answers, in the order of `answers`."""
+        steps: tuple[PlannedTable, ...] = ()
+        for asked in self.answers:
+            about = self.schema, self.answers_spend / len(self.answers), self.budget
+            steps += announced(asked, *about, [asked.columns], form=Form.MOMENTS)
+        return steps
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else there is to know, in sentences."""
+        said = self.method.remarks(self.schema)
+        return said + self.method.cautions(self.schema, self.fit_spend, self.budget)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the method, defaults included."""
+        options = asdict(self.method).items()
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in options}
+
+    @property
+    def fits(self) -> int:
+        """Number of fits."""
+        return self.sets if self.method.sets == "split" else 1
+
+    @property
+    def setup_spend(self) -> Fraction:
+        """What may be spent once, before the fits."""
+        return self._method_spend * self.method.setup_share(self.schema)
+
+    @property
+    def fit_spend(self) -> Fraction:
+        """What one fit may spend."""
+        return (self._method_spend - self.setup_spend) / self.fits
+
+    @property
+    def _method_spend(self) -> Fraction:
+        return self.budget.amount - self.rows_spend - self.answers_spend
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What makes this request the same as another, in public terms."""
+        text = self.schema.released().dumps()
+        return {
+            "schema": hashlib.sha256(text.encode("utf-8")).hexdigest(),
+            "method": self.name,
+            "options": json.dumps(self.options, sort_keys=True, default=str),
+            "epsilon": str(self.budget.epsilon),
+            "delta": str(self.budget.delta),
+            "accounting": self.budget.accounting,
+            "sets": str(self.sets),
+            "rows_share": str(self.rows_spend / self.budget.amount),
+            "answers_share": str(self.answers_spend / self.budget.amount),
+            "analyses": json.dumps([asdict(analysis) for analysis in self.analyses]),
+            "version of understudy": version("understudy"),
+        }
+
+    @property
+    def rows_words(self) -> str:
+        """How the number of rows is obtained."""
+        if self.schema.rows == "public":
+            return "declared as public in the schema"
+        distribution = calibrate(
+            rows_noise(self.budget),
+            spend=self.rows_spend,
+            accounting=self.budget.accounting,
+            neighbours=self.schema.neighbours,
+        )
+        cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
+        return f"bought once for {cost} ({describe(distribution)})"
+
+
+def request_of(
+    schema: Schema | str | Path,
+    *,
+    method: str,
+    epsilon: Number,
+    delta: Number,
+    sets: int,
+    options: Mapping[str, Any] | None,
+    rows_share: Number,
+    answers_share: Number | None = None,
+    analyses: object = None,
+) -> Request:
+    """Check a request; arguments and errors are those of `planning.plan`."""
+    schema = given_schema(schema)
+    schema.require_reviewed()
+    require_whole("sets", sets, MethodError, least=1)
+    require_text("method", method, MethodError, "marginals")
+    require_mapping("options", options or {}, MethodError, '{"form": "dense"}')
+    share = rows_part(rows_share)
+    stated = Budget.of(epsilon, delta)
+    automatic = method == "auto"
+    name, reason = choose(schema, stated.epsilon, stated.delta) if automatic else (method, "")
+    configured = configure(name, options or {})
+    budget = budget_of(epsilon, delta, configured, schema)
+    rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
+    declared = declared_analyses(analyses, schema)
+    usual = usual_share(schema, budget, automatic=automatic, declared=bool(declared))
+    share = usual if answers_share is None else stated_share(answers_share)
+    answers = (budget.amount - rows_spend) * share
+    return Request(schema, budget, configured, name, reason, sets, rows_spend, answers, declared)

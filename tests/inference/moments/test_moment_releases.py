@@ -1,0 +1,158 @@
+"""Releases with second moments: what buys them, what they answer, and what a plan says before."""
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from made_matrices import SCHEMA, people
+from understudy.cli import app
+from understudy.errors import BudgetError, InferenceError
+from understudy.release.measurement_content import Kind
+
+DELTA = "1e-6"
+ANALYSES = ["ols y ~ x + sex", "ols wage ~ x + region", "mean wage ~ sex"]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return people(np.random.default_rng(5), 4000)
+
+
+@pytest.fixture(scope="module")
+def declared(rows):
+    asked = [*ANALYSES[:2], {"kind": "mean", "formula": "wage ~ sex", "asked_by": "the ministry"}]
+    return us.synthesize(
+        rows, SCHEMA, epsilon=4, delta=DELTA, analyses=asked, insecure_noise_seed=3
+    )
+
+
+def products(release):
+    return [one for one in release.measurements if one.kind is Kind.PRODUCTS]
+
+
+def share_of(release, measurement):
+    entry = release.manifest.ledger[measurement.entry - 1]
+    unit = release.manifest.budget["amount"]
+    return float(entry["half_mu_squared"]) / float(unit)
+
+
+def test_an_automatic_release_with_delta_buys_them(rows):
+    release = us.synthesize(rows, SCHEMA, epsilon=2, delta=DELTA, insecure_noise_seed=1)
+    (bought,) = products(release)
+    assert bought.columns == SCHEMA.names
+    assert share_of(release, bought) == pytest.approx(0.25 * 0.95)
+    assert us.analyze(release, "ols", "y ~ x").valid
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"delta": 0},
+        {"delta": DELTA, "method": "marginals"},
+        {"delta": DELTA, "answers_share": 0},
+    ],
+    ids=["pure", "named", "nothing"],
+)
+def test_no_other_release_does_by_itself(rows, request_):
+    release = us.synthesize(rows, SCHEMA, epsilon=2, insecure_noise_seed=1, **request_)
+    assert products(release) == []
+    with pytest.raises(InferenceError):
+        us.analyze(release, "ols", "y ~ x + sex")
+
+
+def test_a_share_is_between_0_and_1(rows):
+    with pytest.raises(BudgetError, match="answers_share"):
+        us.synthesize(rows, SCHEMA, epsilon=2, delta=DELTA, answers_share="1.5")
+
+
+def test_declared_analyses_are_measured_on_the_records_that_they_are_about(declared, rows):
+    first, second = products(declared)
+    assert (first.columns, first.of) == (("x", "y", "sex"), ())
+    assert (second.columns, second.of) == (("x", "sex", "region", "wage"), ("wage",))
+    assert share_of(declared, first) == pytest.approx(0.5 * 0.95 / 2)
+    known = rows.filter(pl.col("wage") >= 0)
+    n = second.counts[0]
+    assert abs(n - known.height) < 5 * second.stddev
+    answer = us.analyze(declared, "ols", "wage ~ x + region").to_frame()
+    design = np.column_stack(
+        [np.ones(known.height), known["x"], *(known["region"] == level for level in "bc")]
+    )
+    exact, *_ = np.linalg.lstsq(design, known["wage"].to_numpy(), rcond=None)
+    assert (np.abs(answer["estimate"] - exact) < 5 * answer["stderr"]).all()
+
+
+def test_a_saved_release_answers_the_same(declared, tmp_path):
+    declared.save(tmp_path / "r")
+    again = us.Release.load(tmp_path / "r")
+    assert again.manifest == declared.manifest
+    for text in ANALYSES:
+        kind, formula = text.split(" ", 1)
+        mine = us.analyze(declared, kind, formula).to_frame()
+        assert us.analyze(again, kind, formula).to_frame().equals(mine)
+
+
+def test_the_page_has_all_of_them_and_who_asked(declared, tmp_path):
+    declared.save(tmp_path / "r")
+    page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
+    for text in ANALYSES:
+        kind, formula = text.split(" ", 1)
+        assert f"{kind} of {formula}" in page
+    assert "the ministry" in page
+    estimate = us.analyze(declared, "mean", "wage ~ sex").rows()[0][1]
+    assert estimate in page
+
+
+def test_a_plan_says_how_wide_intervals_will_be(declared, rows):
+    """Like the release itself: realised widths are within 20 % of the plan, the rows unseen."""
+    plan = us.plan(
+        SCHEMA, epsilon=4, delta=DELTA, analyses=ANALYSES, assume_rows=4000, like=declared
+    )
+    realised = {}
+    for text in ANALYSES:
+        frame = us.analyze(declared, *text.split(" ", 1)).to_frame()
+        realised |= {(text, name): 1.96 * row.stderr for name, row in frame.iterrows()}
+    ratios = [
+        realised[line.analysis, line.name] / math.hypot(line.noise, line.sampling)
+        for line in plan.expected
+    ]
+    assert len(ratios) == len(realised)
+    assert 0.8 < np.median(ratios) < 1.2
+    narrow = us.plan(SCHEMA, epsilon=8, delta=DELTA, analyses=ANALYSES, assume_rows=4000)
+    wide = us.plan(SCHEMA, epsilon=2, delta=DELTA, analyses=ANALYSES, assume_rows=4000)
+    for less, more in zip(narrow.expected, wide.expected, strict=True):
+        assert less.noise < more.noise or more.refused
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["ols"], "Expected an analysis such as"),
+        ([7], "Expected an analysis such as"),
+        (["ols y ~ nobody"], "no column or function 'nobody'"),
+        (["mena y"], "Did you mean 'mean'"),
+        ([{"kind": "mean"}], "needs the texts kind and formula"),
+        ([{"kind": "mean", "formula": "y", "why": "so"}], "why"),
+        (3, "Expected a list of analyses"),
+        ("nowhere.toml", "cannot be read"),
+    ],
+)
+def test_what_is_no_analysis_is_refused_before_rows_are_read(given, words):
+    with pytest.raises(InferenceError, match=words):
+        us.synthesize(object(), SCHEMA, epsilon=1, delta=DELTA, analyses=given)
+
+
+def test_analyses_come_in_a_file(tmp_path, capsys):
+    (tmp_path / "schema.toml").write_text(SCHEMA.dumps(), encoding="utf-8")
+    (tmp_path / "asked.toml").write_text(
+        '[[analyses]]\nkind = "ols"\nformula = "y ~ x"\nasked_by = "a ministry"\n', encoding="utf-8"
+    )
+    arguments = ["plan", "--schema", str(tmp_path / "schema.toml"), "--epsilon", "1"]
+    more = ["--delta", DELTA, "--analyses", str(tmp_path / "asked.toml"), "--json"]
+    assert not app([*arguments, *more], standalone_mode=False)
+    plan = json.loads(capsys.readouterr().out)
+    assert [line["name"] for line in plan["expected"]] == ["Intercept", "x"]
+    assert plan["assumed_rows"] == 1000
