@@ -19,6 +19,8 @@ import understudy as us
 from understudy.models import ProductModel, Sample, TableModel
 from understudy.report import public_page
 
+pytestmark = pytest.mark.whole
+
 SCHEMA = us.Schema.loads(
     """
 row_limit = 5000

@@ -32,6 +32,8 @@ from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.statistical
+
 REVIEWED = 'reviewed = true\nsource = "codebook"'
 BINARY = f'[columns.x]\nkind = "boolean"\n{REVIEWED}'
 NUMBER = f'[columns.x]\nkind = "continuous"\nlower = -4\nupper = 6\n{REVIEWED}'

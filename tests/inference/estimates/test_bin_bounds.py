@@ -96,6 +96,7 @@ def truth_of(kind, formula, p, sex, income, threshold):
     return [income[sex == g].mean() for g in range(2)] if "~" in formula else [income.mean()]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("spread", [0.0, 3.0])
 @pytest.mark.parametrize("table", list(tables()), ids=lambda table: table[0])
 def test_intervals_cover_where_they_did_not(table, spread, measured):

@@ -93,6 +93,7 @@ def test_what_moments_do_not_have_is_not_answered(rows, exact):
         assert ask(kind, formula, exact, rows) is None, formula
 
 
+@pytest.mark.statistical
 def test_noise_is_counted_and_another_scale_is_noticed(rows):
     """Spread of estimates over fresh noise in the same rows, against the stated share of it."""
     rng = np.random.default_rng(3)

@@ -34,6 +34,8 @@ from understudy.privacy.mechanisms.records.urn import prior_weight
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Domain, Schema
 
+pytestmark = pytest.mark.statistical
+
 FAST = Imputation(penalty=0.01)
 EXTREME = [
     *np.eye(3),
