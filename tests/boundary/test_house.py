@@ -290,7 +290,7 @@ def unguarded_verbs(modules: Sources) -> list[str]:
 PRIVACY = [
     ["process"],
     ["accounting"],
-    ["internal", "released_draws"],
+    ["internal", "noise_record", "released_draws"],
     ["released"],
     ["noise"],
     ["admission", "whole_rows"],

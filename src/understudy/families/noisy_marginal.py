@@ -226,6 +226,6 @@ def noise_of(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> 
         shape: of the result.
         rng: randomness.
     """
-    if "gaussian" in noise.distribution:
+    if noise.family.is_gaussian:
         return np.asarray(rng.normal(0.0, noise.stddev, shape))
     return np.asarray(rng.laplace(0.0, noise.stddev / np.sqrt(2), shape))

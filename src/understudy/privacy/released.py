@@ -13,6 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.privacy.noise_record import NO_NOISE, Noise
 from understudy.privacy.released_draws import (
     Bins,
     Choice,
@@ -52,25 +53,6 @@ __all__ = [
 ]
 
 T_co = TypeVar("T_co", covariant=True)
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Noise added to each number of a released value.
-
-    Attributes:
-        distribution: name of the distribution ("none" where nothing was added).
-        scale: its exact parameter as a fraction: the scale of a Laplace distribution, the variance
-            of a Gaussian one.
-        stddev: standard deviation of the noise in one number.
-    """
-
-    distribution: str
-    scale: str
-    stddev: float
-
-
-NO_NOISE = Noise("none", "0", 0.0)
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def require_cells(table: Measurement, schema: Schema) -> None:
         fits = _covers_all(table, binned)
     if not fits:
         raise Fault(f"the table {named(table.name)} has other cells than its schema")
-    bounded = table.distribution.startswith("truncated") and table.kind is Kind.TABLE
+    bounded = table.family.is_truncated and table.kind is Kind.TABLE
     if (bounded or table.kind is Kind.DISTRIBUTION) and (table.counts < 0).any():
         raise Fault(
             f"the table {named(table.name)} has negative counts, which its noise never gives"

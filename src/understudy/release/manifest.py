@@ -194,9 +194,7 @@ def _require_rule(
     if (facts.posterior_rule is not None) != (sets_kind == "posterior"):
         raise Fault("its combining rule is for another kind of sets")
     noisy = any(
-        measurement.distribution != "none"
-        for measurement in measurements
-        if measurement.kind.is_joint
+        not measurement.family.is_none for measurement in measurements if measurement.kind.is_joint
     )
     if sets_kind == "posterior" and (facts.posterior_rule == "mi") != noisy:
         raise Fault("its combining rule is for other noise than its measurements have")

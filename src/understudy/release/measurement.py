@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.features.column_scores import Scores
+from understudy.privacy.noise_record import NoiseFamily
 from understudy.privacy.released import Bins, Groups, Noise, NoisyTable, Published, Released
 from understudy.release.measurement_content import Kind, content_of
 from understudy.release.shape import NAME
@@ -129,6 +130,11 @@ class Measurement:
             bins={n: b for n, b in content.bins.items() if getattr(declared[n], "bins", None) != b},
             groups=dict(content.groups),
         )
+
+    @property
+    def family(self) -> NoiseFamily:
+        """Which distribution its noise has."""
+        return NoiseFamily.of(self.distribution)
 
     def binned(self, schema: Schema) -> Schema:
         """The schema in the bins and groups of this measurement.

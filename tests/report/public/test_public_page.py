@@ -17,6 +17,7 @@ from understudy.release.decoding import decode
 from understudy.release.manifest import InferenceFacts
 from understudy.report import public_page
 from understudy.report.guarantee_text import badge, best_guess, meaning
+from understudy.privacy.noise_record import NoiseFamily
 from understudy.report.public.count_accuracy import factor_95, laplace_sum_95, marginal, noisy_total
 from understudy.report.public.measurement_reliability import reliability
 from understudy.report.public.release_sections import ledger, relations, sets_words
@@ -282,8 +283,8 @@ def test_quantile_of_laplace_sums_against_simulation():
         # Four standard errors of 5 % at 200,000 draws: false alarm below 1 in 10⁴ each.
         assert abs(rate - 0.05) < 4 * math.sqrt(0.05 * 0.95 / 200_000)
         assert abs(float((abs(sums) > 1.3 * laplace_sum_95(n) * math.sqrt(n)).mean()) - 0.05) > 0.01
-    assert factor_95("discrete_gaussian", 1) == pytest.approx(1.959964)
-    assert factor_95("lattice_laplace", 1) == pytest.approx(math.log(20) / math.sqrt(2))
+    assert factor_95(NoiseFamily.DISCRETE_GAUSSIAN, 1) == pytest.approx(1.959964)
+    assert factor_95(NoiseFamily.LATTICE_LAPLACE, 1) == pytest.approx(math.log(20) / math.sqrt(2))
 
 
 def test_reliability_by_hand(mixed, make):

@@ -95,9 +95,7 @@ def _misplaced(measurement: Measurement, n_rows: int, schema: Schema, prior: flo
         return _share(n_rows, mass)
     counts = measurement.counts
     mass = float(counts[counts > 0].sum())
-    if measurement.distribution.startswith(
-        "truncated"
-    ):  # its noise is not centred where counts are small
+    if measurement.family.is_truncated:  # its noise is not centred where counts are small
         return _share(n_rows, mass)
     if measurement.kind is Kind.CELLS:
         real = mass - _spurious(measurement, schema)

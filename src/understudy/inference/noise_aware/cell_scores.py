@@ -57,7 +57,7 @@ def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
     limits, which is not centred.
     """
     known = set(measurement.columns) - set(measurement.bins) - set(measurement.groups)
-    centred = not measurement.distribution.startswith("truncated")
+    centred = not measurement.family.is_truncated
     return measurement.kind is Kind.TABLE and centred and set(columns) <= known
 
 

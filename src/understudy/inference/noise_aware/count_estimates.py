@@ -287,7 +287,7 @@ def count_quantiles(
     used = [measurement for measurement in measurements if covers(measurement, estimand.columns)]
     table = pooled_table([marginal(measurement, estimand.columns, schema) for measurement in used])
     ranges = value_ranges(estimand, schema)
-    heavy = not all("gaussian" in measurement.distribution.lower() for measurement in used)
+    heavy = not all(measurement.family.is_gaussian for measurement in used)
     estimates: list[float] = []
     curves: list[Curve | None] = []
     for j in range(len(ranges.names)):

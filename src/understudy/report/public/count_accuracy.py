@@ -15,17 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.privacy.noise_record import NoiseFamily
 from understudy.release import Measurement
 from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
 
 NORMAL_95 = 1.959963984540054
 MANY = 200  # a sum of this many Laplace variables has its 95 % point within 0.1 % of the normal one
-
-
-def is_laplace(distribution: str) -> bool:
-    """Whether noise has the tails of a Laplace distribution (continuous or discrete)."""
-    return any(word in distribution.lower() for word in ("laplace", "geometric"))
 
 
 @cache
@@ -62,28 +58,26 @@ def _tail(weights: Sequence[float], x: float) -> float:
     return total
 
 
-def factor_95(distribution: str, n_cells: int) -> float:
+def factor_95(family: NoiseFamily, n_cells: int) -> float:
     """Half width of the central 95 % of the noise in a sum of cells, in standard deviations.
 
     Laplace noise has the exact quantile of its sum (2.12 for one cell, towards 1.96 for many);
     all others the normal one.
     """
-    return laplace_sum_95(max(n_cells, 1)) if is_laplace(distribution) else NORMAL_95
+    return laplace_sum_95(max(n_cells, 1)) if family.is_laplace else NORMAL_95
 
 
 def half_width_95(measurement: Measurement) -> float:
     """Half width of the central 95 % of the noise in one count, in records."""
-    width = factor_95(measurement.distribution, 1) * measurement.stddev
+    width = factor_95(measurement.family, 1) * measurement.stddev
     # Whole-numbered noise exceeds the quantile of its continuous twin rounded up at most as often.
-    discrete = any(word in measurement.distribution.lower() for word in ("discrete", "geometric"))
+    discrete = measurement.family.is_whole
     return float(math.ceil(width)) if discrete else width
 
 
-def false_positive_rate(distribution: str) -> float:
+def false_positive_rate(family: NoiseFamily) -> float:
     """Probability that noise alone exceeds two standard deviations upwards."""
-    return (
-        math.exp(-2 * math.sqrt(2)) / 2 if is_laplace(distribution) else math.erfc(math.sqrt(2)) / 2
-    )
+    return math.exp(-2 * math.sqrt(2)) / 2 if family.is_laplace else math.erfc(math.sqrt(2)) / 2
 
 
 def allowed_cells(measurement: Measurement, schema: Schema) -> NDArray[np.bool_]:
@@ -108,14 +102,14 @@ class Marginal:
         counts: noisy counts, shape (n,).
         variance: variance of the noise in each, shape (n,).
         n_cells: how many noisy cells were summed into each, shape (n,).
-        distribution: of the noise in one cell.
+        family: of the noise in one cell.
         n_tables: how many measured tables it rests on.
     """
 
     counts: NDArray[np.float64]
     variance: NDArray[np.float64]
     n_cells: NDArray[np.int64]
-    distribution: str
+    family: NoiseFamily
     n_tables: int
 
     def grouped(self, groups: Sequence[Sequence[int]]) -> Marginal:
@@ -128,7 +122,7 @@ class Marginal:
             add(self.counts),
             add(self.variance),
             add(self.n_cells),
-            self.distribution,
+            self.family,
             self.n_tables,
         )
 
@@ -148,7 +142,7 @@ class Marginal:
             return None
         share = self.counts / total
         spread = (1 - share) ** 2 * self.variance + share**2 * (whole - self.variance)
-        factors = np.array([factor_95(self.distribution, int(n)) for n in self.n_cells])
+        factors = np.array([factor_95(self.family, int(n)) for n in self.n_cells])
         return share, factors * np.sqrt(np.maximum(spread, 0)) / total
 
 
@@ -180,7 +174,7 @@ def _summed(name: str, measurement: Measurement, schema: Schema) -> Marginal:
     others = tuple(k for k in range(mask.ndim) if k != axis)
     counts = np.asarray(measurement.counts, dtype=np.float64).reshape(mask.shape).sum(axis=others)
     n_cells = mask.sum(axis=others, dtype=np.int64)
-    return Marginal(counts, n_cells * measurement.stddev**2, n_cells, measurement.distribution, 1)
+    return Marginal(counts, n_cells * measurement.stddev**2, n_cells, measurement.family, 1)
 
 
 def _pooled(marginals: Sequence[Marginal]) -> Marginal:
@@ -194,9 +188,9 @@ def _pooled(marginals: Sequence[Marginal]) -> Marginal:
     pooled = np.where(certain.any(0), 0, 1 / weights.sum(0))
     # Averaging only brings noise closer to the normal; the fewest cells are the safe choice.
     n_cells = np.stack([table.n_cells for table in marginals]).min(0)
-    distributions = [table.distribution for table in marginals]
-    distribution = next(filter(is_laplace, distributions), distributions[0])
-    return Marginal(counts, pooled, n_cells, distribution, len(marginals))
+    families = [table.family for table in marginals]
+    family = next((each for each in families if each.is_laplace), families[0])
+    return Marginal(counts, pooled, n_cells, family, len(marginals))
 
 
 def noisy_total(measurements: Sequence[Measurement], schema: Schema) -> float | None:

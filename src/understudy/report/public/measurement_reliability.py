@@ -14,7 +14,6 @@ from understudy.report.number_text import noise_words, number, times
 from understudy.report.public.count_accuracy import (
     factor_95,
     false_positive_rate,
-    is_laplace,
     n_measured,
     noisy_total,
 )
@@ -135,7 +134,7 @@ def reliability(release: Release) -> Reliability:
     noisy = sorted(counts, key=lambda table: table.stddev)
     ends = noisy[:1] + [table for table in noisy[-1:] if table.stddev > 1.01 * noisy[0].stddev]
     levels = tuple(table.stddev for table in ends)
-    widths = [factor_95(table.distribution, 1) * table.stddev for table in ends]
+    widths = [factor_95(table.family, 1) * table.stddev for table in ends]
     rows = tuple(
         (share, share * total, tuple(width / (share * total) for width in widths))
         for share in _SHARES
@@ -218,7 +217,7 @@ def _distinguishable(noisy: Sequence[Measurement], schema: Schema) -> str:
     sizes = [n_measured(table, schema) for table in noisy]
     above = sum(int(np.sum(np.asarray(table.counts) > 2 * table.stddev)) for table in noisy)
     chance = sum(
-        n * false_positive_rate(table.distribution) for n, table in zip(sizes, noisy, strict=True)
+        n * false_positive_rate(table.family) for n, table in zip(sizes, noisy, strict=True)
     )
     return (
         f"{sum(sizes):,} counts were measured with noise. {above:,} of them lie more than two "
@@ -271,7 +270,7 @@ def _filtered(measurement: Measurement, release: Release) -> str:
         f"whose noisy count reached the public threshold {threshold:,.6g} were released; smaller "
         "groups are gone, and some of the cells kept are empty cells lifted by noise"
     )
-    if is_laplace(measurement.distribution) and measurement.stddev > 0:
+    if measurement.family.is_laplace and measurement.stddev > 0:
         tail = math.exp(-threshold * math.sqrt(2) / measurement.stddev) / 2
         lifted = schema.table(measurement.columns).n_allowed * tail
         sentence += f" (up to about {lifted:,.2g} on average)"

@@ -1,0 +1,25 @@
+"""Every distribution of noise is of a known family, and nothing else is taken for one."""
+
+import pytest
+
+from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace
+from understudy.privacy.noise.perturbation import DISTRIBUTIONS
+from understudy.privacy.noise_record import NO_NOISE, NoiseFamily
+
+
+@pytest.mark.parametrize("kind", [*DISTRIBUTIONS, CubeLaplace], ids=lambda kind: kind.__name__)
+def test_every_distribution_has_its_family(kind):
+    family = NoiseFamily.of(kind.name)
+    assert family is not NoiseFamily.OTHER
+    assert family.is_laplace == ("Laplace" in kind.__name__)
+    assert family.is_gaussian == ("Gaussian" in kind.__name__)
+    assert family.is_truncated == ("Truncated" in kind.__name__)
+    assert family.is_whole == (kind.__name__.startswith(("Discrete", "TruncatedDiscrete", "Cube")))
+
+
+@pytest.mark.parametrize("name", ["perturbed sweeps", "", "LAPLACE", "gaussian-like", "other"])
+def test_what_is_no_noise_is_no_family(name):
+    family = NoiseFamily.of(name)
+    assert family is NoiseFamily.OTHER
+    assert not (family.is_laplace or family.is_gaussian or family.is_truncated or family.is_none)
+    assert NO_NOISE.family.is_none
