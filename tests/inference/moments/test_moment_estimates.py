@@ -121,7 +121,7 @@ def test_intervals_cover(drawn):
     truth_moments = matrix(rng, truth_rows, 0.0)
     truth = {q: ask(*q, truth_moments, truth_rows.head(4000)).pooled.estimate for q in QUESTIONS}
     hits = {q: [] for q in QUESTIONS}
-    repetitions = 120
+    repetitions = 80
     for _ in range(repetitions):
         moments = matrix(rng, people(rng, 3000), 20.0, 8.0)
         synthetic = people(rng, 3000)
