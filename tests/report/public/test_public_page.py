@@ -12,12 +12,12 @@ import pytest
 
 import understudy as us
 from understudy.privacy.accounting.guarantee import Guarantee, PublicInput
+from understudy.privacy.noise_record import NoiseFamily
 from understudy.release import Measurement
 from understudy.release.decoding import decode
 from understudy.release.manifest import InferenceFacts
 from understudy.report import public_page
 from understudy.report.guarantee_text import badge, best_guess, meaning
-from understudy.privacy.noise_record import NoiseFamily
 from understudy.report.public.count_accuracy import factor_95, laplace_sum_95, marginal, noisy_total
 from understudy.report.public.measurement_reliability import reliability
 from understudy.report.public.release_sections import ledger, relations, sets_words
