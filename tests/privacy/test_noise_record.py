@@ -21,5 +21,5 @@ def test_every_distribution_has_its_family(kind):
 def test_what_is_no_noise_is_no_family(name):
     family = NoiseFamily.of(name)
     assert family is NoiseFamily.OTHER
-    assert not (family.is_laplace or family.is_gaussian or family.is_truncated or family.is_none)
+    assert not any([family.is_laplace, family.is_gaussian, family.is_truncated, family.is_none])
     assert NO_NOISE.family.is_none
