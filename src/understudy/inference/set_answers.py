@@ -34,7 +34,6 @@ from understudy.inference.estimates.value_ranges import record_ranges
 from understudy.inference.noise_aware.count_estimates import FEWEST
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Release
-from understudy.release.measurement_content import Kind
 
 _ROUNDING = 1e-12
 _POOLED = {"partial": partial_variance, "mi": mi_variance}
@@ -105,7 +104,7 @@ def known_numbers(release: Release, columns: Sequence[str]) -> Known:
         release: with its measurements.
         columns: of a question.
     """
-    tables = [table for table in release.measurements if table.kind is not Kind.CHOICE]
+    tables = [table for table in release.measurements if table.kind.is_joint]
     together = [table for table in tables if set(columns) <= set(table.columns)]
     bins = {}
     for name in columns:

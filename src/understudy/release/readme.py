@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from understudy.errors import line
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, kept_columns
+from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
 
 _MOST_COLUMNS = 25  # longer lists are in schema.toml and manifest.json
@@ -128,4 +129,7 @@ def _noises(measurements: tuple[Measurement, ...]) -> list[str]:
 
 def _covered(measurements: tuple[Measurement, ...]) -> bool:
     """Whether some measurement covers two columns together."""
-    return any(len(measurement.columns) > 1 for measurement in measurements)
+    return any(
+        len(measurement.columns) > 1 and measurement.kind is not Kind.PRODUCTS
+        for measurement in measurements
+    )

@@ -106,6 +106,25 @@ def test_the_page_has_all_of_them_and_who_asked(declared, tmp_path):
     assert estimate in page
 
 
+def test_moments_make_no_relation_of_the_records(declared, tmp_path):
+    """Records are drawn from tables; what was measured for answers keeps no association in them."""
+    release = us.synthesize(
+        declared.tables[0],
+        SCHEMA,
+        epsilon=2,
+        delta=DELTA,
+        method="independent",
+        answers_share="0.5",
+        insecure_noise_seed=1,
+    )
+    assert len(products(release)) == 1
+    release.save(tmp_path / "r")
+    page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
+    assert "All columns were measured together" not in page
+    assert "Associations between columns are NOT preserved" in page
+    assert us.Release.load(tmp_path / "r").manifest.inference.independent
+
+
 def test_a_plan_says_how_wide_intervals_will_be(declared, rows):
     """Like the release itself: realised widths are within 20 % of the plan, the rows unseen."""
     plan = us.plan(

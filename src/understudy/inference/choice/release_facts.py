@@ -282,7 +282,9 @@ def _drawn_from(release: Release, columns: Sequence[str]) -> Sequence[str]:
     """
     whole = release.schema.names
     leaves = release.manifest.inference.leaves_only
-    measured = any(set(table.columns) == set(whole) for table in release.measurements)
+    measured = any(
+        set(table.columns) == set(whole) and table.kind.is_joint for table in release.measurements
+    )
     return whole if leaves and measured else columns
 
 

@@ -142,7 +142,11 @@ def relations(release: Release) -> Relations:
         kept = kept_columns(release.measurements)
         return Relations(_modelled_words(kept), posterior[0].of)
     joint = list(
-        dict.fromkeys(table.columns for table in release.measurements if len(table.columns) > 1)
+        dict.fromkeys(
+            table.columns
+            for table in release.measurements
+            if len(table.columns) > 1 and table.kind is not Kind.PRODUCTS  # of pairs, for answers
+        )
     )
     groups = tuple(times(columns) for columns in joint)
     if n < 2:
