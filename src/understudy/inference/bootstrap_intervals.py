@@ -37,7 +37,7 @@ import numpy as np
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.set_estimates import Pooled, check_rule
+from understudy.inference.set_estimates import Pooled, check_rule, require_level
 
 INTERVALS: Final = ("basic", "percentile", "studentised")
 
@@ -226,8 +226,7 @@ def require_repeats(repeats: int, level: float) -> None:
     Raises:
         InferenceError: B + 1 < 2/α, or a level outside (0, 1).
     """
-    if not 0 < level < 1:
-        raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
+    require_level(level)
     least = math.ceil(round(2 / (1 - level) - 1, 9))
     if repeats < least:
         raise InferenceError(

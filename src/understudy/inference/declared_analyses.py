@@ -111,9 +111,7 @@ def by_absences(
     groups: dict[tuple[str, ...], list[DeclaredAnalysis]] = {}
     for analysis in analyses:
         used = columns_of([analysis], schema)
-        own = [schema.columns[name] for name in used]
-        coded = zip(used, own, strict=True)
-        key = tuple(name for name, column in coded if column.size > column.n_ordinary)
+        key = tuple(name for name in used if schema.columns[name].codes)
         groups.setdefault(key, []).append(analysis)
     return {key: columns_of(group, schema) for key, group in groups.items()}
 

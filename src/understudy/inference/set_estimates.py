@@ -36,6 +36,16 @@ def check_rule(rule: str, known: Sequence[str], what: str = "a rule") -> None:
     raise InferenceError(f"Expected {what} among {', '.join(known)}, got {rule!r}.{meant}")
 
 
+def require_level(level: float) -> None:
+    """Refuse what is no confidence level.
+
+    Raises:
+        InferenceError: it is not in (0, 1).
+    """
+    if not 0 < level < 1:
+        raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
+
+
 def read_sets(estimates: ArrayLike, variances: ArrayLike) -> tuple[Floats, Floats]:
     """Check estimates and variances of m sets.
 
@@ -252,8 +262,7 @@ class Pooled:
         Raises:
             InferenceError: the level is not in (0, 1).
         """
-        if not 0 < level < 1:
-            raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
+        require_level(level)
         reach = self._quantile((1 + level) / 2) * self.stderr + self.bias
         return self.estimate - reach, self.estimate + reach
 

@@ -18,7 +18,7 @@ from understudy.features.column_scores import Scores
 from understudy.inference.declared_analyses import DeclaredAnalysis, Expected, columns_of
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.moments.moment_answers import answer_of
-from understudy.inference.moments.moment_matrix import MomentMatrix, has_codes
+from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.release.decoding import decode
 from understudy.schema import Schema
@@ -49,7 +49,7 @@ def expected_answers(
     lines: list[Expected] = []
     for analysis in analyses:
         used = set(columns_of([analysis], schema))
-        coded = {name for name in used if has_codes(schema, name)}
+        coded = {name for name in used if schema.columns[name].codes}
         matrix = next(
             each
             for each in matrices

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from understudy.arguments import require_mapping, require_text, require_whole
 from understudy.errors import MethodError
@@ -38,9 +38,6 @@ from understudy.privacy.noise.calibration import (
 )
 from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -95,8 +92,9 @@ class Request:
     def answer_steps(self) -> tuple[PlannedTable, ...]:
         """What is measured for the sake of answers, in the order of `answers`."""
         steps: tuple[PlannedTable, ...] = ()
-        for asked in self.answers:
-            about = self.schema, self.answers_spend / len(self.answers), self.budget
+        answers = self.answers
+        for asked in answers:
+            about = self.schema, self.answers_spend / len(answers), self.budget
             steps += announced(asked, *about, [asked.columns], form=Form.MOMENTS)
         return steps
 

@@ -181,8 +181,9 @@ def synthesize(
 def _bought_once(request: Request, gate: Gate) -> Released[int]:
     """The number of rows; and second moments, if answers are to have them."""
     n_rows = gate.ask(RowCount(), spend=request.rows_spend)
-    for asked in request.answers:
-        gate.ask(asked, spend=request.answers_spend / len(request.answers))
+    answers = request.answers
+    for asked in answers:
+        gate.ask(asked, spend=request.answers_spend / len(answers))
     return n_rows
 
 

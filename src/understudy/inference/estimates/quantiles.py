@@ -44,7 +44,7 @@ from understudy.arrays import Floats, Integers
 from understudy.errors import InferenceError
 from understudy.inference.estimates.value_ranges import Ranges
 from understudy.inference.noise_aware.cell_scores import Table
-from understudy.inference.set_estimates import Pooled
+from understudy.inference.set_estimates import Pooled, require_level
 
 _LAPLACE_KURTOSIS = 3.0
 
@@ -130,8 +130,7 @@ class Quantiles(Pooled):
         Raises:
             InferenceError: the level is not in (0, 1).
         """
-        if not 0 < level < 1:
-            raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
+        require_level(level)
         ends = [(np.nan, np.nan) if c is None else c.interval(level) for c in self.curves]
         lower, upper = np.array(ends, dtype=np.float64).T
         return lower, upper

@@ -15,7 +15,7 @@ import pandas as pd
 
 from understudy.arrays import Floats, Integers
 from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.moments.moment_matrix import MomentMatrix, has_codes
+from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 _CHECKS = 64
@@ -45,7 +45,7 @@ def affine_weights(
         InferenceError: a term cannot be computed.
     """
     values = [_values(schema.columns[name]) for name in columns]
-    probes = _probes([len(one) for one in values])
+    probes = _probes([len(own) for own in values])
     seen = terms(_records(schema, columns, values, probes).frame())
     weights = np.zeros((seen.shape[1], len(matrix.sums)))
     weights[:, 0] = seen[0]
@@ -133,5 +133,5 @@ def _records(
 
 def absences(schema: Schema, columns: Sequence[str], matrix: MomentMatrix) -> tuple[str, ...]:
     """Columns of which not every record that counts has a value."""
-    coded = (name for name in columns if has_codes(schema, name))
+    coded = (name for name in columns if schema.columns[name].codes)
     return tuple(name for name in coded if name not in matrix.scores.complete)

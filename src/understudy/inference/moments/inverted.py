@@ -23,7 +23,7 @@ from scipy import stats
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.set_estimates import Pooled
+from understudy.inference.set_estimates import Pooled, require_level
 
 
 class LostInNoiseError(InferenceError):
@@ -87,8 +87,7 @@ class Inverted(Pooled):
         Raises:
             InferenceError: the level is not in (0, 1).
         """
-        if not 0 < level < 1:
-            raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
+        require_level(level)
         z2 = stats.norm.ppf((1 + level) / 2) ** 2
         leading = self.denominator**2 - z2 * self.squared
         middle, constant = z2 * self.mixed, z2 * self._constant
