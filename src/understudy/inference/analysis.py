@@ -24,14 +24,14 @@ from understudy.inference.choice.rule_table import (
     noisy_reason,
     outweighs,
 )
-from understudy.inference.estimates.estimands import SHARES, Estimand
+from understudy.inference.estimates.estimands import NO_CORRELATION, SHARES, Estimand
 from understudy.inference.estimates.estimators import Estimator, Question
 from understudy.inference.moments import moment_answers
 from understudy.inference.moments.inverted import LostInNoiseError
 from understudy.inference.noise_aware.count_estimates import count_quantiles, estimate_counts
 from understudy.inference.noise_aware.urn_estimates import estimate_draws
 from understudy.inference.set_answers import SetAnswer, set_answer
-from understudy.inference.set_estimates import Pooled
+from understudy.inference.set_estimates import Pooled, require_level
 from understudy.release import Release
 
 STAMP = "not valid"
@@ -153,14 +153,15 @@ def analyze_release(
         InferenceError: unknown kind or name, or an estimate that cannot be computed.
         RefusedError: no valid rule; says why, and what would work if anything is known to.
     """
-    if not 0 < level < 1:
-        raise InferenceError(f"Expected a confidence level between 0 and 1, got {level!r}.")
+    require_level(level)
     question = Question.of(kind, formula, release.schema, probability=probability)
     facts = facts_of(release, question.kind, question.columns)
     if isinstance(question.asked, Estimand):
         analysis = _from_moments(release, question.asked, facts, anyway=anyway, level=level)
         if analysis is not None:
             return analysis
+        if question.kind == "correlation":  # no rule of sets has one
+            raise InferenceError(NO_CORRELATION)
     if choose(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
         return _from_counts(release, question.asked, facts, level=level)

@@ -125,6 +125,34 @@ def test_moments_make_no_relation_of_the_records(declared, tmp_path):
     assert us.Release.load(tmp_path / "r").manifest.inference.independent
 
 
+def test_one_column_of_numbers_alone(rows, tmp_path):
+    """Of the records with a value there is no indicator at all: the number is the only score."""
+    release = us.synthesize(
+        rows, SCHEMA, epsilon=4, delta=DELTA, analyses=["mean wage"], insecure_noise_seed=2
+    )
+    release.save(tmp_path / "r")
+    answer = us.analyze(us.Release.load(tmp_path / "r"), "mean", "wage").to_frame()
+    exact = rows.filter(pl.col("wage") >= 0)["wage"].mean()
+    assert abs(answer["estimate"].iloc[0] - exact) < 5 * answer["stderr"].iloc[0]
+
+
+@pytest.mark.parametrize("sets", [1, 3])
+@pytest.mark.parametrize("anyway", [False, True])
+def test_no_other_release_has_a_correlation(rows, sets, anyway):
+    """Whatever rule its sets have; and a bootstrap of them has none either."""
+    release = us.synthesize(
+        rows.select("sex", "rare", "x"),
+        SCHEMA.model_copy(update={"columns": {n: SCHEMA.columns[n] for n in ("sex", "rare", "x")}}),
+        epsilon=20,
+        method="laplace",
+        sets=sets,
+        options={"form": "dense", "sets": "split"},
+    )
+    for how in ({}, {"uncertainty": "bootstrap", "repeats": 40, "workers": 1}):
+        with pytest.raises(InferenceError, match="second moments"):
+            us.analyze(release, "correlation", "x + rare", anyway=anyway, **how)
+
+
 def test_a_plan_says_how_wide_intervals_will_be(declared, rows):
     """Like the release itself: realised widths are within 20 % of the plan, the rows unseen."""
     plan = us.plan(

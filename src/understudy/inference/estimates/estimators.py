@@ -128,6 +128,8 @@ def estimate_sets(
         InferenceError: no complete records, or an estimate that cannot be computed in one set;
             says which set and why.
     """
+    if estimand.kind == "correlation":
+        raise InferenceError(estimands.NO_CORRELATION)
     sets = [Records.of(table, schema, estimand.columns) for table in tables]
     kept = [records.take(records.complete()) for records in sets]
     dropped = tuple(

@@ -79,7 +79,7 @@ class MomentMatrix:
         source = np.full((size + 1, size + 1), _KNOWN, dtype=np.int64)
         place = np.arange(size)
         source[0, 1:] = source[1:, 0] = place
-        indicators = np.array([k for k, score in enumerate(scores.each) if score.state is not None])
+        indicators = np.flatnonzero([score.state is not None for score in scores.each])
         source[indicators + 1, indicators + 1] = indicators
         source[first + 1, second + 1] = source[second + 1, first + 1] = size + np.arange(len(first))
         source[0, 0] = len(values)
@@ -145,7 +145,7 @@ def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
         columns: of the question.
     """
     schema, manifest = release.schema, release.manifest
-    coded = {name for name in columns if has_codes(schema, name)}
+    coded = {name for name in columns if schema.columns[name].codes}
     measured = [
         measurement
         for measurement in release.measurements
@@ -159,11 +159,6 @@ def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
         counts_all = not matrix.scores.complete
         return refined(matrix, release.measurements, schema) if counts_all else matrix
     return None
-
-
-def has_codes(schema: Schema, name: str) -> bool:
-    """Whether a column has codes of absence, so that not every record has a value of it."""
-    return schema.columns[name].size > schema.columns[name].n_ordinary
 
 
 def refined(
