@@ -6,7 +6,7 @@ import polars as pl
 from understudy.engine import Table
 from understudy.features.column_scores import Scores
 from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.privacy.mechanisms.sums.score_moments import ONE
+from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
 from understudy.release import Measurement
 from understudy.release.measurement_content import Kind, product_codes
 from understudy.schema import Schema
@@ -67,9 +67,9 @@ def people(rng, n):
 
 
 def exact_moments(rows):
-    """Sums and products of the scores, in records."""
+    """All that is released of the scores, in records."""
     exact = Table(rows, SCHEMA).score_products(SCORES).expose()
-    return np.concatenate([exact.sums, exact.products]) / ONE
+    return stacked(exact, SCORES) / ONE
 
 
 def matrix(rng, rows, stddev, rows_stddev=0.0, moments=None):
@@ -89,7 +89,7 @@ def matrix(rng, rows, stddev, rows_stddev=0.0, moments=None):
         entry=1,
     )
     n = rows.height + rows_stddev * rng.normal()
-    return MomentMatrix.of(measured, SCHEMA, n, rows_stddev)
+    return MomentMatrix.of(measured, SCHEMA, (n, rows_stddev))
 
 
 def apart(rng, rows):

@@ -1,8 +1,9 @@
 """Exact sums of scores of the records, and of the products of two of them, in one pass.
 
-Scores are those of `understudy.features.column_scores`, as whole numbers: an indicator is `HALF` =
-2¹⁵, a number z = round((x − middle) / width · 2¹⁶) after clipping to its public bounds. What is
-summed is whole, and so is every sum; so the order of the rows plays no part.
+Scores are those of `understudy.features.column_scores`, as whole numbers: those of a state stand in
+its table, a number is z = round((x − middle) / width · 2¹⁶) after clipping to its public bounds. A
+square is less ½ for each record that has the number. What is summed is whole, and so is every sum;
+so the order of the rows plays no part.
 
 The products of a batch of at most `BATCH` rows are one multiplication of matrices of doubles. It is
 exact: each product is a whole number of size at most 2³⁰, and all partial sums stay below 2⁵³.
@@ -11,17 +12,17 @@ Batches are added as integers, without overflow below 2³³ records.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.engine.bounded_sums import HALF, on_bounds
+from understudy.engine.bounded_sums import on_bounds
 from understudy.engine.coding import ColumnCoder, Reading
 from understudy.engine.reading.readers import Rows
-from understudy.features.column_scores import Scores
+from understudy.features.column_scores import UNIT, Scores
 from understudy.schema import NUMERIC, Column, Schema
 
 BATCH: Final = 2**14
@@ -29,17 +30,32 @@ BATCH: Final = 2**14
 
 @dataclass(frozen=True)
 class ExactProducts:
-    """Sums over all records, in units of 1/`HALF`² of a record.
+    """Sums over all records, in units of 1/`UNIT`² of a record.
 
     Attributes:
-        count: records that count, times `HALF`².
-        sums: Σ `HALF`·z of each score, shape (scores,).
+        count: records that count, times `UNIT`².
+        sums: Σ `UNIT`·z of each score, shape (scores,).
         products: Σ z·z' of the pairs of `Scores.pairs`, shape (pairs,).
+        squares: Σ (z² − `UNIT`²/2) of `Scores.numbers`, of records that have one, shape (numbers,).
+        coded: the same of `Scores.coded`, of records with the code, shape (coded squares,).
     """
 
     count: int
     sums: NDArray[np.int64]
     products: NDArray[np.int64]
+    squares: NDArray[np.int64]
+    coded: NDArray[np.int64]
+
+
+@dataclass
+class _Totals:
+    """What was summed so far, as in `ExactProducts`; all products."""
+
+    count: int
+    sums: NDArray[np.int64]
+    products: NDArray[np.int64]
+    squares: NDArray[np.int64]
+    coded: NDArray[np.int64]
 
 
 def score_products(rows: Rows, schema: Schema, scores: Scores) -> ExactProducts:
@@ -51,47 +67,64 @@ def score_products(rows: Rows, schema: Schema, scores: Scores) -> ExactProducts:
         scores: whose products.
     """
     coders = [ColumnCoder(name, schema.columns[name]) for name in scores.columns]
-    size = len(scores)
-    count, sums, products = 0, np.zeros(size, np.int64), np.zeros((size, size), np.int64)
+    size, empty = len(scores), np.zeros(0, np.int64)
+    shapes = (size, (size, size), len(scores.numbers), len(scores.coded))
+    total = _Totals(0, *(np.zeros(shape, np.int64) if shape else empty for shape in shapes))
     for batch in rows.batches(scores.columns):
-        readings = [coder.read(batch.get_column(coder.name)) for coder in coders]
+        readings = {coder.name: coder.read(batch.get_column(coder.name)) for coder in coders}
         for start in range(0, len(batch), BATCH):
-            part = slice(start, start + BATCH)
-            counted = _counted(readings, scores, schema, part)
-            z = _matrix(readings, scores, schema, part) * counted[:, np.newaxis]
-            count += int(counted.sum())
-            sums += z.sum(axis=0).astype(np.int64) * HALF
-            products += (z.T @ z).astype(np.int64)
-    return ExactProducts(count * HALF**2, sums, products[scores.pairs])
+            _add(total, _part(readings, schema, slice(start, start + BATCH)), scores, schema)
+    return ExactProducts(
+        total.count * UNIT**2, total.sums, total.products[scores.pairs], total.squares, total.coded
+    )
 
 
-def _counted(
-    readings: Sequence[Reading], scores: Scores, schema: Schema, part: slice
-) -> NDArray[np.bool_]:
-    """Which records have a value of each column that must have one, shape (rows,)."""
-    counted = np.ones(len(readings[0].states[part]), dtype=np.bool_)
-    for name, reading in zip(scores.columns, readings, strict=True):
-        if name in scores.complete:
-            counted &= reading.states[part] < schema.columns[name].n_ordinary
-    return counted
+@dataclass(frozen=True)
+class _Rows:
+    """Some rows: states of each column, what is out of domain last, and numbers."""
+
+    states: Mapping[str, NDArray[np.int64]]
+    numbers: Mapping[str, NDArray[np.float64]]
 
 
-def _matrix(
-    readings: Sequence[Reading], scores: Scores, schema: Schema, part: slice
-) -> NDArray[np.float64]:
-    """Scores of some rows as whole numbers, shape (rows, scores)."""
-    n = len(readings[0].states[part])
-    z = np.zeros((n, len(scores)))
-    for name, reading in zip(scores.columns, readings, strict=True):
-        column, states = schema.columns[name], reading.states[part]
+def _part(readings: Mapping[str, Reading], schema: Schema, part: slice) -> _Rows:
+    states = {}
+    for name, reading in readings.items():
+        column, own = schema.columns[name], reading.states[part]
         if column.out_of_domain is not None:  # the declared code is the last state
-            states = np.where(states == column.size, column.size - 1, states)
-        for place in scores.places(name):
-            state = scores.each[place].state
-            if state is None:
-                z[:, place] = _numbers(column, states, reading.number[part])
-            else:
-                z[:, place] = HALF * (states == state)
+            own = np.where(own == column.size, column.size - 1, own)
+        states[name] = own
+    return _Rows(states, {name: reading.number[part] for name, reading in readings.items()})
+
+
+def _add(total: _Totals, rows: _Rows, scores: Scores, schema: Schema) -> None:
+    ordinary = {
+        name: states < schema.columns[name].n_ordinary for name, states in rows.states.items()
+    }
+    counted = np.ones(len(next(iter(ordinary.values()))), dtype=np.bool_)
+    for name in scores.complete:
+        counted &= ordinary[name]
+    z = np.hstack([_matrix(rows, name, scores, schema) for name in scores.columns])
+    z *= counted[:, np.newaxis]
+    total.count += int(counted.sum())
+    total.sums += z.sum(axis=0).astype(np.int64) * UNIT
+    total.products += (z.T @ z).astype(np.int64)
+    own = [ordinary[scores.each[place].column] & counted for place in scores.numbers]
+    if own:
+        squares = z[:, scores.numbers] ** 2 - np.stack(own, axis=1) * (UNIT**2 // 2)
+        total.squares += squares.sum(axis=0).astype(np.int64)
+        place = {int(k): j for j, k in enumerate(scores.numbers)}
+        for k, square in enumerate(scores.coded):
+            absent = rows.states[square.column] == square.state
+            total.coded[k] += int(squares[:, place[square.place]] @ absent)
+
+
+def _matrix(rows: _Rows, name: str, scores: Scores, schema: Schema) -> NDArray[np.float64]:
+    """Scores of one column as whole numbers, shape (rows, its scores)."""
+    states, column = rows.states[name], schema.columns[name]
+    z = scores.tables[name][states].astype(np.float64)
+    if isinstance(column, NUMERIC):
+        z[:, 0] = _numbers(column, states, rows.numbers[name])
     return z
 
 

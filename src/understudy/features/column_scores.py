@@ -1,11 +1,20 @@
-"""Scores of a record: each column as numbers in [−1, 1], of which the record has at most one.
+"""Scores of a record: each column as a short vector of numbers, of length at most 1.
 
-A column of numbers gives its number, scaled by its public bounds so that they become −1 and 1, and
-an indicator of each code of absence and of what is out of domain; a column of levels gives an
-indicator of each level and code. So a record has at most one score of a column that is not 0, and
-the vector of them has length at most 1: all that the sensitivity of second moments rests on
-(`understudy.privacy.mechanisms.sums.score_moments`). Whether a record has a number follows from the
-indicators, so that means of numbers know whom they are about.
+*A column of numbers* gives its number, scaled by its public bounds so that they become −1 and 1,
+and an indicator of each code of absence and of what is out of domain; a record has at most one of
+these that is not 0.
+
+*A column of levels* with k states (codes of absence are states too) gives k − 1 contrasts between
+them, orthonormal and each with mean 0 over the states. So the vector of a state has the squared
+length 1 − 1/k: two states are told apart by one number of size √½, where two indicators would take
+a vector of length 1. What is known of every record, that it has one of the states, takes no part of
+a budget. Indicators are affine in the contrasts (`Scores.tables`). A record out of domain has the
+scores 0, as if it were an even mix of the levels.
+
+For noise whose scale goes by sums of sizes (`pure`) contrasts of more than two states would be
+larger than indicators, so there these stand in their place.
+
+All scores are whole multiples of 1/`UNIT`; contrasts are rounded towards 0.
 
 Example:
     >>> from understudy.schema import Schema
@@ -22,21 +31,28 @@ Example:
     ... ''')
     >>> scores = Scores.of(schema, ("age", "sex"))
     >>> scores.names
-    ('age', 'age out of domain', 'sex = f', 'sex = m')
-    >>> scores.n_products  # the square of age, and both of its scores by each level
-    5
+    ('age', 'age out of domain', 'sex (contrast 1)')
+    >>> [round(float(length), 3) for length in scores.squared_lengths]
+    [1.0, 0.5]
+    >>> scores.size  # three sums, two products, and a square
+    6
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
-from understudy.arrays import Integers
+from understudy.arrays import Floats, Integers
 from understudy.schema import NUMERIC, Column, Schema
+
+UNIT: Final = 2**15
+"""Steps per score of 1."""
 
 
 @dataclass(frozen=True)
@@ -45,46 +61,85 @@ class Score:
 
     Attributes:
         column: its column.
-        state: the state that it indicates, the number of states for what is out of domain; None
-            for the number of the column.
         label: how it is shown.
+        number: whether it is the number of the column, which is squared as well.
     """
 
     column: str
-    state: int | None
     label: str
+    number: bool = False
 
 
 @dataclass(frozen=True)
+class CodedSquare:
+    """The square of a number among the records that have no value of another column.
+
+    Attributes:
+        place: of the number among the scores.
+        column: the other column.
+        state: its code of absence.
+    """
+
+    place: int
+    column: str
+    state: int
+
+
+@dataclass(frozen=True, eq=False)
 class Scores:
-    """The scores of some columns, column by column.
+    """The scores of some columns, column by column, and what is summed of them.
 
     Attributes:
         columns: names.
-        each: all of them, in the order of the columns; of a column the number first.
+        each: all scores, in the order of the columns; of a column the number first.
+        tables: column → scores of each state, out of domain last, in units of 1/`UNIT`; the place
+            of a number holds 0 there. Shape (states + 1, scores of the column).
+        coded: squares of numbers that are summed by absence elsewhere as well.
         complete: columns of which a record must have a value to count; then how many records count
             is summed as well, in front.
+        weight: of the sums against the products, all of which have the same noise.
     """
 
     columns: tuple[str, ...]
     each: tuple[Score, ...]
-    complete: tuple[str, ...] = ()
+    tables: Mapping[str, Integers] = field(repr=False)
+    coded: tuple[CodedSquare, ...]
+    complete: tuple[str, ...]
+    weight: Fraction
 
     @classmethod
-    def of(cls, schema: Schema, columns: Sequence[str], complete: Sequence[str] = ()) -> Scores:
+    def of(
+        cls,
+        schema: Schema,
+        columns: Sequence[str],
+        complete: Sequence[str] = (),
+        *,
+        pure: bool = False,
+    ) -> Scores:
         """The scores of columns of a schema, from public facts.
 
         Args:
             schema: their declaration.
             columns: names, each once.
             complete: those of them of which a record must have a value to count.
+            pure: whether the noise goes by sums of sizes, and not of squares.
         """
-        each = [
-            score
-            for name in columns
-            for score in _of_column(name, schema.columns[name], ordinary=name in complete)
-        ]
-        return cls(tuple(columns), tuple(each), tuple(complete))
+        each: list[Score] = []
+        tables: dict[str, Integers] = {}
+        for name in columns:
+            own, tables[name] = _of_column(
+                name, schema.columns[name], ordinary=name in complete, pure=pure
+            )
+            each += own
+        squared = sum(max(_squared_lengths(tables[c], each, c)) for c in columns)
+        return cls(
+            tuple(columns),
+            tuple(each),
+            tables,
+            tuple(_coded(schema, each, columns, complete)),
+            tuple(complete),
+            _weight(float(squared)),
+        )
 
     def __len__(self) -> int:
         return len(self.each)
@@ -96,42 +151,151 @@ class Scores:
 
     @cached_property
     def pairs(self) -> tuple[Integers, Integers]:
-        """The products that can differ from 0 and follow from no sum: two arrays, first ≤ second.
-
-        Of two scores of one column that is the square of the number alone: an indicator is its own
-        square, and no record has two of them.
-        """
+        """The products of scores of two columns: places of two arrays, first < second."""
         place = {name: k for k, name in enumerate(self.columns)}
         column = np.array([place[score.column] for score in self.each], dtype=np.int64)
-        number = np.array([score.state is None for score in self.each], dtype=np.bool_)
         first, second = np.triu_indices(len(self.each))
-        kept = (column[first] != column[second]) | ((first == second) & number[first])
+        kept = column[first] != column[second]
         return first[kept], second[kept]
 
+    @cached_property
+    def numbers(self) -> Integers:
+        """Places of the numbers, whose squares are summed too."""
+        return np.flatnonzero([score.number for score in self.each]).astype(np.int64)
+
     @property
-    def n_products(self) -> int:
-        """How many products there are."""
-        return len(self.pairs[0])
+    def n_sums(self) -> int:
+        """Sums of scores, and of records if they are counted; they have the `weight`."""
+        return bool(self.complete) + len(self)
 
     @property
     def size(self) -> int:
-        """All numbers that are summed: of records if they are counted, sums, and products."""
-        return bool(self.complete) + len(self) + self.n_products
+        """All numbers that are summed: sums, products, squares, and squares by absence."""
+        return self.n_sums + len(self.pairs[0]) + len(self.numbers) + len(self.coded)
 
     def places(self, column: str) -> tuple[int, ...]:
         """Places of the scores of one column."""
         return tuple(k for k, score in enumerate(self.each) if score.column == column)
 
+    @cached_property
+    def squared_lengths(self) -> tuple[Fraction, ...]:
+        """Of the vector of each column, the largest squared length that a record can have."""
+        return tuple(max(_squared_lengths(self.tables[c], self.each, c)) for c in self.columns)
 
-def _of_column(name: str, column: Column, *, ordinary: bool) -> list[Score]:
-    labels = [f"{name} = {label}" for label in column.labels]
+    @cached_property
+    def lengths(self) -> tuple[Fraction, ...]:
+        """Of the vector of each column, the largest sum of sizes that a record can have."""
+        return tuple(
+            max(
+                Fraction(any(score.number for score in self.each if score.column == c)),
+                *(Fraction(int(row), UNIT) for row in np.abs(self.tables[c]).sum(axis=1)),
+            )
+            for c in self.columns
+        )
+
+    def part(self, columns: Sequence[str]) -> tuple[Scores, Integers]:
+        """The scores of some of the columns, and the places of their sums among all sums.
+
+        Args:
+            columns: names; with all of the complete ones.
+        """
+        kept = tuple(name for name in self.columns if name in columns)
+        mine = np.array([score.column in kept for score in self.each], dtype=np.bool_)
+        move = np.cumsum(mine) - 1
+        first, second = self.pairs
+        coded = np.array(
+            [mine[square.place] and square.column in kept for square in self.coded], dtype=np.bool_
+        )
+        front = np.ones(int(bool(self.complete)), dtype=np.bool_)
+        chosen = [front, mine, mine[first] & mine[second], mine[self.numbers], coded]
+        own = Scores(
+            kept,
+            tuple(score for score in self.each if score.column in kept),
+            {name: self.tables[name] for name in kept},
+            tuple(
+                CodedSquare(int(move[square.place]), square.column, square.state)
+                for square, taken in zip(self.coded, coded, strict=True)
+                if taken
+            ),
+            self.complete,
+            self.weight,
+        )
+        return own, np.flatnonzero(np.concatenate(chosen))
+
+
+def _of_column(
+    name: str, column: Column, *, ordinary: bool, pure: bool
+) -> tuple[list[Score], Integers]:
+    """The scores of a column, and those of each of its states."""
     if not isinstance(column, NUMERIC):
-        n_levels = column.n_ordinary if ordinary else column.size
-        return [Score(name, k, label) for k, label in enumerate(labels[:n_levels])]
-    if ordinary:
-        return [Score(name, None, name)]
-    codes = range(column.n_ordinary, column.size)
-    absent = [Score(name, k, labels[k]) for k in codes]
-    if column.out_of_domain is None:
-        absent.append(Score(name, column.size, f"{name} out of domain"))
-    return [Score(name, None, name), *absent]
+        k = column.n_ordinary if ordinary else column.size
+        if pure and k > 2:
+            return _indicators(name, column, range(k), number=False)
+        table = np.zeros((column.size + 1, k - 1), dtype=np.int64)
+        table[:k] = np.trunc(UNIT * contrasts(k))
+        return [Score(name, f"{name} (contrast {j})") for j in range(1, k)], table
+    states = () if ordinary else range(column.n_ordinary, column.size)
+    return _indicators(
+        name, column, states, number=True, beside=not ordinary and column.out_of_domain is None
+    )
+
+
+def _indicators(
+    name: str, column: Column, states: Sequence[int], *, number: bool, beside: bool = False
+) -> tuple[list[Score], Integers]:
+    """A number, if it has one, and indicators of states, and of what is out of domain."""
+    labels = [f"{name} = {column.labels[state]}" for state in states]
+    labels += [f"{name} out of domain"] * beside
+    places = [*states, *[column.size] * beside]
+    table = np.zeros((column.size + 1, number + len(places)), dtype=np.int64)
+    table[places, number + np.arange(len(places))] = UNIT
+    return [Score(name, name, number=True)] * number + [Score(name, x) for x in labels], table
+
+
+def contrasts(k: int) -> Floats:
+    """Orthonormal contrasts between k states: of each state with the mean of those before it.
+
+    Returns:
+        Shape (k, k − 1); columns have length 1 and mean 0 (Helmert).
+    """
+    table = np.zeros((k, k - 1))
+    for j in range(1, k):
+        table[:j, j - 1], table[j, j - 1] = 1, -j
+        table[:, j - 1] /= np.sqrt(j * (j + 1))
+    return table
+
+
+def _squared_lengths(table: Integers, each: Sequence[Score], column: str) -> list[Fraction]:
+    """Squared length of the vector of each state, and of the largest number."""
+    number = any(score.number for score in each if score.column == column)
+    squares = (table.astype(np.int64) ** 2).sum(axis=1)
+    return [Fraction(number), *(Fraction(int(square), UNIT**2) for square in squares)]
+
+
+def _coded(
+    schema: Schema, each: Sequence[Score], columns: Sequence[str], complete: Sequence[str]
+) -> list[CodedSquare]:
+    """Each number with each code of another column."""
+    absent = [
+        (name, state)
+        for name in columns
+        if name not in complete
+        for state in range(schema.columns[name].n_ordinary, schema.columns[name].size)
+    ]
+    return [
+        CodedSquare(place, name, state)
+        for place, score in enumerate(each)
+        if score.number
+        for name, state in absent
+        if name != score.column
+    ]
+
+
+def _weight(squared: float) -> Fraction:
+    """A weight of the sums that suits most questions, in halves.
+
+    With a the sum of the squared lengths, sums take a of the squared sensitivity and products about
+    a²/2. Where an estimate's variance has c_1 parts of the noise of a sum and c_2 of that of a
+    product, the best squared weight is √(c_1 a/(2c_2)); c_1 = 1.5·c_2 is taken.
+    """
+    return max(Fraction(1), Fraction(round(2 * (0.75 * squared) ** 0.25), 2))

@@ -97,7 +97,7 @@ class Analysis:
         return (
             f"lower, upper: {100 * self.level:g} % interval;{p} synth.: share of the variance by "
             "synthesis and privacy noise"
-            f"{'; bins may bias the estimate, which lower and upper allow for' * bool(biased)}."
+            f"{'; lower and upper allow for what bins or absent values may hide' * bool(biased)}."
         )
 
     def rows(self) -> list[tuple[str, ...]]:

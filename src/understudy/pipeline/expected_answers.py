@@ -14,14 +14,14 @@ import polars as pl
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.features.column_scores import Scores
+from understudy.features.column_scores import UNIT, Scores
 from understudy.inference.declared_analyses import DeclaredAnalysis, Expected, columns_of
-from understudy.inference.estimates.analysis_records import ABSENT, Records
+from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.moments.moment_answers import answer_of
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.release.decoding import decode
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
 
 _MOST_ROWS = 200_000
 _REACH = 1.96
@@ -32,6 +32,7 @@ def expected_answers(
     schema: Schema,
     steps: Sequence[tuple[ScoreMoments, float]],
     *,
+    pure: bool,
     n_rows: int,
     like: pl.DataFrame | None,
 ) -> tuple[Expected, ...]:
@@ -41,11 +42,12 @@ def expected_answers(
         analyses: declared ones.
         schema: public.
         steps: what buys second moments, with the standard deviation of the noise in each number.
+        pure: whether the budget has no δ.
         n_rows: how many records to assume, at most 200,000.
         like: records to assume; drawn evenly over the schema if None.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
-    matrices = [_matrix(asked, stddev, schema, rows) for asked, stddev in steps]
+    matrices = [_matrix(asked, stddev, schema, rows, pure=pure) for asked, stddev in steps]
     lines: list[Expected] = []
     for analysis in analyses:
         used = set(columns_of([analysis], schema))
@@ -59,19 +61,41 @@ def expected_answers(
     return tuple(lines)
 
 
-def _matrix(asked: ScoreMoments, stddev: float, schema: Schema, rows: pl.DataFrame) -> MomentMatrix:
+def _matrix(
+    asked: ScoreMoments, stddev: float, schema: Schema, rows: pl.DataFrame, *, pure: bool
+) -> MomentMatrix:
     """Exact second moments of the assumed records, with the noise that they will have."""
-    scores = Scores.of(schema, asked.columns, asked.complete)
     records = Records.of(rows, schema, asked.columns)
     if asked.complete:
         known = Records.of(rows, schema, asked.complete).complete()
         records = records.take(known)
+    scores = Scores.of(schema, asked.columns, asked.complete, pure=pure)
+    values, n = _sums(scores, schema, records), (float(len(records.complete())), 0.0)
+    return MomentMatrix.from_numbers(scores, schema, values, stddev, n)
+
+
+def _sums(scores: Scores, schema: Schema, records: Records) -> Floats:
+    """What would be released of records with a value of each column, without noise."""
     z = score_values(scores, schema, records)
     first, second = scores.pairs
-    values = np.concatenate([z.sum(axis=0), (z.T @ z)[first, second]])
-    return MomentMatrix.from_numbers(
-        scores, values, stddev, float(len(z)), stddev if asked.complete else 0.0
-    )
+    front = [float(len(z))] if scores.complete else []
+    weighted = float(scores.weight) * np.concatenate([front, z.sum(axis=0)])
+    squares = (z[:, scores.numbers] ** 2 - 0.5).sum(axis=0)
+    absent = np.zeros(len(scores.coded))
+    return np.concatenate([weighted, (z.T @ z)[first, second], squares, absent])
+
+
+def score_values(scores: Scores, schema: Schema, records: Records) -> Floats:
+    """Scores of records with a value of each column, shape (records, scores)."""
+    blocks = []
+    for name in scores.columns:
+        column = schema.columns[name]
+        block = scores.tables[name][records.states[name]] / UNIT
+        if isinstance(column, NUMERIC):
+            low, high = column.bounds
+            block[:, 0] = (records.numbers[name] - (low + high) / 2) / ((high - low) / 2 or 1.0)
+        blocks.append(block)
+    return np.hstack(blocks)
 
 
 def _expected(
@@ -96,22 +120,6 @@ def _expected(
         Expected(str(analysis), name, float(_REACH * own), float(_REACH * other))
         for name, own, other in names
     ]
-
-
-def score_values(scores: Scores, schema: Schema, records: Records) -> Floats:
-    """Scores of records, shape (records, scores); of an absent number no score is other than 0."""
-    n = len(records.complete())
-    z = np.zeros((n, len(scores)))
-    for place, score in enumerate(scores.each):
-        column, states = schema.columns[score.column], records.states[score.column]
-        if score.state is None:
-            low, high = column.bounds  # type: ignore[union-attr]
-            half = (high - low) / 2 or 1.0
-            numbers = (records.numbers[score.column] - (low + high) / 2) / half
-            z[:, place] = np.where(states == ABSENT, 0.0, numbers)
-        else:
-            z[:, place] = states == score.state
-    return z
 
 
 def _rows(schema: Schema, n: int, like: pl.DataFrame | None) -> pl.DataFrame:

@@ -173,14 +173,17 @@ class NoisyProducts:
 
     Attributes:
         columns: whose scores (`understudy.features.column_scores.Scores`).
-        values: sums of the scores, then those of the products of `Scores.pairs`, in records,
-            shape (scores + pairs,); in front their number, where only some records count.
+        values: in records: sums of the scores, times their weight; in front the number of records,
+            where only some count; then sums of the products of `Scores.pairs`, of the squares of
+            the numbers, less ½, and of these by absence elsewhere (`Scores.coded`).
         complete: columns of which a record must have a value to count.
+        pure: whether the scores are those for noise that goes by sums of sizes.
     """
 
     columns: tuple[str, ...]
     values: NDArray[np.float64]
     complete: tuple[str, ...] = ()
+    pure: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.domain.domain import Domain
-from understudy.features.column_scores import Scores
 from understudy.release.decoding import dtype_of
 from understudy.release.measurement import Measurement, stored_columns
 from understudy.release.measurement_content import Kind, product_codes
@@ -103,8 +102,7 @@ def require_cells(table: Measurement, schema: Schema) -> None:
     elif table.kind is Kind.RANGES:
         fits = _covers_line(table.codes, binned.columns[table.columns[0]].size)
     elif table.kind is Kind.PRODUCTS:
-        scores = Scores.of(schema, table.columns, table.of)
-        fits = np.array_equal(table.codes, product_codes(scores))
+        fits = np.array_equal(table.codes, product_codes(table.scores(schema)))
     else:
         fits = _covers_all(table, binned)
     if not fits:

@@ -14,12 +14,11 @@ from understudy.errors import ReleaseError
 from understudy.features.column_scores import Scores
 from understudy.privacy.noise_record import NoiseFamily
 from understudy.privacy.released import Bins, Groups, Noise, NoisyTable, Published, Released
-from understudy.release.measurement_content import Kind, content_of
+from understudy.release.measurement_content import Kind, content_of, product_axes
 from understudy.release.shape import NAME
 from understudy.schema import Schema
 
 ANY = "(any)"
-CONSTANT = "1"
 
 
 def kept_columns(measurements: Sequence[Measurement]) -> tuple[str, ...]:
@@ -136,6 +135,14 @@ class Measurement:
         """Which distribution its noise has."""
         return NoiseFamily.of(self.distribution)
 
+    def scores(self, schema: Schema) -> Scores:
+        """The scores whose sums and products these are, of the kind "products".
+
+        Args:
+            schema: the public schema of the release.
+        """
+        return Scores.of(schema, self.columns, self.of, pure=self.family.is_laplace)
+
     def binned(self, schema: Schema) -> Schema:
         """The schema in the bins and groups of this measurement.
 
@@ -166,7 +173,7 @@ class Measurement:
 
         Labels are ordered categories in the order of the states.
         """
-        axes = _axes(self.kind, self.columns, self.of, self.binned(schema))
+        axes = _axes(self.kind, self.columns, self.of, self.family, self.binned(schema))
         sizes = [len(states) for states in axes.values()]
         places = np.unravel_index(self.codes, sizes) if axes else ()
         series = [
@@ -203,7 +210,7 @@ class Measurement:
         bins, groups = _bins_in(data), _groups_in(data)
         binned = _coarse(schema, bins, groups)
         kind = Kind(data["kind"])
-        axes = _axes(kind, columns, tuple(data["of"]), binned)
+        axes = _axes(kind, columns, tuple(data["of"]), NoiseFamily.of(data["law"]), binned)
         codes, counts = _cells_of(cells, kind, axes)
         return cls(
             name=data["name"],
@@ -232,7 +239,8 @@ def stored_columns(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, l
         schema: the public schema of the release.
     """
     kind, binned = Kind(data["kind"]), _coarse(schema, _bins_in(data), _groups_in(data))
-    axes = _axes(kind, tuple(data["columns"]), tuple(data["of"]), binned)
+    family = NoiseFamily.of(data["law"])
+    axes = _axes(kind, tuple(data["columns"]), tuple(data["of"]), family, binned)
     return axes, _count_name(kind, axes)
 
 
@@ -251,12 +259,17 @@ def _coarse(schema: Schema, bins: Bins, groups: Groups) -> Schema:
 
 
 def _axes(
-    kind: Kind, columns: tuple[str, ...], of: tuple[str, ...], schema: Schema
+    kind: Kind,
+    columns: tuple[str, ...],
+    of: tuple[str, ...],
+    family: NoiseFamily,
+    schema: Schema,
 ) -> dict[str, list[str]]:
     """Columns of a stored table, each with the labels of its states."""
     if kind is Kind.PRODUCTS:
-        scores = _distinct((CONSTANT, *Scores.of(schema, columns, of).names))
-        return {"score": scores, "times": scores}
+        scores = Scores.of(schema, columns, of, pure=family.is_laplace)
+        named = product_axes(scores, schema)
+        return {axis: _distinct(labels) for axis, labels in named.items()}
     more = (ANY,) * kind.has_nodes
     if kind is Kind.RANGES:
         labels = _distinct(schema.columns[columns[0]].labels)

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from understudy.engine import Table
-from understudy.engine.bounded_sums import HALF
 from understudy.features.column_scores import Scores
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
 from understudy.release import Measurement
 from understudy.release.decoding import dtype_of
 
@@ -30,7 +30,7 @@ def measurement_of(schema, columns, stddev=0.0, rng=None):
     scores = Scores.of(schema, schema.names)
     table = Table(frame_of(schema, columns), schema)
     exact = table.score_products(scores).expose()
-    counts = np.concatenate([exact.sums, exact.products]) / HALF**2
+    counts = stacked(exact, scores) / ONE
     if stddev:
         counts = counts + stddev * rng.standard_normal(len(counts))
     return Measurement(
@@ -52,7 +52,7 @@ def matrix_from(schema, columns, stddev=0.0, rng=None, n_stddev=0.0):
     n = float(len(next(iter(columns.values()))))
     if n_stddev:
         n += n_stddev * rng.standard_normal()
-    return MomentMatrix.of(measurement_of(schema, columns, stddev, rng), schema, n, n_stddev)
+    return MomentMatrix.of(measurement_of(schema, columns, stddev, rng), schema, (n, n_stddev))
 
 
 @pytest.fixture(scope="session")

@@ -53,6 +53,8 @@ class CalibratedRecords:
         sums: Σ t, as measured, shape (r,).
         noise: covariance of `crossed`, `sums` and `squares` by noise, shape (p + r + 1, p + r + 1).
         n: records of the rows.
+        forms: derivatives of `crossed`, `sums` and `squares` in the moments.
+        matrix: the moments.
     """
 
     y: Floats
@@ -64,6 +66,8 @@ class CalibratedRecords:
     sums: Floats
     noise: Floats
     n: float
+    forms: Floats
+    matrix: MomentMatrix
 
     def regression(self, values: Floats) -> Floats:
         """Coefficients of values, shape (N, k), on the products, shape (k, r)."""
@@ -85,6 +89,14 @@ class CalibratedRecords:
         """Covariance of `sums` by noise, shape (r, r)."""
         p = len(self.crossed)
         return self.noise[p:-1, p:-1]
+
+    def hidden(self, change: Floats) -> Floats:
+        """How far combinations of `crossed`, `sums` and `squares` may be off, shape (k,).
+
+        Args:
+            change: the combinations, shape (k, p + r + 1).
+        """
+        return self.matrix.hidden(np.tensordot(change, self.forms, axes=1))
 
     def misfit(self) -> float:
         """Mean square by which the records are off in a direction, in units of its spread."""
@@ -112,8 +124,8 @@ def calibrated(
     step = -(-len(x) * (p + 1) * (p + 2) // (2 * _MOST))
     y, x = y[::step], x[::step]
     t, forms = _products(matrix, design, x)
-    crossed = np.multiply.outer(design, outcome)
-    squares = np.multiply.outer(outcome, outcome)[None]
+    crossed, squares = np.multiply.outer(design, outcome), np.multiply.outer(outcome, outcome)
+    every = np.concatenate([crossed, forms, squares[None]])
     sums = np.einsum("kij,ij->k", forms, matrix.sums)
     return CalibratedRecords(
         y=y,
@@ -123,8 +135,10 @@ def calibrated(
         crossed=design @ matrix.sums @ outcome,
         squares=float(outcome @ matrix.sums @ outcome),
         sums=sums,
-        noise=matrix.noise_covariance(np.concatenate([crossed, forms, squares])),
+        noise=matrix.noise_covariance(every),
         n=matrix.n,
+        forms=every,
+        matrix=matrix,
     )
 
 

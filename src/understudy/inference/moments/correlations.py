@@ -31,6 +31,7 @@ class Correlation:
         denominator: S.
         mixed: covariance of the noise in S with that in C_xy − r·S.
         squared: variance of the noise in S.
+        bias: bound on what was not measured of records without a value.
     """
 
     estimate: float
@@ -39,6 +40,7 @@ class Correlation:
     denominator: float
     mixed: float
     squared: float
+    bias: float
 
 
 def correlation(
@@ -72,7 +74,8 @@ def correlation(
     size = float(np.sqrt(variances.prod()))
     r = float(a @ sums @ b / size)
     root = size / 2 * (squares[0] / variances[0] + squares[1] / variances[1])
-    both = matrix.noise_covariance(np.stack([np.multiply.outer(a, b) - r * root, root]))
+    derivatives = np.stack([np.multiply.outer(a, b) - r * root, root])
+    both = matrix.noise_covariance(derivatives)
     spread = float(np.mean([_influence(*pair) for pair in sets]))
     return Correlation(
         estimate=r,
@@ -81,6 +84,7 @@ def correlation(
         denominator=size,
         mixed=float(both[0, 1]),
         squared=float(both[1, 1]),
+        bias=float(matrix.hidden(derivatives[:1])[0]) / size,
     )
 
 

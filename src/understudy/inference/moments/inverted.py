@@ -8,7 +8,8 @@ errors, whose variance is a quadratic function of b,
 
 v_2 the variance of the noise in S, and v_1 its covariance with that of N − b̂S. So the interval has
 every b with S²(b̂ − b)² ≤ z²V(b). It is longer on the side where S may be smaller, and endless
-where S is not told from 0. For v_1 = v_2 = 0 it is b̂ ± z√v_0/S.
+where S is not told from 0. For v_1 = v_2 = 0 it is b̂ ± z√v_0/S. A bound on
+a bias is added at both ends.
 
 Source: Fieller (1954), "Some problems in interval estimation", JRSS B 16, 175-185.
 """
@@ -96,13 +97,13 @@ class Inverted(Pooled):
             above, below = (middle + root) / leading, (root - middle) / leading
         bounded = leading > 0
         known = np.where(np.isnan(self.estimate), np.nan, np.inf)
-        lower = np.where(bounded, self.estimate - above, -known)
-        return lower, np.where(bounded, self.estimate + below, known)
+        lower = np.where(bounded, self.estimate - above - self.bias, -known)
+        return lower, np.where(bounded, self.estimate + below + self.bias, known)
 
     @property
     def pvalue(self) -> Floats:
         """Two-sided p-values of the hypotheses that each quantity is 0, by the same tests."""
-        b = self.estimate
+        b = np.sign(self.estimate) * np.maximum(np.abs(self.estimate) - self.bias, 0)
         variance = self._constant + 2 * b * self.mixed + b * b * self.squared
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(2 * stats.norm.sf(np.abs(b * self.denominator) / np.sqrt(variance)))

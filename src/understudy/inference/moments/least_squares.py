@@ -47,6 +47,7 @@ class LinearFit:
         denominator: sum of squares of each predictor when the others are taken out, shape (p,).
         mixed: covariance of its noise with that of the numerator (`Inverted`), shape (p,).
         squared: variance of its noise, shape (p,).
+        bias: bound on what was not measured of records without a value, shape (p,).
     """
 
     estimate: Floats
@@ -55,6 +56,7 @@ class LinearFit:
     denominator: Floats
     mixed: Floats
     squared: Floats
+    bias: Floats
 
 
 def least_squares(
@@ -83,7 +85,8 @@ def least_squares(
     estimate = inverse @ (design @ matrix.sums @ outcome)
     residual = outcome - estimate @ design
     influence = inverse @ design
-    noise = matrix.noise_covariance(influence[:, :, None] * residual)
+    derivatives = influence[:, :, None] * residual
+    noise, bias = matrix.noise_covariance(derivatives), matrix.hidden(derivatives)
     variances = np.diag(inverse)
     mixed, squared = _denominator_noise(matrix, influence / variances[:, None], residual)
     shown = [1 / np.diag(np.linalg.pinv(x.T @ x)) for _, x in sets]
@@ -98,7 +101,7 @@ def least_squares(
         axis=0,
     )
     sampling = inverse @ middle @ inverse
-    return LinearFit(estimate, noise, sampling, 1 / variances, mixed, squared)
+    return LinearFit(estimate, noise, sampling, 1 / variances, mixed, squared, bias)
 
 
 def _inverse(gram: Floats) -> Floats:

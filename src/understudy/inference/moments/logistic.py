@@ -76,6 +76,7 @@ class ScoreFit:
             for each term, shape (p,).
         firmness: smallest eigenvalue of the scaled H in standard deviations of its noise.
         widening: of each standard error, for intervals that would be lopsided, shape (p,).
+        bias: bound on what was not measured of records without a value, shape (p,).
     """
 
     estimate: Floats
@@ -85,6 +86,7 @@ class ScoreFit:
     explained: Floats
     firmness: float
     widening: Floats
+    bias: Floats
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,7 @@ def _fit(kind: str, records: CalibratedRecords) -> ScoreFit:
         explained=1 - np.diag(rest) / np.maximum(added.var(axis=0, ddof=1), 1e-300),
         firmness=_firmness(records, slope, information),
         widening=np.ones(len(estimate)),
+        bias=records.hidden(np.asarray(inverse @ change)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -118,8 +118,7 @@ def _ratios(
 def _model(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
 ) -> MomentAnswer | None:
-    if absences(schema, estimand.columns, matrix):
-        return None
+    matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
     laid: list[tuple[tuple[str, ...], Floats]] = []
 
     def terms(frame: pd.DataFrame) -> Floats:
@@ -144,19 +143,20 @@ def _model(
         linear = least_squares(matrix, weights[1:], weights[0], own.pairs, binary=binary)
         inverted = linear.denominator, linear.mixed, linear.squared
         parts, note = (linear.noise, linear.sampling), MODEL_NOTES["ols"]
-        return MomentAnswer(_pooled(names, linear.estimate, parts, len(sets), inverted, note), 0.0)
+        pooled = _pooled(names, linear.estimate, parts, len(sets), inverted, note)
+        return MomentAnswer(replace(pooled, bias=linear.bias), 0.0)
     fit = score_model(estimand.kind, matrix, weights[1:], weights[0], own.pairs)
     parts, k = (fit.noise + fit.misfit, fit.sampling), len(names)
     firm = np.ones(k), np.zeros(k), np.zeros(k)
     said = MODEL_NOTES[estimand.kind], MISFIT_NOTE
-    return MomentAnswer(_pooled(names, fit.estimate, parts, len(sets), firm, *said), 0.0)
+    pooled = _pooled(names, fit.estimate, parts, len(sets), firm, *said)
+    return MomentAnswer(replace(pooled, bias=fit.bias), 0.0)
 
 
 def _correlation(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
 ) -> MomentAnswer | None:
-    if absences(schema, estimand.columns, matrix):
-        return None
+    matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
     terms = formulas.split_terms(estimand.formula)
 
     def values(frame: pd.DataFrame) -> Floats:
@@ -171,7 +171,7 @@ def _correlation(
     parts = np.array([[found.noise]]), np.array([[found.sampling]])
     inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
     pooled = _pooled(names, np.array([found.estimate]), parts, len(sets), inverted)
-    return MomentAnswer(pooled, 0.0)
+    return MomentAnswer(replace(pooled, bias=np.array([found.bias])), 0.0)
 
 
 def _pooled(

@@ -1,138 +1,330 @@
 """The released second moments as a symmetric matrix that knows the noise in each of its entries.
 
-Row and column 0 stand for the constant 1, the others for the scores of
-`understudy.features.column_scores.Scores`, so that entry (0, 0) is the number of records n, (0, j)
-the sum of score j and (i, j) that of a product. An indicator is its own square, and the product of
-two scores of one column is 0 for every record: such entries share the noise of a sum, or have none.
-What is estimated is a smooth function of the matrix; its variance by noise is the sum over the
-released numbers of (derivative)² times their variance (`MomentMatrix.noise_covariance`).
+Rows and columns of the matrix are the constant 1, the number of each column of numbers, and the
+indicator of each state: of the levels and codes of a column of levels, of the codes of a column of
+numbers and of what is out of its domain. So entry (0, 0) is the number of records n, (0, j) the sum
+of row j and (i, j) that of a product. An indicator is its own square, and the product of two rows
+of one column is 0 for every record.
+
+What was released are sums of the scores of `understudy.features.column_scores`, in which indicators
+of levels are affine (`Basis`). What is estimated is a smooth function of the matrix; its variance
+by noise is the sum over the released numbers of (derivative)² times their variance
+(`MomentMatrix.noise_covariance`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from understudy.arrays import Floats, Integers
-from understudy.features.column_scores import Scores
+from understudy.features.column_scores import UNIT, Scores
+from understudy.inference.moments.complete_cases import CompleteCases, Entries
 from understudy.inference.noise_aware.cell_scores import covers
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Schema
 
-_KNOWN = -1
+_FREE = -1
 
 
-@dataclass(frozen=True)
-class MomentMatrix:
-    """Noisy second moments of the scores of some columns.
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """How the rows of the matrix and the released numbers belong together.
 
     Attributes:
-        scores: of the columns; entry k stands in row k + 1.
-        sums: the matrix, shape (s + 1, s + 1).
-        source: which released number each entry is, −1 for those without noise, same shape; the
-            number of records comes last.
-        variances: of the noise in the released numbers, shape (numbers,).
+        place: (column, state) → row; the state of a number is None.
+        affine: rows in the constant and the scores, shape (R, s + 1).
+        source: which released number an entry over the constant and the scores is, −1 for those of
+            two scores of one column, shape (s + 1, s + 1); the number of records comes last.
+        squares: row of each number → the released number of its square.
+        coded: (row of a number, row of a code) → the released number of its square among them.
+        columns: the rows of each column.
+    """
+
+    place: dict[tuple[str, int | None], int]
+    affine: Floats
+    source: Integers
+    squares: dict[int, int]
+    coded: dict[tuple[int, int], int]
+    columns: dict[str, Integers]
+
+    @classmethod
+    def of(cls, scores: Scores, schema: Schema) -> Basis:
+        """The rows that some scores tell.
+
+        Args:
+            scores: of the columns.
+            schema: of the release.
+        """
+        place: dict[tuple[str, int | None], int] = {}
+        blocks = [np.zeros((1, len(scores) + 1))]
+        blocks[0][0, 0] = 1
+        columns: dict[str, Integers] = {}
+        for name in scores.columns:
+            states, block = _rows_of(name, scores, schema)
+            start = len(place) + 1
+            place |= {(name, state): start + k for k, state in enumerate(states)}
+            columns[name] = np.arange(start, len(place) + 1)
+            blocks.append(block)
+        size, front = len(scores), bool(scores.complete)
+        source = np.full((size + 1, size + 1), _FREE, dtype=np.int64)
+        first, second = scores.pairs
+        source[0, 1:] = source[1:, 0] = front + np.arange(size)
+        at = scores.n_sums + np.arange(len(first))
+        source[first + 1, second + 1] = source[second + 1, first + 1] = at
+        source[0, 0] = 0 if front else scores.size
+        rows = [place[scores.each[k].column, None] for k in scores.numbers]
+        at_squares = scores.n_sums + len(first)
+        at_coded = at_squares + len(rows)
+        return cls(
+            place=place,
+            affine=np.concatenate(blocks),
+            source=source,
+            squares={row: at_squares + k for k, row in enumerate(rows)},
+            coded={
+                (place[scores.each[s.place].column, None], place[s.column, s.state]): at_coded + k
+                for k, s in enumerate(scores.coded)
+            },
+            columns=columns,
+        )
+
+
+def _rows_of(name: str, scores: Scores, schema: Schema) -> tuple[list[int | None], Floats]:
+    """The states that have rows, and these in the scores."""
+    column, own, table = schema.columns[name], scores.places(name), scores.tables[name] / UNIT
+    places = np.array(own, dtype=np.int64) + 1
+    if isinstance(column, NUMERIC):
+        codes = [int(row) for row in table.argmax(axis=0)[1:]]
+        block = np.zeros((len(own), len(scores) + 1))
+        block[np.arange(len(own)), places] = 1
+        return [None, *codes], block
+    k = column.n_ordinary if name in scores.complete else column.size
+    block = np.zeros((k, len(scores) + 1))
+    if len(own) == k:
+        block[np.arange(k), places] = 1
+        return list(range(k)), block
+    inverse = np.linalg.inv(np.column_stack([np.ones(k), table[:k]]))  # of states in scores
+    block[:, 0], block[:, places] = inverse[0], inverse[1:].T
+    return list(range(k)), block
+
+
+@dataclass(frozen=True, eq=False)
+class MomentMatrix:
+    """Noisy second moments of some columns.
+
+    Attributes:
+        scores: of the columns.
+        basis: rows of the matrix.
+        numbers: as released, sums divided by their weight, in records; the number of records last,
+            shape (numbers + 1,).
+        variances: of the noise in them, same shape.
+        cases: what is known of the records with a value of some columns; None for all records.
     """
 
     scores: Scores
-    sums: Floats
-    source: Integers
+    basis: Basis
+    numbers: Floats
     variances: Floats
+    cases: CompleteCases | None = None
 
     @classmethod
     def of(
-        cls, measurement: Measurement, schema: Schema, n: float, n_stddev: float
+        cls,
+        measurement: Measurement,
+        schema: Schema,
+        n: tuple[float, float],
+        columns: Sequence[str] | None = None,
     ) -> MomentMatrix:
         """The matrix of a measurement.
 
         Args:
             measurement: of the kind `Kind.PRODUCTS`.
             schema: of the release.
-            n: number of records.
-            n_stddev: of the noise in it; 0 where it is public.
+            n: number of records, and the standard deviation of the noise in it.
+            columns: that are asked about, in any order; all by default.
         """
-        scores = Scores.of(schema, measurement.columns, measurement.of)
-        values, stddev = np.asarray(measurement.counts), measurement.stddev
-        if scores.complete:
-            return cls.from_numbers(scores, values[1:], stddev, float(values[0]), stddev)
-        return cls.from_numbers(scores, values, stddev, n, n_stddev)
+        values = np.asarray(measurement.counts, dtype=np.float64)
+        scores = measurement.scores(schema)
+        if columns is not None:
+            scores, kept = scores.part(columns)
+            values = values[kept]
+        return cls.from_numbers(scores, schema, values, measurement.stddev, n)
 
     @classmethod
     def from_numbers(
-        cls, scores: Scores, values: Floats, stddev: float, n: float, n_stddev: float
+        cls,
+        scores: Scores,
+        schema: Schema,
+        values: Floats,
+        stddev: float,
+        n: tuple[float, float],
     ) -> MomentMatrix:
-        """The matrix of sums and products.
+        """The matrix of released numbers.
 
         Args:
             scores: of the columns.
-            values: sums, then products by `Scores.pairs`, in records, shape (numbers,).
+            schema: of the release.
+            values: as they are released (`NoisyProducts.values`), shape (numbers,).
             stddev: of the noise in each.
-            n: number of records.
-            n_stddev: of the noise in it.
+            n: number of records, and the standard deviation of the noise in it; passed over where
+                only some count, which were counted.
         """
-        size = len(scores)
-        first, second = scores.pairs
-        source = np.full((size + 1, size + 1), _KNOWN, dtype=np.int64)
-        place = np.arange(size)
-        source[0, 1:] = source[1:, 0] = place
-        indicators = np.flatnonzero([score.state is not None for score in scores.each])
-        source[indicators + 1, indicators + 1] = indicators
-        source[first + 1, second + 1] = source[second + 1, first + 1] = size + np.arange(len(first))
-        source[0, 0] = len(values)
-        sums = np.where(source == _KNOWN, 0.0, np.append(values, n)[source])
-        variances = np.append(np.full(len(values), stddev**2), n_stddev**2)
-        return cls(scores, sums, source, variances)
+        weights = np.ones(len(values) + 1)
+        weights[: scores.n_sums] = float(scores.weight)
+        variances = np.append(np.full(len(values), stddev**2), n[1] ** 2)
+        numbers = np.append(values, n[0]) / weights
+        return cls(scores, Basis.of(scores, schema), numbers, variances / weights**2)
+
+    @property
+    def place(self) -> dict[tuple[str, int | None], int]:
+        """Row of each number (state None) and indicator, by column and state."""
+        return self.basis.place
 
     @property
     def n(self) -> float:
         """Number of records."""
         return float(self.sums[0, 0])
 
-    @property
-    def numbers(self) -> Floats:
-        """The released numbers, the number of records last, shape (numbers,)."""
-        numbers = np.zeros(len(self.variances))
-        known = self.source != _KNOWN
-        numbers[self.source[known]] = self.sums[known]
-        return numbers
+    @cached_property
+    def sums(self) -> Floats:
+        """The matrix, shape (R, R)."""
+        return self.whole if self.cases is None else self.cases.sums(self.whole, self.square_sums)
 
     @cached_property
-    def place(self) -> dict[tuple[str, int | None], int]:
-        """Row of each score, by column and state."""
-        each = enumerate(self.scores.each, start=1)
-        return {(score.column, score.state): k for k, score in each}
+    def whole(self) -> Floats:
+        """The matrix of all records that count, shape (R, R)."""
+        known = self.basis.source != _FREE
+        scored = np.where(known, self.numbers[self.basis.source], 0.0)
+        sums = self.basis.affine @ scored @ self.basis.affine.T
+        for rows in self.basis.columns.values():
+            sums[np.ix_(rows, rows)] = np.diag(sums[0, rows])
+        for row, at in self.basis.squares.items():
+            sums[row, row] = self.numbers[at] + (sums[0, 0] - sums[0, self._beside(row)].sum()) / 2
+        return np.asarray(sums)
+
+    @property
+    def square_sums(self) -> dict[tuple[int, int], float]:
+        """Sums of squares of a number among the records with a code, by their rows."""
+        return {
+            (row, code): float(self.numbers[at] + (self.whole[0, code] - self._off(row, code)) / 2)
+            for (row, code), at in self.basis.coded.items()
+        }
+
+    def _off(self, row: int, code: int) -> float:
+        """Records with a code that have no number."""
+        return float(self.whole[code, self._beside(row)].sum())
+
+    def _beside(self, row: int) -> Integers:
+        """Rows that stand for no number of the column of a number."""
+        return next(rows[rows != row] for rows in self.basis.columns.values() if row in rows)
+
+    def among(self, columns: Sequence[str], schema: Schema) -> MomentMatrix:
+        """The matrix of the records that have a value of each of some columns.
+
+        Args:
+            columns: names; those whose records were not chosen when the moments were measured.
+            schema: of the release.
+        """
+        if not columns:
+            return self
+        absent = {
+            name: [self.place[name, state] for state in _codes(schema, name)] for name in columns
+        }
+        numeric = frozenset(name for name, state in self.place if state is None)
+        return replace(self, cases=CompleteCases(self.basis.columns, absent, numeric))
 
     def noise_covariance(self, derivatives: Floats) -> Floats:
         """Covariance by noise of q estimates, to first order.
 
         Args:
             derivatives: of each estimate in each entry of the matrix, as if all entries were free,
-                shape (q, s + 1, s + 1).
+                shape (q, R, R).
 
         Returns:
             Shape (q, q).
         """
-        used = self.source != _KNOWN
-        gradient = np.zeros((len(derivatives), len(self.variances)))
-        for row, derivative in zip(gradient, derivatives, strict=True):
-            np.add.at(row, self.source[used], derivative[used])
+        gradient = self._gradient(derivatives)
         return np.asarray((gradient * self.variances) @ gradient.T)
 
-    def form(self, left: Floats, right: Floats) -> Floats:
-        """Sums over the records of products of two affine functions of their scores.
+    def hidden(self, derivatives: Floats) -> Floats:
+        """How far q estimates may be off by what was not measured of records without a value.
 
         Args:
-            left: weights, shape (p, s + 1).
-            right: weights, shape (q, s + 1).
+            derivatives: as for `noise_covariance`.
+
+        Returns:
+            Bounds, to first order, shape (q,); 0 where every record counts.
+        """
+        if self.cases is None:
+            return np.zeros(len(derivatives))
+        errors = {entries: self._stddev_of(entries) for entries in self.cases.counted()}
+        return self.cases.hidden(derivatives, self.whole, errors)
+
+    def _stddev_of(self, entries: Entries) -> float:
+        """Of the noise in a sum of entries of the matrix of all records."""
+        derivative = np.zeros((1, *self.whole.shape))
+        for place in entries:
+            derivative[0][place] += 1
+        return float(np.sqrt(replace(self, cases=None).noise_covariance(derivative)[0, 0]))
+
+    def _gradient(self, derivatives: Floats) -> Floats:
+        """Derivatives in the released numbers, shape (q, numbers + 1)."""
+        free = (derivatives + derivatives.transpose(0, 2, 1)) / 2
+        gradient = np.zeros((len(free), len(self.numbers)))
+        if self.cases is not None:
+            free, coded = self.cases.pulled(free, self.whole)
+            for (row, code), slope in coded.items():
+                self._add_coded(gradient, free, row, code, slope)
+        for row, at in self.basis.squares.items():
+            slope = free[:, row, row].copy()
+            gradient[:, at] += slope
+            free[:, 0, 0] += slope / 2
+            beside = self._beside(row)
+            free[:, 0, beside] -= slope[:, None] / 4
+            free[:, beside, 0] -= slope[:, None] / 4
+            free[:, row, row] = 0
+        for rows in self.basis.columns.values():
+            own = np.diagonal(free[:, rows][:, :, rows], axis1=1, axis2=2).copy()
+            free[:, rows[:, None], rows] = 0
+            free[:, 0, rows] += own / 2
+            free[:, rows, 0] += own / 2
+        scored = self.basis.affine.T @ free @ self.basis.affine
+        used = self.basis.source != _FREE
+        for own_gradient, slopes in zip(gradient, scored, strict=True):
+            np.add.at(own_gradient, self.basis.source[used], slopes[used])
+        return gradient
+
+    def _add_coded(
+        self, gradient: Floats, free: Floats, row: int, code: int, slope: Floats
+    ) -> None:
+        """The derivatives of a square among the records with a code, which is less ½ of them."""
+        gradient[:, self.basis.coded[row, code]] += slope
+        free[:, 0, code] += slope / 4
+        free[:, code, 0] += slope / 4
+        for beside in self._beside(row):
+            free[:, code, beside] -= slope / 4
+            free[:, beside, code] -= slope / 4
+
+    def form(self, left: Floats, right: Floats) -> Floats:
+        """Sums over the records of products of two affine functions of the rows.
+
+        Args:
+            left: weights, shape (p, R).
+            right: weights, shape (q, R).
 
         Returns:
             Shape (p, q).
         """
         return np.asarray(left @ self.sums @ right.T)
+
+
+def _codes(schema: Schema, name: str) -> range:
+    column = schema.columns[name]
+    return range(column.n_ordinary, column.size)
 
 
 def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
@@ -154,8 +346,8 @@ def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
         and set(measurement.of) in (set(), coded)
     ]
     for measurement in sorted(measured, key=lambda measurement: -len(measurement.of)):
-        noise = manifest.inference.rows_stddev
-        matrix = MomentMatrix.of(measurement, schema, float(manifest.n_rows), noise)
+        about = float(manifest.n_rows), manifest.inference.rows_stddev
+        matrix = MomentMatrix.of(measurement, schema, about, columns)
         counts_all = not matrix.scores.complete
         return refined(matrix, release.measurements, schema) if counts_all else matrix
     return None
@@ -164,14 +356,15 @@ def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
 def refined(
     matrix: MomentMatrix, measurements: Sequence[Measurement], schema: Schema
 ) -> MomentMatrix:
-    """The matrix with counts of levels, and of pairs of them, averaged with those of noisy tables.
+    """The matrix with sums of scores averaged with those that noisy tables have.
 
-    A cell of a full table over one or two columns of levels counts what an entry counts, with noise
-    of its own, so their mean by precision has less. Each table is used once: entries stay
-    independent.
+    A full table over one or two columns of levels tells sums and products of their scores as well,
+    with noise of its own: the scores are orthonormal over its cells, so that it is the same in each
+    product, and independent. Their mean by precision has less. Cells that cannot occur have no
+    noise, and are counted as if they had it.
 
     Args:
-        matrix: second moments.
+        matrix: second moments of all records.
         measurements: of the release.
         schema: of the release.
     """
@@ -183,21 +376,28 @@ def refined(
         )
         if not (levels and len(table.columns) <= 2 and covers(table, table.columns)):
             continue
-        for entry, count in _entries(matrix, table, schema):
-            weight = variances[entry] / (variances[entry] + table.stddev**2)
-            numbers[entry] += weight * (count - numbers[entry])
-            variances[entry] *= 1 - weight
-    sums = np.where(matrix.source == _KNOWN, 0.0, numbers[matrix.source])
-    return replace(matrix, sums=sums, variances=variances)
+        for entries, values, factor in _told(matrix, table, schema):
+            noise = factor * table.stddev**2
+            weight = variances[entries] / (variances[entries] + noise)
+            numbers[entries] += weight * (values - numbers[entries])
+            variances[entries] *= 1 - weight
+    return replace(matrix, numbers=numbers, variances=variances)
 
 
-def _entries(
+def _told(
     matrix: MomentMatrix, table: Measurement, schema: Schema
-) -> Iterator[tuple[int, float]]:
-    """The released number that each cell of a table counts, and its count; no impossible cells."""
-    domain = schema.table(table.columns)
-    allowed = domain.allowed_mask()
-    counts = table.counts.reshape(domain.sizes)
-    for cell in np.argwhere(allowed):
-        rows = [matrix.place[key] for key in zip(table.columns, cell.tolist(), strict=True)]
-        yield int(matrix.source[rows[0], rows[-1]]), float(counts[tuple(cell)])
+) -> list[tuple[Integers, Floats, int]]:
+    """Released numbers that a table tells as well, what it says, and cells behind each."""
+    scores, source = matrix.scores, matrix.basis.source
+    counts = np.asarray(table.counts, dtype=np.float64).reshape(schema.table(table.columns).sizes)
+    states = [scores.tables[name][:-1] / UNIT for name in table.columns]
+    places = [np.array(scores.places(name), dtype=np.int64) + 1 for name in table.columns]
+    if len(places) == 1:
+        return [(source[0, places[0]], states[0].T @ counts, 1)]
+    (left, right), (first, second) = states, places
+    k, other = counts.shape
+    return [
+        (source[0, first], left.T @ counts.sum(axis=1), other),
+        (source[0, second], right.T @ counts.sum(axis=0), k),
+        (source[np.ix_(first, second)], left.T @ counts @ right, 1),
+    ]

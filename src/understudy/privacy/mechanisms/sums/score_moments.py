@@ -1,62 +1,58 @@
 """Noisy second moments of scores: sums over all records, and of products of two scores.
 
-Of d columns each record has scores in [−1, 1] (`understudy.features.column_scores`), those of one
-column as a block w_c with at most one entry that is not 0: a number of size at most 1, or an
-indicator. What is released is t(w) summed over the records, t the entries of w and the products of
-two entries of different blocks, and the squares of numbers. One such matrix serves every linear
-model of the columns, their correlations, and the means of one by the levels of another.
+Each record has a vector w_c of scores for each of d columns (`understudy.features.column_scores`)
+with |w_c|² = α_c: 1 at most for a number or a code, 1 − 1/k for one of k levels. What is released
+is t(w) summed over the records: q·w_c for the columns (q the weight of sums), w_c·w_c'ᵀ for the
+pairs of columns, w² − ½ for each number that is there, and the same once more for each column that
+has a code of absence in the record. One such matrix serves every linear model of the columns, their
+correlations, and the means of one by the levels of another.
 
-**What one record can change.** With w_0 = 1 for the sums, block (c, c') of t is w_c·w_c'ᵀ. Its
-squared length is |w_c|²·|w_c'|² ≤ 1, so with d columns, b of them with numbers:
+**What one record can change.** Let A be the sum of the largest α_c, b how many columns have
+numbers, J how many have codes, g of them with numbers.
 
-* *added or removed*: L2² at most d + d(d − 1)/2 + b, as the d sums, the pairs and b squares add at
-  most 1 each; L1 likewise, as each block has one entry that is not 0. Both are attained.
-* *replaced*, u by w: with α = |w_c|², β = |u_c|², ρ = w_c·u_c the squared change of block (c, c')
-  is
+*Added or removed*: the squared length of block (c, c') is α_c·α_c', so
 
-      α·α' + β·β' − 2ρ·ρ',                                                                   (1)
+    L2² ≤ q²A + Σ_{c<c'} α_c α_c' + max_m (b − m)(1 + m + J − g)/4,   0 ≤ m ≤ g,                (1)
 
-  linear in (α, β, ρ) of one column while the others are held. The square of a number w adds
-  (α − β)², and where a number gives way to a code (or back) α² (or β²).
-  (i) *Numbers.* For a number ρ² = αβ. Let P, Q, R be the sums of α', β', ρ' over the other columns
-  and w_0, so P, Q ≥ 1. The column adds αP + βQ − 2ρR + (α − β)². A mixture of the two ends
-  (1, 1, ±1), with weights (1 ± ρ)/2, adds P + Q − 2ρR, which is more by (1 − α)P + (1 − β)Q −
-  (α − β)² ≥ 0, since 1 − min(α, β) ≥ |α − β|. So one of the ends adds at least as much: the
-  number stays, or flips from −1 to 1.
-  (ii) *Levels* have (α, β, ρ) = (1, 1, 1), (1, 1, 0), or a 0 for what is out of domain, which adds
-  no more than (1, 1, 0). So a column keeps its level or changes it.
-  (iii) *A number against a code*, or what is out of domain, adds αP + βQ + α² or + β², convex, so
-  at most P + Q + 1.
+m of the columns with numbers being absent: the others' squares count, each once and once for each
+column that is absent. Squares are convex in α = w², and so is all of it: a number is at an end or
+in the middle, where α = 0 has less.
 
-  So the largest change has each column do one of few things: k columns flip their number, l change
-  their level (or number against code, a of them with the 1 of (iii)), and r = d + 1 − k − l keep
-  what they have, w_0 among them. By (1) two columns add 4 where one flips and the other is kept, 2
-  where one changes its level, whatever the other does, and 0 where both flip or both are kept:
+*Replaced*, u by w: with α = |w_c|², β = |u_c|², ρ = w_c·u_c the squared change of block (c, c') is
+αα' + ββ' − 2ρρ', and of the sums q²(α + β − 2ρ). Added up, with Σρ² ≤ Σαβ,
 
-      L2² = max 4·k·r + 2·k·l + 2·l·r + l(l − 1) + a.                                        (2)
+    ½(Σα)² + ½(Σβ)² − ½Σ(α − β)² + q²Σ(α + β) − (Σρ)² − 2q²Σρ
+      ≤ (A + q²)² − (Σρ + q²)² − δ,                                                            (2)
 
-  It is attained. With numbers alone it is little more than 4⌊(d + 1)²/4⌋ (l = 0, k = ⌈d/2⌉). L1:
-  twice the above.
+where δ ≥ (A/2 + q²)·Σ|α − β| as one of α and β falls short of its largest by that much. Σρ is no
+less than −R, R the sum of 1 for a number and 1/k for k levels (0 without contrasts), so (2) is at
+most (A + q²)² − max(0, q² − R)². Squares add, for a number in both records, (α − β)² times ½ (½
+stands in (2) already) and times how often both records have the same code: at most J times. With
+Σ|α − β| ≤ b that is at most max(0, J + ½ − A/2 − q²)·b more than δ. Where a number gives way to a
+code or to what is out of domain, its square adds ¼; where a column with codes changes, each number
+adds at most ½ (¼ where it has one code only).
+
+L1: of added records, with λ_c the largest sum of sizes of w_c, q Σλ + Σ_{c<c'} λλ' and ½ in place
+of ¼ in (1); of replaced ones twice that.
 
 **Records that count.** Where only records with a value of some columns count, how many there are is
-one of the sums, w_0 itself. A record that is added changes it by 1: K + 1 in all. If two that count
-are exchanged it stays, and (2) holds; if one counts and the other does not, that is an addition.
+one of the sums: q² more. If two that count are exchanged it stays, and (2) holds; if one counts and
+the other does not, that is an addition.
 
 **Whole numbers.** Scores are whole multiples of 2⁻¹⁵, so the sums are whole in units of 2⁻³⁰
-(`understudy.engine.score_products`), the above times 2³⁰ (of its square: 2⁶⁰). Rounded to a public
-lattice g times as coarse, a number that changes by v changes by less than |v|/g + 1 steps, and one
-that does not stays. One record changes at most K = d(d + 1)/2 + b numbers, a replaced one 2K. So
-the L2 sensitivity in steps is below Δ₂·2³⁰/g + √K, the L1 sensitivity at most K +
-⌊(Δ₁·2³⁰ − K)/g⌋.
+(`understudy.engine.score_products`; q is a multiple of ½). Rounded to a public lattice g times as
+coarse, a number that changes by v changes by less than |v|/g + 1 steps. Of K numbers the L2
+sensitivity in steps is below Δ₂·2³⁰/g + √K, the L1 sensitivity at most K + ⌊(Δ₁·2³⁰ − K)/g⌋.
 
 Discrete Gaussian noise of variance v in each number costs (Δ²)/(2v) in zCDP, and the amount of
 `understudy.privacy.accounting.gaussian_dp` in GDP, which holds for any whole vector of length Δ;
-discrete Laplace noise of scale Δ₁/ε costs ε. The number of records is not among the sums.
+discrete Laplace noise of scale Δ₁/ε costs ε. The number of all records is not among the sums.
 
 Sources: Sheffet (2017), "Differentially Private Ordinary Least Squares", and Wang (2018),
-"Revisiting differentially private linear regression", perturb XᵀX once for every model; the
-sensitivities are ours. `tests/privacy/mechanisms/sums/test_score_moments.py` enumerates the
-neighbours.
+"Revisiting differentially private linear regression", perturb XᵀX once for every model; contrasts
+are the residual bases of Xiao et al. (2023), "An Optimal and Scalable Matrix Mechanism for Noisy
+Marginals under Convex Loss Functions"; the sensitivities are ours.
+`tests/privacy/mechanisms/sums/test_score_moments.py` enumerates the neighbours.
 """
 
 from __future__ import annotations
@@ -68,10 +64,11 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from understudy.engine.bounded_sums import HALF
+from understudy.arrays import Integers
+from understudy.engine.score_products import ExactProducts
 from understudy.errors import MethodError
-from understudy.features.column_scores import Scores
-from understudy.privacy.accounting.budget import Accounting, Neighbours, pure_within
+from understudy.features.column_scores import UNIT, Scores
+from understudy.privacy.accounting.budget import Accounting, Neighbours, decimal_up, pure_within
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.mechanisms.sums.moment_noise import rounded_sensitivity
 from understudy.privacy.noise import perturbation
@@ -84,7 +81,7 @@ from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.terms import Terms
 from understudy.schema import NUMERIC, Schema
 
-ONE: Final = HALF**2
+ONE: Final = UNIT**2
 """Whole numbers per record."""
 MOST_SCORES: Final = 1_000
 _WIDEST: Final = 2**28  # of a standard deviation or scale, in lattice steps
@@ -96,55 +93,91 @@ class Sensitivity:
     """How much one record can change the sums and products of some columns.
 
     Attributes:
+        lengths: largest sum of sizes of the scores of each column, λ.
+        squared: largest sum of their squares, α.
+        opposed: how far the scores of two records can point apart, −ρ, of each column.
+        weight: of the sums, q.
         numeric: columns of numbers, b.
-        levels: columns of levels.
-        neighbours: which tables count as neighbours.
+        coded: columns of which absences are told apart by squares, J.
+        absent: those of them that have numbers, g.
+        codes: whether one of them has two codes or more.
         counted: whether the number of records that count is summed as well.
+        numbers: how many numbers there are in all, K.
+        neighbours: which tables count as neighbours.
     """
 
+    lengths: tuple[Fraction, ...]
+    squared: tuple[Fraction, ...]
+    opposed: tuple[Fraction, ...]
+    weight: Fraction
     numeric: int
-    levels: int
+    coded: int
+    absent: int
+    codes: bool
+    counted: bool
+    numbers: int
     neighbours: Neighbours
-    counted: bool = False
 
     @classmethod
-    def of(cls, schema: Schema, columns: tuple[str, ...], *, counted: bool = False) -> Sensitivity:
-        """Of columns of a schema."""
-        numeric = sum(isinstance(schema.columns[name], NUMERIC) for name in columns)
-        return cls(numeric, len(columns) - numeric, schema.neighbours, counted)
+    def of(cls, schema: Schema, scores: Scores) -> Sensitivity:
+        """Of scores of columns of a schema."""
+        numeric = {name for name in scores.columns if isinstance(schema.columns[name], NUMERIC)}
+        coded = {
+            name
+            for name in scores.columns
+            if name not in scores.complete and schema.columns[name].codes
+        }
+        return cls(
+            lengths=scores.lengths,
+            squared=scores.squared_lengths,
+            opposed=tuple(_opposed(scores, name, name in numeric) for name in scores.columns),
+            weight=scores.weight,
+            numeric=len(numeric),
+            coded=len(coded),
+            absent=len(coded & numeric),
+            codes=any(len(schema.columns[name].codes) > 1 for name in coded),
+            counted=bool(scores.complete),
+            numbers=scores.size,
+            neighbours=schema.neighbours,
+        )
 
     @property
-    def _added(self) -> int:
-        """K: how many numbers an added record changes; it changes each by 1 at most."""
-        d = self.numeric + self.levels
-        return d * (d + 1) // 2 + self.numeric + self.counted
-
-    @property
-    def changed(self) -> int:
-        """How many numbers one record can change."""
-        return self._added if self.neighbours == "add_remove" else 2 * self._added
-
-    @property
-    def l1(self) -> int:
+    def l1(self) -> Fraction:
         """In records."""
-        return self.changed
+        total = sum(self.lengths, Fraction(0))
+        pairs = (total * total - sum(x * x for x in self.lengths)) / 2
+        sums = self.weight * (total + self.counted)
+        added = sums + pairs + Fraction(self._squares, 2)
+        return added if self.neighbours == "add_remove" else 2 * added
 
     @property
-    def squared_l2(self) -> int:
+    def squared_l2(self) -> Fraction:
         """In squared records."""
+        total, q2 = sum(self.squared, Fraction(0)), self.weight * self.weight
+        pairs = (total * total - sum(x * x for x in self.squared)) / 2
+        added = q2 * (total + self.counted) + pairs + Fraction(self._squares, 4)
         if self.neighbours == "add_remove":
-            return self._added
-        return max(self._replaced(), self._added * self.counted)
+            return added
+        least = max(Fraction(0), q2 - sum(self.opposed))
+        apart = (total + q2) * (total + q2) - least * least
+        steep = max(Fraction(0), self.coded + Fraction(1, 2) - total / 2 - q2) * self.numeric
+        swapped = Fraction(self.numeric, 4)
+        moved = Fraction(self.numeric * self.coded, 2 if self.codes else 4)
+        return max(apart + steep + swapped + moved, added * self.counted)
 
-    def _replaced(self) -> int:
-        """The largest of (2)."""
-        d, most = self.numeric + self.levels, 0
-        for k in range(self.numeric + 1):
-            for level in range(d - k + 1):
-                kept = d + 1 - k - level
-                pairs = 4 * k * kept + 2 * k * level + 2 * level * kept + level * (level - 1)
-                most = max(most, pairs + min(level, self.numeric - k))
-        return most
+    @property
+    def _squares(self) -> int:
+        """How many squares one record can have."""
+        levels = self.coded - self.absent
+        return max((self.numeric - m) * (1 + m + levels) for m in range(self.absent + 1))
+
+
+def _opposed(scores: Scores, name: str, numeric: bool) -> Fraction:
+    """The largest −w·u of two vectors of scores of a column."""
+    if numeric:
+        return Fraction(1)
+    table = scores.tables[name]
+    return max(Fraction(0), Fraction(int(-(table @ table.T).min()), UNIT**2))
 
 
 @dataclass(frozen=True)
@@ -160,6 +193,11 @@ class ProductNoise:
     distribution: DiscreteGaussian | DiscreteLaplace
     coarseness: int
     sensitivity: str
+
+    @property
+    def pure(self) -> bool:
+        """Whether the noise goes by sums of sizes."""
+        return isinstance(self.distribution, DiscreteLaplace)
 
     @property
     def step(self) -> Fraction:
@@ -208,13 +246,13 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
         if not set(self.complete) <= set(self.columns):
             raise MethodError("Records can be asked for values of these columns only.")
         terms.require(spend)
-        scores = Scores.of(terms.schema, self.columns, self.complete)
+        scores = self._scores(terms.schema, pure=terms.accounting == "pure")
         if not 0 < len(scores) <= MOST_SCORES:
             raise MethodError(
                 f"The columns have {len(scores):,} scores, too many (or none) for a matrix of "
                 f"their moments (at most {MOST_SCORES:,}); leave out columns of many levels."
             )
-        own = Sensitivity.of(terms.schema, self.columns, counted=bool(self.complete))
+        own = Sensitivity.of(terms.schema, scores)
         noise = product_noise(own, spend, terms.accounting)
         known = f", of records with a value of {', '.join(self.complete)}" * bool(self.complete)
         charge = Charge(
@@ -234,13 +272,28 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
     ) -> Outcome[Released[NoisyProducts]]:
         """Sum and multiply in one pass, round to the lattice, and add noise."""
         noise = charges[0].parameter
-        exact = rows.score_products(Scores.of(rows.view.schema, self.columns, self.complete))
-        front = [exact.count] if self.complete else []
-        whole = np.concatenate([np.array(front, dtype=np.int64), exact.sums, exact.products])
+        scores = self._scores(rows.view.schema, pure=noise.pure)
+        whole = stacked(rows.score_products(scores), scores)
         rounded = (whole + noise.coarseness // 2) // noise.coarseness
         noisy = rounded + noise.distribution.sample(rounded.size, source)
         values = noisy.astype(np.float64) * float(noise.step)
-        return answer(NoisyProducts(self.columns, values, self.complete), None)
+        return answer(NoisyProducts(self.columns, values, self.complete, noise.pure), None)
+
+    def _scores(self, schema: Schema, *, pure: bool) -> Scores:
+        return Scores.of(schema, self.columns, self.complete, pure=pure)
+
+
+def stacked(exact: ExactProducts, scores: Scores) -> Integers:
+    """All that is released of some scores, in units of 1/`ONE` of a record, shape (numbers,).
+
+    Args:
+        exact: sums over the records.
+        scores: of what.
+    """
+    front = [exact.count] if scores.complete else []
+    sums = np.concatenate([np.array(front, dtype=np.int64), exact.sums])
+    weighted = sums // 2 * int(2 * scores.weight)
+    return np.concatenate([weighted, exact.products, exact.squares, exact.coded])
 
 
 def product_noise(own: Sensitivity, spend: Fraction, accounting: Accounting) -> ProductNoise:
@@ -255,7 +308,8 @@ def product_noise(own: Sensitivity, spend: Fraction, accounting: Accounting) -> 
         BudgetError: so small a cost that the noise could not be drawn exactly.
     """
     pure = accounting == "pure"
-    words = f"L1 = {own.l1}" if pure else f"L2 = √{own.squared_l2}"
+    size = decimal_up(own.l1 if pure else own.squared_l2)
+    words = f"L1 ≤ {size}" if pure else f"L2 ≤ √{size}"
     coarseness = ONE // _FINEST
     while coarseness <= ONE:
         width = _width(own, spend, accounting, coarseness)
@@ -270,8 +324,8 @@ def product_noise(own: Sensitivity, spend: Fraction, accounting: Accounting) -> 
 def _width(own: Sensitivity, spend: Fraction, accounting: Accounting, coarseness: int) -> Fraction:
     """Scale of Laplace noise, or variance of Gaussian noise, in lattice steps."""
     if accounting == "pure":
-        steps = rounded_sensitivity(own.l1 * ONE, own.changed, coarseness)
+        steps = rounded_sensitivity(math.ceil(own.l1 * ONE), own.numbers, coarseness)
         return steps / pure_within(spend, accounting)
-    scaled = own.squared_l2 * (ONE // coarseness) ** 2
-    squared = (math.isqrt(scaled) + 1 + math.isqrt(own.changed) + 1) ** 2
+    scaled = math.ceil(own.squared_l2 * Fraction(ONE, coarseness) ** 2)
+    squared = (math.isqrt(scaled) + 1 + math.isqrt(own.numbers) + 1) ** 2
     return gaussian_variance(spend, accounting=accounting, squared=squared)

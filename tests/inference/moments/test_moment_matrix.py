@@ -1,0 +1,185 @@
+"""The matrix of second moments: entries, complete cases and derivatives against the rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from understudy.engine import Table
+from understudy.features.column_scores import Scores
+from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
+from understudy.schema import Schema
+
+SCHEMA = Schema.loads(
+    """
+    [columns.x]
+    kind = "continuous"
+    lower = 0.0
+    upper = 10.0
+    [columns.pay]
+    kind = "integer"
+    lower = 0
+    upper = 100
+    missing = [-1, -2]
+    [columns.sex]
+    kind = "categorical"
+    levels = ["f", "m"]
+    [columns.job]
+    kind = "categorical"
+    levels = ["a", "b", "c"]
+    missing = ["?"]
+    [columns.age]
+    kind = "integer"
+    lower = 20
+    upper = 80
+    missing = [99]
+    [columns.one]
+    kind = "categorical"
+    levels = ["only"]
+    """
+)
+
+
+def made(n, seed, absent=0.08):
+    rng = np.random.default_rng(seed)
+    pay = np.where(rng.random(n) < absent, rng.choice([-1, -2], n), rng.integers(0, 101, n))
+    job = np.where(rng.random(n) < absent, "?", rng.choice(["a", "b", "c"], n))
+    age = rng.integers(20, 81, n)
+    return pl.DataFrame(
+        {
+            "x": rng.uniform(0, 10, n),
+            "pay": pay,
+            "sex": rng.choice(["f", "m"], n, p=[0.3, 0.7]),
+            "job": job,
+            "age": np.where(rng.random(n) < absent * (1 + (job == "a")), 99, age),
+            "one": ["only"] * n,
+        }
+    )
+
+
+def matrix_of(frame, columns=SCHEMA.names, *, pure=False, stddev=0.0, complete=()):
+    scores = Scores.of(SCHEMA, columns, complete, pure=pure)
+    values = stacked(Table(frame, SCHEMA).score_products(scores).expose(), scores) / ONE
+    return MomentMatrix.from_numbers(scores, SCHEMA, values, stddev, (frame.height, 0.0))
+
+
+def indicators(frame, matrix, *, among=()):
+    """Rows of the matrix record by record, by the definition; of those with a value only."""
+    kept = frame
+    for name in among:
+        codes = list(SCHEMA.columns[name].codes)
+        kept = kept.filter(~pl.col(name).is_in(codes))
+    z = np.zeros((kept.height, len(matrix.whole)))
+    z[:, 0] = 1
+    for (name, state), row in matrix.place.items():
+        column, values = SCHEMA.columns[name], kept[name]
+        codes = list(column.codes)
+        if state is None:
+            low, high = column.bounds
+            number = (values.cast(pl.Float64).to_numpy() - (low + high) / 2) / (high - low) * 2
+            z[:, row] = np.where(values.is_in(codes).to_numpy(), 0, number)
+        elif state < column.size:
+            z[:, row] = values.cast(pl.String).to_numpy() == column.labels[state]
+    return z.T @ z
+
+
+@pytest.mark.parametrize("pure", [False, True], ids=["contrasts", "indicators"])
+def test_entries_are_sums_over_the_rows(pure):
+    frame = made(500, 1)
+    matrix = matrix_of(frame, pure=pure)
+    np.testing.assert_allclose(matrix.sums, indicators(frame, matrix), atol=0.02)
+
+
+def test_a_part_has_the_entries_of_the_whole():
+    frame = made(300, 2)
+    scores = Scores.of(SCHEMA, SCHEMA.names)
+    values = stacked(Table(frame, SCHEMA).score_products(scores).expose(), scores) / ONE
+    own, kept = scores.part(("age", "job", "x"))
+    part = MomentMatrix.from_numbers(own, SCHEMA, values[kept], 0.0, (frame.height, 0.0))
+    assert own.columns == ("x", "job", "age")
+    np.testing.assert_allclose(part.sums, indicators(frame, part), atol=0.02)
+    np.testing.assert_allclose(
+        part.among(("job", "age"), SCHEMA).sums[0, 0],
+        indicators(frame, part, among=("job", "age"))[0, 0],
+        atol=0.02,
+    )
+
+
+def test_records_that_count_have_their_own_number():
+    frame = made(300, 3)
+    matrix = matrix_of(frame, ("pay", "job", "x"), complete=("pay", "job"))
+    exact = indicators(frame, matrix, among=("pay", "job"))
+    np.testing.assert_allclose(matrix.sums, exact, atol=0.02)
+    assert matrix.n == pytest.approx(exact[0, 0])
+
+
+@pytest.mark.parametrize(
+    "columns", [("x", "pay"), ("pay", "age"), ("pay", "job"), ("sex", "age"), ("job", "sex")]
+)
+def test_complete_cases_of_two_columns_are_known(columns):
+    frame = made(700, 4, absent=0.3)
+    coded = tuple(name for name in columns if SCHEMA.columns[name].codes)
+    matrix = matrix_of(frame, columns).among(coded, SCHEMA)
+    np.testing.assert_allclose(matrix.sums, indicators(frame, matrix, among=coded), atol=0.05)
+    some = np.random.default_rng(1).normal(size=(1, *matrix.sums.shape))
+    if len(coded) == 1:
+        assert matrix.hidden(some)[0] == 0
+
+
+@pytest.mark.parametrize("absent", [0.02, 0.3])
+@pytest.mark.parametrize(
+    "columns",
+    [("x", "pay", "sex"), ("x", "pay", "job"), ("pay", "job", "age"), ("x", "pay", "job", "age")],
+)
+def test_what_is_not_known_of_three_columns_is_bounded(columns, absent):
+    """Any estimate, to first order: 200 random derivatives, and one that looks for the worst."""
+    hidden = (pl.col("x") > 8) & (pl.col("sex") == "f")  # values are absent where others are large
+    frame = made(900, 5, absent=absent).with_columns(
+        pay=pl.when(hidden).then(-1).otherwise("pay"), age=pl.when(hidden).then(99).otherwise("age")
+    )
+    coded = tuple(name for name in columns if SCHEMA.columns[name].codes)
+    matrix = matrix_of(frame, columns).among(coded, SCHEMA)
+    off = indicators(frame, matrix, among=coded) - matrix.sums
+    rng = np.random.default_rng(2)
+    tried = np.concatenate([rng.normal(size=(200, *off.shape)), np.sign(off)[None]])
+    error = np.abs(np.einsum("qij,ij->q", tried, off))
+    bound = matrix.hidden(tried)
+    assert (error <= bound + 0.1).all()
+    assert error[-1] > bound[-1] / 25  # no idle bound
+
+
+@pytest.mark.parametrize("pure", [False, True], ids=["contrasts", "indicators"])
+@pytest.mark.parametrize("coded", [(), ("pay",), ("pay", "job", "age")])
+def test_derivatives_are_those_of_differences(pure, coded):
+    """Change one released number at a time: entries change as their derivatives say."""
+    matrix = matrix_of(made(400, 6), ("x", "pay", "sex", "job", "age"), pure=pure)
+    matrix = matrix.among(coded, SCHEMA)
+    weights = np.random.default_rng(3).normal(size=matrix.sums.shape)
+    gradient = matrix._gradient(weights[None])[0]
+    for k in range(len(matrix.numbers) - 1):  # the last is the number of records
+        numbers = matrix.numbers.copy()
+        numbers[k] += 1e-4
+        change = (weights * (replace(matrix, numbers=numbers).sums - matrix.sums)).sum()
+        assert change / 1e-4 == pytest.approx(gradient[k], abs=1e-4 + 1e-4 * abs(gradient[k]))
+
+
+def test_noise_in_the_matrix_has_the_stated_covariance():
+    frame = made(400, 7)
+    exact = matrix_of(frame, ("x", "pay", "sex", "job"), stddev=3.0)
+    matrix = exact.among(("pay", "job"), SCHEMA)
+    rng = np.random.default_rng(4)
+    weights = rng.normal(size=(3, *matrix.sums.shape))
+    stated = matrix.noise_covariance(weights)
+    deviations = np.sqrt(matrix.variances)
+    seen = []
+    for _ in range(400):
+        noisy = replace(
+            matrix, numbers=matrix.numbers + deviations * rng.normal(size=len(deviations))
+        )
+        seen.append(np.einsum("qij,ij->q", weights, noisy.sums - matrix.sums))
+    # The sd of a variance of 400 is 7 %: a ratio off by 30 % has a chance below 1e-4.
+    ratio = np.var(seen, axis=0) / np.diag(stated)
+    assert ((ratio > 0.7) & (ratio < 1.3)).all()
+    assert ((ratio / 2 < 0.7) | (ratio / 2 > 1.3)).all()
