@@ -1,9 +1,9 @@
 """Exact sums of scores of the records, and of the products of two of them, in one pass.
 
 Scores are those of `understudy.features.column_scores`, as whole numbers: those of a state stand in
-its table, a number is z = round((x − middle) / width · 2¹⁶) after clipping to its public bounds. A
-square is less ½ for each record that has the number. What is summed is whole, and so is every sum;
-so the order of the rows plays no part.
+its table, a number is z = round((x − middle) / width · 2¹⁶) after clipping to its public bounds.
+Squares are centred: 2z² less 1, and half of that by absence elsewhere, for each record with the
+number. What is summed is whole, and so is every sum; so the order of the rows plays no part.
 
 The products of a batch of at most `BATCH` rows are one multiplication of matrices of doubles. It is
 exact: each product is a whole number of size at most 2³⁰, and all partial sums stay below 2⁵³.
@@ -36,8 +36,8 @@ class ExactProducts:
         count: records that count, times `UNIT`².
         sums: Σ `UNIT`·z of each score, shape (scores,).
         products: Σ z·z' of the pairs of `Scores.pairs`, shape (pairs,).
-        squares: Σ (z² − `UNIT`²/2) of `Scores.numbers`, of records that have one, shape (numbers,).
-        coded: the same of `Scores.coded`, of records with the code, shape (coded squares,).
+        squares: Σ (2z² − `UNIT`²) of `Scores.numbers`, of records that have one, shape (numbers,).
+        coded: half of the same of `Scores.coded`, of records with the code, shape (coded squares,).
     """
 
     count: int
@@ -112,7 +112,7 @@ def _add(total: _Totals, rows: _Rows, scores: Scores, schema: Schema) -> None:
     own = [ordinary[scores.each[place].column] & counted for place in scores.numbers]
     if own:
         squares = z[:, scores.numbers] ** 2 - np.stack(own, axis=1) * (UNIT**2 // 2)
-        total.squares += squares.sum(axis=0).astype(np.int64)
+        total.squares += 2 * squares.sum(axis=0).astype(np.int64)
         place = {int(k): j for j, k in enumerate(scores.numbers)}
         for k, square in enumerate(scores.coded):
             absent = rows.states[square.column] == square.state

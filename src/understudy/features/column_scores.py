@@ -1,8 +1,9 @@
-"""Scores of a record: each column as a short vector of numbers, of length at most 1.
+"""Scores of a record: each column as a short vector of numbers, of length about 1 at most.
 
 *A column of numbers* gives its number, scaled by its public bounds so that they become −1 and 1,
 and an indicator of each code of absence and of what is out of domain; a record has at most one of
-these that is not 0.
+these that is not 0. If it has few bins, those with a number have contrasts between the bins as
+well, as below but smaller (`BINS`): they add little to the length, and tell tables of the bins.
 
 *A column of levels* with k states (codes of absence are states too) gives k − 1 contrasts between
 them, orthonormal and each with mean 0 over the states. So the vector of a state has the squared
@@ -53,6 +54,9 @@ from understudy.schema import NUMERIC, Column, Schema
 
 UNIT: Final = 2**15
 """Steps per score of 1."""
+BINS: Final = 0.2
+"""Squared length of contrasts between bins, where those between levels have 1."""
+MOST_BINS: Final = 12
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class Scores:
         columns: names.
         each: all scores, in the order of the columns; of a column the number first.
         tables: column → scores of each state, out of domain last, in units of 1/`UNIT`; the place
-            of a number holds 0 there. Shape (states + 1, scores of the column).
+            of a number holds the largest it could be. Shape (states + 1, scores of the column).
         coded: squares of numbers that are summed by absence elsewhere as well.
         complete: columns of which a record must have a value to count; then how many records count
             is summed as well, in front.
@@ -131,7 +135,7 @@ class Scores:
                 name, schema.columns[name], ordinary=name in complete, pure=pure
             )
             each += own
-        squared = sum(max(_squared_lengths(tables[c], each, c)) for c in columns)
+        squared = sum(map(_squared_length, tables.values()), Fraction(0))
         return cls(
             tuple(columns),
             tuple(each),
@@ -180,17 +184,14 @@ class Scores:
     @cached_property
     def squared_lengths(self) -> tuple[Fraction, ...]:
         """Of the vector of each column, the largest squared length that a record can have."""
-        return tuple(max(_squared_lengths(self.tables[c], self.each, c)) for c in self.columns)
+        return tuple(_squared_length(self.tables[name]) for name in self.columns)
 
     @cached_property
     def lengths(self) -> tuple[Fraction, ...]:
         """Of the vector of each column, the largest sum of sizes that a record can have."""
         return tuple(
-            max(
-                Fraction(any(score.number for score in self.each if score.column == c)),
-                *(Fraction(int(row), UNIT) for row in np.abs(self.tables[c]).sum(axis=1)),
-            )
-            for c in self.columns
+            Fraction(int(np.abs(self.tables[name]).sum(axis=1).max()), UNIT)
+            for name in self.columns
         )
 
     def part(self, columns: Sequence[str]) -> tuple[Scores, Integers]:
@@ -235,9 +236,16 @@ def _of_column(
         table[:k] = np.trunc(UNIT * contrasts(k))
         return [Score(name, f"{name} (contrast {j})") for j in range(1, k)], table
     states = () if ordinary else range(column.n_ordinary, column.size)
-    return _indicators(
+    each, table = _indicators(
         name, column, states, number=True, beside=not ordinary and column.out_of_domain is None
     )
+    k = column.n_ordinary
+    if pure or k > MOST_BINS:
+        return each, table
+    bins = np.zeros((column.size + 1, k - 1), dtype=np.int64)
+    bins[:k] = np.trunc(UNIT * np.sqrt(BINS) * contrasts(k))
+    more = [Score(name, f"{name} (contrast {j} of bins)") for j in range(1, k)]
+    return each + more, np.hstack([table, bins])
 
 
 def _indicators(
@@ -249,6 +257,8 @@ def _indicators(
     places = [*states, *[column.size] * beside]
     table = np.zeros((column.size + 1, number + len(places)), dtype=np.int64)
     table[places, number + np.arange(len(places))] = UNIT
+    if number:
+        table[: column.n_ordinary, 0] = UNIT
     return [Score(name, name, number=True)] * number + [Score(name, x) for x in labels], table
 
 
@@ -265,11 +275,9 @@ def contrasts(k: int) -> Floats:
     return table
 
 
-def _squared_lengths(table: Integers, each: Sequence[Score], column: str) -> list[Fraction]:
-    """Squared length of the vector of each state, and of the largest number."""
-    number = any(score.number for score in each if score.column == column)
-    squares = (table.astype(np.int64) ** 2).sum(axis=1)
-    return [Fraction(number), *(Fraction(int(square), UNIT**2) for square in squares)]
+def _squared_length(table: Integers) -> Fraction:
+    """Of the vector of a column, the largest that a record can have."""
+    return Fraction(int((table**2).sum(axis=1).max()), UNIT**2)
 
 
 def _coded(

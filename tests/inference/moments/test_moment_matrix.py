@@ -35,6 +35,7 @@ SCHEMA = Schema.loads(
     lower = 20
     upper = 80
     missing = [99]
+    bins = [20, 30, 50, 80]
     [columns.one]
     kind = "categorical"
     levels = ["only"]
@@ -80,9 +81,18 @@ def indicators(frame, matrix, *, among=()):
             low, high = column.bounds
             number = (values.cast(pl.Float64).to_numpy() - (low + high) / 2) / (high - low) * 2
             z[:, row] = np.where(values.is_in(codes).to_numpy(), 0, number)
+        elif state < column.n_ordinary and name in ("x", "pay", "age"):
+            edges = np.array([piece.low for piece in column.intervals])
+            bins = np.searchsorted(edges, values.to_numpy(), side="right") - 1
+            z[:, row] = (bins == state) & ~values.is_in(codes).to_numpy()
         elif state < column.size:
             z[:, row] = values.cast(pl.String).to_numpy() == column.labels[state]
-    return z.T @ z
+    sums = z.T @ z
+    for (name, state), row in matrix.place.items():  # a number with its own bins is not measured
+        if state is None:
+            own = matrix.basis.columns[name]
+            sums[row, own[own != row]] = sums[own[own != row], row] = 0
+    return sums
 
 
 @pytest.mark.parametrize("pure", [False, True], ids=["contrasts", "indicators"])

@@ -200,7 +200,5 @@ def _pooled(
 def is_numeric(estimand: Estimand, schema: Schema) -> bool:
     """Whether numbers are asked about, which tables know within bins only."""
     return estimand.kind not in RATIOS or any(
-        isinstance(schema.columns[name], NUMERIC)
-        for name in estimand.columns
-        if name not in estimand.groups
+        isinstance(schema.columns[name], NUMERIC) for name in estimand.used
     )

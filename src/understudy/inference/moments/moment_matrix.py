@@ -1,10 +1,11 @@
 """The released second moments as a symmetric matrix that knows the noise in each of its entries.
 
 Rows and columns of the matrix are the constant 1, the number of each column of numbers, and the
-indicator of each state: of the levels and codes of a column of levels, of the codes of a column of
-numbers and of what is out of its domain. So entry (0, 0) is the number of records n, (0, j) the sum
-of row j and (i, j) that of a product. An indicator is its own square, and the product of two rows
-of one column is 0 for every record.
+indicator of each state: of the levels and codes of a column of levels, of the bins (if they are
+few) and codes of a column of numbers and of what is out of its domain. So entry (0, 0) is the
+number of records n, (0, j) the sum of row j and (i, j) that of a product. An indicator is its own
+square, and the product of two indicators of one column is 0 for every record; that of a number with
+its own bins is not measured, and never asked for.
 
 What was released are sums of the scores of `understudy.features.column_scores`, in which indicators
 of levels are affine (`Basis`). What is estimated is a smooth function of the matrix; its variance
@@ -41,6 +42,7 @@ class Basis:
         source: which released number an entry over the constant and the scores is, −1 for those of
             two scores of one column, shape (s + 1, s + 1); the number of records comes last.
         squares: row of each number → the released number of its square.
+        beside: row of each number → rows of the records of its column that have none.
         coded: (row of a number, row of a code) → the released number of its square among them.
         columns: the rows of each column.
     """
@@ -50,6 +52,7 @@ class Basis:
     source: Integers
     squares: dict[int, int]
     coded: dict[tuple[int, int], int]
+    beside: dict[int, Integers]
     columns: dict[str, Integers]
 
     @classmethod
@@ -64,12 +67,17 @@ class Basis:
         blocks = [np.zeros((1, len(scores) + 1))]
         blocks[0][0, 0] = 1
         columns: dict[str, Integers] = {}
+        beside: dict[int, Integers] = {}
         for name in scores.columns:
             states, block = _rows_of(name, scores, schema)
             start = len(place) + 1
             place |= {(name, state): start + k for k, state in enumerate(states)}
             columns[name] = np.arange(start, len(place) + 1)
             blocks.append(block)
+            if None in states:
+                k = schema.columns[name].n_ordinary
+                other = [row for row, state in enumerate(states, start) if (state or 0) >= k]
+                beside[start] = np.array(other, dtype=np.int64)
         size, front = len(scores), bool(scores.complete)
         source = np.full((size + 1, size + 1), _FREE, dtype=np.int64)
         first, second = scores.pairs
@@ -89,27 +97,41 @@ class Basis:
                 (place[scores.each[s.place].column, None], place[s.column, s.state]): at_coded + k
                 for k, s in enumerate(scores.coded)
             },
+            beside=beside,
             columns=columns,
         )
 
 
 def _rows_of(name: str, scores: Scores, schema: Schema) -> tuple[list[int | None], Floats]:
-    """The states that have rows, and these in the scores."""
-    column, own, table = schema.columns[name], scores.places(name), scores.tables[name] / UNIT
-    places = np.array(own, dtype=np.int64) + 1
-    if isinstance(column, NUMERIC):
-        codes = [int(row) for row in table.argmax(axis=0)[1:]]
-        block = np.zeros((len(own), len(scores) + 1))
-        block[np.arange(len(own)), places] = 1
-        return [None, *codes], block
-    k = column.n_ordinary if name in scores.complete else column.size
-    block = np.zeros((k, len(scores) + 1))
-    if len(own) == k:
-        block[np.arange(k), places] = 1
+    """The states that have rows (None for a number), and these in the constant and the scores."""
+    column, table = schema.columns[name], scores.tables[name] / UNIT
+    places = np.array(scores.places(name), dtype=np.int64) + 1
+    if not isinstance(column, NUMERIC):
+        k = column.n_ordinary if name in scores.complete else column.size
+        block = np.zeros((k, len(scores) + 1))
+        block[:, 0], block[:, places] = _in_scores(table[:k])
         return list(range(k)), block
-    inverse = np.linalg.inv(np.column_stack([np.ones(k), table[:k]]))  # of states in scores
-    block[:, 0], block[:, places] = inverse[0], inverse[1:].T
-    return list(range(k)), block
+    k = column.n_ordinary
+    codes = [j for j in range(1, len(places)) if table[k:, j].any()]
+    bins = [j for j in range(1, len(places)) if j not in codes]
+    shown = k if bins else 0
+    block = np.zeros((1 + shown + len(codes), len(scores) + 1))
+    block[0, places[0]] = 1
+    if bins:
+        constant, block[1 : 1 + k, places[bins]] = _in_scores(table[:k, bins])
+        block[1 : 1 + k, 0] = constant
+        block[1 : 1 + k, places[codes]] = -constant[:, None]  # of those that have a number
+    block[np.arange(1 + shown, len(block)), places[codes]] = 1
+    return [None, *range(shown), *(k + int(table[k:, j].argmax()) for j in codes)], block
+
+
+def _in_scores(table: Floats) -> tuple[Floats, Floats]:
+    """Indicators of k states in the constant, shape (k,), and in m scores, shape (k, m)."""
+    k, m = table.shape
+    if m == k:
+        return np.zeros(k), np.asarray(np.linalg.inv(table).T, dtype=np.float64)
+    inverse = np.linalg.inv(np.column_stack([np.ones(k), table]))  # of states in scores
+    return inverse[0], inverse[1:].T
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +225,8 @@ class MomentMatrix:
         for rows in self.basis.columns.values():
             sums[np.ix_(rows, rows)] = np.diag(sums[0, rows])
         for row, at in self.basis.squares.items():
-            sums[row, row] = self.numbers[at] + (sums[0, 0] - sums[0, self._beside(row)].sum()) / 2
+            present = sums[0, 0] - sums[0, self.basis.beside[row]].sum()
+            sums[row, row] = (self.numbers[at] + present) / 2
         return np.asarray(sums)
 
     @property
@@ -216,11 +239,7 @@ class MomentMatrix:
 
     def _off(self, row: int, code: int) -> float:
         """Records with a code that have no number."""
-        return float(self.whole[code, self._beside(row)].sum())
-
-    def _beside(self, row: int) -> Integers:
-        """Rows that stand for no number of the column of a number."""
-        return next(rows[rows != row] for rows in self.basis.columns.values() if row in rows)
+        return float(self.whole[code, self.basis.beside[row]].sum())
 
     def among(self, columns: Sequence[str], schema: Schema) -> MomentMatrix:
         """The matrix of the records that have a value of each of some columns.
@@ -281,9 +300,9 @@ class MomentMatrix:
                 self._add_coded(gradient, free, row, code, slope)
         for row, at in self.basis.squares.items():
             slope = free[:, row, row].copy()
-            gradient[:, at] += slope
+            gradient[:, at] += slope / 2
             free[:, 0, 0] += slope / 2
-            beside = self._beside(row)
+            beside = self.basis.beside[row]
             free[:, 0, beside] -= slope[:, None] / 4
             free[:, beside, 0] -= slope[:, None] / 4
             free[:, row, row] = 0
@@ -305,7 +324,7 @@ class MomentMatrix:
         gradient[:, self.basis.coded[row, code]] += slope
         free[:, 0, code] += slope / 4
         free[:, code, 0] += slope / 4
-        for beside in self._beside(row):
+        for beside in self.basis.beside[row]:
             free[:, code, beside] -= slope / 4
             free[:, beside, code] -= slope / 4
 
@@ -358,10 +377,9 @@ def refined(
 ) -> MomentMatrix:
     """The matrix with sums of scores averaged with those that noisy tables have.
 
-    A full table over one or two columns of levels tells sums and products of their scores as well,
-    with noise of its own: the scores are orthonormal over its cells, so that it is the same in each
-    product, and independent. Their mean by precision has less. Cells that cannot occur have no
-    noise, and are counted as if they had it.
+    A full table over one or two columns tells sums and products of their scores as well, with noise
+    of its own: contrasts are orthogonal over its cells, so that it is independent. The mean by
+    precision has less. Cells that cannot occur have no noise, and are counted as if they had it.
 
     Args:
         matrix: second moments of all records.
@@ -370,14 +388,11 @@ def refined(
     """
     numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
     for table in measurements:
-        levels = all(
-            name in matrix.scores.columns and not isinstance(schema.columns[name], NUMERIC)
-            for name in table.columns
-        )
-        if not (levels and len(table.columns) <= 2 and covers(table, table.columns)):
+        known = set(table.columns) <= set(matrix.scores.columns)
+        if not (known and len(table.columns) <= 2 and covers(table, table.columns)):
             continue
-        for entries, values, factor in _told(matrix, table, schema):
-            noise = factor * table.stddev**2
+        for entries, values, factors in _told(matrix, table, schema):
+            noise = factors * table.stddev**2
             weight = variances[entries] / (variances[entries] + noise)
             numbers[entries] += weight * (values - numbers[entries])
             variances[entries] *= 1 - weight
@@ -386,18 +401,25 @@ def refined(
 
 def _told(
     matrix: MomentMatrix, table: Measurement, schema: Schema
-) -> list[tuple[Integers, Floats, int]]:
-    """Released numbers that a table tells as well, what it says, and cells behind each."""
+) -> list[tuple[Integers, Floats, Floats]]:
+    """Released numbers that a table tells as well: which, what it says, and its noise in them.
+
+    Noise is in variances of that in a cell. No cell tells a number, or what is out of domain.
+    """
     scores, source = matrix.scores, matrix.basis.source
     counts = np.asarray(table.counts, dtype=np.float64).reshape(schema.table(table.columns).sizes)
-    states = [scores.tables[name][:-1] / UNIT for name in table.columns]
-    places = [np.array(scores.places(name), dtype=np.int64) + 1 for name in table.columns]
+    states, places = [], []
+    for name in table.columns:
+        own = np.array(scores.places(name), dtype=np.int64)
+        told = ~np.isin(own, scores.numbers) & scores.tables[name][:-1].any(axis=0)
+        states.append(scores.tables[name][:-1][:, told] / UNIT)
+        places.append(own[told] + 1)
+    squares = [(state**2).sum(axis=0) for state in states]
     if len(places) == 1:
-        return [(source[0, places[0]], states[0].T @ counts, 1)]
-    (left, right), (first, second) = states, places
-    k, other = counts.shape
+        return [(source[0, places[0]], states[0].T @ counts, squares[0])]
+    (left, right), (first, second), k = states, places, counts.shape
     return [
-        (source[0, first], left.T @ counts.sum(axis=1), other),
-        (source[0, second], right.T @ counts.sum(axis=0), k),
-        (source[np.ix_(first, second)], left.T @ counts @ right, 1),
+        (source[0, first], left.T @ counts.sum(axis=1), k[1] * squares[0]),
+        (source[0, second], right.T @ counts.sum(axis=0), k[0] * squares[1]),
+        (source[np.ix_(first, second)], left.T @ counts @ right, np.outer(*squares)),
     ]

@@ -125,7 +125,7 @@ def _products(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> _Prod
     whole = np.zeros((1, len(matrix.sums)))
     whole[0, 0] = 1
     crossed = (*estimand.levels, *estimand.groups)
-    if any(isinstance(schema.columns[name], NUMERIC) for name in crossed):
+    if any((name, 0) not in matrix.place for name in crossed):  # too many bins
         return None
     each = [_indicators(matrix, schema, name) for name in crossed]
     if estimand.levels and len(crossed) == 1:
@@ -188,10 +188,7 @@ def _present(matrix: MomentMatrix, schema: Schema, name: str) -> Floats:
     if not isinstance(schema.columns[name], NUMERIC):
         return np.asarray(_indicators(matrix, schema, name).sum(axis=0))
     weights = np.zeros(len(matrix.sums))
-    weights[0] = 1
-    for (column, state), place in matrix.place.items():
-        if column == name and state is not None:
-            weights[place] = -1
+    weights[0], weights[matrix.basis.beside[matrix.place[name, None]]] = 1, -1
     return weights
 
 

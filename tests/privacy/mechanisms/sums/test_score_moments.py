@@ -9,7 +9,7 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import BudgetError, MethodError
-from understudy.features.column_scores import Scores, contrasts
+from understudy.features.column_scores import BINS, Scores, contrasts
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.sums.score_moments import (
@@ -63,7 +63,11 @@ def scores_of(text, value, pure):
     inside = value in (0, 1, 2)
     codes = codes_of(text)
     beside = [float(value == code) for code in codes]
-    return np.array([value - 1.0 if inside else 0.0, *beside, float(not inside) - sum(beside)])
+    each = np.array([value - 1.0 if inside else 0.0, *beside, float(not inside) - sum(beside)])
+    if pure:
+        return each
+    bins = contrasts(3)[int(value)] if inside else np.zeros(2)
+    return np.append(each, np.sqrt(BINS) * bins)
 
 
 def moments(columns, record, pure=False, weight=None):
@@ -78,7 +82,7 @@ def moments(columns, record, pure=False, weight=None):
     for c, text in enumerate(columns):
         if is_number(text):
             square = (blocks[c][0] ** 2 - 0.5) * (record[c] in (0, 1, 2))
-            squares.append(square)
+            squares.append(2 * square)
             for d, other in enumerate(columns):
                 coded += [square * (record[d] == code) for code in codes_of(other) if c != d]
     sums = weight * np.concatenate(blocks)

@@ -1,22 +1,22 @@
 """Noisy second moments of scores: sums over all records, and of products of two scores.
 
 Each record has a vector w_c of scores for each of d columns (`understudy.features.column_scores`)
-with |w_c|² = α_c: 1 at most for a number or a code, 1 − 1/k for one of k levels. What is released
-is t(w) summed over the records: q·w_c for the columns (q the weight of sums), w_c·w_c'ᵀ for the
-pairs of columns, w² − ½ for each number that is there, and the same once more for each column that
-has a code of absence in the record. One such matrix serves every linear model of the columns, their
-correlations, and the means of one by the levels of another.
+with |w_c|² = α_c: 1 at most for a code, 1 − 1/k for one of k levels, for a number little more than
+1. What is released is t(w) summed over the records: q·w_c for the columns (q the weight of sums),
+w_c·w_c'ᵀ for the pairs of columns, 2z² − 1 for each number z that is there, and half of the same
+once more for each column that has a code of absence in the record. One such matrix serves every
+linear model of the columns, their correlations, tables of two, and the means of one by another.
 
 **What one record can change.** Let A be the sum of the largest α_c, b how many columns have
 numbers, J how many have codes, g of them with numbers.
 
 *Added or removed*: the squared length of block (c, c') is α_c·α_c', so
 
-    L2² ≤ q²A + Σ_{c<c'} α_c α_c' + max_m (b − m)(1 + m + J − g)/4,   0 ≤ m ≤ g,                (1)
+    L2² ≤ q²A + Σ_{c<c'} α_c α_c' + max_m (b − m)(1 + (m + J − g)/4),   0 ≤ m ≤ g,              (1)
 
-m of the columns with numbers being absent: the others' squares count, each once and once for each
-column that is absent. Squares are convex in α = w², and so is all of it: a number is at an end or
-in the middle, where α = 0 has less.
+m of the columns with numbers being absent: the others' squares count, once as 1 and for each column
+that is absent as ½. Squares are convex in z², and so is all of it: a number is at an end or in the
+middle, and there it has less.
 
 *Replaced*, u by w: with α = |w_c|², β = |u_c|², ρ = w_c·u_c the squared change of block (c, c') is
 αα' + ββ' − 2ρρ', and of the sums q²(α + β − 2ρ). Added up, with Σρ² ≤ Σαβ,
@@ -25,15 +25,15 @@ in the middle, where α = 0 has less.
       ≤ (A + q²)² − (Σρ + q²)² − δ,                                                            (2)
 
 where δ ≥ (A/2 + q²)·Σ|α − β| as one of α and β falls short of its largest by that much. Σρ is no
-less than −R, R the sum of 1 for a number and 1/k for k levels (0 without contrasts), so (2) is at
-most (A + q²)² − max(0, q² − R)². Squares add, for a number in both records, (α − β)² times ½ (½
-stands in (2) already) and times how often both records have the same code: at most J times. With
-Σ|α − β| ≤ b that is at most max(0, J + ½ − A/2 − q²)·b more than δ. Where a number gives way to a
-code or to what is out of domain, its square adds ¼; where a column with codes changes, each number
-adds at most ½ (¼ where it has one code only).
+less than −R, R the sum of 1/k for k levels (0 without contrasts) and little more than 1 for
+numbers, so (2) is at most (A + q²)² − max(0, q² − R)². Squares add, for a number in both records,
+(α − β)² times 3½ (4, ½ stands in (2) already) and times how often both records have the same code:
+at most J times. With Σ|α − β| ≤ b that is at most max(0, J + 3½ − A/2 − q²)·b more than δ. Where a
+number gives way to a code or to what is out of domain, its square adds 1; where a column with codes
+changes, each number adds at most ½ (¼ where it has one code only).
 
-L1: of added records, with λ_c the largest sum of sizes of w_c, q Σλ + Σ_{c<c'} λλ' and ½ in place
-of ¼ in (1); of replaced ones twice that.
+L1: of added records, with λ_c the largest sum of sizes of w_c, q Σλ + Σ_{c<c'} λλ' and squares as
+in (1) with ½ in place of ¼; of replaced ones twice that.
 
 **Records that count.** Where only records with a value of some columns count, how many there are is
 one of the sums: q² more. If two that count are exchanged it stays, and (2) holds; if one counts and
@@ -147,7 +147,7 @@ class Sensitivity:
         total = sum(self.lengths, Fraction(0))
         pairs = (total * total - sum(x * x for x in self.lengths)) / 2
         sums = self.weight * (total + self.counted)
-        added = sums + pairs + Fraction(self._squares, 2)
+        added = sums + pairs + self._squares(Fraction(1, 2))
         return added if self.neighbours == "add_remove" else 2 * added
 
     @property
@@ -155,29 +155,25 @@ class Sensitivity:
         """In squared records."""
         total, q2 = sum(self.squared, Fraction(0)), self.weight * self.weight
         pairs = (total * total - sum(x * x for x in self.squared)) / 2
-        added = q2 * (total + self.counted) + pairs + Fraction(self._squares, 4)
+        added = q2 * (total + self.counted) + pairs + self._squares(Fraction(1, 4))
         if self.neighbours == "add_remove":
             return added
         least = max(Fraction(0), q2 - sum(self.opposed))
         apart = (total + q2) * (total + q2) - least * least
-        steep = max(Fraction(0), self.coded + Fraction(1, 2) - total / 2 - q2) * self.numeric
-        swapped = Fraction(self.numeric, 4)
+        steep = max(Fraction(0), self.coded + Fraction(7, 2) - total / 2 - q2) * self.numeric
         moved = Fraction(self.numeric * self.coded, 2 if self.codes else 4)
-        return max(apart + steep + swapped + moved, added * self.counted)
+        return max(apart + steep + self.numeric + moved, added * self.counted)
 
-    @property
-    def _squares(self) -> int:
-        """How many squares one record can have."""
+    def _squares(self, beside: Fraction) -> Fraction:
+        """What the squares of one record can add, those by absence elsewhere `beside` each."""
         levels = self.coded - self.absent
-        return max((self.numeric - m) * (1 + m + levels) for m in range(self.absent + 1))
+        return max((self.numeric - m) * (1 + (m + levels) * beside) for m in range(self.absent + 1))
 
 
 def _opposed(scores: Scores, name: str, numeric: bool) -> Fraction:
     """The largest −w·u of two vectors of scores of a column."""
-    if numeric:
-        return Fraction(1)
-    table = scores.tables[name]
-    return max(Fraction(0), Fraction(int(-(table @ table.T).min()), UNIT**2))
+    table = scores.tables[name][:, int(numeric) :]
+    return numeric + max(Fraction(0), Fraction(int(-(table @ table.T).min()), UNIT**2))
 
 
 @dataclass(frozen=True)
