@@ -7,7 +7,7 @@ import pytest
 from understudy.engine import Table
 from understudy.engine import score_products as kernels
 from understudy.engine.bounded_sums import HALF
-from understudy.features.column_scores import Scores
+from understudy.features.column_scores import BINS, Scores, contrasts
 from understudy.inference.estimates.analysis_records import Records
 from understudy.pipeline.expected_answers import score_values
 from understudy.schema import Schema
@@ -52,18 +52,25 @@ def rows(n, seed):
     )
 
 
+BINNED = np.trunc(HALF * np.sqrt(BINS) * contrasts(11)).astype(np.int64)
+LEVELLED = np.trunc(HALF * contrasts(4)).astype(np.int64)
+
+
 def slow(frame):
-    """Whole scores of each record, by the definition."""
-    scores = []
+    """Whole scores of each record, by the definition, and who has the numbers."""
+    scores, present = [], []
     low, high = np.datetime64("2020-01-01"), np.datetime64("2020-12-31")
     for x, day, _same, level in frame.iter_rows():
-        number = 0 if x == 99 else round((min(max(x, -3), 7) - 2) / 10 * 2 * HALF)
+        inside = min(max(x, -3), 7)
+        number = 0 if x == 99 else round((inside - 2) / 10 * 2 * HALF)
         place = (min(max(np.datetime64(day), low), high) - low) / (high - low)
-        each = [number, HALF * (x == 99), 0]
+        each = [number, HALF * (x == 99), 0, *(BINNED[inside + 3] * (x != 99))]
         each += [round((place - 0.5) * 2 * HALF), 0, 0, 0]
-        each += [HALF * (level == name) for name in ("low", "mid", "high", "?")]
+        names = ("low", "mid", "high", "?")
+        each += list(LEVELLED[names.index(level)]) if level in names else [0, 0, 0]
         scores.append(each)
-    return np.array(scores)
+        present.append([x != 99, True, True])
+    return np.array(scores), np.array(present)
 
 
 @pytest.mark.parametrize("batch", [7, 10_000])
@@ -72,10 +79,20 @@ def test_sums_are_those_of_a_loop(monkeypatch, batch):
     frame = rows(300, 1)
     scores = Scores.of(SCHEMA, SCHEMA.names)
     exact = Table(frame, SCHEMA).score_products(scores).expose()
-    z = slow(frame)
+    z, present = slow(frame)
     first, second = scores.pairs
     assert np.array_equal(exact.sums, HALF * z.sum(axis=0))
     assert np.array_equal(exact.products, (z.T @ z)[first, second])
+    centred = z[:, scores.numbers] ** 2 - present * (HALF**2 // 2)
+    assert np.array_equal(exact.squares, 2 * centred.sum(axis=0))
+    absent = {"x": frame["x"] == 99, "level": frame["level"] == "?"}
+    numbers = scores.numbers.tolist()
+    coded = [
+        centred[absent[square.column].to_numpy(), numbers.index(square.place)].sum()
+        for square in scores.coded
+    ]
+    assert len(coded) == 5
+    assert np.array_equal(exact.coded, coded)
 
 
 def test_one_odd_row_changes_nothing_of_the_others():
@@ -90,6 +107,8 @@ def test_one_odd_row_changes_nothing_of_the_others():
         own = Table(alone, SCHEMA).score_products(scores).expose()
         assert np.array_equal(total.sums, plain.sums + own.sums)
         assert np.array_equal(total.products, plain.products + own.products)
+        assert np.array_equal(total.squares, plain.squares + own.squares)
+        assert np.array_equal(total.coded, plain.coded + own.coded)
 
 
 def test_scores_of_records_are_those_of_the_rows():

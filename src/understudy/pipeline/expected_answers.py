@@ -80,7 +80,7 @@ def _sums(scores: Scores, schema: Schema, records: Records) -> Floats:
     first, second = scores.pairs
     front = [float(len(z))] if scores.complete else []
     weighted = float(scores.weight) * np.concatenate([front, z.sum(axis=0)])
-    squares = (z[:, scores.numbers] ** 2 - 0.5).sum(axis=0)
+    squares = (2 * z[:, scores.numbers] ** 2 - 1).sum(axis=0)
     absent = np.zeros(len(scores.coded))
     return np.concatenate([weighted, (z.T @ z)[first, second], squares, absent])
 

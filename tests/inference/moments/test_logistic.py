@@ -38,7 +38,7 @@ kind = "integer"
 lower = 0
 upper = 16
 """)
-N, NOISE = 5_000, 8.0
+N, NOISE = 5_000, 12.0
 MODELS = {
     "votes ~ age + rare + sex": np.array([-1.2, 0.02, 0.8, 0.4]),
     "kids ~ age + sex": np.array([0.2, 0.006, -0.2]),
@@ -215,18 +215,29 @@ def test_what_noise_hides_is_refused(rows, moments_of, as_records):
     assert "told apart" in refusal("logit", "votes ~ age + rare + job", noisy, records)
 
 
+def with_entry(matrix, left, right, value):
+    """The matrix with another number of records that have two levels, by their product alone."""
+    rows = matrix.place[left], matrix.place[right]
+    first, second = (np.flatnonzero(matrix.basis.affine[row, 1:])[0] + 1 for row in rows)
+    slope = matrix.basis.affine[rows[0], first] * matrix.basis.affine[rows[1], second]
+    numbers = matrix.numbers.copy()
+    numbers[matrix.basis.source[first, second]] += (value - matrix.sums[rows]) / slope
+    changed = replace(matrix, numbers=numbers)
+    assert changed.sums[rows] == pytest.approx(value)
+    return changed
+
+
 def test_an_outcome_that_noise_makes_impossible_is_refused(rows, moments_of, as_records):
     matrix = moments_of(SCHEMA, rows, 1.0, np.random.default_rng(7))
-    sums, (rare, yes) = matrix.sums.copy(), (matrix.place["rare", 1], matrix.place["votes", 1])
-    sums[rare, yes] = sums[yes, rare] = -3.0
-    text = refusal("logit", "votes ~ rare", replace(matrix, sums=sums), as_records(SCHEMA, rows))
+    impossible = with_entry(matrix, ("rare", 1), ("votes", 1), -3.0)
+    text = refusal("logit", "votes ~ rare", impossible, as_records(SCHEMA, rows))
     assert "no finite estimate" in text
 
 
 def test_a_lopsided_interval_is_refused(rows, moments_of, as_records):
     """The level stands far above its noise, and those with the outcome there do not."""
     few = rows | {"votes": rows["votes"] & (np.arange(N) % 40 == 0)}
-    matrix = moments_of(SCHEMA, few, 8.0, np.random.default_rng(8))
+    matrix = moments_of(SCHEMA, few, 14.0, np.random.default_rng(8))
     text = refusal("logit", "votes ~ job", matrix, as_records(SCHEMA, few))
     assert "lopsided" in text
 
@@ -247,7 +258,7 @@ def test_an_interval_that_is_a_little_lopsided_is_wider(rows, moments_of, as_rec
 def test_an_estimate_that_would_rest_on_the_records_is_refused(rows, moments_of, as_records):
     """Of a million times as many rows, all but what the records may have wrong is exact."""
     matrix = moments_of(SCHEMA, rows)
-    many = replace(matrix, sums=matrix.sums * 1e6)
+    many = replace(matrix, numbers=matrix.numbers * 1e6)
     records = as_records(SCHEMA, rows)
     assert "rest on" in refusal("logit", "votes ~ age + rare + job", many, records)
     assert answered("logit", "votes ~ job", many, records).estimate.shape == (3,)

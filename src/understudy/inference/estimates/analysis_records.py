@@ -55,6 +55,11 @@ class Records:
                 states[name] = _levels(series, column)
         return cls(schema, states, numbers)
 
+    @staticmethod
+    def states_of(numbers: Floats, column: Column) -> Integers:
+        """The bin or spike of each number of a numeric column, `ABSENT` for NaN, shape (n,)."""
+        return _bins(numbers, column)
+
     def complete(self) -> NDArray[np.bool_]:
         """Which records have a value in every column, shape (n,)."""
         present = [states != ABSENT for states in self.states.values()]

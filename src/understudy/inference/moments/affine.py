@@ -1,110 +1,164 @@
-"""Terms of a formula as affine functions of scores, found by looking at what they do.
+"""Terms of a formula as affine functions of what is measured, found by looking at what they do.
 
-A term is affine where it is a sum of functions of one column each, linear in numbers: `age`,
-`C(region)`, `{sex == 'f'}`, `age / 10`. Whether it is follows from its values on a few public
-records: a base, the base with one column changed, and many changed at once, on which the sum must
-hold. `log(income)` and `sex:region` are none; they would need other moments.
+A term is affine where it is a sum of functions of one column each: of levels any, of numbers a
+linear one (`age`, `age / 10`), or one that changes at the edges of bins only, if these have rows in
+the matrix (`age >= 65` where a bin begins at 65). Whether it is follows from its values on a few
+public records: a base, the base with one column changed, and many changed at once, on which the sum
+must hold. `log(income)` and `sex:region` are none; they would need other moments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from understudy.arrays import Floats, Integers
 from understudy.inference.estimates.analysis_records import Records
+from understudy.inference.estimates.bin_bounds import state_places
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 _CHECKS = 64
 _CLOSE = 1e-9
 _PLACES = (0.0, 1.0, 0.5, 0.3)  # where numbers are looked at, between their bounds
+_INNER = 3  # and in each bin, beside its ends and the numbers that a formula names
 
 Terms = Callable[[pd.DataFrame], Floats]
 """Values of p terms for each record: shape (records, p)."""
 
 
+@dataclass(frozen=True)
+class _Values:
+    """Where a column is looked at.
+
+    Attributes:
+        numbers: numbers, or places of levels, shape (values,).
+        states: state of each, same shape.
+        linear: how many of the first lie anywhere between the bounds; 0 for levels.
+    """
+
+    numbers: Floats
+    states: Integers
+    linear: int
+
+
 def affine_weights(
-    terms: Terms, columns: Sequence[str], schema: Schema, matrix: MomentMatrix
+    terms: Terms,
+    columns: Sequence[str],
+    schema: Schema,
+    matrix: MomentMatrix,
+    named: Sequence[float] = (),
 ) -> Floats | None:
-    """Weights of the scores in each term.
+    """Weights of the rows of the matrix in each term.
 
     Args:
         terms: to be looked at.
         columns: that they use, all among those of the matrix.
         schema: of the columns.
         matrix: whose rows the weights are for.
+        named: numbers that the formula names, at which a term may jump.
 
     Returns:
-        Shape (p, s + 1), for records that have a value in each column; None where a term is not
-        affine.
+        Shape (p, R), for records that have a value in each column; None where a term is not
+        affine, or one has a number and another the bins of the same column.
 
     Raises:
         InferenceError: a term cannot be computed.
     """
-    values = [_values(schema.columns[name]) for name in columns]
-    probes = _probes([len(own) for own in values])
+    values = [_values(schema.columns[name], named, (name, 0) in matrix.place) for name in columns]
+    probes = _probes([len(own.states) for own in values])
     seen = terms(_records(schema, columns, values, probes).frame())
     weights = np.zeros((seen.shape[1], len(matrix.sums)))
     weights[:, 0] = seen[0]
     row = 1
     for name, own in zip(columns, values, strict=True):
-        change = seen[row : row + len(own) - 1] - seen[0]
+        change = seen[row : row + len(own.states) - 1] - seen[0]
         weights += _of_column(schema.columns[name], name, own, change, matrix)
-        row += len(own) - 1
-    predicted = _scores(schema, columns, values, probes, matrix) @ weights.T
+        row += len(own.states) - 1
+    predicted = _rows(schema, columns, values, probes, matrix) @ weights.T
     size = np.maximum(np.abs(seen).max(axis=0), 1e-300)
-    return weights if np.abs((predicted - seen) / size).max() <= _CLOSE else None
+    affine = np.abs((predicted - seen) / size).max() <= _CLOSE
+    return weights if affine and not _has_both(weights, columns, matrix) else None
+
+
+def _has_both(weights: Floats, columns: Sequence[str], matrix: MomentMatrix) -> bool:
+    """Whether the number of a column and its bins are used, whose products were not measured."""
+    used = np.asarray(weights.any(axis=0))
+    for name in columns:
+        rows, number = matrix.basis.columns[name], matrix.place.get((name, None))
+        if number is not None and used[number] and used[rows].sum() > 1:
+            return True
+    return False
 
 
 def _of_column(
-    column: Column, name: str, values: Floats, change: Floats, matrix: MomentMatrix
+    column: Column, name: str, values: _Values, change: Floats, matrix: MomentMatrix
 ) -> Floats:
     """What one column adds to the weights, from its changes against the first of its values."""
     weights = np.zeros((change.shape[1], len(matrix.sums)))
-    if isinstance(column, NUMERIC):
-        low, high = column.bounds
-        if low < high:
-            slope = change[0] / (values[1] - values[0])
-            weights[:, matrix.place[name, None]] = slope * (high - low) / 2
-            weights[:, 0] = slope * ((low + high) / 2 - values[0])
-    else:
-        for state in range(1, len(values)):
-            weights[:, matrix.place[name, state]] = change[state - 1]
+    seen = np.concatenate([np.zeros((1, change.shape[1])), change])
+    if not isinstance(column, NUMERIC):
+        rows = [matrix.place[name, state] for state in values.states.tolist()]
+        weights[:, rows] = seen.T
+        return weights
+    low, high = column.bounds
+    if low == high:
+        return weights
+    slope = change[0] / (values.numbers[1] - values.numbers[0])
+    line = np.outer(values.numbers - values.numbers[0], slope)
+    size = np.maximum(np.abs(seen).max(axis=0), 1e-300)
+    linear = (np.abs(line - seen) <= _CLOSE * size).all(axis=0)
+    weights[linear, matrix.place[name, None]] = slope[linear] * (high - low) / 2
+    weights[linear, 0] = slope[linear] * ((low + high) / 2 - values.numbers[0])
+    if len(values.states) > values.linear:
+        first = [int(np.flatnonzero(values.states == k)[0]) for k in range(column.n_ordinary)]
+        rows = [matrix.place[name, state] for state in range(column.n_ordinary)]
+        weights[np.ix_(~linear, rows)] = seen[first][:, ~linear].T
     return weights
 
 
-def _scores(
+def _rows(
     schema: Schema,
     columns: Sequence[str],
-    values: Sequence[Floats],
+    values: Sequence[_Values],
     probes: Integers,
     matrix: MomentMatrix,
 ) -> Floats:
-    """Scores of the records that are looked at, shape (records, s + 1)."""
-    scores = np.zeros((len(probes), len(matrix.sums)))
-    scores[:, 0] = 1
+    """What the records that are looked at have in the rows of the matrix, shape (records, R)."""
+    rows = np.zeros((len(probes), len(matrix.sums)))
+    rows[:, 0] = 1
     for j, name in enumerate(columns):
-        column, own = schema.columns[name], values[j][probes[:, j]]
+        column, states = schema.columns[name], values[j].states[probes[:, j]]
         if isinstance(column, NUMERIC):
             low, high = column.bounds
+            numbers = values[j].numbers[probes[:, j]]
             half = (high - low) / 2 or 1.0
-            scores[:, matrix.place[name, None]] = (own - (low + high) / 2) / half
-        else:
-            for state in range(len(values[j])):
-                scores[:, matrix.place[name, state]] = probes[:, j] == state
-    return scores
+            rows[:, matrix.place[name, None]] = (numbers - (low + high) / 2) / half
+        for state in range(column.n_ordinary):
+            if (name, state) in matrix.place:
+                rows[:, matrix.place[name, state]] = states == state
+    return rows
 
 
-def _values(column: Column) -> Floats:
-    """Numbers at which a column is looked at, or the numbers of its levels."""
+def _values(column: Column, named: Sequence[float], bins: bool) -> _Values:
+    """Where a column is looked at; in each bin only if these have rows."""
     if not isinstance(column, NUMERIC):
-        return np.arange(column.n_ordinary, dtype=np.float64)
+        levels = np.arange(column.n_ordinary)
+        return _Values(levels.astype(np.float64), levels, 0)
     low, high = column.bounds
     numbers = low + (high - low) * np.array(_PLACES)
-    return numbers if isinstance(column, Continuous) else np.rint(numbers)
+    numbers = numbers if isinstance(column, Continuous) else np.rint(numbers)
+    if not bins:
+        return _Values(numbers, np.zeros(len(numbers), dtype=np.int64), len(numbers))
+    places = state_places(column, named, _INNER)
+    states = np.repeat(np.arange(len(places)), places.shape[1])
+    own = Records.states_of(numbers, column)
+    return _Values(
+        np.concatenate([numbers, places.ravel()]), np.concatenate([own, states]), len(numbers)
+    )
 
 
 def _probes(sizes: Sequence[int]) -> Integers:
@@ -120,14 +174,14 @@ def _probes(sizes: Sequence[int]) -> Integers:
 
 
 def _records(
-    schema: Schema, columns: Sequence[str], values: Sequence[Floats], probes: Integers
+    schema: Schema, columns: Sequence[str], values: Sequence[_Values], probes: Integers
 ) -> Records:
     states: dict[str, Integers] = {}
     numbers: dict[str, Floats] = {}
     for j, name in enumerate(columns):
-        states[name] = probes[:, j]
+        states[name] = values[j].states[probes[:, j]]
         if isinstance(schema.columns[name], NUMERIC):
-            numbers[name] = values[j][probes[:, j]]
+            numbers[name] = values[j].numbers[probes[:, j]]
     return Records(schema, states, numbers)
 
 

@@ -19,7 +19,8 @@ from understudy.inference.moments.correlations import correlation
 from understudy.inference.moments.inverted import Inverted
 from understudy.inference.moments.least_squares import least_squares
 from understudy.inference.moments.logistic import score_model
-from understudy.inference.moments.moment_matrix import MomentMatrix, matrix_of
+from understudy.inference.moments.measured_moments import matrix_of
+from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.moments.moment_ratios import moment_ratios
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Release
@@ -127,7 +128,8 @@ def _model(
         laid.append((tuple(both.rhs.columns), outcome))
         return np.column_stack([outcome, both.rhs.to_numpy(np.float64)])
 
-    weights = affine_weights(terms, estimand.columns, schema, matrix)
+    named = formulas.constants(estimand.formula)
+    weights = affine_weights(terms, estimand.columns, schema, matrix, named)
     if weights is None:
         return None
     names, possible = laid[0]
@@ -162,7 +164,8 @@ def _correlation(
     def values(frame: pd.DataFrame) -> Floats:
         return np.column_stack([formulas.evaluate(term, frame) for term in terms])
 
-    weights = affine_weights(values, estimand.columns, schema, matrix)
+    named = formulas.constants(formulas.as_formula(estimand.formula))
+    weights = affine_weights(values, estimand.columns, schema, matrix, named)
     if weights is None or len(weights) != 2:
         return None
     pairs = [tuple(values(records.frame()).T) for records in sets]

@@ -8,9 +8,9 @@ square, and the product of two indicators of one column is 0 for every record; t
 its own bins is not measured, and never asked for.
 
 What was released are sums of the scores of `understudy.features.column_scores`, in which indicators
-of levels are affine (`Basis`). What is estimated is a smooth function of the matrix; its variance
-by noise is the sum over the released numbers of (derivative)² times their variance
-(`MomentMatrix.noise_covariance`).
+of levels are affine (`understudy.inference.moments.moment_basis`). What is estimated is a smooth
+function of the matrix; its variance by noise is the sum over the released numbers of (derivative)²
+times their variance (`MomentMatrix.noise_covariance`).
 """
 
 from __future__ import annotations
@@ -21,117 +21,12 @@ from functools import cached_property
 
 import numpy as np
 
-from understudy.arrays import Floats, Integers
-from understudy.features.column_scores import UNIT, Scores
+from understudy.arrays import Floats
+from understudy.features.column_scores import Scores
 from understudy.inference.moments.complete_cases import CompleteCases, Entries
-from understudy.inference.noise_aware.cell_scores import covers
-from understudy.release import Measurement, Release
-from understudy.release.measurement_content import Kind
-from understudy.schema import NUMERIC, Schema
-
-_FREE = -1
-
-
-@dataclass(frozen=True, eq=False)
-class Basis:
-    """How the rows of the matrix and the released numbers belong together.
-
-    Attributes:
-        place: (column, state) → row; the state of a number is None.
-        affine: rows in the constant and the scores, shape (R, s + 1).
-        source: which released number an entry over the constant and the scores is, −1 for those of
-            two scores of one column, shape (s + 1, s + 1); the number of records comes last.
-        squares: row of each number → the released number of its square.
-        beside: row of each number → rows of the records of its column that have none.
-        coded: (row of a number, row of a code) → the released number of its square among them.
-        columns: the rows of each column.
-    """
-
-    place: dict[tuple[str, int | None], int]
-    affine: Floats
-    source: Integers
-    squares: dict[int, int]
-    coded: dict[tuple[int, int], int]
-    beside: dict[int, Integers]
-    columns: dict[str, Integers]
-
-    @classmethod
-    def of(cls, scores: Scores, schema: Schema) -> Basis:
-        """The rows that some scores tell.
-
-        Args:
-            scores: of the columns.
-            schema: of the release.
-        """
-        place: dict[tuple[str, int | None], int] = {}
-        blocks = [np.zeros((1, len(scores) + 1))]
-        blocks[0][0, 0] = 1
-        columns: dict[str, Integers] = {}
-        beside: dict[int, Integers] = {}
-        for name in scores.columns:
-            states, block = _rows_of(name, scores, schema)
-            start = len(place) + 1
-            place |= {(name, state): start + k for k, state in enumerate(states)}
-            columns[name] = np.arange(start, len(place) + 1)
-            blocks.append(block)
-            if None in states:
-                k = schema.columns[name].n_ordinary
-                other = [row for row, state in enumerate(states, start) if (state or 0) >= k]
-                beside[start] = np.array(other, dtype=np.int64)
-        size, front = len(scores), bool(scores.complete)
-        source = np.full((size + 1, size + 1), _FREE, dtype=np.int64)
-        first, second = scores.pairs
-        source[0, 1:] = source[1:, 0] = front + np.arange(size)
-        at = scores.n_sums + np.arange(len(first))
-        source[first + 1, second + 1] = source[second + 1, first + 1] = at
-        source[0, 0] = 0 if front else scores.size
-        rows = [place[scores.each[k].column, None] for k in scores.numbers]
-        at_squares = scores.n_sums + len(first)
-        at_coded = at_squares + len(rows)
-        return cls(
-            place=place,
-            affine=np.concatenate(blocks),
-            source=source,
-            squares={row: at_squares + k for k, row in enumerate(rows)},
-            coded={
-                (place[scores.each[s.place].column, None], place[s.column, s.state]): at_coded + k
-                for k, s in enumerate(scores.coded)
-            },
-            beside=beside,
-            columns=columns,
-        )
-
-
-def _rows_of(name: str, scores: Scores, schema: Schema) -> tuple[list[int | None], Floats]:
-    """The states that have rows (None for a number), and these in the constant and the scores."""
-    column, table = schema.columns[name], scores.tables[name] / UNIT
-    places = np.array(scores.places(name), dtype=np.int64) + 1
-    if not isinstance(column, NUMERIC):
-        k = column.n_ordinary if name in scores.complete else column.size
-        block = np.zeros((k, len(scores) + 1))
-        block[:, 0], block[:, places] = _in_scores(table[:k])
-        return list(range(k)), block
-    k = column.n_ordinary
-    codes = [j for j in range(1, len(places)) if table[k:, j].any()]
-    bins = [j for j in range(1, len(places)) if j not in codes]
-    shown = k if bins else 0
-    block = np.zeros((1 + shown + len(codes), len(scores) + 1))
-    block[0, places[0]] = 1
-    if bins:
-        constant, block[1 : 1 + k, places[bins]] = _in_scores(table[:k, bins])
-        block[1 : 1 + k, 0] = constant
-        block[1 : 1 + k, places[codes]] = -constant[:, None]  # of those that have a number
-    block[np.arange(1 + shown, len(block)), places[codes]] = 1
-    return [None, *range(shown), *(k + int(table[k:, j].argmax()) for j in codes)], block
-
-
-def _in_scores(table: Floats) -> tuple[Floats, Floats]:
-    """Indicators of k states in the constant, shape (k,), and in m scores, shape (k, m)."""
-    k, m = table.shape
-    if m == k:
-        return np.zeros(k), np.asarray(np.linalg.inv(table).T, dtype=np.float64)
-    inverse = np.linalg.inv(np.column_stack([np.ones(k), table]))  # of states in scores
-    return inverse[0], inverse[1:].T
+from understudy.inference.moments.moment_basis import FREE, Basis
+from understudy.release import Measurement
+from understudy.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +114,7 @@ class MomentMatrix:
     @cached_property
     def whole(self) -> Floats:
         """The matrix of all records that count, shape (R, R)."""
-        known = self.basis.source != _FREE
+        known = self.basis.source != FREE
         scored = np.where(known, self.numbers[self.basis.source], 0.0)
         sums = self.basis.affine @ scored @ self.basis.affine.T
         for rows in self.basis.columns.values():
@@ -312,7 +207,7 @@ class MomentMatrix:
             free[:, 0, rows] += own / 2
             free[:, rows, 0] += own / 2
         scored = self.basis.affine.T @ free @ self.basis.affine
-        used = self.basis.source != _FREE
+        used = self.basis.source != FREE
         for own_gradient, slopes in zip(gradient, scored, strict=True):
             np.add.at(own_gradient, self.basis.source[used], slopes[used])
         return gradient
@@ -344,82 +239,3 @@ class MomentMatrix:
 def _codes(schema: Schema, name: str) -> range:
     column = schema.columns[name]
     return range(column.n_ordinary, column.size)
-
-
-def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
-    """The second moments of some columns, refined by noisy tables; None if there are none.
-
-    Those of the very records that have a value of each column are taken first; else those of all.
-
-    Args:
-        release: that is asked.
-        columns: of the question.
-    """
-    schema, manifest = release.schema, release.manifest
-    coded = {name for name in columns if schema.columns[name].codes}
-    measured = [
-        measurement
-        for measurement in release.measurements
-        if measurement.kind is Kind.PRODUCTS
-        and set(columns) <= set(measurement.columns)
-        and set(measurement.of) in (set(), coded)
-    ]
-    for measurement in sorted(measured, key=lambda measurement: -len(measurement.of)):
-        about = float(manifest.n_rows), manifest.inference.rows_stddev
-        matrix = MomentMatrix.of(measurement, schema, about, columns)
-        counts_all = not matrix.scores.complete
-        return refined(matrix, release.measurements, schema) if counts_all else matrix
-    return None
-
-
-def refined(
-    matrix: MomentMatrix, measurements: Sequence[Measurement], schema: Schema
-) -> MomentMatrix:
-    """The matrix with sums of scores averaged with those that noisy tables have.
-
-    A full table over one or two columns tells sums and products of their scores as well, with noise
-    of its own: contrasts are orthogonal over its cells, so that it is independent. The mean by
-    precision has less. Cells that cannot occur have no noise, and are counted as if they had it.
-
-    Args:
-        matrix: second moments of all records.
-        measurements: of the release.
-        schema: of the release.
-    """
-    numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
-    for table in measurements:
-        known = set(table.columns) <= set(matrix.scores.columns)
-        if not (known and len(table.columns) <= 2 and covers(table, table.columns)):
-            continue
-        for entries, values, factors in _told(matrix, table, schema):
-            noise = factors * table.stddev**2
-            weight = variances[entries] / (variances[entries] + noise)
-            numbers[entries] += weight * (values - numbers[entries])
-            variances[entries] *= 1 - weight
-    return replace(matrix, numbers=numbers, variances=variances)
-
-
-def _told(
-    matrix: MomentMatrix, table: Measurement, schema: Schema
-) -> list[tuple[Integers, Floats, Floats]]:
-    """Released numbers that a table tells as well: which, what it says, and its noise in them.
-
-    Noise is in variances of that in a cell. No cell tells a number, or what is out of domain.
-    """
-    scores, source = matrix.scores, matrix.basis.source
-    counts = np.asarray(table.counts, dtype=np.float64).reshape(schema.table(table.columns).sizes)
-    states, places = [], []
-    for name in table.columns:
-        own = np.array(scores.places(name), dtype=np.int64)
-        told = ~np.isin(own, scores.numbers) & scores.tables[name][:-1].any(axis=0)
-        states.append(scores.tables[name][:-1][:, told] / UNIT)
-        places.append(own[told] + 1)
-    squares = [(state**2).sum(axis=0) for state in states]
-    if len(places) == 1:
-        return [(source[0, places[0]], states[0].T @ counts, squares[0])]
-    (left, right), (first, second), k = states, places, counts.shape
-    return [
-        (source[0, first], left.T @ counts.sum(axis=1), k[1] * squares[0]),
-        (source[0, second], right.T @ counts.sum(axis=0), k[0] * squares[1]),
-        (source[np.ix_(first, second)], left.T @ counts @ right, np.outer(*squares)),
-    ]
