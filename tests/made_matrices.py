@@ -8,7 +8,8 @@ from understudy.features.column_scores import Scores
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
 from understudy.release import Measurement
-from understudy.release.measurement_content import Kind, product_codes
+from understudy.release.measurement_content import Kind
+from understudy.release.score_cells import product_codes
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

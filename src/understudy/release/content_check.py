@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from understudy.domain.domain import Domain
 from understudy.release.decoding import dtype_of
 from understudy.release.measurement import Measurement, stored_columns
-from understudy.release.measurement_content import Kind, product_codes
+from understudy.release.measurement_content import Kind
+from understudy.release.score_cells import product_codes
 from understudy.release.shape import Fault, named
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 from understudy.schema.cell_values import Code, number_of, text_of

@@ -14,7 +14,8 @@ from understudy.errors import ReleaseError
 from understudy.features.column_scores import Scores
 from understudy.privacy.noise_record import NoiseFamily
 from understudy.privacy.released import Bins, Groups, Noise, NoisyTable, Published, Released
-from understudy.release.measurement_content import Kind, content_of, product_axes
+from understudy.release.measurement_content import Kind, content_of
+from understudy.release.score_cells import product_axes
 from understudy.release.shape import NAME
 from understudy.schema import Schema
 

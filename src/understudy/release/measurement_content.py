@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.features.column_scores import CodedSquare, Scores
+from understudy.features.column_scores import Scores
 from understudy.privacy.released import (
     Bins,
     Choice,
@@ -33,6 +33,7 @@ from understudy.privacy.released import (
     Published,
     UrnDraws,
 )
+from understudy.release.score_cells import product_codes
 from understudy.schema import Schema
 
 
@@ -220,33 +221,6 @@ def _(value: NoisyProducts, schema: Schema) -> Content:
     scores = Scores.of(schema, value.columns, value.complete, pure=value.pure)
     codes = product_codes(scores)
     return Content(Kind.PRODUCTS, value.columns, codes, value.values, of=value.complete)
-
-
-def product_axes(scores: Scores, schema: Schema) -> dict[str, tuple[str, ...]]:
-    """What a stored number is summed of: a score, times another, among which records."""
-    each = ("1", *scores.names)
-    among = dict.fromkeys(_absence(square) for square in scores.coded)
-    labels = (f"{name} = {schema.columns[name].labels[state]}" for name, state in among)
-    return {"score": each, "times": each, "among": ("all", *labels)}
-
-
-def product_codes(scores: Scores) -> NDArray[np.int64]:
-    """Codes of all sums: two places, each 0 for the constant 1, then a score; and among whom."""
-    first, second = (place + 1 for place in scores.pairs)
-    sums = np.arange(0 if scores.complete else 1, len(scores) + 1)
-    squares = scores.numbers + 1
-    coded = np.array([square.place + 1 for square in scores.coded], dtype=np.int64)
-    left = np.concatenate([np.zeros_like(sums), first, squares, coded])
-    right = np.concatenate([sums, second, squares, coded])
-    places = {one: k for k, one in enumerate(dict.fromkeys(_absence(s) for s in scores.coded), 1)}
-    among = np.zeros(len(left), dtype=np.int64)
-    among[len(left) - len(coded) :] = [places[_absence(square)] for square in scores.coded]
-    size = len(scores) + 1
-    return np.asarray((left * size + right) * (len(places) + 1) + among)
-
-
-def _absence(square: CodedSquare) -> tuple[str, int]:
-    return square.column, square.state
 
 
 @content_of.register

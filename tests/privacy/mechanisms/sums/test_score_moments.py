@@ -15,9 +15,9 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.sums.score_moments import (
     MOST_SCORES,
     ScoreMoments,
-    Sensitivity,
     product_noise,
 )
+from understudy.privacy.mechanisms.sums.score_sensitivity import Sensitivity
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 
