@@ -17,13 +17,16 @@ from understudy.errors import InferenceError
 from understudy.features.column_scores import Scores
 from understudy.inference.declared_analyses import DeclaredAnalysis, Expected, columns_of
 from understudy.inference.estimates.analysis_records import ABSENT, Records
-from understudy.inference.moments.moment_answers import answer_of
+from understudy.inference.moments.inverted import LostInNoiseError
+from understudy.inference.moments.moment_answers import MomentAnswer, answer_of
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 
 _MOST_ROWS = 200_000
+_FEW_ROWS = 1_000
+_ROWS_PER_STATE = 50  # so that each state is drawn
 _REACH = 1.96
 
 
@@ -48,15 +51,61 @@ def expected_answers(
     matrices = [_matrix(asked, stddev, schema, rows) for asked, stddev in steps]
     lines: list[Expected] = []
     for analysis in analyses:
-        used = set(columns_of([analysis], schema))
-        coded = {name for name in used if schema.columns[name].codes}
-        matrix = next(
-            each
-            for each in matrices
-            if used <= set(each.scores.columns) and set(each.scores.complete) == coded
-        )
-        lines += _expected(analysis, matrix, schema, rows)
+        lines += _expected(analysis, _matrix_for(analysis, matrices, schema), schema, rows)
     return tuple(lines)
+
+
+def require_moments(
+    analyses: Sequence[DeclaredAnalysis], schema: Schema, steps: Sequence[ScoreMoments]
+) -> None:
+    """Refuse analyses that second moments do not answer, whatever the rows are.
+
+    Each is asked of the exact moments of records drawn evenly over the schema.
+
+    Args:
+        analyses: declared ones.
+        schema: public.
+        steps: what buys second moments.
+
+    Raises:
+        InferenceError: a term that no second moments have, or that cannot be computed.
+    """
+    most = max(schema.sizes)
+    rows = _rows(schema, min(max(_FEW_ROWS, _ROWS_PER_STATE * most), _MOST_ROWS), None)
+    matrices = [_matrix(asked, 0.0, schema, rows) for asked in steps]
+    for analysis in analyses:
+        matrix = _matrix_for(analysis, matrices, schema)
+        try:
+            answer = _answer(analysis, matrix, schema, rows)
+        except LostInNoiseError:  # of these records; others may have the answer
+            continue
+        if answer is None:
+            raise InferenceError(
+                f"Second moments of its columns do not answer {analysis}: terms must be columns, "
+                "levels and conditions on levels, added up, such as 'income ~ age + C(region)', "
+                "and the outcome of a logit must be 0 or 1."
+            )
+
+
+def _matrix_for(
+    analysis: DeclaredAnalysis, matrices: Sequence[MomentMatrix], schema: Schema
+) -> MomentMatrix:
+    """The moments that are measured for an analysis."""
+    used = set(columns_of([analysis], schema))
+    coded = {name for name in used if schema.columns[name].codes}
+    return next(
+        each
+        for each in matrices
+        if used <= set(each.scores.columns) and set(each.scores.complete) == coded
+    )
+
+
+def _answer(
+    analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
+) -> MomentAnswer | None:
+    estimand = analysis.estimand(schema)
+    records = Records.of(rows, schema, estimand.columns)
+    return answer_of(estimand, matrix, schema, [records.take(records.complete())])
 
 
 def _matrix(asked: ScoreMoments, stddev: float, schema: Schema, rows: pl.DataFrame) -> MomentMatrix:
@@ -77,11 +126,8 @@ def _matrix(asked: ScoreMoments, stddev: float, schema: Schema, rows: pl.DataFra
 def _expected(
     analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
 ) -> list[Expected]:
-    estimand = analysis.estimand(schema)
-    records = Records.of(rows, schema, estimand.columns)
-    complete = records.take(records.complete())
     try:
-        answer = answer_of(estimand, matrix, schema, [complete])
+        answer = _answer(analysis, matrix, schema, rows)
     except InferenceError as error:
         return [Expected(str(analysis), "", np.nan, np.nan, str(error))]
     if answer is None:
