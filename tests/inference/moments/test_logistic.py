@@ -215,6 +215,14 @@ def test_what_noise_hides_is_refused(rows, moments_of, as_records):
     assert "told apart" in refusal("logit", "votes ~ age + rare + job", noisy, records)
 
 
+@pytest.mark.parametrize("kind", ["logit", "poisson"])
+def test_moments_below_nothing_are_refused(kind, rows, moments_of, as_records):
+    """Under much noise a sum of squares can come out negative, and no scale of it is a number."""
+    matrix = moments_of(SCHEMA, rows)
+    below = replace(matrix, sums=-100 * matrix.sums)
+    assert "told apart" in refusal(kind, "votes ~ age", below, as_records(SCHEMA, rows))
+
+
 def test_an_outcome_that_noise_makes_impossible_is_refused(rows, moments_of, as_records):
     matrix = moments_of(SCHEMA, rows, 1.0, np.random.default_rng(7))
     sums, (rare, yes) = matrix.sums.copy(), (matrix.place["rare", 1], matrix.place["votes", 1])
