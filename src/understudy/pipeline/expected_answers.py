@@ -37,6 +37,7 @@ def expected_answers(
     *,
     n_rows: int,
     like: pl.DataFrame | None,
+    rows_stddev: float,
 ) -> tuple[Expected, ...]:
     """Expected half-widths of each estimate of some analyses.
 
@@ -46,9 +47,10 @@ def expected_answers(
         steps: what buys second moments, with the standard deviation of the noise in each number.
         n_rows: how many records to assume, at most 200,000.
         like: records to assume; drawn evenly over the schema if None.
+        rows_stddev: of the noise in the number of records, where it is not among the sums.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
-    matrices = [_matrix(asked, stddev, schema, rows) for asked, stddev in steps]
+    matrices = [_matrix(asked, (stddev, rows_stddev), schema, rows) for asked, stddev in steps]
     lines: list[Expected] = []
     for analysis in analyses:
         lines += _expected(analysis, _matrix_for(analysis, matrices, schema), schema, rows)
@@ -72,7 +74,7 @@ def require_moments(
     """
     most = max(schema.sizes)
     rows = _rows(schema, min(max(_FEW_ROWS, _ROWS_PER_STATE * most), _MOST_ROWS), None)
-    matrices = [_matrix(asked, 0.0, schema, rows) for asked in steps]
+    matrices = [_matrix(asked, (0.0, 0.0), schema, rows) for asked in steps]
     for analysis in analyses:
         matrix = _matrix_for(analysis, matrices, schema)
         try:
@@ -108,8 +110,18 @@ def _answer(
     return answer_of(estimand, matrix, schema, [records.take(records.complete())])
 
 
-def _matrix(asked: ScoreMoments, stddev: float, schema: Schema, rows: pl.DataFrame) -> MomentMatrix:
-    """Exact second moments of the assumed records, with the noise that they will have."""
+def _matrix(
+    asked: ScoreMoments, noise: tuple[float, float], schema: Schema, rows: pl.DataFrame
+) -> MomentMatrix:
+    """Exact second moments of the assumed records, with the noise that they will have.
+
+    Args:
+        asked: what is measured.
+        noise: standard deviations, of each of its numbers and of the number of rows.
+        schema: public.
+        rows: the assumed records.
+    """
+    stddev, rows_stddev = noise
     scores = Scores.of(schema, asked.columns, asked.complete)
     records = Records.of(rows, schema, asked.columns)
     if asked.complete:
@@ -119,7 +131,7 @@ def _matrix(asked: ScoreMoments, stddev: float, schema: Schema, rows: pl.DataFra
     first, second = scores.pairs
     values = np.concatenate([z.sum(axis=0), (z.T @ z)[first, second]])
     return MomentMatrix.from_numbers(
-        scores, values, stddev, float(len(z)), stddev if asked.complete else 0.0
+        scores, values, stddev, float(len(z)), stddev if asked.complete else rows_stddev
     )
 
 

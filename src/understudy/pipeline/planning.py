@@ -131,7 +131,8 @@ def plan(
         drawn, asked = like.tables[0] if like else None, (request.analyses, request.schema)
         deviations = [step.stddev for step in request.answer_steps()]
         steps = list(zip(request.answers, deviations, strict=True))
-        expected = expected_answers(*asked, steps, n_rows=assumed, like=drawn)
+        noise = request.rows_stddev
+        expected = expected_answers(*asked, steps, n_rows=assumed, like=drawn, rows_stddev=noise)
     effort = request.method.effort(request.schema, tables, request.budget)
     return Plan(
         method=request.name,
