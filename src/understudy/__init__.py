@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         synthesize,
     )
     from understudy.pipeline.planning import Plan, plan
-    from understudy.pipeline.release_analysis import regress
+    from understudy.pipeline.regression import regress
     from understudy.privacy.accounting.guarantee import Guarantee
     from understudy.release import Release
     from understudy.risk_utility import tradeoff
@@ -76,7 +76,7 @@ def _home(name: str) -> ModuleType:
     elif name == "pool":
         from understudy.inference import combining_rules as home
     elif name == "regress":
-        from understudy.pipeline import release_analysis as home
+        from understudy.pipeline import regression as home
     elif name == "tradeoff":
         from understudy import risk_utility as home
     else:

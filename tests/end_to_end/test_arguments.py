@@ -154,7 +154,11 @@ MISTAKES = [
         "text",
     ),
     ("mechanism", regress(mechanism=None), MethodError, "k-norm"),
-    ("repair", regress(repair=None), InferenceError, "ridge"),
+    ("repair", regress(mechanism="k-norm", repair=5), InferenceError, "ridge"),
+    ("kind of a regression", regress(kind="olz"), InferenceError, "did you mean 'ols'"),
+    ("no kind of a regression", regress(kind=None), InferenceError, "ols, logit, poisson"),
+    ("level of a regression", regress(level=95), InferenceError, "between 0 and 1"),
+    ("progress of a regression", regress(progress=True), MethodError, "must be a function"),
     ("formulas in text", evaluate(formulas="age ~ city"), MethodError, "a list"),
     ("by number", evaluate(by=5), MethodError, "by must be text"),
     ("by a list", evaluate(by=["city"]), MethodError, "not list"),
@@ -219,7 +223,7 @@ def test_a_path_does_for_a_schema(small, kind):
         for schema in (path, small.schema)
     ]
     assert drawn[0] == drawn[1]
-    with pytest.raises(MethodError, match="needs a predictor"):  # the schema was read
+    with pytest.raises(InferenceError, match="its own predictors"):  # the schema was read
         us.regress(small.rows, path, "age ~ age", epsilon=1)
 
 

@@ -1,4 +1,4 @@
-"""A differentially private regression as a user asks for it."""
+"""The two published mechanisms of a private regression as a user asks for them."""
 
 from fractions import Fraction as F
 
@@ -72,10 +72,28 @@ def test_coefficients_with_guarantee_and_ledger(people, mechanism, schema):
 
 def test_the_noise_can_be_seeded_and_is_then_stamped(people):
     ask = lambda seed: us.regress(  # noqa: E731
-        people, SCHEMA, "income ~ age", epsilon=1, insecure_noise_seed=seed
+        people, SCHEMA, "income ~ age", epsilon=1, mechanism="k-norm", insecure_noise_seed=seed
     )
     assert ask(0).coefficients == ask(0).coefficients != ask(1).coefficients
     assert ask(0).guarantee.kind == "none"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "intercept", "slope"),
+    [
+        ("functional", 536.1121690463992, 19.8119289654163),
+        ("k-norm", 543.7563527280543, 19.226811684457356),
+    ],
+)
+def test_both_give_what_they_always_gave(mechanism, intercept, slope):
+    age = np.arange(0, 100, 0.5).round()
+    rows = pd.DataFrame({"age": age, "income": 500 + 20 * age, "sex": "f"})
+    found = us.regress(
+        rows, SCHEMA, "income ~ age", epsilon=3, mechanism=mechanism, insecure_noise_seed=7
+    )
+    # Up to rounding in the solution of the noisy equations.
+    assert found.coefficients["Intercept"] == pytest.approx(intercept, rel=1e-9)
+    assert found.coefficients["age"] == pytest.approx(slope, rel=1e-9)
 
 
 @pytest.mark.parametrize("repair", ["ridge", "trim"])
@@ -83,7 +101,12 @@ def test_the_noise_can_be_seeded_and_is_then_stamped(people):
 def test_no_rows_and_any_budget_give_some_answer(repair, epsilon):
     none = pd.DataFrame({"age": [], "income": [], "sex": []}, dtype=float)
     found = us.regress(
-        none.astype({"sex": str}), SCHEMA, "income ~ age", epsilon=epsilon, repair=repair
+        none.astype({"sex": str}),
+        SCHEMA,
+        "income ~ age",
+        epsilon=epsilon,
+        mechanism="k-norm",
+        repair=repair,
     )
     assert set(found.coefficients) == {"Intercept", "age"}
     assert np.isfinite(list(found.coefficients.values())).all()
@@ -95,7 +118,12 @@ def test_exact_numbers_come_back_as_the_budget_grows(people):
     errors = [
         abs(
             us.regress(
-                people, SCHEMA, "income ~ age", epsilon=epsilon, insecure_noise_seed=3
+                people,
+                SCHEMA,
+                "income ~ age",
+                epsilon=epsilon,
+                mechanism="k-norm",
+                insecure_noise_seed=3,
             ).coefficients["age"]
             - exact
         )
@@ -115,18 +143,25 @@ def test_exact_numbers_come_back_as_the_budget_grows(people):
         ("income ~ height", {}, MethodError),
         ("income ~ age", {"epsilon": 0}, BudgetError),
         ("income ~ age", {"epsilon": 1e-13}, BudgetError),
+        ("income ~ age", {"delta": "1e-6"}, MethodError),
+        ("income ~ age", {"kind": "logit"}, MethodError),
+        ("income ~ age", {"level": 0.9}, MethodError),
+        ("income ~ age", {"seed": 0}, MethodError),
+        ("income ~ age", {"checkpoint": "folder"}, MethodError),
+        ("income ~ age", {"confide": print}, MethodError),
     ],
 )
 def test_what_does_not_fit_is_refused_before_rows_are_read(formula, options, error, monkeypatch):
     monkeypatch.setattr("understudy.engine.Table.__init__", None)
     with pytest.raises(error):
-        us.regress(object(), SCHEMA, formula, **{"epsilon": 1} | options)
+        us.regress(object(), SCHEMA, formula, **{"epsilon": 1, "mechanism": "k-norm"} | options)
 
 
 def test_schemas_and_data_that_do_not_fit_are_refused(people):
     age = SCHEMA.columns["age"].model_copy(update={"reviewed": False})
     drafted = SCHEMA.model_copy(update={"columns": {**SCHEMA.columns, "age": age}})
     with pytest.raises(SchemaError, match="not reviewed"):
-        us.regress(people, drafted, "income ~ age", epsilon=1)
+        us.regress(people, drafted, "income ~ age", epsilon=1, mechanism="k-norm")
+    less = people.drop(columns="age")
     with pytest.raises(DataError):
-        us.regress(people.drop(columns="age"), SCHEMA, "income ~ age", epsilon=1)
+        us.regress(less, SCHEMA, "income ~ age", epsilon=1, mechanism="k-norm")

@@ -6,6 +6,7 @@ Each file adds its commands to the program as it is imported; `app` holds the or
 from understudy.cli import (
     analyze_command,
     evaluate_commands,
+    regress_command,
     release_commands,
     risk_utility_command,
     schema_commands,
@@ -18,6 +19,7 @@ __all__ = [
     "app",
     "evaluate_commands",
     "main",
+    "regress_command",
     "release_commands",
     "risk_utility_command",
     "schema_commands",

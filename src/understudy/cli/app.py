@@ -23,6 +23,7 @@ _ORDER = (
     "synthesize",
     "show",
     "analyze",
+    "regress",
     "evaluate",
     "risk",
     "tradeoff",
@@ -107,6 +108,15 @@ Options = Annotated[
 ]
 SchemaFile = Annotated[Path, typer.Option("--schema", help="Reviewed schema (TOML).")]
 RowsShare = Annotated[str, typer.Option(help="Share of the budget that buys the number of rows.")]
+
+Seed = Annotated[
+    int | None, typer.Option(help="Seed of the sampling after the last paid step.", min=0)
+]
+NoiseSeed = Annotated[
+    int | None,
+    typer.Option(help="For tests only: seed the privacy noise. The release is NOT private.", min=0),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")]
 
 AnswersShare = Annotated[
     str | None,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from understudy import pipeline
+from understudy.cli import kept_runs
 from understudy.cli.app import (
-    INTERRUPTED,
     Analyses,
     AnalysesFile,
     AnswersShare,
@@ -20,10 +18,13 @@ from understudy.cli.app import (
     Epsilon,
     Json,
     MethodName,
+    NoiseSeed,
     Options,
     Quiet,
+    Resume,
     RowsShare,
     SchemaFile,
+    Seed,
     Sets,
     app,
     declared,
@@ -31,20 +32,9 @@ from understudy.cli.app import (
 )
 from understudy.cli.json_output import print_json
 from understudy.cli.terminal import plan_text, progress_bar, release_text
-from understudy.errors import CheckpointError, UnderstudyError
-
-if TYPE_CHECKING:
-    from understudy.pipeline.request import Request
 
 DEMO_MARK = ".made-by-understudy-demo"
 
-_Seed = Annotated[
-    int | None, typer.Option(help="Seed of the sampling after the last paid step.", min=0)
-]
-_NoiseSeed = Annotated[
-    int | None,
-    typer.Option(help="For tests only: seed the privacy noise. The release is NOT private.", min=0),
-]
 _AllowNonprivate = Annotated[
     bool,
     typer.Option(
@@ -69,7 +59,6 @@ _Like = Annotated[
     Path | None,
     typer.Option(help="An earlier release whose records stand for the population there."),
 ]
-_Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")]
 
 
 @app.command()
@@ -157,12 +146,12 @@ def synthesize(
     answers_share: AnswersShare = None,
     analysis: Analyses = None,
     analyses: AnalysesFile = None,
-    seed: _Seed = None,
-    insecure_noise_seed: _NoiseSeed = None,
+    seed: Seed = None,
+    insecure_noise_seed: NoiseSeed = None,
     allow_nonprivate: _AllowNonprivate = False,
     csv: _Csv = False,
     csv_raw: _CsvRaw = False,
-    resume: _Resume = False,
+    resume: Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -172,7 +161,6 @@ def synthesize(
     a method that works in rounds and makes the release of that; a second one aborts.
     """
     from understudy.pipeline.request import request_of
-    from understudy.privacy.checkpoint import journal as checkpoints
     from understudy.release.bundle import require_new
     from understudy.schema import Schema
 
@@ -181,9 +169,9 @@ def synthesize(
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
     request |= {"options": method_options(option), "rows_share": rows_share}
     request |= {"answers_share": answers_share, "analyses": declared(analysis, analyses)}
-    place = _checkpoint(out, request_of(loaded, **request), resume=resume)
+    place = kept_runs.checkpoint_of(out, request_of(loaded, **request), resume=resume)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
-    with _keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:
+    with kept_runs.keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:
         release = pipeline.synthesize(
             data,
             loaded,
@@ -202,7 +190,7 @@ def synthesize(
         release.save(out, csv=csv, csv_raw=csv_raw)
         tell("Writing the release", 1, 1)
     if place is not None:
-        checkpoints.remove(place)
+        kept_runs.remove(place)
     if as_json:
         print_json({"release": str(out), "guarantee": release.guarantee.to_json()})
     elif not quiet:
@@ -247,48 +235,6 @@ def show_release(
         print_json(loaded.manifest.to_json())
     else:
         release_text.release(loaded)
-
-
-def _checkpoint(out: Path, request: Request, *, resume: bool) -> Path | None:
-    """Where the checkpoint of a release is kept; None where it could not hold what is measured."""
-    from understudy.privacy.checkpoint import journal as checkpoints
-
-    if not request.method.can_resume(request.schema):
-        if resume:
-            raise CheckpointError(
-                f"In this form {request.name} measures more than a checkpoint can hold."
-            )
-        return None
-    place = (out if out.name else out.resolve()).with_suffix(f"{out.suffix}.checkpoint")
-    exists = checkpoints.is_checkpoint(place)
-    if resume and not exists:
-        raise CheckpointError(f"There is no checkpoint {str(place)!r} to go on with.")
-    if exists and not resume:
-        raise CheckpointError(
-            f"An interrupted run left the checkpoint {str(place)!r}, and what it has spent counts; "
-            "go on with it by --resume, or remove it."
-        )
-    return place
-
-
-@contextmanager
-def _keeping(place: Path | None) -> Iterator[None]:
-    """Say what is kept of a run that does not come to its end."""
-    from understudy.privacy.checkpoint import journal as checkpoints
-
-    try:
-        yield
-    except KeyboardInterrupt:
-        if place is None or not checkpoints.is_checkpoint(place):
-            raise
-        release_text.synthesis_interrupted(place)
-        sys.exit(INTERRUPTED)
-    except UnderstudyError as error:
-        if isinstance(error, CheckpointError) or not (place and checkpoints.is_checkpoint(place)):
-            raise
-        raise CheckpointError(
-            f"{error} What was paid for is kept in {str(place)!r}; go on by --resume."
-        ) from None
 
 
 def _require_demo_place(out: Path) -> None:

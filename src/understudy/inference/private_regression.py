@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,6 +85,19 @@ class PrivateRegression:
     noise: Noise
     guarantee: Guarantee
     ledger: tuple[Entry, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, without the noisy statistics."""
+        return {
+            "kind": "ols",
+            "formula": self.formula,
+            "mechanism": self.mechanism,
+            "coefficients": dict(self.coefficients),
+            "repair": self.repair,
+            "repaired": self.repaired,
+            "guarantee": self.guarantee.to_json(),
+            "ledger": [entry.to_json() for entry in self.ledger],
+        }
 
     def __repr__(self) -> str:
         """One line."""

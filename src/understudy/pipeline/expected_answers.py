@@ -17,13 +17,16 @@ from understudy.errors import InferenceError
 from understudy.features.column_scores import UNIT, Scores
 from understudy.inference.declared_analyses import DeclaredAnalysis, Expected, columns_of
 from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.moments.moment_answers import answer_of
+from understudy.inference.moments.inverted import LostInNoiseError
+from understudy.inference.moments.moment_answers import MomentAnswer, answer_of
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Schema
 
 _MOST_ROWS = 200_000
+_FEW_ROWS = 1_000
+_ROWS_PER_STATE = 50  # so that each state is drawn
 _REACH = 1.96
 
 
@@ -35,6 +38,7 @@ def expected_answers(
     pure: bool,
     n_rows: int,
     like: pl.DataFrame | None,
+    rows_stddev: float,
 ) -> tuple[Expected, ...]:
     """Expected half-widths of each estimate of some analyses.
 
@@ -45,32 +49,100 @@ def expected_answers(
         pure: whether the budget has no δ.
         n_rows: how many records to assume, at most 200,000.
         like: records to assume; drawn evenly over the schema if None.
+        rows_stddev: of the noise in the number of records, where it is not among the sums.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
-    matrices = [_matrix(asked, stddev, schema, rows, pure=pure) for asked, stddev in steps]
+    matrices = [
+        _matrix(asked, (stddev, rows_stddev), schema, rows, pure=pure) for asked, stddev in steps
+    ]
     lines: list[Expected] = []
     for analysis in analyses:
-        used = set(columns_of([analysis], schema))
-        coded = {name for name in used if schema.columns[name].codes}
-        matrix = next(
-            each
-            for each in matrices
-            if used <= set(each.scores.columns) and set(each.scores.complete) == coded
-        )
-        lines += _expected(analysis, matrix, schema, rows)
+        lines += _expected(analysis, _matrix_for(analysis, matrices, schema), schema, rows)
     return tuple(lines)
 
 
-def _matrix(
-    asked: ScoreMoments, stddev: float, schema: Schema, rows: pl.DataFrame, *, pure: bool
+def require_moments(
+    analyses: Sequence[DeclaredAnalysis],
+    schema: Schema,
+    steps: Sequence[ScoreMoments],
+    *,
+    pure: bool,
+) -> None:
+    """Refuse analyses that second moments do not answer, whatever the rows are.
+
+    Each is asked of the exact moments of records drawn evenly over the schema.
+
+    Args:
+        analyses: declared ones.
+        schema: public.
+        steps: what buys second moments.
+        pure: whether the budget has no δ.
+
+    Raises:
+        InferenceError: a term that no second moments have, or that cannot be computed.
+    """
+    most = max(schema.sizes)
+    rows = _rows(schema, min(max(_FEW_ROWS, _ROWS_PER_STATE * most), _MOST_ROWS), None)
+    matrices = [_matrix(asked, (0.0, 0.0), schema, rows, pure=pure) for asked in steps]
+    for analysis in analyses:
+        matrix = _matrix_for(analysis, matrices, schema)
+        try:
+            answer = _answer(analysis, matrix, schema, rows)
+        except LostInNoiseError:  # of these records; others may have the answer
+            continue
+        if answer is None:
+            raise InferenceError(
+                f"Second moments of its columns do not answer {analysis}: terms must be columns, "
+                "levels and conditions on levels, added up, such as 'income ~ age + C(region)', "
+                "and the outcome of a logit must be 0 or 1."
+            )
+
+
+def _matrix_for(
+    analysis: DeclaredAnalysis, matrices: Sequence[MomentMatrix], schema: Schema
 ) -> MomentMatrix:
-    """Exact second moments of the assumed records, with the noise that they will have."""
+    """The moments that are measured for an analysis."""
+    used = set(columns_of([analysis], schema))
+    coded = {name for name in used if schema.columns[name].codes}
+    return next(
+        each
+        for each in matrices
+        if used <= set(each.scores.columns) and set(each.scores.complete) == coded
+    )
+
+
+def _answer(
+    analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
+) -> MomentAnswer | None:
+    estimand = analysis.estimand(schema)
+    records = Records.of(rows, schema, estimand.columns)
+    return answer_of(estimand, matrix, schema, [records.take(records.complete())])
+
+
+def _matrix(
+    asked: ScoreMoments,
+    noise: tuple[float, float],
+    schema: Schema,
+    rows: pl.DataFrame,
+    *,
+    pure: bool,
+) -> MomentMatrix:
+    """Exact second moments of the assumed records, with the noise that they will have.
+
+    Args:
+        asked: what is measured.
+        noise: standard deviations, of each of its numbers and of the number of rows.
+        schema: public.
+        rows: the assumed records.
+        pure: whether the budget has no δ.
+    """
+    stddev, rows_stddev = noise
     records = Records.of(rows, schema, asked.columns)
     if asked.complete:
         known = Records.of(rows, schema, asked.complete).complete()
         records = records.take(known)
     scores = Scores.of(schema, asked.columns, asked.complete, pure=pure)
-    values, n = _sums(scores, schema, records), (float(len(records.complete())), 0.0)
+    values, n = _sums(scores, schema, records), (float(len(records.complete())), rows_stddev)
     return MomentMatrix.from_numbers(scores, schema, values, stddev, n)
 
 
@@ -101,11 +173,8 @@ def score_values(scores: Scores, schema: Schema, records: Records) -> Floats:
 def _expected(
     analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
 ) -> list[Expected]:
-    estimand = analysis.estimand(schema)
-    records = Records.of(rows, schema, estimand.columns)
-    complete = records.take(records.complete())
     try:
-        answer = answer_of(estimand, matrix, schema, [complete])
+        answer = _answer(analysis, matrix, schema, rows)
     except InferenceError as error:
         return [Expected(str(analysis), "", np.nan, np.nan, str(error))]
     if answer is None:

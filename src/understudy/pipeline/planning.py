@@ -131,8 +131,14 @@ def plan(
         drawn, asked = like.tables[0] if like else None, (request.analyses, request.schema)
         deviations = [step.stddev for step in request.answer_steps()]
         steps = list(zip(request.answers, deviations, strict=True))
-        pure = request.budget.accounting == "pure"
-        expected = expected_answers(*asked, steps, pure=pure, n_rows=assumed, like=drawn)
+        expected = expected_answers(
+            *asked,
+            steps,
+            pure=request.budget.accounting == "pure",
+            n_rows=assumed,
+            like=drawn,
+            rows_stddev=request.rows_stddev,
+        )
     effort = request.method.effort(request.schema, tables, request.budget)
     return Plan(
         method=request.name,

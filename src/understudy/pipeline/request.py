@@ -36,6 +36,7 @@ from understudy.privacy.noise.calibration import (
     calibrate,
     describe,
 )
+from understudy.privacy.noise.distributions import DiscreteNoise
 from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
 
@@ -150,16 +151,28 @@ class Request:
     @property
     def rows_words(self) -> str:
         """How the number of rows is obtained."""
-        if self.schema.rows == "public":
+        distribution = self._rows_distribution
+        if distribution is None:
             return "declared as public in the schema"
-        distribution = calibrate(
+        cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
+        return f"bought once for {cost} ({describe(distribution)})"
+
+    @property
+    def rows_stddev(self) -> float:
+        """Standard deviation of the noise in the number of rows; 0 where it is public."""
+        distribution = self._rows_distribution
+        return 0.0 if distribution is None else distribution.stddev
+
+    @property
+    def _rows_distribution(self) -> DiscreteNoise | None:
+        if self.schema.rows == "public":
+            return None
+        return calibrate(
             rows_noise(self.budget),
             spend=self.rows_spend,
             accounting=self.budget.accounting,
             neighbours=self.schema.neighbours,
         )
-        cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
-        return f"bought once for {cost} ({describe(distribution)})"
 
 
 def request_of(

@@ -80,7 +80,8 @@ claim: sums of bounded numbers, and scatters
         mechanisms/sums/scatter.py
     test: privacy/mechanisms/sums/test_moments.py
 claim: sums of scores, and of their products
-    proof: mechanisms/sums/score_moments.py ../engine/score_products.py
+    proof: mechanisms/sums/score_moments.py mechanisms/sums/score_sensitivity.py
+        ../engine/score_products.py
     test: privacy/mechanisms/sums/test_score_moments.py engine/test_score_products.py
 claim: linear regressions
     proof: mechanisms/sums/linear_regression.py mechanisms/sums/normal_equations.py

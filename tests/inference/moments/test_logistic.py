@@ -227,6 +227,14 @@ def with_entry(matrix, left, right, value):
     return changed
 
 
+@pytest.mark.parametrize("kind", ["logit", "poisson"])
+def test_moments_below_nothing_are_refused(kind, rows, moments_of, as_records):
+    """Under much noise a sum of squares can come out negative, and no scale of it is a number."""
+    matrix = moments_of(SCHEMA, rows)
+    below = replace(matrix, numbers=-100 * matrix.numbers)
+    assert "told apart" in refusal(kind, "votes ~ age", below, as_records(SCHEMA, rows))
+
+
 def test_an_outcome_that_noise_makes_impossible_is_refused(rows, moments_of, as_records):
     matrix = moments_of(SCHEMA, rows, 1.0, np.random.default_rng(7))
     impossible = with_entry(matrix, ("rare", 1), ("votes", 1), -3.0)

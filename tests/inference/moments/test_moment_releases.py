@@ -153,6 +153,18 @@ def test_no_other_release_has_a_correlation(rows, sets, anyway):
             us.analyze(release, "correlation", "x + rare", anyway=anyway, **how)
 
 
+def test_a_plan_counts_the_noise_in_a_bought_number_of_rows(declared):
+    """A mean is off by it as far as it lies from the middle of the bounds."""
+
+    def noise(rows_share):
+        asked = {"analyses": ["mean y"], "assume_rows": 4000, "rows_share": rows_share}
+        plan = us.plan(SCHEMA, epsilon=4, delta=DELTA, like=declared, **asked)
+        return np.array([line.noise for line in plan.expected])
+
+    assert SCHEMA.rows == "private"
+    assert (noise("0.0005") > 1.2 * noise("0.05")).all()
+
+
 def test_a_plan_says_how_wide_intervals_will_be(declared, rows):
     """Like the release itself: realised widths are within 20 % of the plan, the rows unseen."""
     plan = us.plan(

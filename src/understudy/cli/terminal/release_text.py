@@ -14,6 +14,8 @@ from understudy.cli.terminal import MOST_ROWS, escape, out, sets_words
 
 if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to show help
     from understudy.inference.analysis import Analysis
+    from understudy.inference.private_regression import PrivateRegression
+    from understudy.inference.regression_release import RegressionRelease
     from understudy.privacy.internal import Diagnostic, Internal
     from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
@@ -142,6 +144,32 @@ def analyzed(analysis: Analysis) -> None:
     out.print(table)
     for note in (analysis.legend, *analysis.notes):
         out.print(escape(note), soft_wrap=True)
+
+
+def regressed(found: RegressionRelease, folder: Path | None, *, quiet: bool) -> None:
+    """A regression, what was promised for it, and where its release is."""
+    if found.analysis is not None:
+        analyzed(found.analysis)
+    if folder is None:
+        out.print(f"\n{escape(found.guarantee.statement)}")
+        out.print("What it was answered from was not kept; --out keeps it for more questions.")
+    elif not quiet:
+        released(found.release, folder)
+
+
+def coefficients(found: PrivateRegression) -> None:
+    """A regression by a published mechanism: coefficients alone, and the promise."""
+    mechanism = escape(found.mechanism)
+    out.print(f"ols of {escape(found.formula)} by the {mechanism}, without standard errors.")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(justify="right")
+    for name, value in found.coefficients.items():
+        table.add_row(escape(name), f"{value:,.6g}")
+    out.print(table)
+    if found.repaired:
+        out.print(f"The noisy matrix was not positive definite; it was repaired by {found.repair}.")
+    out.print(f"\n{escape(found.guarantee.statement)}")
 
 
 def release(loaded: Release) -> None:

@@ -59,8 +59,8 @@ def require_firm(shown: Floats, squared: Floats, what: str) -> None:
     if firmness < FIRM:
         raise LostInNoiseError(
             f"{what} (about {max(firmness, 0):.1f} standard deviations of noise above 0; "
-            f"{FIRM:g} are needed); take coarser levels or fewer columns, or declare this analysis "
-            "when the release is made."
+            f"{FIRM:g} are needed); take coarser levels or fewer columns, or spend more on this "
+            "analysis, declared when the release is made."
         )
 
 

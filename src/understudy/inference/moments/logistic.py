@@ -192,7 +192,8 @@ def _solution(family: Family, x: Floats, weights: Floats, crossed: Floats) -> Fl
         eta = x @ beta
         score = crossed - x.T @ (weights * family.mean(eta))
         information = _weighted(x, weights * family.slope(eta))
-        size = np.sqrt(np.maximum(np.diag(information), 1e-300))
+        diagonal = np.diag(information)  # one that is not positive stays, and is refused below
+        size = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         try:
             np.linalg.cholesky(information / np.outer(size, size))
         except np.linalg.LinAlgError:
@@ -279,7 +280,8 @@ def _least_factor(tails: Callable[[float], float], widest: float) -> float:
         raise LostInNoiseError(
             "An interval of this model would be lopsided under the privacy noise, since too few "
             "records have the outcome, or lack it, at some of the predictors; take fewer "
-            "predictors or coarser levels, or declare this analysis when the release is made."
+            "predictors or coarser levels, or spend more on this analysis, declared when the "
+            "release is made."
         )
     for _ in range(_TRIALS):
         middle = (low + high) / 2
@@ -291,8 +293,8 @@ def _lost(firmness: float) -> LostInNoiseError:
     return LostInNoiseError(
         "The predictors are not told apart clearly enough under the privacy noise (the weakest "
         f"combination of them stands {max(firmness, 0):.1f} standard deviations of noise above 0; "
-        f"{FIRM:g} are needed); take fewer predictors or coarser levels, or declare this analysis "
-        "when the release is made."
+        f"{FIRM:g} are needed); take fewer predictors or coarser levels, or spend more on this "
+        "analysis, declared when the release is made."
     )
 
 
@@ -300,5 +302,5 @@ def _endless() -> LostInNoiseError:
     return LostInNoiseError(
         "The model has no finite estimate under the privacy noise: the measured moments say that "
         "the outcome is always, or never, there for some of the predictors; take fewer predictors "
-        "or coarser levels, or declare this analysis when the release is made."
+        "or coarser levels, or spend more on this analysis, declared when the release is made."
     )

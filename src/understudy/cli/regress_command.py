@@ -1,0 +1,130 @@
+"""The command for one regression: what it needs is released, and its answer shown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from understudy.cli import kept_runs
+from understudy.cli.app import Delta, Epsilon, Json, NoiseSeed, Quiet, Resume, Seed, app
+from understudy.cli.json_output import print_json
+from understudy.cli.terminal import progress_bar, release_text
+from understudy.errors import InferenceError, MethodError
+
+if TYPE_CHECKING:
+    from understudy.schema import Schema
+
+USUAL = "sufficient-statistics"
+"""`pipeline.regression.SUFFICIENT_STATISTICS`, without loading what stands behind it."""
+
+
+@app.command()
+def regress(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    schema: Annotated[Path, typer.Argument(help="Reviewed schema (TOML).")],
+    formula: Annotated[
+        str,
+        typer.Argument(
+            help="Such as 'income ~ age + C(region)'. Choose it without a look at the rows."
+        ),
+    ],
+    epsilon: Epsilon,
+    delta: Delta = "0",
+    kind: Annotated[str, typer.Option(help="ols, logit or poisson.")] = "ols",
+    mechanism: Annotated[
+        str,
+        typer.Option(
+            help="sufficient-statistics; or k-norm or functional: an ols of numbers for a pure "
+            "epsilon, without standard errors."
+        ),
+    ] = USUAL,
+    repair: Annotated[
+        str | None,
+        typer.Option(
+            help="For k-norm and functional: ridge or trim, where noise leaves no positive "
+            "definite matrix."
+        ),
+    ] = None,
+    level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder that the release is written to; must be new."),
+    ] = None,
+    seed: Seed = None,
+    insecure_noise_seed: NoiseSeed = None,
+    resume: Resume = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Spend a budget on one regression of a confidential table, with standard errors.
+
+    The columns of the formula are released, mostly as noisy second moments, and the regression is
+    answered from that; --out keeps the release, and OUT.checkpoint, until it is written, what was
+    paid for.
+    """
+    from understudy.pipeline import regression
+    from understudy.schema import Schema
+
+    loaded = Schema.load(schema)
+    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "kind": kind}
+    place = _place(out, mechanism, resume=resume, schema=loaded, formula=formula, **asked)
+    asked |= {"mechanism": mechanism, "repair": repair, "level": level, "seed": seed}
+    diagnostics: list[Any] = []  # shown when no bar is drawn any more
+    if mechanism == USUAL and not (quiet or as_json):
+        # For the eyes of whoever sits there: no file, no pipe and no log has what does not fit.
+        asked |= {"confide": diagnostics.append, "confide_misfits": sys.stderr.isatty()}
+    with kept_runs.keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:
+        ask: Any = regression.regress  # which refuses a mechanism that there is not
+        found = ask(
+            data,
+            loaded,
+            formula,
+            **asked,
+            insecure_noise_seed=insecure_noise_seed,
+            checkpoint=place,
+            keep_checkpoint=True,
+            progress=tell,
+        )
+        if out is not None:
+            tell("Writing the release", 0, 1)
+            found.save(out)
+            tell("Writing the release", 1, 1)
+    if place is not None:
+        kept_runs.remove(place)
+    if as_json:
+        print_json(found.to_json() | ({} if out is None else {"release": str(out)}))
+    elif mechanism == USUAL:
+        release_text.regressed(found, out, quiet=quiet)
+    else:
+        release_text.coefficients(found)
+    if not (quiet or as_json):
+        release_text.to_be_checked(data, schema)
+    for diagnostic in diagnostics:
+        release_text.confided(diagnostic)
+    if getattr(found, "refused", ""):
+        raise InferenceError(found.refused)
+
+
+def _place(
+    out: Path | None, mechanism: str, *, resume: bool, schema: Schema, formula: str, **asked: Any
+) -> Path | None:
+    """Where the checkpoint is kept, if there is to be one; refuses before rows are read."""
+    from understudy.pipeline import regression
+    from understudy.pipeline.request import request_of
+    from understudy.release.bundle import require_new
+
+    regression.require_mechanism(mechanism)
+    if out is None:
+        if resume:
+            raise MethodError("A run is gone on with where its release is to be; give --out too.")
+        return None
+    if mechanism != USUAL:
+        raise MethodError(
+            f"The mechanism {mechanism} makes no release; leave out --out, or take {USUAL}."
+        )
+    require_new(out)
+    request = request_of(**regression.declared(schema, formula, **asked))
+    return kept_runs.checkpoint_of(out, request, resume=resume)

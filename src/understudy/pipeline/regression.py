@@ -1,0 +1,310 @@
+"""One regression of a confidential table: the release of one declared analysis, and its answer.
+
+By default, second moments of the formula's columns are bought with most of the budget
+(`understudy.privacy.mechanisms.sums.score_moments`), and synthetic records of these columns with
+the rest; coefficients, standard errors and intervals then follow from the release alone
+(`understudy.inference.moments`). What a fifth of the budget buys is needed: the sampling error of a
+coefficient rests on fourth moments, whose shape the records tell, and so does whether a predictor
+is told from the noise.
+
+Two published mechanisms spend all of a pure ε on the coefficients of a linear regression of
+numbers, without synthetic records and without standard errors
+(`understudy.inference.private_regression`).
+
+Sources: sufficient statistics with noise, Vu & Slavković (2009), "Differential privacy for clinical
+trial data"; Wang (2018), "Revisiting differentially private linear regression".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, Literal, overload
+
+from understudy import engine as engines
+from understudy.arguments import require_function, require_number, require_text
+from understudy.errors import InferenceError, MethodError, suggestion
+from understudy.inference.declared_analyses import DeclaredAnalysis
+from understudy.inference.private_regression import (
+    PrivateRegression,
+    Repair,
+    private_regression,
+    read_formula,
+    require_repair,
+)
+from understudy.inference.regression_release import RegressionRelease
+from understudy.inference.set_estimates import require_level
+from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
+from understudy.pipeline.gates import open_gate
+from understudy.pipeline.interruption import Progress
+from understudy.pipeline.request import request_of
+from understudy.pipeline.synthesis import synthesize
+from understudy.privacy.accounting.budget import Budget, Number
+from understudy.privacy.internal import Confide
+from understudy.privacy.mechanisms.sums.linear_regression import (
+    MECHANISMS,
+    Regression,
+    RegressionMechanism,
+)
+from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.terms import terms_of
+from understudy.schema import Schema
+from understudy.schema.given_schema import given_schema
+
+SUFFICIENT_STATISTICS: Final = "sufficient-statistics"
+RegressionKind = Literal["ols", "logit", "poisson"]
+MOMENTS_SHARE: Final = Fraction(4, 5)
+"""Of what the number of rows leaves; more makes intervals hardly shorter, and records poor."""
+_LEVEL: Final = 0.95
+
+
+@overload
+def regress(
+    data: object,
+    schema: Schema | str | Path,
+    formula: str,
+    *,
+    epsilon: Number,
+    delta: Number = ...,
+    kind: RegressionKind = ...,
+    mechanism: Literal["sufficient-statistics"] = ...,
+    level: float = ...,
+    seed: int | None = ...,
+    insecure_noise_seed: int | None = ...,
+    checkpoint: str | Path | None = ...,
+    keep_checkpoint: bool = ...,
+    progress: Progress | None = ...,
+    confide: Confide | None = ...,
+    confide_misfits: bool = ...,
+) -> RegressionRelease: ...
+
+
+@overload
+def regress(
+    data: object,
+    schema: Schema | str | Path,
+    formula: str,
+    *,
+    epsilon: Number,
+    mechanism: RegressionMechanism,
+    repair: Repair | None = ...,
+    insecure_noise_seed: int | None = ...,
+    progress: Progress | None = ...,
+) -> PrivateRegression: ...
+
+
+def regress(
+    data: object,
+    schema: Schema | str | Path,
+    formula: str,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    kind: RegressionKind = "ols",
+    mechanism: Literal["sufficient-statistics"] | RegressionMechanism = SUFFICIENT_STATISTICS,
+    repair: Repair | None = None,
+    level: float = _LEVEL,
+    seed: int | None = None,
+    insecure_noise_seed: int | None = None,
+    checkpoint: str | Path | None = None,
+    keep_checkpoint: bool = False,
+    progress: Progress | None = None,
+    confide: Confide | None = None,
+    confide_misfits: bool = True,
+) -> RegressionRelease | PrivateRegression:
+    """One regression that is known beforehand, under differential privacy.
+
+    By default it is the release of one declared analysis: coefficients with standard errors,
+    intervals and p-values, which count sampling and noise, and the release that they follow from.
+    Only records with a value in each column of the formula count; numbers beyond their bounds are
+    clipped to them. Each further regression costs a budget of its own; several belong into one
+    release (`synthesize(analyses=…)`).
+
+    Args:
+        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        schema: a reviewed schema, or the path of its file; the bounds of the columns set the size
+            of the noise.
+        formula: such as "income ~ age + C(region)", as `analyze` takes it; for the two published
+            mechanisms names of numeric columns, "income ~ age + size". It must be chosen without a
+            look at the rows.
+        epsilon: ε of the whole.
+        delta: δ of the whole; 0 for pure differential privacy, at which many columns are dear.
+        kind: "ols", "logit" or "poisson".
+        mechanism: "sufficient-statistics"; or, of an "ols" without standard errors and for a pure
+            ε, "k-norm" (Awan & Slavković 2018) or "functional" (Zhang et al. 2012), which has
+            twice the noise where records are added or removed, and much alike where they are
+            replaced.
+        repair: for the latter two, what is done where noise leaves no positive definite matrix:
+            "ridge" (if none is given) or "trim".
+        level: confidence level of the intervals shown, in (0, 1).
+        seed: of the sampling of records; for `synthesize`, as the next ones.
+        insecure_noise_seed: for tests and studies only: draw the noise from this seed, so that the
+            result is **not private** and its guarantee says so.
+        checkpoint: folder that holds, while this runs, what was released and what it cost.
+        keep_checkpoint: leave it when the release is made.
+        progress: called with a stage, and how much of how much is done.
+        confide: gets diagnostics that depend on the rows: for the steward, never to be published.
+        confide_misfits: whether those of columns are among them.
+
+    Returns:
+        A `RegressionRelease`. Where the answer is lost in the noise it says so; its budget is
+        spent nevertheless. For the two published mechanisms a `PrivateRegression`: coefficients
+        with guarantee and ledger, and the noisy statistics that they follow from.
+
+    Raises:
+        SchemaError: not a schema, or not reviewed.
+        BudgetError: not a budget, or too little to draw the noise exactly.
+        InferenceError: a kind, a formula, a level or a repair that cannot be read, or a formula
+            that second moments do not answer.
+        MethodError: a mechanism, columns or options that do not fit.
+        DataError: a structural fault of the data; nothing was spent.
+        CheckpointError: as `synthesize`.
+    """
+    require_mechanism(mechanism)
+    require_text("formula", formula, InferenceError, "income ~ age")
+    require_number("level", level, InferenceError, 0.95)
+    require_level(level)
+    require_function("progress", progress, MethodError)
+    if mechanism != SUFFICIENT_STATISTICS:
+        own: dict[str, object] = {"delta": Budget.of(epsilon, delta).delta, "kind": kind != "ols"}
+        own |= {"level": level != _LEVEL, "seed": seed is not None}
+        own |= {"checkpoint": checkpoint, "confide": confide}
+        _require_none(mechanism, [name for name, given in own.items() if given])
+        return _published(
+            data,
+            schema,
+            formula,
+            epsilon=epsilon,
+            mechanism=mechanism,
+            repair="ridge" if repair is None else repair,
+            insecure_noise_seed=insecure_noise_seed,
+            tell=progress or (lambda _stage, _done, _total: None),
+        )
+    if repair is not None:
+        raise MethodError("Sufficient statistics are not repaired; leave repair out.")
+    release = synthesize(
+        data,
+        **declared(schema, formula, epsilon=epsilon, delta=delta, kind=kind),
+        seed=seed,
+        insecure_noise_seed=insecure_noise_seed,
+        checkpoint=checkpoint,
+        keep_checkpoint=keep_checkpoint,
+        progress=progress,
+        confide=confide,
+        confide_misfits=confide_misfits,
+    )
+    return RegressionRelease.of(release, level)
+
+
+def declared(
+    schema: Schema | str | Path,
+    formula: str,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    kind: str = "ols",
+) -> dict[str, Any]:
+    """The release of one regression, as arguments of `synthesize` that say what is measured.
+
+    Args:
+        schema: a reviewed schema, or the path of its file.
+        formula: of the regression.
+        epsilon: ε of the whole.
+        delta: δ of the whole.
+        kind: "ols", "logit" or "poisson".
+
+    Raises:
+        SchemaError: not a schema, or not reviewed.
+        BudgetError: not a budget.
+        InferenceError: not a regression, or one that second moments do not answer.
+        MethodError: columns of too many states.
+    """
+    from understudy.inference.estimates.estimands import MODELS
+    from understudy.pipeline.expected_answers import require_moments
+
+    schema = given_schema(schema)
+    schema.require_reviewed()
+    if kind not in MODELS:
+        raise InferenceError(
+            f"There is no regression {kind!r}{suggestion(kind, MODELS)}; take one of "
+            f"{', '.join(MODELS)}."
+        )
+    analysis = DeclaredAnalysis(kind, formula)
+    arguments: dict[str, Any] = {
+        "schema": _of_columns(schema, analysis.estimand(schema).columns),
+        "epsilon": epsilon,
+        "delta": delta,
+        "method": "auto",
+        "sets": 1,
+        "options": None,
+        "rows_share": DEFAULT_ROWS_SHARE,
+        "answers_share": MOMENTS_SHARE,
+        "analyses": (analysis,),
+    }
+    request = request_of(**arguments)
+    request.setup()  # refuses what cannot be measured
+    pure = request.budget.accounting == "pure"
+    require_moments(request.analyses, request.schema, request.answers, pure=pure)
+    return arguments
+
+
+def _of_columns(schema: Schema, columns: Sequence[str]) -> Schema:
+    """The same table without its other columns, and without the rules that name one of them."""
+    kept = tuple(rule for rule in schema.forbidden if set(rule.where) <= set(columns))
+    own = {name: schema.columns[name] for name in columns}
+    return schema.model_copy(update={"columns": own, "forbidden": kept})
+
+
+def require_mechanism(mechanism: object) -> None:
+    """Refuse an unknown mechanism.
+
+    Raises:
+        MethodError: unknown.
+    """
+    known = (SUFFICIENT_STATISTICS, *MECHANISMS)
+    if mechanism not in known:
+        raise MethodError(
+            f"There is no mechanism {mechanism!r} for a regression"
+            f"{suggestion(mechanism, known)}; take one of {', '.join(known)}."
+        )
+
+
+def _require_none(mechanism: str, given: Sequence[str]) -> None:
+    """Refuse options that a published mechanism has no use for."""
+    if given:
+        raise MethodError(
+            f"The mechanism {mechanism} gives the coefficients of a linear regression for a pure "
+            f"epsilon, and no errors or records; leave out {', '.join(given)}, or take the "
+            f"mechanism {SUFFICIENT_STATISTICS}."
+        )
+
+
+def _published(
+    data: object,
+    schema: Schema | str | Path,
+    formula: str,
+    *,
+    epsilon: Number,
+    mechanism: RegressionMechanism,
+    repair: Repair,
+    insecure_noise_seed: int | None,
+    tell: Progress,
+) -> PrivateRegression:
+    """Coefficients alone; whatever does not fit is refused before rows are read."""
+    schema = given_schema(schema)
+    schema.require_reviewed()
+    response, predictors = read_formula(formula)
+    require_repair(repair)
+    budget = Budget.of(epsilon)
+    asked = Regression(response=response, predictors=predictors, mechanism=mechanism)
+    asked.price(terms_of(schema, budget), budget.amount)
+    seed = insecure_noise_seed
+    source = SecureRandomness() if seed is None else SeededRandomness(seed)
+    tell("Reading and coding rows", 0, 1)
+    gate = open_gate(engines.Table(data, schema), budget, source)
+    tell("Reading and coding rows", 1, 1)
+    released = gate.ask(asked, spend=budget.amount)
+    return private_regression(
+        released, formula, repair, guarantee=gate.guarantee(), ledger=gate.ledger
+    )
