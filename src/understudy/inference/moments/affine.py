@@ -3,7 +3,9 @@
 A term is affine where it is a sum of functions of one column each, linear in numbers: `age`,
 `C(region)`, `{sex == 'f'}`, `age / 10`. Whether it is follows from its values on a few public
 records: a base, the base with one column changed, and many changed at once, on which the sum must
-hold. `log(income)` and `sex:region` are none; they would need other moments.
+hold. `log(income)` and `sex:region` are none; they would need other moments. Nor is `age == 40`,
+which is 0 nearly everywhere: columns of few whole numbers are looked at in each, and others at the
+numbers that the formula names too.
 """
 
 from __future__ import annotations
@@ -20,14 +22,19 @@ from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 _CHECKS = 64
 _CLOSE = 1e-9
-_PLACES = (0.0, 1.0, 0.5, 0.3)  # where numbers are looked at, between their bounds
+_PLACES = (0.0, 1.0, *np.linspace(0, 1, 63)[1:-1])  # where numbers are looked at, in their bounds
+_FEW = 1_000  # whole numbers that are all looked at
 
 Terms = Callable[[pd.DataFrame], Floats]
 """Values of p terms for each record: shape (records, p)."""
 
 
 def affine_weights(
-    terms: Terms, columns: Sequence[str], schema: Schema, matrix: MomentMatrix
+    terms: Terms,
+    columns: Sequence[str],
+    schema: Schema,
+    matrix: MomentMatrix,
+    named: Sequence[float] = (),
 ) -> Floats | None:
     """Weights of the scores in each term.
 
@@ -36,6 +43,7 @@ def affine_weights(
         columns: that they use, all among those of the matrix.
         schema: of the columns.
         matrix: whose rows the weights are for.
+        named: numbers at which a term may jump.
 
     Returns:
         Shape (p, s + 1), for records that have a value in each column; None where a term is not
@@ -44,7 +52,7 @@ def affine_weights(
     Raises:
         InferenceError: a term cannot be computed.
     """
-    values = [_values(schema.columns[name]) for name in columns]
+    values = [_values(schema.columns[name], named) for name in columns]
     probes = _probes([len(own) for own in values])
     seen = terms(_records(schema, columns, values, probes).frame())
     weights = np.zeros((seen.shape[1], len(matrix.sums)))
@@ -98,13 +106,17 @@ def _scores(
     return scores
 
 
-def _values(column: Column) -> Floats:
-    """Numbers at which a column is looked at, or the numbers of its levels."""
+def _values(column: Column, named: Sequence[float]) -> Floats:
+    """Numbers at which a column is looked at, both bounds first, or the numbers of its levels."""
     if not isinstance(column, NUMERIC):
         return np.arange(column.n_ordinary, dtype=np.float64)
     low, high = column.bounds
-    numbers = low + (high - low) * np.array(_PLACES)
-    return numbers if isinstance(column, Continuous) else np.rint(numbers)
+    inside = [number for number in named if low <= number <= high]
+    numbers = np.append(low + (high - low) * np.array(_PLACES), inside)
+    if isinstance(column, Continuous):
+        return numbers
+    whole = np.arange(low, high + 1) if high - low < _FEW else numbers
+    return np.rint(np.concatenate([[low, high], whole]))
 
 
 def _probes(sizes: Sequence[int]) -> Integers:

@@ -147,7 +147,8 @@ def _of_expression(
     names = [name for name in estimand.columns if name not in estimand.groups]
     if len(names) != 1 or len(estimand.groups) > 1:
         return None
-    weights = affine_weights(lambda frame: _values(estimand, frame), names, schema, matrix)
+    named = formulas.constants(formulas.as_formula(estimand.expression))
+    weights = affine_weights(lambda frame: _values(estimand, frame), names, schema, matrix, named)
     if weights is None:
         return None
     numeric = isinstance(schema.columns[names[0]], NUMERIC)
