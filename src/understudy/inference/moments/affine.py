@@ -116,7 +116,7 @@ def _values(column: Column, named: Sequence[float]) -> Floats:
     if isinstance(column, Continuous):
         return numbers
     whole = np.arange(low, high + 1) if high - low < _FEW else numbers
-    return np.rint(np.concatenate([[low, high], whole]))
+    return np.asarray(np.rint(np.concatenate([[low, high], whole])))
 
 
 def _probes(sizes: Sequence[int]) -> Integers:

@@ -152,7 +152,7 @@ def _of_expression(
     if weights is None:
         return None
     numeric = isinstance(schema.columns[names[0]], NUMERIC)
-    present = _present(matrix, schema, names[0])
+    present = presence(matrix, schema, names[0])
     value = weights[0].copy()
     value[0] = 0
     value += weights[0, 0] * present  # the constant, for those who have a value
@@ -184,8 +184,14 @@ def _indicators(matrix: MomentMatrix, schema: Schema, name: str) -> Floats:
     return rows
 
 
-def _present(matrix: MomentMatrix, schema: Schema, name: str) -> Floats:
-    """Weights of whether a record has a value of a column, shape (s + 1,)."""
+def presence(matrix: MomentMatrix, schema: Schema, name: str) -> Floats:
+    """Weights of whether a record has a value of a column, shape (s + 1,).
+
+    Args:
+        matrix: whose rows the weights are for.
+        schema: of the column.
+        name: of the column.
+    """
     if not isinstance(schema.columns[name], NUMERIC):
         return np.asarray(_indicators(matrix, schema, name).sum(axis=0))
     weights = np.zeros(len(matrix.sums))
