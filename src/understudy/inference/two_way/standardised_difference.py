@@ -30,6 +30,7 @@ from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.noise_aware.cell_scores import edge_variance
 from understudy.inference.two_way.noisy_cells import NoisyCells
 
+_AGREE = np.array([[1.0, 1, 0, 0, 0, -1, 0], [0, 0, 1, 1, 0, 0, -1]])
 NOTE = "In units of the standard deviation within groups, pooled over both."
 
 
@@ -108,23 +109,24 @@ def counted_sums(cells: NoisyCells, values: Floats) -> GroupSums:
 def moment_sums(matrix: MomentMatrix, value: Floats, present: Floats, groups: Floats) -> GroupSums:
     """Sums from second moments.
 
+    Sizes and sums of both groups were measured, and so were those of all records: they are made to
+    agree by generalised least squares, which takes noise off all of them.
+
     Args:
         matrix: in which every record has a group.
         value: weights of the outcome, 0 for a record without one, shape (s + 1,).
         present: weights of whether a record has an outcome, shape (s + 1,).
         groups: weights of the indicators of both groups, shape (2, s + 1).
     """
-    forms = [
-        *(np.multiply.outer(present, group) for group in groups),
-        *(np.multiply.outer(value, group) for group in groups),
-        np.multiply.outer(value, value),
-    ]
-    return GroupSums(
-        sizes=matrix.form(present[None], groups)[0],
-        totals=matrix.form(value[None], groups)[0],
-        squares=float(matrix.form(value[None], value[None])[0, 0]),
-        noise=matrix.noise_covariance(np.stack(forms)),
+    left = np.stack([present, present, value, value, value, present, value])
+    right = np.stack([*groups, *groups, value, present, present])
+    numbers = np.array(
+        [matrix.form(a[None], b[None])[0, 0] for a, b in zip(left, right, strict=True)]
     )
+    noise = matrix.noise_covariance(left[:, :, None] * right[:, None, :])
+    gain = noise @ _AGREE.T @ np.linalg.pinv(_AGREE @ noise @ _AGREE.T, hermitian=True)
+    numbers, noise = numbers - gain @ _AGREE @ numbers, noise - gain @ _AGREE @ noise
+    return GroupSums(numbers[:2], numbers[2:4], float(numbers[4]), noise[:5, :5])
 
 
 def standardised_difference(
