@@ -29,6 +29,7 @@ from understudy.inference.two_way.noisy_cells import (
     class_weights,
     moment_cells,
     noisy_cells,
+    require_few,
     require_possible,
 )
 from understudy.inference.two_way.odds_ratio import odds_ratio
@@ -119,11 +120,12 @@ def traits_of(estimand: Estimand, schema: Schema) -> tuple[Trait, ...]:
 
     Raises:
         UntoldError: states do not tell whether a condition holds.
-        InferenceError: a term is no condition.
+        InferenceError: a term is no condition, or both have very many classes.
     """
     groups, numbers = terms_of(estimand.kind, estimand.formula)
     traits = tuple(Trait.of(term, schema) for term in groups)
     if not numbers:
+        require_few(traits)
         return traits
     try:
         outcome = Trait.of_values(numbers[0], schema)

@@ -238,6 +238,37 @@ def test_the_command_answers(table, tmp_path, capsys):
     assert "of the odds ratio 1" in capsys.readouterr().out
 
 
+def test_a_number_that_is_one_of_two_is_a_trait_of_second_moments(rows):
+    """Whole numbers 0 and 1, as many files write what is false and true."""
+    flag = '[columns.flag]\nkind = "integer"\nlower = 0\nupper = 1\nreviewed = true'
+    columns = us.Schema.loads(flag).columns | {k: SCHEMA.columns[k] for k in ("region", "income")}
+    flag = (rows["income"].to_numpy() + np.arange(N)) % 3 == 0
+    made = us.synthesize(
+        rows.with_columns(flag=flag.astype(int)).select(*columns),
+        SCHEMA.model_copy(update={"columns": columns}),
+        epsilon=8,
+        delta="1e-6",
+        method="independent",
+        answers_share="0.8",
+        insecure_noise_seed=2,
+    )
+    cells = us.analyze(made, "table", "flag + region")
+    assert cells.pooled.rule == "moments"
+    for row, (value, region) in zip(
+        cells.to_frame().itertuples(), [(v, r) for v in (0, 1) for r in "abc"], strict=True
+    ):
+        truth = np.mean((flag == value) & (rows["region"] == region).to_numpy())
+        assert abs(row.estimate - truth) < 4 * row.stderr * np.sqrt(row.synthesis_share)
+    for kind, formula in [
+        ("independence", "flag + region"),
+        ("odds-ratio", "{flag == 1} + {region == 'a'}"),
+        ("standardised-difference", "income ~ {flag == 1}"),
+        ("mean", "income ~ flag"),
+    ]:
+        assert us.analyze(made, kind, formula).pooled.rule == "moments", kind
+    assert us.analyze(made, "proportion", "flag").pooled.rule == "noise-aware"
+
+
 def test_a_table_over_three_columns_answers_what_three_columns_ask(table):
     for kind, formula in [
         ("table", "sex + works + region"),

@@ -22,10 +22,11 @@ from understudy.inference.estimates.analysis_records import ABSENT
 from understudy.inference.moments.moment_answers import REASON
 from understudy.inference.moments.moment_answers import RULE as MOMENTS
 from understudy.inference.moments.moment_matrix import MomentMatrix, matrix_of
+from understudy.inference.moments.moment_ratios import indicators
 from understudy.inference.noise_aware.cell_scores import covers, marginal, pooled_table
 from understudy.inference.two_way.traits import Trait
 from understudy.release import Release
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import Schema
 
 MOST_CELLS_CROSSED = 400
 _LAPLACE_KURTOSIS = 3.0  # beyond that of a normal law
@@ -70,11 +71,7 @@ def noisy_cells(traits: Sequence[Trait], release: Release, facts: Facts) -> Nois
         traits: two, of columns of their own.
         release: that is asked.
         facts: of the question.
-
-    Raises:
-        InferenceError: there are too many cells.
     """
-    require_few(traits)
     matrix = matrix_of(release, _columns(traits, release.schema))
     by_moments = None if matrix is None else moment_cells(traits, matrix, release.schema)
     by_tables = table_cells(traits, release) if facts.full else None
@@ -166,12 +163,11 @@ def class_weights(trait: Trait, matrix: MomentMatrix, schema: Schema) -> Floats 
         matrix: whose rows the weights are for.
         schema: of the release.
     """
-    column = schema.columns[trait.columns[0]]
-    if len(trait.columns) > 1 or isinstance(column, NUMERIC):
+    rows = indicators(matrix, schema, trait.columns[0]) if len(trait.columns) == 1 else None
+    if rows is None:
         return None
     weights = np.zeros((len(trait.labels), len(matrix.sums)))
-    for state in range(column.n_ordinary):
-        weights[trait.class_of[state], matrix.place[trait.columns[0], state]] = 1
+    np.add.at(weights, trait.class_of[: len(rows)], rows)
     return weights
 
 
