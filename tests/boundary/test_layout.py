@@ -7,9 +7,10 @@ from pathlib import Path
 import understudy
 
 FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
-# 360 when the house was built; 20 more for answers from second moments; 4 for a regression with
-# errors: its pipeline, what it gives back, its command, and the runs that commands keep.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 384, 320, 60
+# 360 when the house was built; 25 more for answers from second moments; 4 for a regression with
+# errors: its pipeline, what it gives back, its command, and the runs that commands keep; 8 for
+# questions about two traits, and for what people read of an answer.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 397, 320, 60
 
 
 def code_lines(function):

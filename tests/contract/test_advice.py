@@ -94,6 +94,8 @@ QUESTIONS = [
     ("quantile", "kids ~ job"),
     ("ols", "income ~ kids"),
     ("ols", "income ~ sex + kids"),
+    ("odds-ratio", "sex + {kids >= 2}"),
+    ("independence", "sex + kids"),
     ("logit", "sex ~ kids"),
     ("poisson", "kids ~ sex"),
     (mean_income, "income"),

@@ -19,14 +19,16 @@ def analyze(
     kind: Annotated[
         str,
         typer.Argument(
-            help="mean, proportion, table, total, quantile, correlation, ols, logit or poisson."
+            help="mean, proportion, table, total, quantile, correlation, odds-ratio, independence, "
+            "standardised-difference, ols, logit or poisson."
         ),
     ],
     formula: Annotated[
         str,
         typer.Argument(
             help="Such as 'log(income + 1)', 'income ~ sex', 'sex + region' (a table), "
-            "'income + age' (a correlation) or "
+            "'income + age' (a correlation), 'works + sex' (an odds ratio, or a test of "
+            "independence) or "
             "'income ~ age + C(region)' (a model)."
         ),
     ],

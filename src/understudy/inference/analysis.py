@@ -6,7 +6,6 @@ measurements allow (`understudy.inference.choice.rule_table`), and refuses where
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from understudy.errors import InferenceError
+from understudy.inference.analysis_rows import P_VALUES, row_texts
 from understudy.inference.choice import caveats
-from understudy.inference.choice.advice import RefusedError, advise
+from understudy.inference.choice.advice import RefusedError, advise, unmeasured
 from understudy.inference.choice.release_facts import Facts, facts_of
 from understudy.inference.choice.rule_table import (
     choose,
@@ -24,10 +24,11 @@ from understudy.inference.choice.rule_table import (
     noisy_reason,
     outweighs,
 )
-from understudy.inference.estimates.estimands import NO_CORRELATION, SHARES, Estimand
+from understudy.inference.estimates.estimands import MEASURED_ONLY, SHARES, Estimand
 from understudy.inference.estimates.estimators import Estimator, Question
-from understudy.inference.moments import moment_answers
+from understudy.inference.measured_answers import measured_answer
 from understudy.inference.moments.inverted import LostInNoiseError
+from understudy.inference.moments.moment_answers import is_numeric
 from understudy.inference.noise_aware.count_estimates import count_quantiles, estimate_counts
 from understudy.inference.noise_aware.urn_estimates import estimate_draws
 from understudy.inference.set_answers import SetAnswer, set_answer
@@ -35,7 +36,6 @@ from understudy.inference.set_estimates import Pooled, require_level
 from understudy.release import Release
 
 STAMP = "not valid"
-_MOST_DIGITS = 8  # after the point; beyond, numbers are written with an exponent
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Analysis:
     def legend(self) -> str:
         """What the columns are."""
         biased = self.kind != "quantile" and self.pooled.bias.any()
-        p = "" if self.kind == "quantile" else " p: two-sided, of the value 0;"
+        p = P_VALUES.get(self.kind, " p: two-sided, of the value 0;")
         return (
             f"lower, upper: {100 * self.level:g} % interval;{p} synth.: share of the variance by "
             "synthesis and privacy noise"
@@ -107,7 +107,7 @@ class Analysis:
             # For people only; an estimate keeps its sign, and only intervals are cut.
             shown[["lower", "upper"]] = shown[["lower", "upper"]].clip(0, 1)
         return [
-            (str(name), *_row_texts(*values))
+            (str(name), *row_texts(*values))
             for name, values in zip(shown.index, shown.to_numpy().tolist(), strict=True)
         ]
 
@@ -157,11 +157,11 @@ def analyze_release(
     question = Question.of(kind, formula, release.schema, probability=probability)
     facts = facts_of(release, question.kind, question.columns)
     if isinstance(question.asked, Estimand):
-        analysis = _from_moments(release, question.asked, facts, anyway=anyway, level=level)
+        analysis = _from_measured(release, question.asked, facts, anyway=anyway, level=level)
         if analysis is not None:
             return analysis
-        if question.kind == "correlation":  # no rule of sets has one
-            raise InferenceError(NO_CORRELATION)
+        if question.kind in MEASURED_ONLY:
+            raise unmeasured(release, facts)
     if choose(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
         return _from_counts(release, question.asked, facts, level=level)
@@ -178,16 +178,18 @@ def analyze_release(
     return _from_sets(answer, facts, reason, formula=question.formula, level=level, more=said)
 
 
-def _from_moments(
+def _from_measured(
     release: Release, estimand: Estimand, facts: Facts, *, anyway: bool, level: float
 ) -> Analysis | None:
-    """The answer of second moments; of levels only where no table has it, which has less noise."""
+    """What measurements answer without cells or sets; of levels only where no table has it."""
     rule = choose(facts)
-    if rule.name == "noise-aware" and not moment_answers.is_numeric(estimand, release.schema):
+    if rule.name == "noise-aware" and not is_numeric(estimand, release.schema):
         return None
     try:
-        answer = moment_answers.moment_answer(estimand, release)
+        answer = measured_answer(estimand, release, facts)
     except LostInNoiseError as error:
+        if estimand.kind in MEASURED_ONLY:  # no other rule has an answer
+            raise
         if rule.valid or anyway:
             return None
         raise RefusedError(str(error).rstrip("."), advise(release, facts)) from None
@@ -198,7 +200,7 @@ def _from_moments(
         formula=estimand.formula,
         pooled=answer.pooled,
         valid=True,
-        reason=moment_answers.REASON,
+        reason=answer.reason,
         notes=(*answer.pooled.notes, *caveats.share_notes(estimand.kind, answer.pooled, level)),
         dropped=(answer.dropped,),
         level=level,
@@ -289,32 +291,3 @@ def _from_sets(
         dropped=answer.dropped,
         level=level,
     )
-
-
-def _row_texts(
-    estimate: float, stderr: float, df: float, lower: float, upper: float, *rest: float
-) -> tuple[str, ...]:
-    """A row of the table of an analysis as text, rounded where the standard error has two digits.
-
-    Args:
-        estimate: of a quantity.
-        stderr: its standard error; NaN where it has none.
-        df: degrees of freedom.
-        lower: lower end of the interval.
-        upper: upper end.
-        rest: p-value, share of synthesis and noise, and bound on the bias by bins.
-    """
-    pvalue, share, _ = rest
-    digits = 1 - math.floor(math.log10(stderr)) if 0 < stderr < math.inf else None
-    number, error, low, high = (_number(v, digits) for v in (estimate, stderr, lower, upper))
-    p = "< 0.001" if pvalue < 0.001 else _number(pvalue, 3)
-    percent = f"{100 * share:.0f} %" if math.isfinite(share) else "–"
-    return number, error, "∞" if df == math.inf else _number(df, 1), low, high, p, percent
-
-
-def _number(value: float, digits: int | None) -> str:
-    if not math.isfinite(value):
-        return "–"
-    if digits is None or digits > _MOST_DIGITS:
-        return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
-    return f"{round(value, digits) + 0.0:,.{max(digits, 0)}f}"

@@ -43,10 +43,12 @@ def analyze(
 
     Args:
         release: a release, or the folder of one.
-        kind: "mean", "proportion", "table", "total", "quantile", "ols", "logit" or "poisson"; or a
-            function that takes a data frame and gives estimates and their (co)variances.
+        kind: "mean", "proportion", "table", "total", "quantile", "correlation", "odds-ratio",
+            "independence", "standardised-difference", "ols", "logit" or "poisson"; or a function
+            that takes a data frame and gives estimates and their (co)variances.
         formula: an expression, "log(income + 1)", or one by groups, "income ~ sex"; columns to
-            cross, "sex + region"; for models a formula, "income ~ age + C(region)".
+            cross, "sex + region", or two to relate, "works + {income > 25000}"; for models a
+            formula, "income ~ age + C(region)".
         probability: of a quantile.
         level: confidence level in (0, 1).
         anyway: give numbers even where no rule is valid; they are stamped so.

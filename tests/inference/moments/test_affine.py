@@ -56,7 +56,11 @@ def test_weights_give_the_values_of_the_terms(formula, moments):
 
 
 @pytest.mark.parametrize(
-    "formula", ["log(x + 1)", "{x ** 2}", "{x > 5}", "sex:region", "x:sex", "{x * y}", "poly(x, 2)"]
+    "formula",
+    [
+        *("log(x + 1)", "{x ** 2}", "{x > 5}", "{(x > 6) & (x < 6.4)}", "{wage == 27}"),
+        *("sex:region", "x:sex", "{x * y}", "poly(x, 2)"),
+    ],
 )
 def test_what_is_not_affine_is_noticed(formula, moments):
     assert weights_of(formula, moments)[2] is None

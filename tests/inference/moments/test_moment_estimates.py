@@ -84,6 +84,10 @@ def test_what_moments_do_not_have_is_not_answered(rows, exact):
     for kind, formula in [
         ("mean", "log(x + 1)"),
         ("proportion", "x > 5"),
+        ("proportion", "x == 7.25"),
+        ("proportion", "wage == 27"),
+        ("mean", "(wage > 20) & (wage < 30)"),
+        ("mean", "wage % 7 == 3"),
         ("mean", "x ~ sex + region"),
         ("ols", "y ~ x:sex"),
         ("ols", "y ~ {x * (sex == 'm')}"),

@@ -30,6 +30,7 @@ from understudy.errors import InferenceError
 from understudy.inference.choice.release_facts import Facts
 from understudy.inference.choice.rule_table import choose, most_distortion
 from understudy.inference.estimates.analysis_records import is_binned
+from understudy.inference.estimates.estimands import MEASURED_ONLY, TWO_WAY
 from understudy.inference.noise_aware.cell_scores import MOST_CELLS
 from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Release
@@ -99,6 +100,20 @@ class RefusedError(InferenceError):
         self.reason, self.advice = reason, advice
 
 
+def unmeasured(release: Release, facts: Facts) -> InferenceError:
+    """The refusal of a question that measurements alone answer, and none of a release does.
+
+    Args:
+        release: that refuses it.
+        facts: of the question, of a kind of `MEASURED_ONLY`.
+    """
+    reason = MEASURED_ONLY[facts.kind]
+    if facts.kind in TWO_WAY:
+        said = reason[0].lower() + reason[1:]
+        return RefusedError(said, advise(release, facts), anyway=False)
+    return InferenceError(f"{reason}.")
+
+
 def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice | None:
     """What would answer a question, if that is known.
 
@@ -112,7 +127,7 @@ def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice
     if not facts.columns or _n_cells(release, facts) > MOST_CELLS:
         return None
     dense = {"form": "dense"}
-    if facts.counted or facts.kind == "quantile":
+    if facts.counted or facts.kind in ("quantile", *TWO_WAY):
         return Advice("release", facts.columns, "laplace", options=dense)
     epsilon = enough(release, facts)
     if epsilon is None:

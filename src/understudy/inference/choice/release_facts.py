@@ -17,7 +17,7 @@ from itertools import groupby
 
 from understudy.functions.sequential_generator import Edge
 from understudy.inference.estimates.analysis_records import is_binned
-from understudy.inference.estimates.estimands import RATIOS, SHARES
+from understudy.inference.estimates.estimands import RATIOS, SHARES, TWO_WAY
 from understudy.inference.noise_aware.cell_scores import MOST_CELLS, covers
 from understudy.inference.noise_aware.urn_estimates import are_drawn
 from understudy.models.bayesian_network import kept
@@ -189,7 +189,7 @@ class Facts:
     @property
     def countable(self) -> bool:
         """Whether the released counts, or how the sets were drawn, answer it without the sets."""
-        if self.kind == "quantile":  # follows from the counts at or below each number
+        if self.kind in ("quantile", *TWO_WAY):  # follow from the counts of a table
             return self.full
         return self.counted and (self.full or self.drawn)
 

@@ -43,6 +43,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,6 +181,12 @@ MOST_SHARE = 5 / 6
 of thumb, measured in the study "bootstrap-coverage"."""
 
 
+COUNTS_REASON: Final = (
+    "computed from the released noisy counts, whose noise is known exactly, not from the synthetic "
+    "records"
+)
+
+
 @dataclass(frozen=True)
 class Rule:
     """One row of the table.
@@ -207,8 +214,7 @@ RULES: tuple[Rule, ...] = (
         "noise-aware",
         lambda facts: facts.countable,
         lambda facts: (
-            "computed from the released noisy counts, whose noise is known exactly, not from the "
-            "synthetic records"
+            COUNTS_REASON
             if facts.full
             else "computed from the synthetic records by the distribution they were drawn from, "
             "which is known exactly: what the prior added is taken off again"

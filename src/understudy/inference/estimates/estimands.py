@@ -27,12 +27,24 @@ from understudy.schema import NUMERIC, Schema
 SHARES: Final = ("proportion", "table")
 RATIOS: Final = ("mean", *SHARES)
 MODELS: Final = ("ols", "logit", "poisson")
-KINDS: Final = (*RATIOS, "total", "quantile", "correlation", *MODELS)
+TWO_WAY: Final = ("odds-ratio", "independence")
+DIFFERENCE: Final = "standardised-difference"
+KINDS: Final = (*RATIOS, "total", "quantile", "correlation", *TWO_WAY, DIFFERENCE, *MODELS)
 MOST_QUANTITIES = 1_000
-NO_CORRELATION: Final = (
-    "A correlation is answered from released second moments of both columns, and this release has "
-    "none; declare it when the release is made (analyses=['correlation x + y'])."
-)
+_COUNTS: Final = "a noisy table of both columns, or second moments of their levels"
+_SUMS: Final = "second moments of the outcome and the levels of the group, or a table of each value"
+_TWO_TERMS: Final = {
+    "correlation": ("A correlation", "second moments of both columns", "income + age"),
+    "odds-ratio": ("An odds ratio", _COUNTS, "works + sex"),
+    "independence": ("A test of independence", _COUNTS, "region + works"),
+    DIFFERENCE: ("A standardised difference", _SUMS, "income ~ sex"),
+}
+MEASURED_ONLY: Final = {
+    kind: f"{name} is answered from {what}, and this release has none; declare it when the release "
+    f"is made (analyses=['{kind} {formula}'])"
+    for kind, (name, what, formula) in _TWO_TERMS.items()
+}
+"""Kinds that no rule of sets answers, and what is said where a release has no measurement."""
 
 
 @dataclass(frozen=True)
@@ -156,11 +168,8 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         raise InferenceError(f"Expected a kind among {', '.join(KINDS)}, got {kind!r}.{meant}")
     if not 0 < probability < 1:
         raise InferenceError(f"Expected a probability between 0 and 1, got {probability!r}.")
-    if kind == "correlation":
-        estimand = _correlation(formula, schema)
-    else:
-        read = _model if kind in MODELS else _linear
-        estimand = read(kind, formula, schema)
+    read = _model if kind in MODELS else _of_two if kind in MEASURED_ONLY else _linear
+    estimand = read(kind, formula, schema)
     if not estimand.columns:
         raise InferenceError(f"The formula {formula!r} names no column of the release.")
     return Estimand(**{**vars(estimand), "probability": probability})
@@ -186,18 +195,39 @@ def _model(kind: str, formula: str, schema: Schema) -> Estimand:
     return Estimand(kind, formula, columns)
 
 
-def _correlation(formula: str, schema: Schema) -> Estimand:
-    terms = formulas.split_terms(formula)
-    if len(terms) != 2:
-        raise InferenceError(
-            f"A correlation needs two columns, such as 'income + age'; got {formula!r}."
-        )
+def _of_two(kind: str, formula: str, schema: Schema) -> Estimand:
+    """Of "x + y", or "y ~ group"; a number is no group, and one with levels no number."""
+    groups, numbers = terms_of(kind, formula)
     columns = formulas.columns_of(formula, schema.names)
     _require_levels(formula, schema)
-    for term in terms:
-        if term in schema.columns and is_grouping(schema.columns[term]):
+    for term in numbers:
+        if term.strip("`") in schema.columns and is_grouping(schema.columns[term.strip("`")]):
             raise InferenceError(formulas.no_number(term))
-    return Estimand("correlation", formula, columns)
+    for term in groups:
+        column = schema.columns.get(term.strip("`"))
+        many = column is not None and (isinstance(column, NUMERIC) or column.n_ordinary != 2)
+        if many and kind != "independence":
+            raise InferenceError(formulas.not_two(term))
+    named = [set(formulas.columns_of(formulas.as_formula(t), columns)) for t in (*groups, *numbers)]
+    if kind != "correlation" and named[0] & named[1]:
+        raise InferenceError(f"Both sides of {formula!r} are about {min(named[0] & named[1])!r}.")
+    return Estimand(kind, formula, columns)
+
+
+def terms_of(kind: str, formula: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The groups, and the numbers, that a kind of `MEASURED_ONLY` is about.
+
+    Raises:
+        InferenceError: the formula has not two terms.
+    """
+    left, right = formulas.split_groups(formula) if kind == DIFFERENCE else ("", formula)
+    terms = formulas.split_terms(right) if right else ()
+    if len(terms) != 2 - bool(left):
+        name, _, example = _TWO_TERMS[kind]
+        raise InferenceError(f"{name} needs two columns, such as '{example}'; got {formula!r}.")
+    if left:
+        return terms, (left,)
+    return ((), terms) if kind == "correlation" else (terms, ())
 
 
 def _require_outcome(kind: str, name: str, schema: Schema) -> None:

@@ -128,8 +128,8 @@ def estimate_sets(
         InferenceError: no complete records, or an estimate that cannot be computed in one set;
             says which set and why.
     """
-    if estimand.kind == "correlation":
-        raise InferenceError(estimands.NO_CORRELATION)
+    if estimand.kind in estimands.MEASURED_ONLY:
+        raise InferenceError(f"{estimands.MEASURED_ONLY[estimand.kind]}.")
     sets = [Records.of(table, schema, estimand.columns) for table in tables]
     kept = [records.take(records.complete()) for records in sets]
     dropped = tuple(

@@ -183,6 +183,14 @@ def no_number(expression: str) -> str:
     )
 
 
+def not_two(term: str) -> str:
+    """The sentence that says that a column does not have two levels."""
+    return (
+        f"The column {term} does not have two levels; write a condition, such as {{sex == 'f'}} or "
+        "{income > 25000}."
+    )
+
+
 def not_an_outcome(kind: str) -> str:
     """The sentence that says that a model of this kind cannot have such an outcome."""
     return (

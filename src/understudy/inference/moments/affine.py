@@ -4,7 +4,9 @@ A term is affine where it is a sum of functions of one column each: of levels an
 linear one (`age`, `age / 10`), or one that changes at the edges of bins only, if these have rows in
 the matrix (`age >= 65` where a bin begins at 65). Whether it is follows from its values on a few
 public records: a base, the base with one column changed, and many changed at once, on which the sum
-must hold. `log(income)` and `sex:region` are none; they would need other moments.
+must hold. `log(income)` and `sex:region` are none; they would need other moments. Nor is
+`age == 40`, which is 0 nearly everywhere: columns of few whole numbers are looked at in each, and
+others at the numbers that the formula names too.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 _CHECKS = 64
 _CLOSE = 1e-9
-_PLACES = (0.0, 1.0, 0.5, 0.3)  # where numbers are looked at, between their bounds
+_PLACES = (0.0, 1.0, *np.linspace(0, 1, 63)[1:-1])  # where numbers are looked at, in their bounds
+_FEW = 1_000  # whole numbers that are all looked at
 _INNER = 3  # and in each bin, beside its ends and the numbers that a formula names
 
 Terms = Callable[[pd.DataFrame], Floats]
@@ -144,18 +147,21 @@ def _rows(
 
 
 def _values(column: Column, named: Sequence[float], bins: bool) -> _Values:
-    """Where a column is looked at; in each bin only if these have rows."""
+    """Where a column is looked at, at both bounds first; in each bin only if these have rows."""
     if not isinstance(column, NUMERIC):
         levels = np.arange(column.n_ordinary)
         return _Values(levels.astype(np.float64), levels, 0)
     low, high = column.bounds
-    numbers = low + (high - low) * np.array(_PLACES)
-    numbers = numbers if isinstance(column, Continuous) else np.rint(numbers)
+    inside = [number for number in named if low <= number <= high]
+    numbers = np.append(low + (high - low) * np.array(_PLACES), inside)
+    if not isinstance(column, Continuous):
+        whole = np.arange(low, high + 1) if high - low < _FEW else numbers
+        numbers = np.rint(np.concatenate([[low, high], whole]))
+    own = Records.states_of(numbers, column)
     if not bins:
-        return _Values(numbers, np.zeros(len(numbers), dtype=np.int64), len(numbers))
+        return _Values(numbers, own, len(numbers))
     places = state_places(column, named, _INNER)
     states = np.repeat(np.arange(len(places)), places.shape[1])
-    own = Records.states_of(numbers, column)
     return _Values(
         np.concatenate([numbers, places.ravel()]), np.concatenate([own, states]), len(numbers)
     )

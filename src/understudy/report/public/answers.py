@@ -137,7 +137,7 @@ class Answers:
         )
         if p > 1:
             yield Line(
-                "Two columns: cross-tables, shares and means by group",
+                "Two columns: cross-tables, shares and means by group, odds ratios, independence",
                 self._pair_words(),
                 _example("table" if self.counted else "", self._first(self.counted)),
             )
@@ -148,7 +148,7 @@ class Answers:
         if self.scored:
             many = f"all {p:,}" if len(self.scored) == p else f"{len(self.scored):,} of {p:,}"
             yield Line(
-                "Linear models, correlations, means and shares by a group",
+                "Linear models, correlations, standardised differences, means and shares by group",
                 f"Error bars from second moments of {many} columns, measured of the values "
                 "themselves; refused where a group or a predictor is lost in the noise.",
                 _model_example(self.scored),

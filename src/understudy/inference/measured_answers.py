@@ -1,0 +1,206 @@
+"""Questions to what was measured itself, in noisy tables and second moments, and not to the sets.
+
+Means, models and correlations have their answers in second moments
+(`understudy.inference.moments.moment_answers`). Here are those about two traits of a record, from
+whichever measurement has their counts, and one way to ask for either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.arrays import Floats
+from understudy.inference.choice.release_facts import Facts
+from understudy.inference.estimates import formulas
+from understudy.inference.estimates.analysis_records import Records
+from understudy.inference.estimates.estimands import DIFFERENCE, TWO_WAY, Estimand, terms_of
+from understudy.inference.moments import moment_answers
+from understudy.inference.moments.affine import absences, affine_weights
+from understudy.inference.moments.inverted import LostInNoiseError
+from understudy.inference.moments.measured_moments import matrix_of
+from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.moments.moment_ratios import presence
+from understudy.inference.set_estimates import Pooled
+from understudy.inference.two_way.independence import independence
+from understudy.inference.two_way.noisy_cells import (
+    NoisyCells,
+    class_weights,
+    moment_cells,
+    noisy_cells,
+    require_few,
+    require_possible,
+)
+from understudy.inference.two_way.odds_ratio import odds_ratio
+from understudy.inference.two_way.standardised_difference import (
+    GroupSums,
+    Shown,
+    counted_sums,
+    moment_sums,
+    standardised_difference,
+)
+from understudy.inference.two_way.traits import Trait, UntoldError
+from understudy.release import Release
+from understudy.schema import NUMERIC, Schema
+
+MOST_VALUES = 200
+
+
+@dataclass(frozen=True)
+class MeasuredAnswer:
+    """An answer, why it is valid, and how many records are not in it.
+
+    Attributes:
+        pooled: the estimates.
+        dropped: records without a value; noisy.
+        reason: why it is valid.
+    """
+
+    pooled: Pooled
+    dropped: float
+    reason: str
+
+
+def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> MeasuredAnswer | None:
+    """The answer that the measurements of a release give; None where they have none.
+
+    Args:
+        estimand: the question.
+        release: that it is asked of.
+        facts: of both.
+
+    Raises:
+        InferenceError: they have one that is lost in their noise, or the question is none.
+    """
+    if estimand.kind not in (*TWO_WAY, DIFFERENCE):
+        found = moment_answers.moment_answer(estimand, release)
+        return None if found is None else _of_moments(found)
+    schema = release.schema
+    traits = traits_of(estimand, schema)
+    cells = noisy_cells(traits, release, facts) if len(traits) == 2 else None
+    if estimand.kind in TWO_WAY:
+        return None if cells is None else _two_way(estimand, cells, traits, schema)
+    sets = [Records.of(table, schema, estimand.columns) for table in release.tables]
+    complete = [records.take(records.complete()) for records in sets]
+    matrix = matrix_of(release, estimand.columns)
+    return _difference(estimand, traits, cells, matrix, complete)
+
+
+def matrix_answer(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    """The same from second moments alone.
+
+    Args:
+        estimand: the question, of columns that the matrix has.
+        matrix: second moments.
+        schema: of the release.
+        sets: complete records of each synthetic set, with the estimand's columns.
+
+    Raises:
+        InferenceError: the answer is lost in noise, or the question is none.
+    """
+    if estimand.kind not in (*TWO_WAY, DIFFERENCE):
+        found = moment_answers.answer_of(estimand, matrix, schema, sets)
+        return None if found is None else _of_moments(found)
+    traits = traits_of(estimand, schema)
+    cells = moment_cells(traits, matrix, schema) if len(traits) == 2 else None
+    if estimand.kind in TWO_WAY:
+        return None if cells is None else _two_way(estimand, cells, traits, schema)
+    return _difference(estimand, traits, cells, matrix, sets)
+
+
+def traits_of(estimand: Estimand, schema: Schema) -> tuple[Trait, ...]:
+    """Both traits of a question; of a number that states do not tell, the group alone.
+
+    Args:
+        estimand: of a kind of `TWO_WAY`, or `DIFFERENCE`; then the group stands last.
+        schema: of the release.
+
+    Raises:
+        UntoldError: states do not tell whether a condition holds.
+        InferenceError: a term is no condition, or both have very many classes.
+    """
+    groups, numbers = terms_of(estimand.kind, estimand.formula)
+    traits = tuple(Trait.of(term, schema) for term in groups)
+    if not numbers:
+        require_few(traits)
+        return traits
+    try:
+        outcome = Trait.of_values(numbers[0], schema)
+    except UntoldError:
+        return traits
+    return (outcome, *traits) if len(outcome.values) <= MOST_VALUES else traits
+
+
+def _of_moments(found: moment_answers.MomentAnswer) -> MeasuredAnswer:
+    return MeasuredAnswer(found.pooled, found.dropped, moment_answers.REASON)
+
+
+def _two_way(
+    estimand: Estimand, cells: NoisyCells, traits: Sequence[Trait], schema: Schema
+) -> MeasuredAnswer:
+    require_possible(traits, schema)
+    answer = odds_ratio if estimand.kind == "odds-ratio" else independence
+    return MeasuredAnswer(answer(cells, traits), cells.dropped, cells.reason)
+
+
+def _difference(
+    estimand: Estimand,
+    traits: Sequence[Trait],
+    cells: NoisyCells | None,
+    matrix: MomentMatrix | None,
+    sets: Sequence[Records],
+) -> MeasuredAnswer | None:
+    """From counts of each value where there are such, else from second moments."""
+    *outcome, group = traits
+    _, (text,) = terms_of(estimand.kind, estimand.formula)
+    name = f"standardised difference of {text}, {group.labels[1]} less {group.labels[0]}"
+    drawn = [_shown(text, group, records) for records in sets]
+    if cells is not None:
+        values = outcome[0].values
+        sums = counted_sums(cells, values)
+        counted = Shown(
+            group=np.tile([0, 1], len(values)),
+            value=np.repeat(values, 2),
+            weight=np.maximum(cells.counts, 0.0).reshape(-1),
+        )
+        pooled = standardised_difference(sums, drawn, counted, name=name, rule=cells.rule)
+        return MeasuredAnswer(pooled, cells.dropped, cells.reason)
+    found = None if matrix is None else _number_sums(text, group, matrix, sets[0].schema)
+    if matrix is None or found is None:
+        return None
+    pooled = standardised_difference(found, drawn, None, name=name, rule=moment_answers.RULE)
+    return MeasuredAnswer(pooled, float(matrix.n - found.sizes.sum()), moment_answers.REASON)
+
+
+def _number_sums(text: str, group: Trait, matrix: MomentMatrix, schema: Schema) -> GroupSums | None:
+    """Sums of an affine function of one column of numbers; None where it is none.
+
+    None too where not all records have a group, whose squares are then not known apart.
+    """
+    names = formulas.columns_of(formulas.as_formula(text), schema.names)
+    groups = class_weights(group, matrix, schema)
+    numeric = len(names) == 1 and isinstance(schema.columns[names[0]], NUMERIC)
+    if groups is None or not numeric or absences(schema, group.columns, matrix):
+        return None
+    named = formulas.constants(formulas.as_formula(text))
+    weights = affine_weights(
+        lambda frame: formulas.evaluate(text, frame)[:, None], names, schema, matrix, named
+    )
+    if weights is None:
+        return None
+    present, value = presence(matrix, schema, names[0]), weights[0].copy()
+    value[0] = 0
+    value += weights[0, 0] * present  # the constant, for those who have a value
+    return moment_sums(matrix, value, present, groups)
+
+
+def _shown(text: str, group: Trait, records: Records) -> Shown:
+    """Both groups in a synthetic set."""
+    value: Floats = formulas.evaluate(text, records.frame())
+    if not len(value):
+        raise LostInNoiseError("A synthetic set has no record with a value and a group.")
+    return Shown(group.of_records(records), value, np.ones(len(value)))
