@@ -19,6 +19,7 @@ from understudy.cli.app import (
     Delta,
     Epsilon,
     Json,
+    LinesShare,
     MethodName,
     Options,
     Quiet,
@@ -113,6 +114,7 @@ def plan(
     option: Options = None,
     rows_share: RowsShare = "0.05",
     answers_share: AnswersShare = None,
+    lines_share: LinesShare = None,
     analysis: Analyses = None,
     analyses: AnalysesFile = None,
     assume_rows: _AssumeRows = None,
@@ -133,6 +135,7 @@ def plan(
         options=method_options(option),
         rows_share=rows_share,
         answers_share=answers_share,
+        lines_share=lines_share,
         analyses=declared(analysis, analyses),
         assume_rows=assume_rows,
         like=None if like is None else Release.load(like),
@@ -155,6 +158,7 @@ def synthesize(
     option: Options = None,
     rows_share: RowsShare = "0.05",
     answers_share: AnswersShare = None,
+    lines_share: LinesShare = None,
     analysis: Analyses = None,
     analyses: AnalysesFile = None,
     seed: _Seed = None,
@@ -180,7 +184,8 @@ def synthesize(
     loaded = Schema.load(schema)
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
     request |= {"options": method_options(option), "rows_share": rows_share}
-    request |= {"answers_share": answers_share, "analyses": declared(analysis, analyses)}
+    request |= {"answers_share": answers_share, "lines_share": lines_share}
+    request |= {"analyses": declared(analysis, analyses)}
     place = _checkpoint(out, request_of(loaded, **request), resume=resume)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
     with _keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:
