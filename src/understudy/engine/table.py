@@ -158,7 +158,7 @@ class Table:
         self, lines: Mapping[str, LineCells]
     ) -> Confidential[dict[str, NDArray[np.int64]]]:
         """Counts over number lines; the input is read once more, for all of them together."""
-        return Confidential(line_counts(self._rows, lines))
+        return Confidential(line_counts(self._rows, self._schema, lines))
 
     def coded(self) -> Confidential[list[Codes]]:
         """State of every value: one array of shape (n,) per column, in the order of the schema."""

@@ -6,7 +6,6 @@ measurements allow (`understudy.inference.choice.rule_table`), and refuses where
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from understudy.errors import InferenceError
-from understudy.inference.choice import caveats
+from understudy.inference.analysis_text import row_texts
+from understudy.inference.choice import beyond_bounds, caveats
 from understudy.inference.choice.advice import RefusedError, advise
 from understudy.inference.choice.release_facts import Facts, facts_of
 from understudy.inference.choice.rule_table import (
@@ -28,14 +28,15 @@ from understudy.inference.estimates.estimands import NO_CORRELATION, SHARES, Est
 from understudy.inference.estimates.estimators import Estimator, Question
 from understudy.inference.moments import moment_answers
 from understudy.inference.moments.inverted import LostInNoiseError
-from understudy.inference.noise_aware.count_estimates import count_quantiles, estimate_counts
+from understudy.inference.noise_aware import line_answers
+from understudy.inference.noise_aware.count_estimates import estimate_counts
+from understudy.inference.noise_aware.count_quantiles import count_quantiles
 from understudy.inference.noise_aware.urn_estimates import estimate_draws
 from understudy.inference.set_answers import SetAnswer, set_answer
 from understudy.inference.set_estimates import Pooled, require_level
 from understudy.release import Release
 
 STAMP = "not valid"
-_MOST_DIGITS = 8  # after the point; beyond, numbers are written with an exponent
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Analysis:
             # For people only; an estimate keeps its sign, and only intervals are cut.
             shown[["lower", "upper"]] = shown[["lower", "upper"]].clip(0, 1)
         return [
-            (str(name), *_row_texts(*values))
+            (str(name), *row_texts(*values))
             for name, values in zip(shown.index, shown.to_numpy().tolist(), strict=True)
         ]
 
@@ -155,9 +156,33 @@ def analyze_release(
     """
     require_level(level)
     question = Question.of(kind, formula, release.schema, probability=probability)
+    analysis = _answered(release, question, anyway=anyway, level=level)
+    return within_bounds(analysis, release, question, anyway=anyway)
+
+
+def within_bounds(
+    analysis: Analysis, release: Release, question: Question, *, anyway: bool
+) -> Analysis:
+    """An answer, with what is known of numbers beyond the bounds.
+
+    Raises:
+        RefusedError: it rests on them, and is not given `anyway`.
+    """
+    doubt, notes = beyond_bounds.doubts(release, question, analysis.pooled, analysis.level)
+    if doubt is not None and not anyway:
+        raise doubt
+    if doubt is not None and analysis.valid:
+        analysis = replace(analysis, valid=False, reason=f"{STAMP}: {doubt.reason}")
+    return replace(analysis, notes=(*analysis.notes, *notes))
+
+
+def _answered(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
+    """The answer, by the first of what a release has that gives one."""
     facts = facts_of(release, question.kind, question.columns)
     if isinstance(question.asked, Estimand):
         analysis = _from_moments(release, question.asked, facts, anyway=anyway, level=level)
+        if analysis is None:
+            analysis = _from_line(release, question.asked, level=level)
         if analysis is not None:
             return analysis
         if question.kind == "correlation":  # no rule of sets has one
@@ -170,7 +195,7 @@ def analyze_release(
     said = (
         *caveats.number_notes(release, question.numeric, answer.pooled, question.kind, level),
         *caveats.merged_notes(release, facts),
-        *caveats.clipping_notes(release.schema, question.numeric, question.kind),
+        *caveats.clipping_notes(release, question.numeric, question.kind),
     )
     reason = _doubt(answer, facts)
     if reason:
@@ -193,15 +218,29 @@ def _from_moments(
         raise RefusedError(str(error).rstrip("."), advise(release, facts)) from None
     if answer is None:
         return None
+    return _valid(estimand, answer.pooled, moment_answers.REASON, answer.dropped, level)
+
+
+def _from_line(release: Release, estimand: Estimand, *, level: float) -> Analysis | None:
+    """The answer of the number line of a column, with the tables of its bins."""
+    found = line_answers.line_answer(estimand, release)
+    if found is None:
+        return None
+    counted, cells = found
+    said = caveats.line_notes(cells, estimand, counted, level)
+    return _valid(estimand, counted.pooled, line_answers.REASON, counted.dropped, level, *said)
+
+
+def _valid(
+    estimand: Estimand, pooled: Pooled, reason: str, dropped: float, level: float, *notes: str
+) -> Analysis:
+    """An answer from what was measured; without a number it is none."""
+    if np.isnan(pooled.estimate).all():
+        raise InferenceError(" ".join(pooled.notes))
+    shares = caveats.share_notes(estimand.kind, pooled, level)
+    said = (*pooled.notes, *notes, *shares)
     return Analysis(
-        kind=estimand.kind,
-        formula=estimand.formula,
-        pooled=answer.pooled,
-        valid=True,
-        reason=moment_answers.REASON,
-        notes=(*answer.pooled.notes, *caveats.share_notes(estimand.kind, answer.pooled, level)),
-        dropped=(answer.dropped,),
-        level=level,
+        *(estimand.kind, estimand.formula, pooled, True, reason, said, (dropped,), level)
     )
 
 
@@ -225,25 +264,13 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
         counted = estimate_draws(estimand, release)
         said = caveats.draw_notes(estimand, counted)
     pooled = counted.pooled
-    if np.isnan(pooled.estimate).all():  # no answer is no valid answer
-        raise InferenceError(" ".join(pooled.notes))
     numeric = estimand.columns if counted.varied else ()
-    return Analysis(
-        kind=estimand.kind,
-        formula=estimand.formula,
-        pooled=pooled,
-        valid=True,
-        reason=choose(facts).reason(facts),
-        notes=(
-            *pooled.notes,
-            *said,
-            *caveats.number_notes(release, numeric, pooled, estimand.kind, level),
-            *caveats.clipping_notes(release.schema, estimand.used, estimand.kind),
-            *caveats.share_notes(estimand.kind, pooled, level),
-        ),
-        dropped=(counted.dropped,),
-        level=level,
+    more = (
+        *said,
+        *caveats.number_notes(release, numeric, pooled, estimand.kind, level),
+        *caveats.clipping_notes(release, estimand.used, estimand.kind),
     )
+    return _valid(estimand, pooled, choose(facts).reason(facts), counted.dropped, level, *more)
 
 
 def _require_allowed(release: Release, facts: Facts, *, anyway: bool) -> None:
@@ -289,32 +316,3 @@ def _from_sets(
         dropped=answer.dropped,
         level=level,
     )
-
-
-def _row_texts(
-    estimate: float, stderr: float, df: float, lower: float, upper: float, *rest: float
-) -> tuple[str, ...]:
-    """A row of the table of an analysis as text, rounded where the standard error has two digits.
-
-    Args:
-        estimate: of a quantity.
-        stderr: its standard error; NaN where it has none.
-        df: degrees of freedom.
-        lower: lower end of the interval.
-        upper: upper end.
-        rest: p-value, share of synthesis and noise, and bound on the bias by bins.
-    """
-    pvalue, share, _ = rest
-    digits = 1 - math.floor(math.log10(stderr)) if 0 < stderr < math.inf else None
-    number, error, low, high = (_number(v, digits) for v in (estimate, stderr, lower, upper))
-    p = "< 0.001" if pvalue < 0.001 else _number(pvalue, 3)
-    percent = f"{100 * share:.0f} %" if math.isfinite(share) else "–"
-    return number, error, "∞" if df == math.inf else _number(df, 1), low, high, p, percent
-
-
-def _number(value: float, digits: int | None) -> str:
-    if not math.isfinite(value):
-        return "–"
-    if digits is None or digits > _MOST_DIGITS:
-        return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
-    return f"{round(value, digits) + 0.0:,.{max(digits, 0)}f}"

@@ -38,12 +38,12 @@ class Measurement:
         name: file name without ending; "" for single numbers, which stand in the manifest alone.
         kind: "table": a noisy count of every cell; "cells": of the cells that reached a public
             threshold; "totals": nothing but totals; "successes": a noisy number of records with the
-            second level of a column; "line": a noisy count of every cell of a number line, finer than
-            a table, and of what lies beyond the bounds; "sums": a noisy sum of (value - middle of
-            the bounds) in every cell; "scatter": a noisy sum of squares or products about the means
-            of the cells; "products": noisy sums over all records of scores of the columns, and of
-            products of two of them; "draws": records drawn from rows and a prior; "sweeps": records
-            drawn column by column, each given some others; "distribution": counts that the
+            second level of a column; "line": a noisy count of every cell of a number line, finer
+            than a table, and of what lies beyond the bounds; "sums": a noisy sum of (value - middle
+            of the bounds) in every cell; "scatter": a noisy sum of squares or products about the
+            means of the cells; "products": noisy sums over all records of scores of the columns,
+            and of products of two of them; "draws": records drawn from rows and a prior; "sweeps":
+            records drawn column by column, each given some others; "distribution": counts that the
             exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
             hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
             full table below such nodes; "ranges": a noisy count of every range of states in a layer

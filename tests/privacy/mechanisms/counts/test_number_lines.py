@@ -131,3 +131,18 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_paid():
     with pytest.raises(BudgetError):
         gate.ask(NumberLines(("x",)), spend=Fraction(1, 10**15))
     assert not gate.ledger
+
+
+def test_a_line_counts_the_records_that_a_table_counts():
+    """Where a rule forbids a record, its numbers are out of domain, and only its."""
+    rule = "[[forbidden]]\nwhere = { z = true, x = { lower = 4, upper = 6 } }\nreviewed = true\n"
+    ruled = Schema.loads(NUMBER + REAL + LEVELS + rule)
+    frame = pl.DataFrame(
+        {"x": [5, 5, 7, 3, 9], "y": [0.5] * 5, "z": [True, False, True, True, True]}
+    )
+    table = Table(frame, ruled)
+    fine = ruled.with_bins({"x": line_bins(ruled.columns["x"])})
+    counts = table.line_counts({"x": LineCells.of(fine, "x")}).expose()["x"]
+    known = table.count([(0,)]).expose()[0]
+    assert counts[-1] == known.outside == 2
+    assert counts[:-1].sum() == known.inside.sum() == 3

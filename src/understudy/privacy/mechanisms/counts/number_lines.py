@@ -1,7 +1,7 @@
 """Noisy counts of numeric columns over finer cells than their bins, and beyond their bounds.
 
 The cells of a line (`understudy.features.line_cells`) follow from the schema alone. Each record is
-in one of them or out of domain, by its own value alone (`understudy.engine.line_counts`), so what
+in one of them or out of domain, by its own values alone (`understudy.engine.line_counts`), so what
 is released of a column is a contingency table of one column, coded more finely:
 
 * *added or removed*, a record changes one number by 1: L1 = L2 = 1;
