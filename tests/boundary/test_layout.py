@@ -7,9 +7,9 @@ from pathlib import Path
 import understudy
 
 FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
-# 360 when the house was built; 20 more for answers from second moments; 6 for number lines: their
-# cells, counts, mechanism and answers, what lies beyond bounds, and answers as text.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 386, 320, 60
+# 360 when the house was built; 20 more for answers from second moments; 7 for number lines: their
+# cells, counts, mechanism and answers, quantiles of counts, numbers beyond bounds, text of answers.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 387, 320, 60
 
 
 def code_lines(function):

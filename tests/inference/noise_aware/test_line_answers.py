@@ -12,6 +12,7 @@ import pytest
 
 import understudy as us
 from understudy.engine import Table as Rows
+from understudy.errors import BudgetError
 from understudy.features.line_cells import LineCells, line_bins
 from understudy.inference.estimates.estimands import parse
 from understudy.inference.estimates.quantiles import counted_curve
@@ -21,6 +22,7 @@ from understudy.inference.noise_aware.count_estimates import ratios, table_estim
 from understudy.inference.noise_aware.line_answers import REASON, line_table
 from understudy.release import Measurement
 from understudy.release.measurement_content import Kind
+from understudy.report.public.answers import Answers
 from understudy.schema import Schema
 
 N, REPETITIONS, LINE_NOISE, TABLE_NOISE = 3_000, 1_500, 20.0, 14.0
@@ -270,3 +272,91 @@ def test_single_values_are_answered_by_their_table(released):
     answer = us.analyze(read, "proportion", "size >= 3")
     assert answer.valid
     assert answer.reason != REASON
+
+
+def share_of(release, measurement):
+    entry = release.manifest.ledger[measurement.entry - 1]
+    return float(entry["half_mu_squared"]) / float(release.manifest.budget["amount"])
+
+
+def lines_of(release):
+    return [one for one in release.measurements if one.kind is Kind.LINE]
+
+
+def test_a_tenth_of_the_rest_buys_them_and_stands_in_manifest_and_plan(released):
+    read, *_ = released
+    rest = 1.0 if read.schema.rows == "public" else 0.95
+    shares = [share_of(read, line) for line in lines_of(read)]
+    assert sum(shares) == pytest.approx(0.1 * rest)
+    assert shares[0] == shares[1] == shares[3] == pytest.approx(4 * shares[2])
+    assert read.manifest.lines_share == "1/10"
+    steps = [s for s in us.plan(read.schema, epsilon=3, delta="1e-6").setup if s.form == "line"]
+    assert [s.columns for s in steps] == [one.columns for one in lines_of(read)]
+    assert [s.stddev for s in steps] == [one.stddev for one in lines_of(read)]
+    assert [s.n_cells for s in steps] == [len(one.codes) + 1 for one in lines_of(read)]
+
+
+@pytest.mark.parametrize(
+    ("request_", "columns"),
+    [
+        ({"delta": 0}, ()),
+        ({"delta": "1e-6", "method": "independent"}, ()),
+        ({"delta": "1e-6", "lines_share": 0}, ()),
+        ({"delta": 0, "lines_share": "0.2"}, ("income", "age", "size", "since")),
+        ({"delta": "1e-6", "analyses": ["ols income ~ age"]}, ()),
+        ({"delta": 0, "analyses": ["quantile income", "table sex"]}, ("income",)),
+        ({"delta": "1e-6", "analyses": ["mean log(age) ~ sex", "ols income ~ sex"]}, ("age",)),
+    ],
+    ids=["pure", "named", "nothing", "stated", "a model", "a quantile", "a mean"],
+)
+def test_who_buys_lines(request_, columns):
+    planned = us.plan(Schema.loads(SCHEMA), epsilon=2, **request_)
+    steps = [step for step in planned.setup if step.form == "line"]
+    assert tuple(step.columns[0] for step in steps) == columns
+
+
+@pytest.mark.parametrize(
+    "more", [{"lines_share": "1"}, {"lines_share": "0.5", "answers_share": "0.5"}]
+)
+def test_shares_leave_something(more):
+    with pytest.raises(BudgetError, match="lines_share"):
+        us.plan(Schema.loads(SCHEMA), epsilon=2, delta="1e-6", **more)
+
+
+def test_moments_keep_what_they_ask_for():
+    """Where nearly all is for moments, lines take half of what they leave."""
+    planned = us.plan(Schema.loads(SCHEMA), epsilon=2, delta="1e-6", answers_share="0.9")
+    share = sum(step.share for step in planned.setup if step.form == "line")
+    assert float(share) == pytest.approx(0.05 * 0.95)
+
+
+def test_laplace_tails_are_counted():
+    rows = workers(2_000)
+    release = us.synthesize(
+        rows, Schema.loads(SCHEMA), epsilon=4, lines_share="0.3", insecure_noise_seed=3
+    )
+    assert all(line.family.is_laplace for line in lines_of(release))
+    answer = us.analyze(release, "quantile", "age", level=0.9999)
+    low, high = answer.pooled.interval(0.9999)
+    assert answer.reason == REASON
+    assert low[0] <= rows["age"].median() <= high[0]
+
+
+def test_where_noise_tells_less_than_bins_the_table_answers():
+    """The choice follows from public facts: noise, cells, bins and the number of records."""
+    rows = workers(300)
+    release = us.synthesize(
+        rows, Schema.loads(SCHEMA), epsilon="0.2", delta="1e-6", insecure_noise_seed=3
+    )
+    assert lines_of(release)
+    assert us.analyze(release, "proportion", "age >= 65").reason != REASON
+
+
+def test_a_page_says_what_lies_beyond():
+    rows = workers(3_000).with_columns(age=pl.col("age") * 2)
+    release = us.synthesize(
+        rows, Schema.loads(SCHEMA), epsilon=3, delta="1e-6", insecure_noise_seed=3
+    )
+    shown = " ".join(line.answer for line in Answers(release).lines())
+    assert "have age above 90" in shown
+    assert "income above" not in shown
