@@ -37,7 +37,7 @@ from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import MOST_POINTS, Records, cell_points
 from understudy.inference.estimates.estimands import MODELS, Estimand
 from understudy.inference.estimates.estimators import Question
-from understudy.inference.noise_aware.line_answers import line_of
+from understudy.inference.noise_aware.line_answers import line_of, line_schema
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release
 from understudy.schema import NUMERIC, Continuous, Schema
@@ -76,7 +76,7 @@ def beyond(line: Measurement, release: Release) -> tuple[Beyond, Beyond]:
         release: that it belongs to.
     """
     (name,) = line.columns
-    labels = LineCells.of(line.binned(release.schema), name).labels[-2:]
+    labels = LineCells.of(line_schema(line, release.schema), name).labels[-2:]
     n_rows = max(release.manifest.n_rows, 1)
     z = _LAPLACE if line.family.is_laplace else _NORMAL
 

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from understudy.features.line_cells import LineCells, coarse_states, is_finer
+from understudy.features.line_cells import LineCells, Numeric, coarse_states, is_finer
 from understudy.inference.estimates.estimands import RATIOS, Estimand
 from understudy.inference.noise_aware.cell_scores import (
     Sources,
@@ -54,6 +54,18 @@ def line_of(release: Release, name: str) -> Measurement | None:
     return min(lines, key=lambda line: line.stddev, default=None)
 
 
+def line_schema(line: Measurement, schema: Schema) -> Schema:
+    """The column of a number line alone, in the bins of the line.
+
+    Args:
+        line: a number line.
+        schema: of the release.
+    """
+    (name,) = line.columns
+    alone = schema.model_copy(update={"columns": {name: schema.columns[name]}, "forbidden": ()})
+    return line.binned(alone)
+
+
 def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] | None:
     """The answer of a number line, and the schema in its cells; None where it has none to give.
 
@@ -71,18 +83,19 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     line = line_of(release, name)
     if line is None:
         return None
-    column, fine = release.schema.columns[name], line.binned(release.schema).columns[name]
+    cells = line_schema(line, release.schema)
+    column, fine = release.schema.columns[name], cells.columns[name]
     assert isinstance(column, NUMERIC)
     assert isinstance(fine, NUMERIC)
     tables = _tables(release, name)
-    if not is_finer(fine, column) or (tables and not _tells_more(line, release, name)):
+    few = bool(tables) and not _tells_more(line, fine, column, release.manifest.n_rows)
+    if few or not is_finer(fine, column):
         return None
-    alone = release.schema.model_copy(update={"columns": {name: fine}, "forbidden": ()})
     table = line_table(line, tables, release.schema)
     if estimand.kind == "quantile":
         heavy = not all(one.family.is_gaussian for one in (line, *tables))
-        return table_quantiles(estimand, table, alone, 1 + len(tables), heavy=heavy), alone
-    return table_estimates(estimand, table, alone, 1 + len(tables)), alone
+        return table_quantiles(estimand, table, cells, 1 + len(tables), heavy=heavy), cells
+    return table_estimates(estimand, table, cells, 1 + len(tables)), cells
 
 
 def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema) -> Table:
@@ -94,7 +107,7 @@ def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema)
         schema: of the release.
     """
     (name,) = line.columns
-    fine, coarse = line.binned(schema).columns[name], schema.columns[name]
+    fine, coarse = line_schema(line, schema).columns[name], schema.columns[name]
     assert isinstance(fine, NUMERIC)
     assert isinstance(coarse, NUMERIC)
     fold = np.eye(fine.size, fine.size + 2)
@@ -116,11 +129,9 @@ def _tables(release: Release, name: str) -> tuple[Measurement, ...]:
     return tuple(table for table in release.measurements if covers(table, (name,)))
 
 
-def _tells_more(line: Measurement, release: Release, name: str) -> bool:
+def _tells_more(line: Measurement, fine: Numeric, coarse: Numeric, n_rows: int) -> bool:
     """Whether a line tells more of a number within a bin than that it is there."""
-    bins, cells = (
-        sum(not interval.spike for interval in schema.columns[name].intervals)  # type: ignore[union-attr]
-        for schema in (release.schema, line.binned(release.schema))
+    cells, bins = (
+        sum(not interval.spike for interval in column.intervals) for column in (fine, coarse)
     )
-    noise = 1.96 * line.stddev * math.sqrt(cells / bins) / 2
-    return noise < release.manifest.n_rows / bins
+    return 1.96 * line.stddev * math.sqrt(cells / bins) / 2 < n_rows / bins
