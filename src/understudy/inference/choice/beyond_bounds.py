@@ -178,21 +178,19 @@ def _values(asked: Estimand, schema: Schema, one: Beyond) -> tuple[Floats, Float
         there are too many of these, or no value.
     """
     inner = replace(asked, columns=asked.used, levels=(), groups=())
-    if math.prod(schema.columns[name].size for name in inner.columns) > MOST_POINTS:
+    places = np.array(_places(asked, schema, one))
+    if len(places) * math.prod(schema.columns[name].size for name in inner.columns) > MOST_POINTS:
         return None
     points, _ = cell_points(schema, inner.columns, ())
-    kept = points.take(points.complete())
-
-    def values(number: float) -> Floats:
-        numbers = kept.numbers | {one.column: np.full_like(kept.numbers[one.column], number)}
-        with np.errstate(all="ignore"):
-            return inner.scores(Records(schema, kept.states, numbers)).value
-
+    complete = np.flatnonzero(points.complete())
+    each = points.take(np.tile(complete, len(places)))
+    numbers = each.numbers | {one.column: np.repeat(places, len(complete))}
     try:
-        found = np.stack([values(number) for number in _places(asked, schema, one)])
+        with np.errstate(all="ignore"):
+            values = inner.scores(Records(schema, each.states, numbers)).value
     except InferenceError:
         return None
-    first, *rest = np.unique(found, axis=1)
+    first, *rest = np.unique(values.reshape(len(places), -1), axis=1)
     return first, np.array(rest)
 
 
