@@ -74,7 +74,9 @@ METHODS = {
     "nodes": ("steps", {}),
     "ranges": ("universal-histogram", {}),
     "sweeps": ("pegs", {}),
+    "lines": ("independent", {}),
 }
+MORE = {"lines": {"delta": "1e-6", "lines_share": "0.2"}}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +84,8 @@ def published(tmp_path_factory):
     """A genuine folder of each kind, read once as bytes: name → file → content."""
     found = {}
     for name, (method, options) in METHODS.items():
-        release = us.synthesize(ROWS, SCHEMA, epsilon=3, method=method, options=options, sets=2)
+        more = {"method": method, "options": options, **MORE.get(name, {})}
+        release = us.synthesize(ROWS, SCHEMA, epsilon=3, sets=2, **more)
         folder = release.save(tmp_path_factory.mktemp(name) / "r", csv=True)
         files = (file for file in folder.rglob("*") if file.is_file())
         found[name] = {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
@@ -438,6 +441,7 @@ KINDS = {
     "sums": (None, "cut"),
     "nodes": (None, "cut"),
     "ranges": (None, "cut"),
+    "lines": (None, "cut"),
 }
 
 
@@ -448,7 +452,12 @@ def test_a_noisy_table_of_any_kind_cannot_be_cut_short(published, tmp_path, kind
     out, but none below its threshold, none twice."""
     folder = laid_out(published[kind], tmp_path / "r")
     manifest = manifest_of(folder)
-    stored = [k for k, one in enumerate(manifest["measurements"]) if one["cells"] > 1]
+    lines = kind == "lines"
+    stored = [
+        k
+        for k, one in enumerate(manifest["measurements"])
+        if one["cells"] > 1 and (one["kind"] == "line") >= lines
+    ]
     entry = manifest["measurements"][stored[-1]]
     file = folder / "noisy" / f"{entry['name']}.parquet"
     table = pl.read_parquet(file)
@@ -463,6 +472,37 @@ def test_a_noisy_table_of_any_kind_cannot_be_cut_short(published, tmp_path, kind
     put(folder, manifest)
     remade(folder)
     assert "other cells" in sentence(folder)
+
+
+LINES = {
+    "edges not increasing": ({"bins": {"income": [0.0, 50.0, 20.0, 100.0]}}, "malformed"),
+    "edges within the bounds": ({"bins": {"income": [0.0, 50.0, 90.0]}}, "malformed"),
+    "other edges": ({"bins": {"income": [0.0, 50.0, 100.0]}}, "other states"),
+    "no edges": ({"bins": {}}, "other states"),
+    "edges of levels": ({"bins": {"city": 2}}, "not numeric"),
+    "a column that is not there": ({"columns": ["wealth"], "bins": {}}, "does not have"),
+    "a column of levels": ({"columns": ["city"], "bins": {}}, "malformed"),
+    "two columns": ({"columns": ["income", "age"]}, "one column"),
+    "no column": ({"columns": []}, "one column"),
+    "another kind": ({"kind": "table"}, "other states"),
+}
+
+
+@pytest.mark.parametrize("lie", LINES)
+def test_a_number_line_has_the_cells_that_it_says(published, tmp_path, lie):
+    """Claim attacked: a line is of one numeric column, in edges that its schema could have."""
+    folder = laid_out(published["lines"], tmp_path / "r")
+    us.Release.load(folder)
+    manifest = manifest_of(folder)
+    (entry,) = (
+        one
+        for one in manifest["measurements"]
+        if one["kind"] == "line" and one["columns"] == ["income"]
+    )
+    change, words = LINES[lie]
+    entry.update(change)
+    put(folder, manifest)
+    assert words in sentence(folder)
 
 
 @pytest.mark.parametrize("command", ["show", "analyze", "evaluate", "risk"])
@@ -742,7 +782,10 @@ def used(folder):
     with contextlib.suppress(UnderstudyError):
         loaded = us.Release.load(folder)
         release_text.release(loaded)
-        for kind, formula in (("mean", "age"), ("proportion", "city"), ("table", "city + member")):
+        for kind, formula in (
+            *(("mean", "age"), ("proportion", "city"), ("table", "city + member")),
+            ("quantile", "income"),
+        ):
             with contextlib.suppress(UnderstudyError):
                 release_text.analyzed(us.analyze(loaded, kind, formula))
 

@@ -36,6 +36,7 @@ from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
+from understudy.privacy.mechanisms.counts.number_lines import NumberLines
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
 from understudy.privacy.mechanisms.records.imputers import Imputation
@@ -133,6 +134,9 @@ class Spied(Table):
     def score_products(self, *args):
         return self._note("score_products", *args)
 
+    def line_counts(self, *args):
+        return self._note("line_counts", *args)
+
     def coded(self):
         return self._note("coded")
 
@@ -226,6 +230,7 @@ def mechanisms(schema):
         "LazyTable": LazyTable(columns=("a", "b"), n_rows=3),
         "Moments": Moments(["d"], ["a"], [1, 2], "split", "threshold", "strict"),
         "NoisyTables": NoisyTables([("a",), ("a", "b")], "geometric", [1, F(1, 2)]),
+        "NumberLines": NumberLines(("c", "d"), (1, 2)),
         "OpenColumns": OpenColumns(("a", "b")),
         "PerturbedGibbs": PerturbedGibbs(sweep=sweep, n_rows=2),
         "PosteriorDraw": PosteriorDraw(posterior(schema), 0, "strict"),

@@ -126,6 +126,14 @@ AnswersShare = Annotated[
         "analyses."
     ),
 ]
+LinesShare = Annotated[
+    str | None,
+    typer.Option(
+        help="Share of the rest that buys number lines, for quantiles, shares and means of "
+        "functions, and for what lies beyond the bounds; by default 0.1 with the method auto and "
+        "delta above 0, or where a declared analysis asks for such."
+    ),
+]
 Analyses = Annotated[
     list[str] | None,
     typer.Option(

@@ -17,6 +17,7 @@ from understudy.cli.app import (
     Delta,
     Epsilon,
     Json,
+    LinesShare,
     MethodName,
     NoiseSeed,
     Options,
@@ -102,6 +103,7 @@ def plan(
     option: Options = None,
     rows_share: RowsShare = "0.05",
     answers_share: AnswersShare = None,
+    lines_share: LinesShare = None,
     analysis: Analyses = None,
     analyses: AnalysesFile = None,
     assume_rows: _AssumeRows = None,
@@ -122,6 +124,7 @@ def plan(
         options=method_options(option),
         rows_share=rows_share,
         answers_share=answers_share,
+        lines_share=lines_share,
         analyses=declared(analysis, analyses),
         assume_rows=assume_rows,
         like=None if like is None else Release.load(like),
@@ -144,6 +147,7 @@ def synthesize(
     option: Options = None,
     rows_share: RowsShare = "0.05",
     answers_share: AnswersShare = None,
+    lines_share: LinesShare = None,
     analysis: Analyses = None,
     analyses: AnalysesFile = None,
     seed: Seed = None,
@@ -168,7 +172,8 @@ def synthesize(
     loaded = Schema.load(schema)
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
     request |= {"options": method_options(option), "rows_share": rows_share}
-    request |= {"answers_share": answers_share, "analyses": declared(analysis, analyses)}
+    request |= {"answers_share": answers_share, "lines_share": lines_share}
+    request |= {"analyses": declared(analysis, analyses)}
     place = kept_runs.checkpoint_of(out, request_of(loaded, **request), resume=resume)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
     with kept_runs.keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:

@@ -90,7 +90,7 @@ def sum_rows(rows: Rows, schema: Schema, columns: Sequence[int], of: Sequence[in
         of: column indices of the p numeric columns to sum; each also one of `columns`.
     """
     names = [schema.names[j] for j in columns]
-    part = _part(schema, columns)
+    part = part_of(schema, columns)
     coder, place = Coder(part), {name: k for k, name in enumerate(part.names)}
     summed = [(schema.names[j], schema.columns[schema.names[j]]) for j in of]
     sizes = tuple(schema.columns[name].size for name in names)
@@ -105,7 +105,7 @@ def sum_rows(rows: Rows, schema: Schema, columns: Sequence[int], of: Sequence[in
     return ExactSums(totals.counts, totals.sums, totals.products)
 
 
-def _part(schema: Schema, columns: Sequence[int]) -> Schema:
+def part_of(schema: Schema, columns: Sequence[int]) -> Schema:
     """The columns of a table, with those that decide with them whether a record is possible."""
     names = {schema.names[j] for j in columns}
     touching = [rule for rule in schema.forbidden if names & set(rule.where)]

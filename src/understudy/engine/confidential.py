@@ -17,6 +17,7 @@ from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes, Reading
 from understudy.engine.score_products import ExactProducts
 from understudy.features.column_scores import Scores
+from understudy.features.line_cells import LineCells
 from understudy.schema import Schema
 
 
@@ -68,6 +69,16 @@ class Engine(Protocol):
 
     def score_products(self, scores: Scores) -> Confidential[ExactProducts]:
         """Sums of the scores of all records, and of their products."""
+        ...
+
+    def line_counts(
+        self, lines: Mapping[str, LineCells]
+    ) -> Confidential[dict[str, NDArray[np.int64]]]:
+        """Counts of numeric columns over finer cells, and beyond their bounds.
+
+        Args:
+            lines: column → its cells.
+        """
         ...
 
     def coded(self) -> Confidential[list[Codes]]:

@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.engine.bounded_sums import ExactSums, sum_rows
 from understudy.engine.coding import Coder, Codes, ColumnCoder, Reading
 from understudy.engine.confidential import Confidential, ExactCells, ExactTable
+from understudy.engine.line_counts import line_counts
 from understudy.engine.marginal_counter import MarginalCounter
 from understudy.engine.occupied_cells import OccupiedCounter
 from understudy.engine.reading.column_types import require_types
@@ -17,6 +19,7 @@ from understudy.engine.reading.readers import FrameKind, Rows, open_rows
 from understudy.engine.score_products import ExactProducts, score_products
 from understudy.errors import DataError
 from understudy.features.column_scores import Scores
+from understudy.features.line_cells import LineCells
 from understudy.schema import Schema, private_copy
 
 KEEP_BYTES = 2**30
@@ -151,6 +154,12 @@ class Table:
         """Sums of the scores of all records, and of their products; the input is read once more."""
         return Confidential(score_products(self._rows, self._schema, scores))
 
+    def line_counts(
+        self, lines: Mapping[str, LineCells]
+    ) -> Confidential[dict[str, NDArray[np.int64]]]:
+        """Counts over number lines; the input is read once more, for all of them together."""
+        return Confidential(line_counts(self._rows, self._schema, lines))
+
     def coded(self) -> Confidential[list[Codes]]:
         """State of every value: one array of shape (n,) per column, in the order of the schema."""
         batches = list(self._batches())
@@ -236,6 +245,12 @@ class GroupedTable(Table):
     def score_products(self, scores: Scores) -> Confidential[ExactProducts]:
         """Groups have no numbers."""
         raise NotImplementedError("grouped rows have no numbers to multiply")
+
+    def line_counts(
+        self, lines: Mapping[str, LineCells]
+    ) -> Confidential[dict[str, NDArray[np.int64]]]:
+        """Groups have no numbers."""
+        raise NotImplementedError("grouped rows have no numbers to count")
 
     def read(self, names: Sequence[str]) -> Confidential[list[Reading]]:
         """Groups have no numbers."""

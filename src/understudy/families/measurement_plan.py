@@ -34,6 +34,7 @@ class Form(StrEnum):
     NODES = "nodes"  # of a layer of a hierarchy
     RANGES = "ranges"  # of a layer of a tree of ranges
     MOMENTS = "moments"
+    LINE = "line"
     DRAWS = "draws"
     SWEEPS = "sweeps"
     DISTRIBUTION = "distribution"

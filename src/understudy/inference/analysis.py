@@ -14,7 +14,7 @@ import pandas as pd
 
 from understudy.errors import InferenceError
 from understudy.inference.analysis_rows import P_VALUES, row_texts
-from understudy.inference.choice import caveats
+from understudy.inference.choice import beyond_bounds, caveats
 from understudy.inference.choice.advice import RefusedError, advise, unmeasured
 from understudy.inference.choice.release_facts import Facts, facts_of
 from understudy.inference.choice.rule_table import (
@@ -29,7 +29,9 @@ from understudy.inference.estimates.estimators import Estimator, Question
 from understudy.inference.measured_answers import measured_answer
 from understudy.inference.moments.inverted import LostInNoiseError
 from understudy.inference.moments.moment_answers import is_numeric
-from understudy.inference.noise_aware.count_estimates import count_quantiles, estimate_counts
+from understudy.inference.noise_aware import line_answers
+from understudy.inference.noise_aware.count_estimates import estimate_counts
+from understudy.inference.noise_aware.count_quantiles import count_quantiles
 from understudy.inference.noise_aware.urn_estimates import estimate_draws
 from understudy.inference.set_answers import SetAnswer, set_answer
 from understudy.inference.set_estimates import Pooled, require_level
@@ -155,9 +157,33 @@ def analyze_release(
     """
     require_level(level)
     question = Question.of(kind, formula, release.schema, probability=probability)
+    analysis = _answered(release, question, anyway=anyway, level=level)
+    return within_bounds(analysis, release, question, anyway=anyway)
+
+
+def within_bounds(
+    analysis: Analysis, release: Release, question: Question, *, anyway: bool
+) -> Analysis:
+    """An answer, with what is known of numbers beyond the bounds.
+
+    Raises:
+        RefusedError: it rests on them, and is not given `anyway`.
+    """
+    doubt, notes = beyond_bounds.doubts(release, question, analysis.pooled, analysis.level)
+    if doubt is not None and not anyway:
+        raise doubt
+    if doubt is not None and analysis.valid:
+        analysis = replace(analysis, valid=False, reason=f"{STAMP}: {doubt.reason}")
+    return replace(analysis, notes=(*analysis.notes, *notes))
+
+
+def _answered(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
+    """The answer, by the first of what a release has that gives one."""
     facts = facts_of(release, question.kind, question.columns)
     if isinstance(question.asked, Estimand):
         analysis = _from_measured(release, question.asked, facts, anyway=anyway, level=level)
+        if analysis is None:
+            analysis = _from_line(release, question.asked, level=level)
         if analysis is not None:
             return analysis
         if question.kind in MEASURED_ONLY:
@@ -170,7 +196,7 @@ def analyze_release(
     said = (
         *caveats.number_notes(release, question.numeric, answer.pooled, question.kind, level),
         *caveats.merged_notes(release, facts),
-        *caveats.clipping_notes(release.schema, question.numeric, question.kind),
+        *caveats.clipping_notes(release, question.numeric, question.kind),
     )
     reason = _doubt(answer, facts)
     if reason:
@@ -195,15 +221,28 @@ def _from_measured(
         raise RefusedError(str(error).rstrip("."), advise(release, facts)) from None
     if answer is None:
         return None
+    return _valid(estimand, answer.pooled, answer.reason, answer.dropped, level)
+
+
+def _from_line(release: Release, estimand: Estimand, *, level: float) -> Analysis | None:
+    """The answer of the number line of a column, with the tables of its bins."""
+    found = line_answers.line_answer(estimand, release)
+    if found is None:
+        return None
+    counted, cells = found
+    said = caveats.line_notes(cells, estimand, counted, level)
+    return _valid(estimand, counted.pooled, line_answers.REASON, counted.dropped, level, *said)
+
+
+def _valid(
+    estimand: Estimand, pooled: Pooled, reason: str, dropped: float, level: float, *notes: str
+) -> Analysis:
+    """An answer from what was measured; without a number it is none."""
+    if np.isnan(pooled.estimate).all():
+        raise InferenceError(" ".join(pooled.notes))
+    said = (*pooled.notes, *notes, *caveats.share_notes(estimand.kind, pooled, level))
     return Analysis(
-        kind=estimand.kind,
-        formula=estimand.formula,
-        pooled=answer.pooled,
-        valid=True,
-        reason=answer.reason,
-        notes=(*answer.pooled.notes, *caveats.share_notes(estimand.kind, answer.pooled, level)),
-        dropped=(answer.dropped,),
-        level=level,
+        *(estimand.kind, estimand.formula, pooled, True, reason, said, (dropped,), level)
     )
 
 
@@ -227,25 +266,13 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
         counted = estimate_draws(estimand, release)
         said = caveats.draw_notes(estimand, counted)
     pooled = counted.pooled
-    if np.isnan(pooled.estimate).all():  # no answer is no valid answer
-        raise InferenceError(" ".join(pooled.notes))
     numeric = estimand.columns if counted.varied else ()
-    return Analysis(
-        kind=estimand.kind,
-        formula=estimand.formula,
-        pooled=pooled,
-        valid=True,
-        reason=choose(facts).reason(facts),
-        notes=(
-            *pooled.notes,
-            *said,
-            *caveats.number_notes(release, numeric, pooled, estimand.kind, level),
-            *caveats.clipping_notes(release.schema, estimand.used, estimand.kind),
-            *caveats.share_notes(estimand.kind, pooled, level),
-        ),
-        dropped=(counted.dropped,),
-        level=level,
+    more = (
+        *said,
+        *caveats.number_notes(release, numeric, pooled, estimand.kind, level),
+        *caveats.clipping_notes(release, estimand.used, estimand.kind),
     )
+    return _valid(estimand, pooled, choose(facts).reason(facts), counted.dropped, level, *more)
 
 
 def _require_allowed(release: Release, facts: Facts, *, anyway: bool) -> None:

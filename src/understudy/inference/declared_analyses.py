@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import InferenceError
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
 
 if TYPE_CHECKING:
     from understudy.inference.estimates.estimands import Estimand
 
 _ENTRIES = ("kind", "formula", "asked_by")
+_OF_NUMBERS = ("mean", "proportion", "total", "quantile")
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,17 @@ def columns_of(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[st
     """Columns that some analyses are about, in the order of the schema."""
     used = {name for analysis in analyses for name in analysis.estimand(schema).columns}
     return tuple(name for name in schema.names if name in used)
+
+
+def on_lines(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[str, ...]:
+    """Numeric columns whose numbers means, shares, totals and quantiles ask for."""
+    asked = (analysis.estimand(schema) for analysis in analyses if analysis.kind in _OF_NUMBERS)
+    used = {name for one in asked for name in one.used}
+    return tuple(
+        name
+        for name, column in schema.columns.items()
+        if name in used and isinstance(column, NUMERIC)
+    )
 
 
 def by_absences(

@@ -16,7 +16,7 @@ import numpy as np
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.analysis import STAMP, Analysis
+from understudy.inference.analysis import STAMP, Analysis, within_bounds
 from understudy.inference.bootstrap_intervals import (
     Bootstrapped,
     Replicates,
@@ -174,7 +174,7 @@ def analysis_of(
     still = [name for name, e in zip(pooled.names, pooled.stderr, strict=True) if np.isnan(e)]
     if len(still) == len(pooled.names):
         raise _refused(release, question, _still_reason(still))
-    return Analysis(
+    found = Analysis(
         kind=question.kind,
         formula=question.formula,
         pooled=pooled,
@@ -191,12 +191,13 @@ def analysis_of(
             ),
             *caveats.number_notes(release, question.numeric, pooled, question.kind, level),
             *caveats.merged_notes(release, facts),
-            *caveats.clipping_notes(release.schema, question.numeric, question.kind),
+            *caveats.clipping_notes(release, question.numeric, question.kind),
             *caveats.share_notes(question.kind, pooled, level),
         ),
         dropped=released.dropped,
         level=level,
     )
+    return within_bounds(found, release, question, anyway=anyway)
 
 
 def _known(

@@ -157,6 +157,7 @@ def request_again(release: Release) -> Request:
         options=manifest.options,
         rows_share=manifest.rows_share or DEFAULT_ROWS_SHARE,
         answers_share=manifest.answers_share or 0,
+        lines_share=manifest.lines_share or 0,
         analyses=manifest.analyses,
     )
 

@@ -1,4 +1,4 @@
-"""How a budget is kept, and which parts of it buy the number of rows and second moments."""
+"""How a budget is kept, and which parts of it buy the number of rows and what answers need."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from fractions import Fraction
 from understudy.errors import BudgetError
 from understudy.families.method import Method
 from understudy.features.column_scores import Scores
+from understudy.features.line_cells import is_plain
 from understudy.privacy.accounting.budget import Budget, Number, exact
 from understudy.privacy.noise.calibration import (
     NoiseName,
     gaussian_variance,
     l2_sensitivity_squared,
 )
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
 
 DEFAULT_ROWS_SHARE = Fraction(1, 20)
 DEFAULT_ANSWERS_SHARE = Fraction(1, 4)
@@ -21,6 +22,10 @@ DEFAULT_ANSWERS_SHARE = Fraction(1, 4)
 DECLARED_SHARE = Fraction(1, 2)
 """Of what is left where analyses are declared."""
 MOST_ANSWER_SCORES = 400
+DEFAULT_LINES_SHARE = Fraction(1, 10)
+"""Of what is left after the number of rows, for number lines; never more than moments leave."""
+_FINE_WEIGHT, _PLAIN_WEIGHT = 4, 1
+"""Of lines that are finer than their bins, and of those that only tell what lies beyond them."""
 
 
 def rows_noise(budget: Budget) -> NoiseName:
@@ -61,6 +66,33 @@ def usual_share(schema: Schema, budget: Budget, *, automatic: bool, declared: bo
     return DEFAULT_ANSWERS_SHARE if wanted and scored_columns(schema) else Fraction(0)
 
 
+def usual_lines_share(
+    budget: Budget, answers: Fraction, *, automatic: bool, declared: bool
+) -> Fraction:
+    """Part of what is left after the number of rows that buys number lines, if none is stated.
+
+    Args:
+        budget: the stated one.
+        answers: part that buys second moments.
+        automatic: whether the method is chosen automatically.
+        declared: whether a declared analysis asks for numbers on their line.
+    """
+    wanted = declared or (automatic and budget.accounting != "pure")
+    return min(DEFAULT_LINES_SHARE, (1 - answers) / 2) if wanted else Fraction(0)
+
+
+def lined_columns(schema: Schema) -> tuple[str, ...]:
+    """Columns that have a number line: all numeric ones."""
+    return tuple(name for name, column in schema.columns.items() if isinstance(column, NUMERIC))
+
+
+def line_weights(schema: Schema, columns: tuple[str, ...]) -> tuple[int, ...]:
+    """How the cost of some lines is divided among them."""
+    return tuple(
+        _PLAIN_WEIGHT if is_plain(schema.columns[name]) else _FINE_WEIGHT for name in columns
+    )
+
+
 def rows_part(stated: Number) -> Fraction:
     """The part that buys the number of rows, as stated.
 
@@ -73,15 +105,19 @@ def rows_part(stated: Number) -> Fraction:
     return share
 
 
-def stated_share(stated: Number) -> Fraction:
+def stated_share(stated: Number, name: str = "answers_share") -> Fraction:
     """The part that somebody states.
+
+    Args:
+        stated: the part.
+        name: of the argument.
 
     Raises:
         BudgetError: not below 1, or negative.
     """
-    share = exact(stated, "answers_share")
+    share = exact(stated, name)
     if not 0 <= share < 1:
-        raise BudgetError("answers_share must lie between 0 and 1; 0 buys no answers.")
+        raise BudgetError(f"{name} must lie between 0 and 1; 0 buys no answers.")
     return share
 
 

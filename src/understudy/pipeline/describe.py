@@ -66,15 +66,15 @@ def manifest_of(
         inference=facts,
         ended_early=gate.ended_early,
         rows_share=str(request.rows_spend / request.budget.amount) if request.rows_spend else None,
-        answers_share=_answers_share(request),
+        answers_share=_part(request, request.answers_spend),
+        lines_share=_part(request, request.lines_spend),
         analyses=tuple(asdict(analysis) for analysis in request.analyses),
     )
 
 
-def _answers_share(request: Request) -> str | None:
-    """Part of what was left after the number of rows."""
-    rest = request.budget.amount - request.rows_spend
-    return str(request.answers_spend / rest) if request.answers_spend else None
+def _part(request: Request, spent: Fraction) -> str | None:
+    """Part of what was left after the number of rows; None for nothing."""
+    return str(spent / (request.budget.amount - request.rows_spend)) if spent else None
 
 
 def inference_facts(

@@ -83,6 +83,7 @@ def plan(
     options: Mapping[str, Any] | None = None,
     rows_share: Number = DEFAULT_ROWS_SHARE,
     answers_share: Number | None = None,
+    lines_share: Number | None = None,
     analyses: object = None,
     assume_rows: int | None = None,
     like: Release | None = None,
@@ -100,6 +101,9 @@ def plan(
         answers_share: part of the rest that buys second moments of all columns, from which linear
             models, correlations and group means are answered; by default a quarter for an
             automatic release with δ above 0, half where analyses are declared, else nothing.
+        lines_share: part of the rest that buys number lines: counts of numbers in finer cells than
+            their bins, and beyond their bounds. By default a tenth for an automatic release with δ
+            above 0, or where a declared analysis asks for a mean, share, total or quantile.
         analyses: what the release is to answer (`inference.declared_analyses`), such as "ols income
             ~ age + sex"; then second moments are bought of their columns alone.
         assume_rows: number of records for which widths are expected; 1,000 if it is private.
@@ -120,6 +124,7 @@ def plan(
         options=options,
         rows_share=rows_share,
         answers_share=answers_share,
+        lines_share=lines_share,
         analyses=analyses,
     )
     tables, setup = request.tables(), request.setup()

@@ -12,25 +12,30 @@ from pathlib import Path
 from typing import Any
 
 from understudy.arguments import require_mapping, require_text, require_whole
-from understudy.errors import MethodError
+from understudy.errors import BudgetError, MethodError
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method
 from understudy.inference.declared_analyses import (
     DeclaredAnalysis,
     by_absences,
     declared_analyses,
+    on_lines,
 )
 from understudy.methods.auto import choose
 from understudy.methods.configuration import configure
 from understudy.pipeline.budget_shares import (
     budget_of,
+    line_weights,
+    lined_columns,
     rows_noise,
     rows_part,
     scored_columns,
     stated_share,
+    usual_lines_share,
     usual_share,
 )
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up
+from understudy.privacy.mechanisms.counts.number_lines import NumberLines
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.calibration import (
     calibrate,
@@ -54,7 +59,9 @@ class Request:
         sets: number of synthetic tables.
         rows_spend: what buys the number of rows.
         answers_spend: what buys second moments, for answers; 0 for none.
-        analyses: declared ones; second moments are of their columns alone, if there are any.
+        analyses: declared ones; second moments are of their columns alone, if there are any, and
+            so are number lines.
+        lines_spend: what buys number lines, for answers; 0 for none.
     """
 
     schema: Schema
@@ -66,10 +73,17 @@ class Request:
     rows_spend: Fraction
     answers_spend: Fraction = Fraction(0)
     analyses: tuple[DeclaredAnalysis, ...] = ()
+    lines_spend: Fraction = Fraction(0)
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """What one fit measures."""
         return self.method.plan(self.schema, self.fit_spend, self.budget)
+
+    @property
+    def lines(self) -> NumberLines | None:
+        """Number lines that are asked for the sake of answers, all together."""
+        columns = lines_of(self.schema, self.analyses) if self.lines_spend else ()
+        return NumberLines(columns, line_weights(self.schema, columns)) if columns else None
 
     @property
     def answers(self) -> tuple[ScoreMoments, ...]:
@@ -88,7 +102,15 @@ class Request:
     def setup(self) -> tuple[PlannedTable, ...]:
         """What is measured once, before the fits."""
         steps = self.method.plan_setup(self.schema, self.setup_spend, self.budget)
-        return self.answer_steps() + steps
+        return self._line_steps() + self.answer_steps() + steps
+
+    def _line_steps(self) -> tuple[PlannedTable, ...]:
+        """The number lines, one step each."""
+        lines = self.lines
+        if lines is None:
+            return ()
+        columns = [(name,) for name in lines.columns]
+        return announced(lines, self.schema, self.lines_spend, self.budget, columns, form=Form.LINE)
 
     def answer_steps(self) -> tuple[PlannedTable, ...]:
         """What is measured for the sake of answers, in the order of `answers`."""
@@ -128,7 +150,7 @@ class Request:
 
     @property
     def _method_spend(self) -> Fraction:
-        return self.budget.amount - self.rows_spend - self.answers_spend
+        return self.budget.amount - self.rows_spend - self.answers_spend - self.lines_spend
 
     @property
     def identity(self) -> dict[str, str]:
@@ -144,6 +166,7 @@ class Request:
             "sets": str(self.sets),
             "rows_share": str(self.rows_spend / self.budget.amount),
             "answers_share": str(self.answers_spend / self.budget.amount),
+            "lines_share": str(self.lines_spend / self.budget.amount),
             "analyses": json.dumps([asdict(analysis) for analysis in self.analyses]),
             "version of understudy": version("understudy"),
         }
@@ -185,6 +208,7 @@ def request_of(
     options: Mapping[str, Any] | None,
     rows_share: Number,
     answers_share: Number | None = None,
+    lines_share: Number | None = None,
     analyses: object = None,
 ) -> Request:
     """Check a request; arguments and errors are those of `planning.plan`."""
@@ -203,5 +227,41 @@ def request_of(
     declared = declared_analyses(analyses, schema)
     usual = usual_share(schema, budget, automatic=automatic, declared=bool(declared))
     share = usual if answers_share is None else stated_share(answers_share)
-    answers = (budget.amount - rows_spend) * share
-    return Request(schema, budget, configured, name, reason, sets, rows_spend, answers, declared)
+    rest = budget.amount - rows_spend
+    lined = _lines_part(lines_share, share, schema, budget, declared, automatic=automatic)
+    return Request(
+        *(schema, budget, configured, name, reason, sets),
+        rows_spend=rows_spend,
+        answers_spend=rest * share,
+        analyses=declared,
+        lines_spend=rest * lined,
+    )
+
+
+def lines_of(schema: Schema, analyses: tuple[DeclaredAnalysis, ...]) -> tuple[str, ...]:
+    """Columns that have a number line: those that declared analyses ask for, else all numeric."""
+    return on_lines(analyses, schema) if analyses else lined_columns(schema)
+
+
+def _lines_part(
+    stated: Number | None,
+    answers: Fraction,
+    schema: Schema,
+    budget: Budget,
+    declared: tuple[DeclaredAnalysis, ...],
+    *,
+    automatic: bool,
+) -> Fraction:
+    """Part of what is left after the number of rows that buys number lines.
+
+    Raises:
+        BudgetError: not a part, or with that for second moments more than there is.
+    """
+    if not lines_of(schema, declared):
+        return Fraction(0)
+    if stated is None:
+        return usual_lines_share(budget, answers, automatic=automatic, declared=bool(declared))
+    share = stated_share(stated, "lines_share")
+    if share + answers >= 1:
+        raise BudgetError("lines_share and answers_share must leave something for the records.")
+    return share

@@ -54,6 +54,7 @@ def synthesize(
     options: Mapping[str, Any] | None = None,
     rows_share: Number = DEFAULT_ROWS_SHARE,
     answers_share: Number | None = None,
+    lines_share: Number | None = None,
     analyses: object = None,
     seed: int | None = None,
     insecure_noise_seed: int | None = None,
@@ -79,6 +80,9 @@ def synthesize(
         answers_share: part of the rest that buys second moments of all columns, from which linear
             models, correlations and group means are answered; by default a quarter for an
             automatic release with δ above 0, half where analyses are declared, else nothing.
+        lines_share: part of the rest that buys number lines: counts of numbers in finer cells than
+            their bins, and beyond their bounds. By default a tenth for an automatic release with δ
+            above 0, or where a declared analysis asks for a mean, share, total or quantile.
         analyses: what the release is to answer, as for `plan`; then second moments are bought of
             their columns alone. Chosen by a look at the rows, they would tell what ε does not
             cover.
@@ -125,15 +129,15 @@ def synthesize(
         options=options,
         rows_share=rows_share,
         answers_share=answers_share,
+        lines_share=lines_share,
         analyses=analyses,
     )
-    schema = request.schema
     _require_arguments(seed, insecure_noise_seed, frame, progress, confide)
     _require_possible(request, seed, allow_nonprivate=allow_nonprivate)
     place = None if checkpoint is None else _resumable_place(checkpoint, request)
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
-    rows = engines.Table(data, schema)
+    rows = engines.Table(data, request.schema)
     tell("Reading and coding rows", 1, 1)
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
     diagnoses: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
@@ -179,8 +183,10 @@ def synthesize(
 
 
 def _bought_once(request: Request, gate: Gate) -> Released[int]:
-    """The number of rows; and second moments, if answers are to have them."""
+    """The number of rows; and number lines and second moments, if answers are to have them."""
     n_rows = gate.ask(RowCount(), spend=request.rows_spend)
+    if request.lines is not None:
+        gate.ask(request.lines, spend=request.lines_spend)
     answers = request.answers
     for asked in answers:
         gate.ask(asked, spend=request.answers_spend / len(answers))

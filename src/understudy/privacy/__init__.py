@@ -61,6 +61,9 @@ MECHANISMS, each to be read alone
 claim: noisy tables, and the number of rows
     proof: mechanisms/counts/noisy_table.py
     test: privacy/test_sensitivity.py privacy/test_gate.py
+claim: noisy counts over finer cells of numbers, and beyond their bounds
+    proof: mechanisms/counts/number_lines.py ../engine/line_counts.py ../features/line_cells.py
+    test: privacy/mechanisms/counts/test_number_lines.py features/test_line_cells.py
 claim: a number of successes
     proof: mechanisms/counts/binomial_count.py
     test: privacy/mechanisms/counts/test_binomial_count.py

@@ -38,6 +38,7 @@ __all__ = [
     "KeptColumns",
     "Noise",
     "NoisyCells",
+    "NoisyLine",
     "NoisyMoment",
     "NoisyNodes",
     "NoisyProducts",
@@ -91,6 +92,24 @@ class NoisyTable:
     outside: float
     bins: Bins = field(default_factory=dict)
     groups: Groups = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NoisyLine:
+    """Noisy numbers of records in the cells of a number line.
+
+    Attributes:
+        columns: the column's name, alone.
+        counts: of each cell of `understudy.features.line_cells`: states, below, and above; shape
+            (cells,).
+        outside: noisy number of records with this column out of domain.
+        bins: of the line.
+    """
+
+    columns: tuple[str]
+    counts: NDArray[Any]
+    outside: float
+    bins: Bins
 
 
 @dataclass(frozen=True)
@@ -253,6 +272,7 @@ class NoisyRanges:
 
 Published = (
     NoisyTable
+    | NoisyLine
     | NoisyCells
     | NoisyTotals
     | NoisySuccesses

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from understudy.engine import Engine, ExactCells
 from understudy.engine.bounded_sums import ExactSums
@@ -11,6 +14,7 @@ from understudy.engine.coding import Codes
 from understudy.engine.confidential import ExactTable
 from understudy.engine.score_products import ExactProducts
 from understudy.features.column_scores import Scores
+from understudy.features.line_cells import LineCells
 from understudy.privacy.internal import Confide, Diagnostic, Internal
 from understudy.privacy.released import Bins, Groups
 from understudy.privacy.terms import View
@@ -72,6 +76,10 @@ class SecretRows:
     def score_products(self, scores: Scores) -> ExactProducts:
         """Sums of the scores of all records, and of their products, in one pass over the rows."""
         return self._secret_engine.score_products(scores).expose()
+
+    def line_counts(self, lines: Mapping[str, LineCells]) -> dict[str, NDArray[np.int64]]:
+        """Counts of numeric columns over the cells of their lines, those out of domain last."""
+        return self._secret_engine.line_counts(lines).expose()
 
     def states(self) -> list[Codes]:
         """States of all rows, one array of shape (n,) per column; read once."""

@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.domain.domain import Domain
+from understudy.features.line_cells import LineCells
 from understudy.release.decoding import dtype_of
 from understudy.release.measurement import Measurement, stored_columns
 from understudy.release.measurement_content import Kind
@@ -102,6 +103,8 @@ def require_cells(table: Measurement, schema: Schema) -> None:
         fits = _reaches_threshold(table, binned.table(table.columns))
     elif table.kind is Kind.RANGES:
         fits = _covers_line(table.codes, binned.columns[table.columns[0]].size)
+    elif table.kind is Kind.LINE:
+        fits = np.array_equal(table.codes, np.arange(LineCells.of(binned, *table.columns).size))
     elif table.kind is Kind.PRODUCTS:
         fits = np.array_equal(table.codes, product_codes(table.scores(schema)))
     else:

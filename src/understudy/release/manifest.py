@@ -102,6 +102,7 @@ class Manifest:
             nothing was bought, or in a release that does not say.
         answers_share: part of the rest that bought second moments for answers, as a fraction; None
             where none were bought.
+        lines_share: the same of number lines.
         analyses: declared ones: kind, formula, and who asked.
         ended_early: whether whoever waited ended the rounds of the method before the budget did;
             the ledger then holds less than the budget, and the guarantee is no worse for it.
@@ -124,6 +125,7 @@ class Manifest:
     ended_early: bool = False
     rows_share: str | None = None
     answers_share: str | None = None
+    lines_share: str | None = None
     analyses: tuple[Mapping[str, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.features.column_scores import Scores
+from understudy.features.line_cells import LineCells
 from understudy.privacy.noise_record import NoiseFamily
 from understudy.privacy.released import Bins, Groups, Noise, NoisyTable, Published, Released
 from understudy.release.measurement_content import Kind, content_of
@@ -37,11 +38,12 @@ class Measurement:
         name: file name without ending; "" for single numbers, which stand in the manifest alone.
         kind: "table": a noisy count of every cell; "cells": of the cells that reached a public
             threshold; "totals": nothing but totals; "successes": a noisy number of records with the
-            second level of a column; "sums": a noisy sum of (value - middle of the bounds) in every
-            cell; "scatter": a noisy sum of squares or products about the means of
-            the cells; "products": noisy sums over all records of scores of the columns, and of
-            products of two of them; "draws": records drawn from rows and a prior; "sweeps": records
-            drawn column by column, each given some others; "distribution": counts that the
+            second level of a column; "line": a noisy count of every cell of a number line, finer
+            than a table, and of what lies beyond the bounds; "sums": a noisy sum of (value - middle
+            of the bounds) in every cell; "scatter": a noisy sum of squares or products about the
+            means of the cells; "products": noisy sums over all records of scores of the columns,
+            and of products of two of them; "draws": records drawn from rows and a prior; "sweeps":
+            records drawn column by column, each given some others; "distribution": counts that the
             exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
             hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
             full table below such nodes; "ranges": a noisy count of every range of states in a layer
@@ -137,11 +139,7 @@ class Measurement:
         return NoiseFamily.of(self.distribution)
 
     def scores(self, schema: Schema) -> Scores:
-        """The scores whose sums and products these are, of the kind "products".
-
-        Args:
-            schema: the public schema of the release.
-        """
+        """The scores whose sums and products these are; of the kind "products" alone."""
         return Scores.of(schema, self.columns, self.of, pure=self.family.is_laplace)
 
     def binned(self, schema: Schema) -> Schema:
@@ -271,6 +269,8 @@ def _axes(
         scores = Scores.of(schema, columns, of, pure=family.is_laplace)
         named = product_axes(scores, schema)
         return {axis: _distinct(labels) for axis, labels in named.items()}
+    if kind is Kind.LINE:
+        return {columns[0]: _distinct(LineCells.of(schema, columns[0]).labels)}
     more = (ANY,) * kind.has_nodes
     if kind is Kind.RANGES:
         labels = _distinct(schema.columns[columns[0]].labels)

@@ -22,6 +22,7 @@ from understudy.privacy.released import (
     Groups,
     KeptColumns,
     NoisyCells,
+    NoisyLine,
     NoisyMoment,
     NoisyNodes,
     NoisyProducts,
@@ -53,6 +54,7 @@ class Kind(StrEnum):
     NODES = "nodes"
     LEAF_SUMS = "leaf-sums"
     RANGES = "ranges"
+    LINE = "line"
     CHOICE = "choice"
     PARAMETERS = "parameters"
     POSTERIOR = "posterior"
@@ -67,7 +69,7 @@ class Kind(StrEnum):
     @property
     def is_joint(self) -> bool:
         """Whether it is of all its columns at once, so that records drawn from it relate them."""
-        return self not in (Kind.CHOICE, Kind.PRODUCTS)
+        return self not in (Kind.CHOICE, Kind.PRODUCTS, Kind.LINE)
 
     @property
     def has_nodes(self) -> bool:
@@ -77,13 +79,13 @@ class Kind(StrEnum):
     @property
     def has_cells(self) -> bool:
         """Whether it has numbers of cells, nodes or ranges, in a file of their own."""
-        stored = (Kind.CELLS, Kind.RANGES, Kind.PRODUCTS)
+        stored = (Kind.CELLS, Kind.RANGES, Kind.PRODUCTS, Kind.LINE)
         return self.has_every_cell or self.has_nodes or self in stored
 
     @property
     def is_noisy_count(self) -> bool:
         """Whether its numbers are counts with noise of their own, one by one."""
-        return self in (Kind.TABLE, Kind.NODES, Kind.RANGES)
+        return self in (Kind.TABLE, Kind.NODES, Kind.RANGES, Kind.LINE)
 
     @property
     def has_total(self) -> bool:
@@ -98,7 +100,7 @@ class Kind(StrEnum):
     @property
     def is_of_one_column(self) -> bool:
         """Whether it is of one column, never of several."""
-        return self in (Kind.SUCCESSES, Kind.RANGES)
+        return self in (Kind.SUCCESSES, Kind.RANGES, Kind.LINE)
 
     @property
     def has_keys(self) -> bool:
@@ -184,10 +186,15 @@ def _(value: DrawnDistribution, schema: Schema) -> Content:
     return _full(Kind.DISTRIBUTION, value)
 
 
-def _full(kind: Kind, value: NoisyTable | DrawnDistribution) -> Content:
+def _full(kind: Kind, value: NoisyTable | NoisyLine | DrawnDistribution) -> Content:
     counts = value.counts.reshape(-1)
     codes = np.arange(counts.size, dtype=np.int64)
     return Content(kind, value.columns, codes, counts, float(value.outside), bins=value.bins)
+
+
+@content_of.register
+def _(value: NoisyLine, schema: Schema) -> Content:
+    return _full(Kind.LINE, value)
 
 
 @content_of.register
@@ -282,11 +289,6 @@ def _(value: NoisyRanges, schema: Schema) -> Content:
 
 
 @content_of.register
-def _(value: Choice, schema: Schema) -> Content:
-    return Content(Kind.CHOICE, value.columns)
-
-
-@content_of.register
 def _(value: ChosenParameters, schema: Schema) -> Content:
     totals = dict(zip(value.names, value.values, strict=True))
     return Content(Kind.PARAMETERS, value.columns, totals=totals, bins=value.bins)
@@ -299,11 +301,9 @@ def _(value: PosteriorDraws, schema: Schema) -> Content:
     return Content(Kind.POSTERIOR, value.columns, of=tuple(network))
 
 
-@content_of.register
-def _(value: KeptColumns, schema: Schema) -> Content:
-    return Content(Kind.KEPT, value.columns)
+_BARE = {Choice: Kind.CHOICE, KeptColumns: Kind.KEPT, ExactStatistics: Kind.EXACT}
 
 
 @content_of.register
-def _(value: ExactStatistics, schema: Schema) -> Content:
-    return Content(Kind.EXACT, value.columns)
+def _(value: Choice | KeptColumns | ExactStatistics, schema: Schema) -> Content:
+    return Content(_BARE[type(value)], value.columns)

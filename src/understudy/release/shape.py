@@ -135,6 +135,7 @@ class _Format1(_Plain):
     ended_early: bool = False
     rows_share: _Fraction | None = None
     answers_share: _Fraction | None = None
+    lines_share: _Fraction | None = None
     measurements: list[_Measurement]
 
 

@@ -26,7 +26,8 @@ from understudy.inference.estimates.bin_bounds import (
 from understudy.inference.estimates.estimands import parse
 from understudy.inference.estimates.estimators import estimate_sets
 from understudy.inference.noise_aware.cell_scores import cell_scores
-from understudy.inference.noise_aware.count_estimates import count_quantiles, estimate_counts
+from understudy.inference.noise_aware.count_estimates import estimate_counts
+from understudy.inference.noise_aware.count_quantiles import count_quantiles
 from understudy.inference.set_answers import known_numbers
 from understudy.inference.set_estimates import Pooled
 

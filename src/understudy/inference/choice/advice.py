@@ -36,7 +36,7 @@ from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Release
 from understudy.schema import Column, Continuous, Integer
 
-Kind = Literal["rules", "release"]
+Kind = Literal["rules", "release", "bounds"]
 
 _ROWS_SHARE = Fraction(1, 20)  # of the budget buys the number of rows, by default
 SPLIT_SETS = 3
@@ -51,7 +51,7 @@ class Advice:
 
     Attributes:
         kind: "rules": ask the same release with uncertainty="rules"; "release": ask a release as
-            the other fields say.
+            the other fields say; "bounds": ask one of a schema with wider bounds.
         columns: columns of that release, and no others.
         method: its method.
         epsilon: least epsilon that is known to be enough; "" where any is.
@@ -73,6 +73,8 @@ class Advice:
         """What to do, as the end of a sentence."""
         if self.kind == "rules":
             return "take uncertainty='rules', which answers it from the released noisy counts"
+        if self.kind == "bounds":
+            return f"a release with wider bounds of {' and '.join(self.columns)} answers it"
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         budget = f"epsilon={self.epsilon}" if self.epsilon else "any epsilon"
         alone = "this column" if len(self.columns) == 1 else "these columns"

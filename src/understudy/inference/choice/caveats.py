@@ -11,6 +11,7 @@ from understudy.inference.estimates.analysis_records import is_binned
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.noise_aware.cell_scores import covers
 from understudy.inference.noise_aware.count_estimates import Counted
+from understudy.inference.noise_aware.line_answers import line_of
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
@@ -142,11 +143,15 @@ def _uncounted_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
         )
 
 
-def clipping_notes(schema: Schema, columns: Sequence[str], kind: str) -> Iterator[str]:
-    """Which numbers beyond the bounds count as the bounds."""
+def clipping_notes(release: Release, columns: Sequence[str], kind: str) -> Iterator[str]:
+    """Which numbers beyond the bounds count as the bounds, where no line says how many."""
     if kind in SHARES or kind == "quantile":
         return
-    open_ends = [(name, _open_bounds(schema.columns[name])) for name in columns]
+    open_ends = [
+        (name, _open_bounds(release.schema.columns[name]))
+        for name in columns
+        if line_of(release, name) is None
+    ]
     clipped = [f"{name} (beyond {' and '.join(ends)})" for name, ends in open_ends if ends]
     if clipped:
         yield (
@@ -168,12 +173,37 @@ def _open_bounds(column: Column) -> list[str]:
     ]
 
 
+def line_notes(cells: Schema, estimand: Estimand, counted: Counted, level: float) -> Iterator[str]:
+    """What to know of an answer from a number line.
+
+    Args:
+        cells: schema in the cells of the line.
+        estimand: the question.
+        counted: its answer.
+        level: of the intervals that are shown.
+    """
+    yield from _counted_notes(estimand, counted)
+    (name,) = estimand.columns
+    if estimand.kind == "quantile":
+        yield _QUANTILE_NOTE
+        if is_binned(cells.columns[name]):
+            yield (
+                f"Of {name} only the cells of its number line are known: the interval covers whole "
+                "cells, and the estimate takes numbers in them as even."
+            )
+    elif counted.pooled.bias.any():
+        yield from bin_notes(cells, (name,), counted.pooled, level)
+
+
+_QUANTILE_NOTE = (
+    "The interval has every number that could be the quantile, so it may be one number alone; a "
+    "quantile of few values has no standard error."
+)
+
+
 def quantile_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
     """What an interval of a quantile covers."""
-    yield (
-        "The interval has every number that could be the quantile, so it may be one number alone; "
-        "a quantile of few values has no standard error."
-    )
+    yield _QUANTILE_NOTE
     binned = [name for name in columns if is_binned(schema.columns[name])]
     if binned:
         yield (

@@ -35,7 +35,7 @@ Cornish & Fisher (1938), Revue de l'Institut International de Statistique 5, 307
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import optimize, stats
@@ -197,25 +197,25 @@ def counted_curve(
         probability: p.
         heavy: whether the noise has Laplace tails.
     """
-    counts, variances = table.counts[..., cells], table.variances[cells]
+    sources = (
+        None if table.sources is None else replace(table.sources, mix=table.sources.mix[cells])
+    )
+    kept = Table(table.counts[..., cells], table.variances[cells], sources)
 
     def steps(values: Floats) -> Steps:
-        return _counted_steps(counts, variances, values[cells], probability, heavy=heavy)
+        return _counted_steps(kept, values[cells], probability, heavy=heavy)
 
     return Curve(steps(ranges.low), steps(ranges.high))
 
 
-def _counted_steps(
-    counts: Floats, variances: Floats, values: Floats, p: float, *, heavy: bool
-) -> Steps:
+def _counted_steps(table: Table, values: Floats, p: float, *, heavy: bool) -> Steps:
+    counts = table.counts
     order = np.argsort(values, kind="stable")
     distinct, starts = np.unique(values[order], return_index=True)
     last = np.append(starts[1:], len(values)) - 1
     size = np.maximum(counts.sum(axis=-1, keepdims=True), 1.0)
     below = counts[..., order].cumsum(axis=-1)[..., last]
-    v, square = (x[order].cumsum()[last] for x in (variances, variances**2))
-    noise = v * (1 - p) ** 2 + (variances.sum() - v) * p**2
-    fourth = square * (1 - p) ** 4 + ((variances**2).sum() - square) * p**4
+    noise, fourth = _step_noise(table, order, last, p)
     variance = noise + size * p * (1 - p)
     return Steps(
         values=distinct,
@@ -226,6 +226,18 @@ def _counted_steps(
         half=0.5 / size,
         share=noise / variance,
     )
+
+
+def _step_noise(table: Table, order: Integers, last: Integers, p: float) -> tuple[Floats, Floats]:
+    """Σ v·w² and Σ v²·w⁴ at each step, w the weights of independent noises, shape (K,) each."""
+    if table.sources is not None:
+        mix, variances = table.sources.mix, table.sources.variances
+        weights = mix[order].cumsum(axis=0)[last] - p * mix.sum(axis=0)
+        return weights**2 @ variances, weights**4 @ variances**2
+    variances = table.variances
+    v, square = (x[order].cumsum()[last] for x in (variances, variances**2))
+    noise = v * (1 - p) ** 2 + (variances.sum() - v) * p**2
+    return noise, square * (1 - p) ** 4 + ((variances**2).sum() - square) * p**4
 
 
 def counted_estimate(counts: Floats, cells: Integers, ranges: Ranges, probability: float) -> float:

@@ -153,6 +153,8 @@ def _of_expression(
     if weights is None:
         return None
     numeric = isinstance(schema.columns[names[0]], NUMERIC)
+    if numeric and not estimand.groups and not weights[0, matrix.place[names[0], None]]:
+        return None  # a condition on one column, which its own table has
     present = presence(matrix, schema, names[0])
     value = weights[0].copy()
     value[0] = 0

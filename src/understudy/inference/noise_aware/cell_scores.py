@@ -37,17 +37,36 @@ MOST_CELLS = 2**20
 
 
 @dataclass(frozen=True)
+class Sources:
+    """Numbers with independent noise that counts are weighted sums of.
+
+    Attributes:
+        mix: weight of each number in each cell, shape (cells, numbers).
+        variances: of the numbers, shape (numbers,).
+    """
+
+    mix: Floats
+    variances: Floats
+
+    def covariance(self, one: Floats, other: Floats) -> Floats:
+        """Covariance of weighted sums of cells; weights of shape (..., cells) → (...,)."""
+        return np.asarray(((one @ self.mix) * (other @ self.mix)) @ self.variances)
+
+
+@dataclass(frozen=True)
 class Table:
-    """Unbiased counts with independent noise.
+    """Unbiased counts with known noise.
 
     Attributes:
         counts: shape (..., cells).
         variances: variance of the noise in each cell, shape (cells,), or that of the counts; 0 for
             structural zeros.
+        sources: where the noise of different cells goes together; None where it is independent.
     """
 
     counts: Floats
     variances: Floats
+    sources: Sources | None = None
 
 
 def covers(measurement: Measurement, columns: Sequence[str]) -> bool:

@@ -44,15 +44,9 @@ from understudy.arrays import Floats, Integers
 from understudy.inference.estimates.analysis_records import ABSENT
 from understudy.inference.estimates.bin_bounds import end_scores, with_ends
 from understudy.inference.estimates.estimands import Estimand
-from understudy.inference.estimates.quantiles import (
-    Curve,
-    counted_curve,
-    counted_estimate,
-    quantiles,
-)
-from understudy.inference.estimates.value_ranges import value_ranges
 from understudy.inference.noise_aware.cell_scores import (
     CellScores,
+    Sources,
     Table,
     cell_sampling,
     cell_scores,
@@ -135,6 +129,8 @@ def ratios(table: Table, scores: CellScores) -> Ratios:
     size_noise = sum_by(v, group, np.ones(len(used)), n_groups)[..., scores.group_of]
     total_noise = sum_by(v, quantity, value**2, k)
     mixed = sum_by(v, quantity, value, k)
+    if table.sources is not None:
+        total_noise, mixed, size_noise = _shared_noise(table.sources, scores)
     return Ratios(
         totals=totals,
         total_noise=total_noise,
@@ -158,6 +154,16 @@ def ratios(table: Table, scores: CellScores) -> Ratios:
             total_noise=total_noise,
         ),
     )
+
+
+def _shared_noise(sources: Sources, scores: CellScores) -> tuple[Floats, Floats, Floats]:
+    """Var(N), Cov(N, D) and Var(D) of the one quantity of a table, each of shape (1,)."""
+    assert len(scores.names) == 1
+    used = scores.quantity != ABSENT
+    size, total = used.astype(np.float64), np.where(used, scores.value, 0.0)
+    pairs = ((total, total), (total, size), (size, size))
+    one, two, three = (sources.covariance(*pair)[np.newaxis] for pair in pairs)
+    return one, two, three
 
 
 def _noise_covariance(
@@ -205,11 +211,26 @@ def estimate_counts(
     """
     used = [measurement for measurement in measurements if covers(measurement, estimand.columns)]
     table = pooled_table([marginal(measurement, estimand.columns, schema) for measurement in used])
+    return table_estimates(estimand, table, schema, len(used))
+
+
+def table_estimates(estimand: Estimand, table: Table, schema: Schema, tables: int) -> Counted:
+    """The same from unbiased counts.
+
+    Args:
+        estimand: of one of these kinds.
+        table: over its columns; of a single quantity, if its noise goes together.
+        schema: in the bins of the table.
+        tables: how many measurements it rests on.
+
+    Raises:
+        InferenceError: as above.
+    """
     scores = cell_scores(estimand, schema)
 
     def answer(of: CellScores) -> Pooled:
         sums = ratios(table, of)
-        return pooled_ratios(estimand, of, sums, np.diag(sums.total_noise), len(used))
+        return pooled_ratios(estimand, of, sums, np.diag(sums.total_noise), tables)
 
     pooled = with_ends(answer, scores, end_scores(estimand, schema, scores))
     absent = scores.quantity == ABSENT
@@ -269,37 +290,3 @@ def _size_notes(scores: CellScores, sums: Ratios) -> Iterator[str]:
 def _some(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
     listed = [name for name, hit in zip(names, chosen, strict=True) if hit]
     return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
-
-
-def count_quantiles(
-    estimand: Estimand, measurements: Sequence[Measurement], schema: Schema
-) -> Counted:
-    """Quantiles from full noisy tables.
-
-    Args:
-        estimand: a quantile.
-        measurements: at least one full table that covers its columns; others are passed over.
-        schema: the public schema.
-
-    Raises:
-        InferenceError: no group has records, or the expression cannot be told from bins.
-    """
-    used = [measurement for measurement in measurements if covers(measurement, estimand.columns)]
-    table = pooled_table([marginal(measurement, estimand.columns, schema) for measurement in used])
-    ranges = value_ranges(estimand, schema)
-    heavy = not all(measurement.family.is_gaussian for measurement in used)
-    estimates: list[float] = []
-    curves: list[Curve | None] = []
-    for j in range(len(ranges.names)):
-        cells = np.flatnonzero(ranges.quantity == j)
-        empty = table.counts[cells].sum() < FEWEST
-        p = estimand.probability
-        curves.append(None if empty else counted_curve(table, cells, ranges, p, heavy=heavy))
-        estimates.append(np.nan if empty else counted_estimate(table.counts, cells, ranges, p))
-    absent = ranges.quantity == ABSENT
-    return Counted(
-        pooled=quantiles(ranges.names, estimates, curves, rule="noise-aware", sets=len(used)),
-        dropped=float(table.counts[absent].sum()),
-        dropped_noise=float(np.sqrt(table.variances[absent].sum())),
-        varied=not ranges.exact,
-    )

@@ -12,6 +12,7 @@ from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
+from understudy.privacy.mechanisms.counts.number_lines import NumberLines
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
 from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
@@ -38,6 +39,7 @@ MECHANISMS: Final[Mechanisms] = (
     ListedParameters,
     Moments,
     NoisyTables,
+    NumberLines,
     PerturbedGibbs,
     RandomOrder,
     RangeCounts,

@@ -91,6 +91,28 @@ class Answers:
         return next(products, ())
 
     @cached_property
+    def lined(self) -> tuple[str, ...]:
+        """Numeric columns that were counted on a number line."""
+        measured = self._release.measurements
+        return tuple(m.columns[0] for m in measured if m.kind is Kind.LINE)
+
+    def _beyond(self) -> Iterator[str]:
+        """How many records surely lie beyond which bounds, in sentences."""
+        from understudy.inference.choice.beyond_bounds import (
+            beyond,  # loads the libraries of statistics
+        )
+
+        for line in self._release.measurements:
+            ends = beyond(line, self._release) if line.kind is Kind.LINE else ()
+            for one in ends:
+                if one.certain:
+                    yield (
+                        f" About {100 * one.share:.2g} % of the records have {one.column} "
+                        f"{one.side} {one.bound}, its declared bound, so answers that rest on "
+                        "these are refused."
+                    )
+
+    @cached_property
     def triples(self) -> frozenset[frozenset[str]]:
         """Triples of columns that are counted together, of tables that are not too wide."""
         wide = {
@@ -135,6 +157,13 @@ class Answers:
             _many(len(self.columns), p, "column", "columns"),
             _example("proportion" if self.columns else "", self.columns[:1]),
         )
+        if self.lined:
+            yield Line(
+                "Numbers: quantiles, shares beyond a number, means of functions",
+                _many(len(self.lined), p, "column", "columns").replace("counts", "number lines")
+                + "".join(self._beyond()),
+                _example("quantile", self.lined[:1]),
+            )
         if p > 1:
             yield Line(
                 "Two columns: cross-tables, shares and means by group, odds ratios, independence",

@@ -1,0 +1,213 @@
+"""Numbers beyond the public bounds: how many there are, and which answers rest on them.
+
+Numbers beyond a bound count as the bound, so a mean, a model or a quantile there is one of clipped
+numbers. A number line counts how many lie beyond (`understudy.features.line_cells`), with known
+noise. Where a question depends on them (which is tried, with numbers further and further out):
+
+* where their noisy number is more than `SURE` standard deviations of its noise above 0, the answer
+  is refused: with none beyond, that has a probability below 1/700 for each bound (for Laplace noise
+  below 1/130);
+* else a note says how many there may be at most, at 97.5 %.
+
+A share of a condition such as `income > 25000` that no number beyond can change is answered all the
+same, and so is a quantile whose interval stays off the bound.
+
+**Coverage given an answer.** What decides is the noisy count of records beyond. Its noise is
+independent of that of second moments, tables and sets. So given the rows, whether an answer from
+these is given is independent of their noise, and given an answer the interval covers what it covers
+otherwise. (The sample decides too: with so many beyond that this matters, clipped numbers are what
+is estimated.) An answer of the line itself has that noise in one cell of many, cut off at `SURE`
+standard deviations: if nobody is beyond, that changes coverage by less than 1/700.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+
+from understudy.arrays import Floats
+from understudy.errors import InferenceError
+from understudy.features.line_cells import LineCells
+from understudy.inference.choice.advice import Advice, RefusedError
+from understudy.inference.estimates import formulas
+from understudy.inference.estimates.analysis_records import MOST_POINTS, Records, cell_points
+from understudy.inference.estimates.estimands import MODELS, Estimand
+from understudy.inference.estimates.estimators import Question
+from understudy.inference.noise_aware.line_answers import line_of, line_schema
+from understudy.inference.set_estimates import Pooled
+from understudy.release import Measurement, Release
+from understudy.schema import NUMERIC, Continuous, Schema
+
+SURE: Final = 3.0
+_NORMAL, _LAPLACE = 1.959963984540054, math.log(20) / math.sqrt(2)  # 97.5 % in deviations
+_FURTHER = (0.01, 0.1, 1.0, 10.0, 1000.0)  # times the range
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """Records beyond one bound of a column.
+
+    Attributes:
+        column: its name.
+        side: of the bound.
+        bound: as it is shown.
+        share: noisy share of the records.
+        most: what it is at most, at 97.5 %.
+        certain: whether it is more than noise.
+    """
+
+    column: str
+    side: Literal["below", "above"]
+    bound: str
+    share: float
+    most: float
+    certain: bool
+
+
+def beyond(line: Measurement, release: Release) -> tuple[Beyond, Beyond]:
+    """What a number line says of both bounds of its column.
+
+    Args:
+        line: of a column.
+        release: that it belongs to.
+    """
+    (name,) = line.columns
+    labels = LineCells.of(line_schema(line, release.schema), name).labels[-2:]
+    n_rows = max(release.manifest.n_rows, 1)
+    z = _LAPLACE if line.family.is_laplace else _NORMAL
+
+    def one(side: Literal["below", "above"], count: float, label: str) -> Beyond:
+        most = min((max(count, 0.0) + z * line.stddev) / n_rows, 1.0)
+        share, bound = count / n_rows, label.removeprefix(f"{side} ")
+        return Beyond(name, side, bound, share, most, count > SURE * line.stddev)
+
+    low, high = (float(count) for count in line.counts[-2:])
+    return one("below", low, labels[0]), one("above", high, labels[1])
+
+
+def doubts(
+    release: Release, question: Question, pooled: Pooled, level: float
+) -> tuple[RefusedError | None, tuple[str, ...]]:
+    """Why an answer is one of clipped numbers, if it surely is; and what else to know.
+
+    Args:
+        release: that was asked.
+        question: what was asked.
+        pooled: the answer.
+        level: of its intervals.
+    """
+    rests = list(_rests_on(release, question, pooled, level))
+    certain = [one for one in rests if one.certain]
+    if certain:
+        columns = tuple(dict.fromkeys(one.column for one in certain))
+        return RefusedError(_reason(certain), Advice("bounds", columns)), ()
+    if not rests:
+        return None, ()
+    most = ", ".join(f"{one.column} {one.side} {one.bound} {_percent(one.most)}" for one in rests)
+    return None, (
+        "Numbers outside the declared bounds count as the bounds. By noisy counts these are at "
+        f"most so many of the records: {most}.",
+    )
+
+
+def _reason(certain: list[Beyond]) -> str:
+    parts = [
+        f"about {_percent(one.share)} of the records (a noisy number) have {one.column} "
+        f"{one.side} {one.bound}, its declared bound, and count as that"
+        for one in certain
+    ]
+    return " and ".join(parts)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
+
+
+def _rests_on(
+    release: Release, question: Question, pooled: Pooled, level: float
+) -> Iterator[Beyond]:
+    """Bounds beyond which numbers would change an answer, of columns with a number line."""
+    for name in _numbers_of(question, release.schema):
+        line = line_of(release, name)
+        if line is not None:
+            for one in beyond(line, release):
+                if _depends(question, release.schema, one, pooled, level):
+                    yield one
+
+
+def _simple(question: Question) -> Estimand | None:
+    """What is asked, if it is of an expression: no model, and no function."""
+    asked = question.asked
+    is_simple = isinstance(asked, Estimand) and asked.kind not in (*MODELS, "correlation")
+    return asked if is_simple and isinstance(asked, Estimand) else None
+
+
+def _numbers_of(question: Question, schema: Schema) -> tuple[str, ...]:
+    """Numeric columns whose numbers a question is about."""
+    asked = _simple(question)
+    used = question.columns if asked is None else asked.used
+    return tuple(name for name in used if isinstance(schema.columns[name], NUMERIC))
+
+
+def _depends(question: Question, schema: Schema, one: Beyond, pooled: Pooled, level: float) -> bool:
+    """Whether numbers beyond a bound could change an answer."""
+    asked = _simple(question)
+    tried = None if asked is None else _values(asked, schema, one)
+    if asked is None or tried is None:
+        return True
+    at, further = tried
+    if (at == further).all():
+        return False
+    if asked.kind != "quantile" or len(at) > 1:
+        return True
+    lower, upper = pooled.interval(level)
+    rises = further[-1, 0] > at[0]
+    reached = upper >= at[0] if rises else lower <= at[0]
+    return bool(reached.any())
+
+
+def _values(asked: Estimand, schema: Schema, one: Beyond) -> tuple[Floats, Floats] | None:
+    """Values of an expression with a number on its bound, and with numbers beyond it.
+
+    Returns:
+        Shapes (k,) and (numbers, k) for k different combinations of the other columns; None where
+        there are too many of these, or no value.
+    """
+    inner = replace(asked, columns=asked.used, levels=(), groups=())
+    places = np.array(_places(asked, schema, one))
+    if len(places) * math.prod(schema.columns[name].size for name in inner.columns) > MOST_POINTS:
+        return None
+    points, _ = cell_points(schema, inner.columns, ())
+    complete = np.flatnonzero(points.complete())
+    each = points.take(np.tile(complete, len(places)))
+    numbers = each.numbers | {one.column: np.repeat(places, len(complete))}
+    try:
+        with np.errstate(all="ignore"):
+            values = inner.scores(Records(schema, each.states, numbers)).value
+    except InferenceError:
+        return None
+    first, *rest = np.unique(values.reshape(len(places), -1), axis=1)
+    return first, np.array(rest)
+
+
+def _places(asked: Estimand, schema: Schema, one: Beyond) -> list[float]:
+    """A bound, and numbers beyond it: near, further, and beside those that are named there."""
+    column = schema.columns[one.column]
+    assert isinstance(column, NUMERIC)
+    low, high = column.bounds
+    bound, sign = (low, -1.0) if one.side == "below" else (high, 1.0)
+    decimals = column.decimals if isinstance(column, Continuous) else 0
+    width = max(high - low, 1.0)
+    unit = width * 1e-6 if decimals is None else 10.0**-decimals
+    named = formulas.constants(formulas.as_formula(asked.expression))
+    beside = [number + k * unit for number in named for k in (-1, 0, 1)]
+    return [
+        bound,
+        *(number for number in beside if (number - bound) * sign > 0),
+        bound + sign * unit,
+        *(bound + sign * math.ceil(width * times / unit) * unit for times in _FURTHER),
+    ]

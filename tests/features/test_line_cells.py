@@ -1,0 +1,140 @@
+"""Cells of number lines: they divide the declared bins, and every value has its own."""
+
+import datetime
+
+import numpy as np
+import polars as pl
+import pytest
+
+from understudy.engine import Table
+from understudy.features.line_cells import (
+    FINE,
+    SINGLE,
+    LineCells,
+    coarse_states,
+    is_finer,
+    is_plain,
+    line_bins,
+)
+from understudy.schema import Schema
+
+WHOLE = "kind = 'integer'\nlower = 0\nupper = 1000\nbins = [0, 10, 200, 1000]\n"
+COLUMNS = {
+    "whole": WHOLE,
+    "whole by default": "kind = 'integer'\nlower = 0\nupper = 999\n",
+    "whole with spikes": WHOLE + "spikes = [0, 9, 10, 11, 500, 1000]\nmissing = [-9, 2000]\n",
+    "ages": "kind = 'integer'\nlower = 18\nupper = 99\nbins = [18, 30, 60, 99]\n",
+    "heaped": "kind = 'integer'\nlower = 0\nupper = 80\nbins = [0, 15, 40, 80]\nspikes = [0, 40]\n",
+    "steps": "kind = 'continuous'\nlower = 0\nupper = 1\ndecimals = 2\nbins = 4\n",
+    "tenths": "kind = 'continuous'\nlower = 0\nupper = 80\ndecimals = 1\nbins = 6\nspikes = [0]\n",
+    "real": "kind = 'continuous'\nlower = -3.5\nupper = 0.7\nbins = [-3.5, 0, 0.7]\n",
+    "days": "kind = 'date'\nlower = 2020-01-01\nupper = 2020-12-31\n",
+    "short days": "kind = 'date'\nlower = 2020-01-01\nupper = 2020-03-31\nbins = 3\n",
+}
+
+
+def schema_of(text):
+    return Schema.loads(f"[columns.x]\n{text}out_of_domain = '?'\nreviewed = true\n")
+
+
+def fine(text):
+    schema = schema_of(text)
+    column = schema.columns["x"]
+    return column, schema.with_bins({"x": line_bins(column)}).columns["x"]
+
+
+def bins_of(column):
+    return [interval for interval in column.intervals if not interval.spike]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_cells_divide_the_bins_and_keep_spikes_and_codes(name):
+    column, line = fine(COLUMNS[name])
+    assert is_finer(line, column)
+    assert [i for i in line.intervals if i.spike] == [i for i in column.intervals if i.spike]
+    assert line.labels[line.n_ordinary :] == column.labels[column.n_ordinary :]
+    assert len(bins_of(line)) <= max(SINGLE, FINE + len(bins_of(column)))
+    for state, coarse in enumerate(coarse_states(line, column)[: line.n_ordinary]):
+        inner, outer = line.intervals[state], column.intervals[coarse]
+        assert outer.low <= inner.low <= inner.high <= outer.high
+        assert inner.spike == outer.spike
+
+
+@pytest.mark.parametrize(("name", "cells"), [("ages", 82), ("short days", 91), ("heaped", 78)])
+def test_few_values_have_a_cell_each(name, cells):
+    """Where spikes are, the cell around one is shared with a neighbour, and so is the last."""
+    _, line = fine(COLUMNS[name])
+    widths = [interval.high - interval.low for interval in bins_of(line)]
+    assert len(widths) == cells
+    spikes = sum(interval.spike for interval in line.intervals)
+    assert sum(widths) <= 1.5 * spikes
+
+
+def test_none_is_finer_than_the_unit():
+    _, line = fine(COLUMNS["tenths"])
+    lows = np.array([interval.low for interval in bins_of(line)])
+    tenths = lows * 10
+    kept = np.linspace(0, 800, 7)  # declared edges stay where they are
+    assert all(abs(t - round(t)) < 1e-9 or np.isclose(kept, t).any() for t in tenths)
+    assert (np.diff(lows) > 0.1 - 1e-9).all()
+
+
+@pytest.mark.parametrize("more", ["", "spikes = [3]\nbins = [1, 2, 3, 5]\n"])
+def test_single_values_need_no_line_but_for_what_lies_beyond(more):
+    text = "kind = 'integer'\nlower = 1\nupper = 5\n" + more
+    column, line = fine(text)
+    assert is_plain(column)
+    assert len(bins_of(line)) == 1
+    assert not is_finer(line, column)
+    assert not is_plain(fine(COLUMNS["ages"])[0])
+
+
+VALUES = {
+    WHOLE: ([0, 1000, -1, 1001, -9, 10**6, 499.5, None], [0, "last", "<", ">", "<", ">", "?", "?"]),
+    COLUMNS["whole with spikes"]: (
+        [0, 1000, -1, 2000, -9, 2001],
+        ["spike 0", "spike 1000", "<", "2000", "-9", ">"],
+    ),
+    COLUMNS["real"]: (
+        [-3.5, 0.7, float(np.float32(0.7)), 0.7001, -3.6, float("inf"), float("nan")],
+        [0, "last", "last", ">", "<", "?", "?"],
+    ),
+    COLUMNS["days"]: (
+        [datetime.date(2020, 1, 1), datetime.date(2020, 12, 31), datetime.date(2021, 1, 1)],
+        [0, "last", ">"],
+    ),
+}
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_each_value_is_in_one_cell(text):
+    values, expected = VALUES[text]
+    schema, (_, line) = schema_of(text), fine(text)
+    cells = LineCells(line)
+    names = {"last": line.n_ordinary - 1, "<": line.size, ">": line.size + 1}
+    names["?"] = line.size - 1  # the declared code for what is out of domain
+    for value, meant in zip(values, expected, strict=True):
+        table = Table(pl.DataFrame({"x": [value]}, strict=False), schema)
+        counts = table.line_counts({"x": cells}).expose()["x"]
+        assert counts.sum() == 1
+        place = names.get(meant, meant)
+        if isinstance(place, str):
+            place = next(k for k, label in enumerate(line.labels) if label == place.split()[-1])
+        assert counts[place] == 1, (value, meant)
+
+
+def test_labels_and_ends():
+    _, line = fine(COLUMNS["whole with spikes"])
+    cells = LineCells(line)
+    assert cells.labels[-2:] == ("below 0", "above 1000")
+    assert len(cells.labels) == cells.size
+    low, high = cells.ends
+    assert (line.labels[low], line.labels[high]) == ("0", "1000")
+    _, line = fine(COLUMNS["real"])
+    assert LineCells(line).ends == (0, line.n_ordinary - 1)
+
+
+def test_levels_have_no_line():
+    schema = Schema.loads("[columns.x]\nkind = 'boolean'\nreviewed = true\n")
+    with pytest.raises(TypeError, match="numeric"):
+        LineCells.of(schema, "x")

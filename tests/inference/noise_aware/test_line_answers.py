@@ -1,0 +1,362 @@
+"""Answers from number lines: that they cover, by simulation of the statistic itself.
+
+95 % intervals; each assertion allows 4.5 Monte Carlo standard errors below 95 %, a false alarm in
+300,000 where the coverage is exactly 95 %.
+"""
+
+import datetime
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from understudy.engine import Table as Rows
+from understudy.errors import BudgetError
+from understudy.features.line_cells import LineCells, line_bins
+from understudy.inference.estimates.estimands import parse
+from understudy.inference.estimates.quantiles import counted_curve
+from understudy.inference.estimates.value_ranges import value_ranges
+from understudy.inference.noise_aware.cell_scores import Table, cell_scores
+from understudy.inference.noise_aware.count_estimates import ratios, table_estimates
+from understudy.inference.noise_aware.line_answers import REASON, line_table
+from understudy.release import Measurement
+from understudy.release.measurement_content import Kind
+from understudy.report.public.answers import Answers
+from understudy.schema import Schema
+
+N, REPETITIONS, LINE_NOISE, TABLE_NOISE = 3_000, 1_500, 20.0, 14.0
+LEAST = 0.95 - 4.5 * np.sqrt(0.95 * 0.05 / REPETITIONS)
+HEAD = "rows = 'public'\nn_rows = {n}\n[columns.x]\nreviewed = true\n"
+COLUMNS = {
+    "skewed": "kind = 'integer'\nlower = 0\nupper = 50000\nbins = [0, 5000, 20000, 50000]\n",
+    "heaped": "kind = 'integer'\nlower = 0\nupper = 80\nbins = [0, 15, 45, 80]\nspikes = [0]\n",
+    "real": "kind = 'continuous'\nlower = -3\nupper = 3\nbins = 5\nmissing = [-9]\n",
+}
+
+
+def people(name, rng, n):
+    """Numbers of n people."""
+    if name == "skewed":
+        return np.minimum(np.exp(rng.normal(9, 1, n)), 50_000).round()
+    if name == "heaped":
+        heap = rng.choice([0, 20, 40], n, p=[0.2, 0.2, 0.6])
+        return np.where(rng.random(n) < 0.6, heap, rng.integers(1, 81, n)).astype(float)
+    return np.where(rng.random(n) < 0.1, -9.0, np.clip(rng.normal(0, 1, n), -3, 3))
+
+
+def schema_of(name, n=N):
+    return Schema.loads(HEAD.format(n=n) + COLUMNS[name])
+
+
+def counted(numbers, schema, rng, kind, stddev, bins=None):
+    """A measurement of a line, or of a table, of some numbers."""
+    seen = schema if bins is None else schema.with_bins({"x": bins})
+    rows = Rows(pl.DataFrame({"x": numbers}), schema.model_copy(update={"n_rows": len(numbers)}))
+    if kind is Kind.LINE:
+        exact = rows.line_counts({"x": LineCells.of(seen, "x")}).expose()["x"][:-1]
+    else:
+        exact = rows.count([(0,)]).expose()[0].inside
+    counts = exact + np.rint(rng.normal(0, stddev, exact.shape))
+    about = {"codes": np.arange(len(exact)), "outside": 0.0, "entry": 1, "name": "t"}
+    noise = {"distribution": "discrete_gaussian", "scale": str(stddev**2), "stddev": stddev}
+    own = {} if bins is None else {"bins": {"x": bins}}
+    return Measurement(kind=kind, columns=("x",), counts=counts, **about, **noise, **own)
+
+
+def measured(name, rng, numbers, line_noise=LINE_NOISE, table_noise=TABLE_NOISE):
+    schema = schema_of(name)
+    line = counted(numbers, schema, rng, Kind.LINE, line_noise, bins=line_bins(schema.columns["x"]))
+    table = counted(numbers, schema, rng, Kind.TABLE, table_noise)
+    fine = line.binned(schema)
+    return line_table(line, [table], schema), fine
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_counts_of_a_bin_are_the_average_of_both(name):
+    """Generalised least squares by its normal equations, the slow and obvious way."""
+    rng = np.random.default_rng(1)
+    schema, numbers = schema_of(name), people(name, rng, N)
+    line = counted(numbers, schema, rng, Kind.LINE, 20.0, bins=line_bins(schema.columns["x"]))
+    table = counted(numbers, schema, rng, Kind.TABLE, 14.0)
+    fine = line.binned(schema).columns["x"]
+    cells = LineCells(fine)
+    folded = line.counts[:-2].astype(float)
+    variances = np.full(fine.size, 20.0**2)
+    for end, beyond in zip(cells.ends, line.counts[-2:], strict=True):
+        folded[end] += beyond
+        variances[end] += 20.0**2
+    coarse = schema.columns["x"]
+    sums = np.zeros((coarse.size, fine.size))
+    for k, interval in enumerate(fine.intervals):
+        for j, outer in enumerate(coarse.intervals):
+            inside = outer.low <= interval.low and interval.high <= outer.high
+            sums[j, k] = inside and interval.spike == outer.spike
+    sums[range(coarse.n_ordinary, coarse.size), range(fine.n_ordinary, fine.size)] = 1
+    design = np.vstack([np.eye(fine.size), sums])
+    weights = np.diag(np.concatenate([1 / variances, np.full(coarse.size, 14.0**-2)]))
+    covariance = np.linalg.inv(design.T @ weights @ design)
+    both = np.concatenate([folded, table.counts.astype(float)])
+    found = line_table(line, [table], schema)
+    assert np.allclose(found.counts, covariance @ design.T @ weights @ both)
+    mix, noise = found.sources.mix, found.sources.variances
+    assert np.allclose(mix * noise @ mix.T, covariance)
+    assert np.allclose(found.variances, np.diag(covariance))
+
+
+def repeated(name, rng, population):
+    """Tables of many samples with noise: counts of shape (REPETITIONS, cells)."""
+    exact, fine = measured(name, rng, population, line_noise=1e-9, table_noise=1e-9)
+    shares = np.maximum(exact.counts, 0) / exact.counts.sum()
+    noisy, _ = measured(name, rng, population)
+    sources = noisy.sources
+    drawn = rng.multinomial(N, shares / shares.sum(), REPETITIONS)
+    noise = rng.normal(size=(REPETITIONS, len(sources.variances))) * np.sqrt(sources.variances)
+    return Table(drawn + noise @ sources.mix.T, noisy.variances, sources), fine
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_quantiles_cover_and_cross_less_than_a_bin(name):
+    rng = np.random.default_rng(2)
+    population = people(name, rng, 100_000)
+    table, fine = repeated(name, rng, population)
+    known = np.sort(population[population != -9])
+    widest = max(one.high - one.low for one in schema_of(name).columns["x"].intervals)
+    for p in (0.25, 0.5, 0.9):
+        ranges = value_ranges(parse("quantile", "x", fine, probability=p), fine)
+        cells = np.flatnonzero(ranges.quantity == 0)
+        low, high = counted_curve(table, cells, ranges, p, heavy=False).interval(0.95)
+        truth = known[int(np.ceil(p * len(known))) - 1]
+        assert ((low <= truth) & (truth <= high)).mean() >= LEAST
+        assert np.median(high - low) < widest
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_shares_of_whole_cells_cover(name):
+    """At an edge of a cell nothing is hidden, so that nothing but the error is in the interval."""
+    rng = np.random.default_rng(3)
+    population = people(name, rng, 100_000)
+    table, fine = repeated(name, rng, population)
+    edge = [one.low for one in fine.columns["x"].intervals if not one.spike][7]
+    known = population[population != -9]
+    scores = cell_scores(parse("proportion", f"x >= {edge}", fine), fine)
+    sums = ratios(table, scores)
+    stderr = np.sqrt((sums.noise + sums.sampling)[:, 0, 0])
+    missed = np.abs(sums.estimate[:, 0] - (known >= edge).mean()) > 1.96 * stderr
+    assert 1 - missed.mean() >= LEAST
+    assert (sums.noise > 0).all()
+    alone = ratios(Table(table.counts, table.variances), scores)  # as if cells were independent
+    assert (sums.noise < alone.noise).mean() > 0.99
+
+
+def test_a_share_that_cuts_a_cell_covers():
+    """What the cell hides is in the interval."""
+    rng, name = np.random.default_rng(4), "skewed"
+    population = people(name, rng, 100_000)
+    table, fine = repeated(name, rng, population)
+    asked = parse("proportion", "x > 7400", fine)
+    truth, missed, times = (population > 7400).mean(), 0, 150
+    for counts in table.counts[:times]:
+        found = table_estimates(asked, Table(counts, table.variances, table.sources), fine, 2)
+        low, high = found.pooled.interval()
+        missed += not low[0] <= truth <= high[0]
+        assert found.pooled.bias[0] > 0
+    # At 5 % each, more than 20 of 150 have a probability of 1 in 300,000.
+    assert missed <= 20
+
+
+SCHEMA = """
+[columns.income]
+kind = "continuous"
+lower = 0
+upper = 100000
+bins = [0, 20000, 40000, 100000]
+decimals = 0
+spikes = [0]
+missing = [""]
+reviewed = true
+[columns.age]
+kind = "integer"
+lower = 18
+upper = 90
+bins = [18, 30, 60, 90]
+reviewed = true
+[columns.size]
+kind = "integer"
+lower = 1
+upper = 5
+reviewed = true
+[columns.since]
+kind = "date"
+lower = 2000-01-01
+upper = 2019-12-31
+bins = 4
+reviewed = true
+[columns.sex]
+kind = "categorical"
+levels = ["f", "m"]
+reviewed = true
+"""
+
+
+def workers(n=6_000):
+    rng = np.random.default_rng(5)
+    income = np.where(rng.random(n) < 0.3, 0, np.minimum(rng.gamma(3, 9_000, n), 99_000)).round()
+    first = datetime.date(2000, 1, 1)
+    since = [first + datetime.timedelta(days=int(k)) for k in rng.integers(0, 7_300, n)]
+    return pl.DataFrame(
+        {
+            "income": pl.Series(np.where(rng.random(n) < 0.1, np.nan, income)).fill_nan(None),
+            "age": rng.integers(18, 91, n),
+            "size": rng.integers(1, 6, n),
+            "since": since,
+            "sex": rng.choice(["f", "m"], n),
+        }
+    )
+
+
+@pytest.fixture(scope="module", params=["private", "public"])
+def released(request, tmp_path_factory):
+    """A release, read again; its rows."""
+    rows = workers()
+    head = f"rows = 'public'\nn_rows = {rows.height}\n" if request.param == "public" else ""
+    release = us.synthesize(
+        rows, Schema.loads(head + SCHEMA), epsilon=3, delta="1e-6", insecure_noise_seed=4
+    )
+    folder = release.save(tmp_path_factory.mktemp("lines") / "r")
+    return us.Release.load(folder), rows, release
+
+
+QUESTIONS = [
+    ("quantile", "income", 0.75, lambda r: r["income"].drop_nulls().quantile(0.75, "lower")),
+    ("quantile", "age", 0.25, lambda r: r["age"].quantile(0.25, "lower")),
+    ("quantile", "since", 0.5, lambda r: r["since"].cast(pl.Int32).quantile(0.5, "lower")),
+    ("proportion", "income > 25000", 0.5, lambda r: (r["income"].drop_nulls() > 25_000).mean()),
+    ("proportion", "age >= 65", 0.5, lambda r: (r["age"] >= 65).mean()),
+    ("mean", "log(income + 1)", 0.5, lambda r: (r["income"].drop_nulls() + 1).log().mean()),
+    ("total", "age >= 65", 0.5, lambda r: (r["age"] >= 65).sum()),
+]
+
+
+@pytest.mark.parametrize(("kind", "formula", "p", "exact"), QUESTIONS)
+def test_a_release_answers_from_its_lines(released, kind, formula, p, exact):
+    read, rows, made = released
+    answer = us.analyze(read, kind, formula, probability=p, level=0.9999)
+    assert answer.valid
+    assert answer.reason == REASON
+    low, high = answer.pooled.interval(0.9999)
+    assert low[0] <= exact(rows) <= high[0]
+    own = us.analyze(made, kind, formula, probability=p, level=0.9999)
+    assert str(answer) == str(own)
+    assert any("beyond" in note or "outside" in note for note in answer.notes) == (
+        kind in ("mean",)
+    )
+
+
+def test_a_line_is_finer_than_the_table(released):
+    read, *_ = released
+    lines = [one for one in read.measurements if one.kind is Kind.LINE]
+    tables = {one.columns: one for one in read.measurements if one.kind is Kind.TABLE}
+    assert [one.columns for one in lines] == [("income",), ("age",), ("size",), ("since",)]
+    sizes = [len(one.codes) - len(tables[one.columns].codes) for one in lines]
+    assert sizes[0] > 50
+    assert sizes[1] > 50
+    assert sizes[2] == 1 + 2 - 5  # each value has a bin: what lies beyond is all that is asked
+    assert sizes[3] > 50
+    total = [one.counts.sum() + one.outside for one in lines]
+    assert np.allclose(total, 6_000, atol=5 * np.sqrt(90) * max(one.stddev for one in lines))
+
+
+def test_single_values_are_answered_by_their_table(released):
+    read, *_ = released
+    answer = us.analyze(read, "proportion", "size >= 3")
+    assert answer.valid
+    assert answer.reason != REASON
+
+
+def share_of(release, measurement):
+    entry = release.manifest.ledger[measurement.entry - 1]
+    return float(entry["half_mu_squared"]) / float(release.manifest.budget["amount"])
+
+
+def lines_of(release):
+    return [one for one in release.measurements if one.kind is Kind.LINE]
+
+
+def test_a_tenth_of_the_rest_buys_them_and_stands_in_manifest_and_plan(released):
+    read, *_ = released
+    rest = 1.0 if read.schema.rows == "public" else 0.95
+    shares = [share_of(read, line) for line in lines_of(read)]
+    assert sum(shares) == pytest.approx(0.1 * rest)
+    assert shares[0] == shares[1] == shares[3] == pytest.approx(4 * shares[2])
+    assert read.manifest.lines_share == "1/10"
+    steps = [s for s in us.plan(read.schema, epsilon=3, delta="1e-6").setup if s.form == "line"]
+    assert [s.columns for s in steps] == [one.columns for one in lines_of(read)]
+    assert [s.stddev for s in steps] == [one.stddev for one in lines_of(read)]
+    assert [s.n_cells for s in steps] == [len(one.codes) + 1 for one in lines_of(read)]
+
+
+@pytest.mark.parametrize(
+    ("request_", "columns"),
+    [
+        ({"delta": 0}, ()),
+        ({"delta": "1e-6", "method": "independent"}, ()),
+        ({"delta": "1e-6", "lines_share": 0}, ()),
+        ({"delta": 0, "lines_share": "0.2"}, ("income", "age", "size", "since")),
+        ({"delta": "1e-6", "analyses": ["ols income ~ age"]}, ()),
+        ({"delta": 0, "analyses": ["quantile income", "table sex"]}, ("income",)),
+        ({"delta": "1e-6", "analyses": ["mean log(age) ~ sex", "ols income ~ sex"]}, ("age",)),
+    ],
+    ids=["pure", "named", "nothing", "stated", "a model", "a quantile", "a mean"],
+)
+def test_who_buys_lines(request_, columns):
+    planned = us.plan(Schema.loads(SCHEMA), epsilon=2, **request_)
+    steps = [step for step in planned.setup if step.form == "line"]
+    assert tuple(step.columns[0] for step in steps) == columns
+
+
+@pytest.mark.parametrize(
+    "more", [{"lines_share": "1"}, {"lines_share": "0.5", "answers_share": "0.5"}]
+)
+def test_shares_leave_something(more):
+    with pytest.raises(BudgetError, match="lines_share"):
+        us.plan(Schema.loads(SCHEMA), epsilon=2, delta="1e-6", **more)
+
+
+def test_moments_keep_what_they_ask_for():
+    """Where nearly all is for moments, lines take half of what they leave."""
+    planned = us.plan(Schema.loads(SCHEMA), epsilon=2, delta="1e-6", answers_share="0.9")
+    share = sum(step.share for step in planned.setup if step.form == "line")
+    assert float(share) == pytest.approx(0.05 * 0.95)
+
+
+def test_laplace_tails_are_counted():
+    rows = workers(2_000)
+    release = us.synthesize(
+        rows, Schema.loads(SCHEMA), epsilon=4, lines_share="0.3", insecure_noise_seed=3
+    )
+    assert all(line.family.is_laplace for line in lines_of(release))
+    answer = us.analyze(release, "quantile", "age", level=0.9999)
+    low, high = answer.pooled.interval(0.9999)
+    assert answer.reason == REASON
+    assert low[0] <= rows["age"].median() <= high[0]
+
+
+def test_where_noise_tells_less_than_bins_the_table_answers():
+    """The choice follows from public facts: noise, cells, bins and the number of records."""
+    rows = workers(300)
+    release = us.synthesize(
+        rows, Schema.loads(SCHEMA), epsilon="0.2", delta="1e-6", insecure_noise_seed=3
+    )
+    assert lines_of(release)
+    assert us.analyze(release, "proportion", "age >= 65").reason != REASON
+
+
+def test_a_page_says_what_lies_beyond():
+    rows = workers(3_000).with_columns(age=pl.col("age") * 2)
+    release = us.synthesize(
+        rows, Schema.loads(SCHEMA), epsilon=3, delta="1e-6", insecure_noise_seed=3
+    )
+    shown = " ".join(line.answer for line in Answers(release).lines())
+    assert "have age above 90" in shown
+    assert "income above" not in shown
