@@ -6,7 +6,6 @@ measurements allow (`understudy.inference.choice.rule_table`), and refuses where
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -24,6 +23,7 @@ from understudy.inference.choice.rule_table import (
     noisy_reason,
     outweighs,
 )
+from understudy.inference.estimate_texts import row_texts
 from understudy.inference.estimates.estimands import NO_CORRELATION, SHARES, Estimand
 from understudy.inference.estimates.estimators import Estimator, Question
 from understudy.inference.moments import moment_answers
@@ -35,7 +35,6 @@ from understudy.inference.set_estimates import Pooled, require_level
 from understudy.release import Release
 
 STAMP = "not valid"
-_MOST_DIGITS = 8  # after the point; beyond, numbers are written with an exponent
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class Analysis:
             # For people only; an estimate keeps its sign, and only intervals are cut.
             shown[["lower", "upper"]] = shown[["lower", "upper"]].clip(0, 1)
         return [
-            (str(name), *_row_texts(*values))
+            (str(name), *row_texts(*values))
             for name, values in zip(shown.index, shown.to_numpy().tolist(), strict=True)
         ]
 
@@ -289,32 +288,3 @@ def _from_sets(
         dropped=answer.dropped,
         level=level,
     )
-
-
-def _row_texts(
-    estimate: float, stderr: float, df: float, lower: float, upper: float, *rest: float
-) -> tuple[str, ...]:
-    """A row of the table of an analysis as text, rounded where the standard error has two digits.
-
-    Args:
-        estimate: of a quantity.
-        stderr: its standard error; NaN where it has none.
-        df: degrees of freedom.
-        lower: lower end of the interval.
-        upper: upper end.
-        rest: p-value, share of synthesis and noise, and bound on the bias by bins.
-    """
-    pvalue, share, _ = rest
-    digits = 1 - math.floor(math.log10(stderr)) if 0 < stderr < math.inf else None
-    number, error, low, high = (_number(v, digits) for v in (estimate, stderr, lower, upper))
-    p = "< 0.001" if pvalue < 0.001 else _number(pvalue, 3)
-    percent = f"{100 * share:.0f} %" if math.isfinite(share) else "–"
-    return number, error, "∞" if df == math.inf else _number(df, 1), low, high, p, percent
-
-
-def _number(value: float, digits: int | None) -> str:
-    if not math.isfinite(value):
-        return "–"
-    if digits is None or digits > _MOST_DIGITS:
-        return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
-    return f"{round(value, digits) + 0.0:,.{max(digits, 0)}f}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to
     from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
     from understudy.release import Release
+    from understudy.report.public.results_page import DeclaredResult
 if TYPE_CHECKING:
     from understudy.families.method import Facts
     from understudy.methods.configuration import Option
@@ -142,6 +143,21 @@ def analyzed(analysis: Analysis) -> None:
     out.print(table)
     for note in (analysis.legend, *analysis.notes):
         out.print(escape(note), soft_wrap=True)
+
+
+def answered(results: Sequence[DeclaredResult], page: Path | None) -> None:
+    """All declared analyses one after the other, and where the page is."""
+    if not results:
+        out.print("No analyses were declared when this release was made.")
+    for result in results:
+        asked = f", asked for by {result.asked_by}" * bool(result.asked_by)
+        out.print(f"\n[bold]{escape(result.question + asked)}[/bold]", soft_wrap=True)
+        if result.answer is None:
+            out.print(escape(result.refused), soft_wrap=True)
+        else:
+            analyzed(result.answer)
+    if page is not None:
+        out.print(f"Results page: {escape(str(page.resolve()))}", soft_wrap=True)
 
 
 def release(loaded: Release) -> None:

@@ -12,14 +12,13 @@ A triangle of all pairs of columns shows which were measured together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, groupby
 
 from markupsafe import Markup
 
-from understudy.errors import InferenceError
 from understudy.inference.noise_aware.cell_scores import MOST_CELLS, covers
 from understudy.models.bayesian_network import kept
 from understudy.release import Release
@@ -201,40 +200,6 @@ def _example(kind: str, columns: tuple[str, ...]) -> str:
 def _model_example(columns: tuple[str, ...]) -> str:
     plain = [name for name in columns if name.isidentifier()]
     return f'understudy analyze release ols "{plain[0]} ~ {plain[1]}"' if len(plain) > 1 else ""
-
-
-@dataclass(frozen=True)
-class DeclaredResult:
-    """A declared analysis, and its answer or why there is none.
-
-    Attributes:
-        question: kind and formula.
-        asked_by: who asked; "" if that is not said.
-        rows: name, estimate, and both ends of the 95 % interval, as text.
-        refused: why there is no answer; "" if there is one.
-    """
-
-    question: str
-    asked_by: str
-    rows: tuple[tuple[str, str, str], ...] = ()
-    refused: str = ""
-
-
-def declared_results(release: Release) -> list[DeclaredResult]:
-    """Every analysis that was declared when the release was made; none is left out."""
-    return [_declared_result(release, entry) for entry in release.manifest.analyses]
-
-
-def _declared_result(release: Release, entry: Mapping[str, str]) -> DeclaredResult:
-    from understudy.inference.analysis import analyze_release  # loads the libraries of statistics
-
-    question, asked_by = f"{entry['kind']} of {entry['formula']}", entry.get("asked_by", "")
-    try:
-        answer = analyze_release(release, entry["kind"], entry["formula"])
-    except InferenceError as error:
-        return DeclaredResult(question, asked_by, refused=str(error))
-    rows = [(name, texts[0], f"{texts[3]} to {texts[4]}") for name, *texts in answer.rows()]
-    return DeclaredResult(question, asked_by, tuple(rows))
 
 
 MOST_COLUMNS = 60

@@ -18,7 +18,8 @@ from understudy.release.measurement_content import Kind
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
 from understudy.report.public import column_cards, measurement_reliability, release_sections
-from understudy.report.public.answers import MOST_COLUMNS, Answers, declared_results, pair_map
+from understudy.report.public.answers import MOST_COLUMNS, Answers, pair_map
+from understudy.report.public.results_page import declared_results
 
 MAX_BYTES = 1_000_000
 FEW_COLUMNS = 8  # the charts of more columns are folded below an overview
