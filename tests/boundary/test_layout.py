@@ -7,9 +7,9 @@ from pathlib import Path
 import understudy
 
 FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
-# 360 when the house was built; 20 more for answers from second moments, 5 for their pictures, page,
+# 360 when the house was built; 20 more for answers from second moments, 8 for their pictures, page,
 # expected widths and refusals.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 385, 320, 60
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 388, 320, 60
 
 
 def code_lines(function):
