@@ -7,6 +7,7 @@ measurements allow (`understudy.inference.choice.rule_table`), and refuses where
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ import pandas as pd
 from understudy.errors import InferenceError
 from understudy.inference.choice import caveats
 from understudy.inference.choice.advice import RefusedError, advise
+from understudy.inference.choice.declarations import helped
 from understudy.inference.choice.release_facts import Facts, facts_of
 from understudy.inference.choice.rule_table import (
     choose,
@@ -154,13 +156,22 @@ def analyze_release(
     """
     require_level(level)
     question = Question.of(kind, formula, release.schema, probability=probability)
+    try:
+        return _answered(release, question, level=level, anyway=anyway)
+    except RefusedError as error:
+        ask = partial(_answered, release, level=level, anyway=False)
+        raise helped(error, release, question, ask) from None
+
+
+def _answered(release: Release, question: Question, *, level: float, anyway: bool) -> Analysis:
+    """The answer to a question by the first rule that applies."""
     facts = facts_of(release, question.kind, question.columns)
     if isinstance(question.asked, Estimand):
         analysis = _from_moments(release, question.asked, facts, anyway=anyway, level=level)
         if analysis is not None:
             return analysis
         if question.kind == "correlation":  # no rule of sets has one
-            raise InferenceError(NO_CORRELATION)
+            raise RefusedError(NO_CORRELATION, None, anyway=False)
     if choose(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
         return _from_counts(release, question.asked, facts, level=level)

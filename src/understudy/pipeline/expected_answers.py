@@ -12,11 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.features.column_scores import Scores
 from understudy.inference.declared_analyses import DeclaredAnalysis, Expected, columns_of
-from understudy.inference.estimates.analysis_records import ABSENT, Records
+from understudy.inference.estimates.analysis_records import Records
+from understudy.inference.moments.assumed_moments import assumed_moments
 from understudy.inference.moments.moment_answers import answer_of
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
@@ -45,7 +44,10 @@ def expected_answers(
         like: records to assume; drawn evenly over the schema if None.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
-    matrices = [_matrix(asked, stddev, schema, rows) for asked, stddev in steps]
+    matrices = [
+        assumed_moments(schema, rows, asked.columns, asked.complete, stddev)
+        for asked, stddev in steps
+    ]
     lines: list[Expected] = []
     for analysis in analyses:
         used = set(columns_of([analysis], schema))
@@ -57,21 +59,6 @@ def expected_answers(
         )
         lines += _expected(analysis, matrix, schema, rows)
     return tuple(lines)
-
-
-def _matrix(asked: ScoreMoments, stddev: float, schema: Schema, rows: pl.DataFrame) -> MomentMatrix:
-    """Exact second moments of the assumed records, with the noise that they will have."""
-    scores = Scores.of(schema, asked.columns, asked.complete)
-    records = Records.of(rows, schema, asked.columns)
-    if asked.complete:
-        known = Records.of(rows, schema, asked.complete).complete()
-        records = records.take(known)
-    z = score_values(scores, schema, records)
-    first, second = scores.pairs
-    values = np.concatenate([z.sum(axis=0), (z.T @ z)[first, second]])
-    return MomentMatrix.from_numbers(
-        scores, values, stddev, float(len(z)), stddev if asked.complete else 0.0
-    )
 
 
 def _expected(
@@ -96,22 +83,6 @@ def _expected(
         Expected(str(analysis), name, float(_REACH * own), float(_REACH * other))
         for name, own, other in names
     ]
-
-
-def score_values(scores: Scores, schema: Schema, records: Records) -> Floats:
-    """Scores of records, shape (records, scores); of an absent number no score is other than 0."""
-    n = len(records.complete())
-    z = np.zeros((n, len(scores)))
-    for place, score in enumerate(scores.each):
-        column, states = schema.columns[score.column], records.states[score.column]
-        if score.state is None:
-            low, high = column.bounds  # type: ignore[union-attr]
-            half = (high - low) / 2 or 1.0
-            numbers = (records.numbers[score.column] - (low + high) / 2) / half
-            z[:, place] = np.where(states == ABSENT, 0.0, numbers)
-        else:
-            z[:, place] = states == score.state
-    return z
 
 
 def _rows(schema: Schema, n: int, like: pl.DataFrame | None) -> pl.DataFrame:

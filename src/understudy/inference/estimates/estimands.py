@@ -30,8 +30,8 @@ MODELS: Final = ("ols", "logit", "poisson")
 KINDS: Final = (*RATIOS, "total", "quantile", "correlation", *MODELS)
 MOST_QUANTITIES = 1_000
 NO_CORRELATION: Final = (
-    "A correlation is answered from released second moments of both columns, and this release has "
-    "none; declare it when the release is made (analyses=['correlation x + y'])."
+    "a correlation is answered from released second moments of both columns, and this release has "
+    "none of them"
 )
 
 

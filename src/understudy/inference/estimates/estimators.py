@@ -129,7 +129,7 @@ def estimate_sets(
             says which set and why.
     """
     if estimand.kind == "correlation":
-        raise InferenceError(estimands.NO_CORRELATION)
+        raise InferenceError(f"{estimands.NO_CORRELATION.capitalize()}.")
     sets = [Records.of(table, schema, estimand.columns) for table in tables]
     kept = [records.take(records.complete()) for records in sets]
     dropped = tuple(

@@ -6,7 +6,6 @@ page it is one file made from the release alone, and is saved with a release tha
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from understudy.errors import InferenceError
+from understudy.inference.choice.advice import quoted
 from understudy.release import Release
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
@@ -52,9 +52,7 @@ class DeclaredResult:
     @property
     def command(self) -> str:
         """What asks it again."""
-        plain = not set('"$`\\!') & set(self.formula)
-        quoted = f'"{self.formula}"' if plain else shlex.quote(self.formula)
-        return f"understudy analyze release {self.kind} {quoted}"
+        return f"understudy analyze release {self.kind} {quoted(self.formula)}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
