@@ -7,9 +7,9 @@ from pathlib import Path
 import understudy
 
 FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
-# 360 when the house was built; 20 more for answers from second moments, 10 for their
-# pictures, page, expected widths and refusals.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 390, 320, 60
+# 360 when the house was built; 20 more for answers from second moments, 11 for their
+# pictures, page, expected widths, refusals, and widths beside those of the rows.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 391, 320, 60
 
 
 def code_lines(function):

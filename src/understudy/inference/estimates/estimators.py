@@ -131,9 +131,17 @@ def estimate_sets(
     if estimand.kind == "correlation":
         raise InferenceError(f"{estimands.NO_CORRELATION.capitalize()}.")
     sets = [Records.of(table, schema, estimand.columns) for table in tables]
+    return estimate_records(estimand, sets, known)
+
+
+def estimate_records(
+    estimand: Estimand, sets: Sequence[Records], known: Known | None = None
+) -> SetEstimates:
+    """The same from records; arguments and errors are those of `estimate_sets`."""
     kept = [records.take(records.complete()) for records in sets]
     dropped = tuple(
-        table.height - len(records.complete()) for table, records in zip(tables, kept, strict=True)
+        len(records.complete()) - len(own.complete())
+        for records, own in zip(sets, kept, strict=True)
     )
     for k, records in enumerate(kept, start=1):
         if not len(records.complete()):
