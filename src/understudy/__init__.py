@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from understudy.pipeline.regression import regress
     from understudy.privacy.accounting.guarantee import Guarantee
     from understudy.release import Release
+    from understudy.report.public.forest_plot import plot
+    from understudy.report.public.results_page import results_page
     from understudy.risk_utility import tradeoff
     from understudy.schema import Schema
 
@@ -45,8 +47,10 @@ __all__ = [
     "list_methods",
     "methods",
     "plan",
+    "plot",
     "pool",
     "regress",
+    "results_page",
     "risk",
     "synthesize",
     "tradeoff",
@@ -75,6 +79,10 @@ def _home(name: str) -> ModuleType:
         from understudy.pipeline import planning as home
     elif name == "pool":
         from understudy.inference import combining_rules as home
+    elif name == "plot":
+        from understudy.report.public import forest_plot as home
+    elif name == "results_page":
+        from understudy.report.public import results_page as home
     elif name == "regress":
         from understudy.pipeline import regression as home
     elif name == "tradeoff":

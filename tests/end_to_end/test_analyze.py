@@ -103,7 +103,7 @@ def test_anyway_gives_stamped_numbers(run, folders):
         (("mean", "city"), "has levels"),
         (("mean", "age", "--level", "95"), "between 0 and 1"),
         (("quantile", "age", "--probability", "2"), "between 0 and 1"),
-        (("mean",), "Missing argument"),
+        (("mean",), "Give a kind and a formula"),
     ],
 )
 def test_a_mistake_ends_with_one_sentence_and_code_2(run, folders, arguments, words):

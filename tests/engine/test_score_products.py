@@ -9,7 +9,7 @@ from understudy.engine import score_products as kernels
 from understudy.engine.bounded_sums import HALF
 from understudy.features.column_scores import BINS, Scores, contrasts
 from understudy.inference.estimates.analysis_records import Records
-from understudy.pipeline.expected_answers import score_values
+from understudy.inference.moments.assumed_moments import score_values
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

@@ -220,9 +220,11 @@ def test_one_set_without_noise_gives_what_statsmodels_gives(release):
 
 
 def test_free_sets_and_single_sets_are_refused(release):
-    text = refusal(release(sets=3, sets_kind="free"), "ols", "kids ~ sex")
-    assert "share its noise" in text
-    assert "sets=3 and form=dense, sets=split answers it" in text
+    free = release(sets=3, sets_kind="free")
+    assert "share its noise" in refusal(free, "ols", "kids ~ sex")
+    assert '--analysis "ols kids ~ sex"' in refusal(free, "ols", "kids ~ sex")
+    by_sets = refusal(free, "ols", "log(kids + 1) ~ sex")
+    assert "sets=3 and form=dense, sets=split answers it" in by_sets
     assert "one set does not show" in refusal(release(sets=1), "poisson", "kids ~ sex")
 
 

@@ -9,29 +9,44 @@ import typer
 
 from understudy import pipeline
 from understudy.cli.app import Json, Quiet, app
-from understudy.cli.json_output import print_json
+from understudy.cli.json_output import print_json, require_new_file, write_text
 from understudy.cli.terminal import progress_bar, release_text
+from understudy.errors import MethodError
 
 
 @app.command()
 def analyze(
     release: Annotated[Path, typer.Argument(help="Folder of a release.")],
     kind: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="mean, proportion, table, total, quantile, correlation, odds-ratio, independence, "
             "standardised-difference, ols, logit or poisson."
         ),
-    ],
+    ] = None,
     formula: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="Such as 'log(income + 1)', 'income ~ sex', 'sex + region' (a table), "
             "'income + age' (a correlation), 'works + sex' (an odds ratio, or a test of "
             "independence) or "
             "'income ~ age + C(region)' (a model)."
         ),
-    ],
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Where a picture of estimates and intervals (SVG) goes; must be new."),
+    ] = None,
+    declared: Annotated[
+        bool,
+        typer.Option(
+            "--declared", help="Instead of one question: all that the release was made to answer."
+        ),
+    ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="With --declared: where the results page (HTML) goes; must be new."),
+    ] = None,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Give numbers even where no rule is valid, stamped so.")
     ] = False,
@@ -59,6 +74,14 @@ def analyze(
     """Estimate from a release alone, with error bars that count sampling, synthesis and noise."""
     from understudy.parallel import processors
 
+    _require_one(kind, formula, declared=declared, plot=plot, page=page)
+    for place in filter(None, (plot, page)):
+        require_new_file(place)
+    if declared:
+        _answer_declared(release, page, as_json=as_json, quiet=quiet)
+        return
+    assert kind is not None
+    assert formula is not None
     with progress_bar.progress(quiet=quiet or as_json) as tell:
         analysis = pipeline.analyze(
             release,
@@ -74,7 +97,51 @@ def analyze(
             workers=jobs or processors(),
             progress=tell,
         )
+    if plot is not None:
+        from understudy.report import plot as drawn
+
+        write_text(plot, drawn(analysis))
     if as_json:
         print_json(analysis.to_json())
     else:
         release_text.analyzed(analysis)
+
+
+def _require_one(
+    kind: str | None, formula: str | None, *, declared: bool, plot: Path | None, page: Path | None
+) -> None:
+    """Refuse what is neither one question nor all declared ones.
+
+    Raises:
+        MethodError: both, neither, or an option of the other.
+    """
+    asked = [text for text in (kind, formula) if text is not None]
+    if declared and (asked or plot):
+        raise MethodError(
+            "With --declared all declared analyses are answered; leave kind, formula and --plot "
+            "out."
+        )
+    if not declared and len(asked) < 2:
+        raise MethodError(
+            "Give a kind and a formula, such as mean 'income ~ sex', or --declared for all that "
+            "the release was made to answer."
+        )
+    if page and not declared:
+        raise MethodError("The page has all declared analyses; give --declared with --page.")
+
+
+def _answer_declared(release: Path, page: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """All declared analyses, those without a valid answer too, with the reason."""
+    from understudy.release import Release
+    from understudy.report.public.results_page import declared_results, results_page
+
+    loaded = Release.load(release)
+    if page is not None:
+        write_text(page, results_page(loaded))
+    if quiet:
+        return
+    results = declared_results(loaded)
+    if as_json:
+        print_json([result.to_json() for result in results])
+    else:
+        release_text.answered(results, page)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 from typing import Any
 
 from understudy.evaluation.definitions import Better, Definition
@@ -160,6 +161,41 @@ class Subgroup:
 
 
 @dataclass(frozen=True)
+class AnswerWidth:
+    """The interval of a release beside that of the rows, for one estimate of one analysis.
+
+    Attributes:
+        question: kind and formula.
+        term: name of the estimate; "" where there is none.
+        original: ends of the textbook 95 % interval from the original rows.
+        released: ends of the interval that `analyze` gives from the release alone.
+        refused: why nothing is compared; "" if something is.
+    """
+
+    question: str
+    term: str
+    original: tuple[float, float] = (math.nan, math.nan)
+    released: tuple[float, float] = (math.nan, math.nan)
+    refused: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Width from the release over width from the rows; None where there is none."""
+        own, other = self.original[1] - self.original[0], self.released[1] - self.released[0]
+        return other / own if own > 0 and math.isfinite(own) and not math.isnan(other) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for machines; what is not finite becomes None."""
+        ends = {
+            name: [end if math.isfinite(end) else None for end in pair]
+            for name, pair in (("original", self.original), ("released", self.released))
+        }
+        ratio = self.ratio if self.ratio is not None and math.isfinite(self.ratio) else None
+        asked = {"question": self.question, "term": self.term, "refused": self.refused}
+        return {**asked, **ends, "ratio": ratio}
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """Everything that an evaluation found.
 
@@ -177,6 +213,7 @@ class Evaluation:
         coefficients: coefficients of the reference regressions.
         agreement: χ² decisions: p-value class of the original × of the synthetic sets, counts of
             pairs; classes are p < .01, .01–.05, .05–.10, ≥ .10.
+        widths: intervals of declared analyses (or of a few means and shares) beside the rows'.
         subgroups: scores by group.
         risks: what attacks find; None for a table of one column.
         warnings: what could not be computed, and why.
@@ -194,6 +231,7 @@ class Evaluation:
     propensity: dict[str, tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]]
     coefficients: tuple[Coefficient, ...]
     agreement: tuple[tuple[int, ...], ...]
+    widths: tuple[AnswerWidth, ...] = ()
     subgroups: tuple[Subgroup, ...] = ()
     risks: Risks | None = None
     warnings: tuple[str, ...] = field(default_factory=tuple)
@@ -201,6 +239,12 @@ class Evaluation:
     def __repr__(self) -> str:
         """What it is, without a figure."""
         return f"Evaluation(INTERNAL, {len(self.scores)} scores of a release by {self.method})"
+
+    @property
+    def median_width(self) -> float | None:
+        """Median ratio of the widths; None where nothing was compared."""
+        ratios = [width.ratio for width in self.widths if width.ratio is not None]
+        return median(ratios) if ratios else None
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
@@ -227,6 +271,7 @@ class Evaluation:
             ],
             "coefficients": [vars(coefficient) for coefficient in self.coefficients],
             "agreement": [list(row) for row in self.agreement],
+            "widths": [width.to_json() for width in self.widths],
             "subgroups": [group.to_json() for group in self.subgroups],
             "risks": self.risks and self.risks.to_json(),
             "warnings": list(self.warnings),

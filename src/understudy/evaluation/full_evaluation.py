@@ -20,6 +20,7 @@ from understudy.evaluation.comparison import (
 )
 from understudy.evaluation.evaluation_results import Evaluation, Score
 from understudy.evaluation.risk.assess import Intruder, risks_of
+from understudy.evaluation.utility.answer_widths import answer_widths, columns_of
 from understudy.evaluation.utility.associations import association_scores, consistency
 from understudy.evaluation.utility.coefficients import coefficient_scores, coefficients
 from understudy.evaluation.utility.indicator_designs import Model, default_models, written_models
@@ -109,10 +110,11 @@ def evaluate_release(
         near = _nearness(comparison, tell)
         discriminated = _discrimination(comparison, tell)
         fitted = _regressions(table, release, comparison, written=written, target=target, tell=tell)
+        widths = _answer_widths(table, release, tell)
         predicted = _prediction(comparison, None if target is None else names.index(target), tell)
         grouped = _groups(comparison, None if by is None else names.index(by), tell)
         attacked = _risks(release, comparison, control, intruder, tell)
-    parts = (discriminated, near, fitted, predicted, grouped, attacked)
+    parts = (discriminated, near, fitted, widths, predicted, grouped, attacked)
     return Internal(_assemble(release, comparison, parts))
 
 
@@ -187,6 +189,16 @@ def _regressions(
     sizes = [min(n, MOST_REGRESSION_ROWS) for n in (comparison.n_original, comparison.n_synthetic)]
     fields = {"coefficients": tuple(c for model in compared for c in coefficients(model))}
     return _Part(coefficient_scores(compared, sizes[0], sizes[1]), (*warnings, *remarks), fields)
+
+
+def _answer_widths(table: Table, release: Release, tell: Progress) -> _Part:
+    """Intervals of the release beside those of all rows."""
+    tell("Comparing intervals", 0, 1)
+    names = columns_of(release)
+    original = records_of(release.schema, names, table.read(names).expose())
+    found = answer_widths(release, original)
+    tell("Comparing intervals", 1, 1)
+    return _Part(fields={"widths": found})
 
 
 def _thinned(records: Records, rng: np.random.Generator) -> Records:

@@ -42,7 +42,7 @@ class RegressionRelease:
             release: of one declared analysis.
             level: confidence level of the intervals shown.
         """
-        from understudy.inference.analysis import analyze_release
+        from understudy.inference.answering import analyze_release
 
         (asked,) = release.manifest.analyses
         try:

@@ -16,7 +16,8 @@ import numpy as np
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.analysis import STAMP, Analysis, within_bounds
+from understudy.inference.analysis import STAMP, Analysis
+from understudy.inference.answering import within_bounds
 from understudy.inference.bootstrap_intervals import (
     Bootstrapped,
     Replicates,

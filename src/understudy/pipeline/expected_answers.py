@@ -12,17 +12,16 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from understudy.arrays import Floats
 from understudy.errors import InferenceError
-from understudy.features.column_scores import UNIT, Scores
 from understudy.inference.declared_analyses import DeclaredAnalysis, Expected, columns_of
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.measured_answers import MeasuredAnswer, matrix_answer
-from understudy.inference.moments.inverted import LostInNoiseError
+from understudy.inference.moments.assumed_moments import assumed_moments
+from understudy.inference.moments.firmness import LostInNoiseError
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.release.decoding import decode
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import Schema
 
 _MOST_ROWS = 200_000
 _FEW_ROWS = 1_000
@@ -53,7 +52,8 @@ def expected_answers(
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
     matrices = [
-        _matrix(asked, (stddev, rows_stddev), schema, rows, pure=pure) for asked, stddev in steps
+        assumed_moments(schema, rows, asked, (stddev, rows_stddev), pure=pure)
+        for asked, stddev in steps
     ]
     lines: list[Expected] = []
     for analysis in analyses:
@@ -83,7 +83,7 @@ def require_moments(
     """
     most = max(schema.sizes)
     rows = _rows(schema, min(max(_FEW_ROWS, _ROWS_PER_STATE * most), _MOST_ROWS), None)
-    matrices = [_matrix(asked, (0.0, 0.0), schema, rows, pure=pure) for asked in steps]
+    matrices = [assumed_moments(schema, rows, asked, (0.0, 0.0), pure=pure) for asked in steps]
     for analysis in analyses:
         matrix = _matrix_for(analysis, matrices, schema)
         try:
@@ -117,57 +117,6 @@ def _answer(
     estimand = analysis.estimand(schema)
     records = Records.of(rows, schema, estimand.columns)
     return matrix_answer(estimand, matrix, schema, [records.take(records.complete())])
-
-
-def _matrix(
-    asked: ScoreMoments,
-    noise: tuple[float, float],
-    schema: Schema,
-    rows: pl.DataFrame,
-    *,
-    pure: bool,
-) -> MomentMatrix:
-    """Exact second moments of the assumed records, with the noise that they will have.
-
-    Args:
-        asked: what is measured.
-        noise: standard deviations, of each of its numbers and of the number of rows.
-        schema: public.
-        rows: the assumed records.
-        pure: whether the budget has no δ.
-    """
-    stddev, rows_stddev = noise
-    records = Records.of(rows, schema, asked.columns)
-    if asked.complete:
-        known = Records.of(rows, schema, asked.complete).complete()
-        records = records.take(known)
-    scores = Scores.of(schema, asked.columns, asked.complete, pure=pure)
-    values, n = _sums(scores, schema, records), (float(len(records.complete())), rows_stddev)
-    return MomentMatrix.from_numbers(scores, schema, values, stddev, n)
-
-
-def _sums(scores: Scores, schema: Schema, records: Records) -> Floats:
-    """What would be released of records with a value of each column, without noise."""
-    z = score_values(scores, schema, records)
-    first, second = scores.pairs
-    front = [float(len(z))] if scores.complete else []
-    weighted = float(scores.weight) * np.concatenate([front, z.sum(axis=0)])
-    squares = (2 * z[:, scores.numbers] ** 2 - 1).sum(axis=0)
-    absent = np.zeros(len(scores.coded))
-    return np.concatenate([weighted, (z.T @ z)[first, second], squares, absent])
-
-
-def score_values(scores: Scores, schema: Schema, records: Records) -> Floats:
-    """Scores of records with a value of each column, shape (records, scores)."""
-    blocks = []
-    for name in scores.columns:
-        column = schema.columns[name]
-        block = scores.tables[name][records.states[name]] / UNIT
-        if isinstance(column, NUMERIC):
-            low, high = column.bounds
-            block[:, 0] = (records.numbers[name] - (low + high) / 2) / ((high - low) / 2 or 1.0)
-        blocks.append(block)
-    return np.hstack(blocks)
 
 
 def _expected(

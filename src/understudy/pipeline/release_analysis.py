@@ -67,7 +67,7 @@ def analyze(
             says what would work.
         ReleaseError: the folder is not a release.
     """
-    from understudy.inference.analysis import analyze_release
+    from understudy.inference.answering import analyze_release
     from understudy.inference.bootstrap_intervals import require_options
     from understudy.inference.estimates.estimators import Question
     from understudy.pipeline.bootstrap import bootstrap

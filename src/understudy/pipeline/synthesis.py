@@ -217,9 +217,10 @@ def _require_possible(request: Request, seed: int | None, *, allow_nonprivate: b
 
 def _pages(release: Release) -> dict[str, str]:
     """The pages that are saved with a release; charts are drawn only then."""
-    from understudy.report import public_page
+    from understudy.report import public_page, results_page
 
-    return {"report.html": public_page(release)}
+    results = {"results.html": results_page(release)} if release.manifest.analyses else {}
+    return {"report.html": public_page(release), **results}
 
 
 def _draw_sets(

@@ -23,7 +23,7 @@ from understudy.release.measurement_content import Kind
 from understudy.release.shape import Fault, named, require_shape
 from understudy.schema import Schema
 
-PAGES: Final = ("report.html",)
+PAGES: Final = ("report.html", "results.html")
 MALFORMED: Final = (
     *(SchemaError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError),
     *(OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException),

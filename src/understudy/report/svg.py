@@ -115,6 +115,28 @@ class Chart:
             f"{self.width:g}", f"{self.height:g}", clean(label), Markup("").join(self._pieces)
         )
 
+    def file(self, label: str, style: str) -> str:
+        """The finished chart as a file of its own, which brings its colours and its ground.
+
+        Args:
+            label: what it shows, for those who cannot see it.
+            style: a style sheet that sets the colours for light and dark.
+        """
+        width, height = f"{self.width:g}", f"{self.height:g}"
+        size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+        page = Markup('<rect width="100%" height="100%" style="fill:var(--page)"/>')
+        return str(
+            Markup(
+                '<svg xmlns="{}" {} role="img" aria-label="{}"><style>{}</style>{}</svg>\n'
+            ).format(
+                "http://www.w3.org/2000/svg",
+                Markup(size),  # noqa: S704 - two numbers
+                clean(label),
+                Markup(style),  # noqa: S704 - a file of this package
+                page + Markup("").join(self._pieces),
+            )
+        )
+
 
 class Panel:
     """A part of a chart, and what is drawn on it: each series as one path, so pages stay small.

@@ -12,7 +12,8 @@ from understudy.errors import InferenceError
 from understudy.inference.choice.release_facts import facts_of
 from understudy.inference.choice.rule_table import choose
 from understudy.report import public_page
-from understudy.report.public.answers import Answers, pair_map
+from understudy.report.public.answers import Answers
+from understudy.report.public.pair_map import pair_map
 from understudy.schema import Schema
 
 NAMES = ("a", "b", "c", "d")

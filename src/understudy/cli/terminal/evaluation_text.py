@@ -42,6 +42,11 @@ def evaluated(evaluation: Evaluation, page: Path | None) -> None:
         "score (for prediction: a model trained on the original); sd off: distance from that in "
         "standard deviations of chance, ± 2 is within it."
     )
+    if evaluation.median_width is not None:
+        out.print(
+            f"Intervals of the release are {evaluation.median_width:.2f} times as wide as textbook "
+            "ones from the rows (median; all of them on the internal page)."
+        )
     for group in (subgroup for subgroup in evaluation.subgroups if subgroup.small):
         out.print(escape(f"Small group: {group.column} = {group.label}, {group.rows} rows."))
     for warning in evaluation.warnings:

@@ -20,9 +20,12 @@ if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to
     from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
     from understudy.privacy.selection.metropolis import Travelled
     from understudy.release import Release
+    from understudy.report.public.results_page import DeclaredResult
 if TYPE_CHECKING:
     from understudy.families.method import Facts
     from understudy.methods.configuration import Option
+
+_MOST_NAMED = 4  # columns or pairs of them, in a cell
 
 
 def released(release: Release, folder: Path) -> None:
@@ -172,6 +175,21 @@ def coefficients(found: PrivateRegression) -> None:
     out.print(f"\n{escape(found.guarantee.statement)}")
 
 
+def answered(results: Sequence[DeclaredResult], page: Path | None) -> None:
+    """All declared analyses one after the other, and where the page is."""
+    if not results:
+        out.print("No analyses were declared when this release was made.")
+    for result in results:
+        asked = f", asked for by {result.asked_by}" * bool(result.asked_by)
+        out.print(f"\n[bold]{escape(result.question + asked)}[/bold]", soft_wrap=True)
+        if result.answer is None:
+            out.print(escape(result.refused), soft_wrap=True)
+        else:
+            analyzed(result.answer)
+    if page is not None:
+        out.print(f"Results page: {escape(str(page.resolve()))}", soft_wrap=True)
+
+
 def release(loaded: Release) -> None:
     """What a release promises and holds."""
     from understudy.privacy.accounting.budget import SIGNS
@@ -197,9 +215,31 @@ def release(loaded: Release) -> None:
     out.print(ledger)
     if len(manifest.ledger) > MOST_ROWS:
         out.print(f"… and {len(manifest.ledger) - MOST_ROWS} more steps (all with --json).")
+    out.print(_answers_table(loaded))
     doubtful = [public for public in promise.public_inputs if public.note]
     for public in doubtful:
         out.print(escape(f"Doubtful public input: {public.what}: {public.note}"))
+
+
+def _answers_table(loaded: Release) -> Table:
+    """Which questions are answered with error bars, and how exactly."""
+    from understudy.inference.choice.expected_widths import ASSUMED, ExpectedWidths
+
+    table = Table(title="What it answers with error bars", caption=ASSUMED, caption_justify="left")
+    for heading in ("question", "answered for", "expected half-width"):
+        table.add_column(heading, overflow="fold")
+    for line in ExpectedWidths(loaded).kinds():
+        many = (
+            "–"
+            if not line.found.widths
+            else f"{len(line.found.widths):,} of {line.possible:,} {line.what}"
+        )
+        lost = f", {len(line.found.lost):,} lost in the noise" * bool(line.found.lost)
+        names = [" × ".join(columns) for columns in list(line.found.widths)[:_MOST_NAMED]]
+        more = " …" * (len(line.found.widths) > _MOST_NAMED)
+        shown = f"{many}{lost}" + f"\n{escape(', '.join(names) + more)}" * bool(names)
+        table.add_row(escape(line.question), shown, escape(line.width or "–"))
+    return table
 
 
 def synthesis_interrupted(checkpoint: Path) -> None:

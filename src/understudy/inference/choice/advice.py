@@ -7,6 +7,9 @@ advised.
 
 * **The same release, asked by its rules.** Means, shares, tables, totals and quantiles that a full
   noisy table covers are answered from it, whatever a bootstrap cannot do.
+* **A release that declares the question** (`understudy.inference.choice.declarations`), and so buys
+  the second moments that answer it: at the least ε, and the δ of the release that refuses, at which
+  its noise leaves an answer for records like the synthetic ones.
 * **A release of these columns alone**, by `laplace` in its dense form. Its one table is over just
   the columns in question, so nothing is apart, merged, chosen or forbidden from outside. What
   follows from counts is then answered at any ε. Models need sets with noise of their own
@@ -22,6 +25,8 @@ this program is known to answer the question, and the refusal says so.
 from __future__ import annotations
 
 import math
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -36,7 +41,7 @@ from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Release
 from understudy.schema import Column, Continuous, Integer
 
-Kind = Literal["rules", "release", "bounds"]
+Kind = Literal["rules", "release", "bounds", "declare"]
 
 _ROWS_SHARE = Fraction(1, 20)  # of the budget buys the number of rows, by default
 SPLIT_SETS = 3
@@ -51,13 +56,16 @@ class Advice:
 
     Attributes:
         kind: "rules": ask the same release with uncertainty="rules"; "release": ask a release as
-            the other fields say; "bounds": ask one of a schema with wider bounds.
+            the other fields say; "bounds": ask one of a schema with wider bounds; "declare": ask a
+            release that declares this analysis.
         columns: columns of that release, and no others.
         method: its method.
         epsilon: least epsilon that is known to be enough; "" where any is.
         sets: its number of sets.
         options: options of the method.
         levels: columns that it has as levels, one for each value: bins hide where numbers lie.
+        analysis: that it declares.
+        delta: of the release that declares it.
     """
 
     kind: Kind
@@ -67,6 +75,8 @@ class Advice:
     sets: int = 1
     options: dict[str, str] = field(default_factory=dict)
     levels: tuple[str, ...] = ()
+    analysis: str = ""
+    delta: str = "0"
 
     @property
     def text(self) -> str:
@@ -75,6 +85,11 @@ class Advice:
             return "take uncertainty='rules', which answers it from the released noisy counts"
         if self.kind == "bounds":
             return f"a release with wider bounds of {' and '.join(self.columns)} answers it"
+        if self.kind == "declare":
+            return (
+                f"a release made with --analysis {quoted(self.analysis)}, epsilon={self.epsilon} "
+                f"and delta={self.delta} is expected to answer it, if its records are like these"
+            )
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         budget = f"epsilon={self.epsilon}" if self.epsilon else "any epsilon"
         alone = "this column" if len(self.columns) == 1 else "these columns"
@@ -93,27 +108,39 @@ class RefusedError(InferenceError):
     Attributes:
         reason: why, as the end of a sentence.
         advice: what would answer it; None where nothing is known to.
+        instead: nearby questions that the same release answers.
+        anyway: whether numbers without valid error bars can be had.
     """
 
-    def __init__(self, reason: str, advice: Advice | None, *, anyway: bool = True) -> None:
+    def __init__(
+        self,
+        reason: str,
+        advice: Advice | None,
+        *,
+        anyway: bool = True,
+        instead: Sequence[str] = (),
+    ) -> None:
         hint = advice.text if advice else "nothing in this program is known to answer it"
+        other = f"; this release answers {' and '.join(map(quoted, instead))}" if instead else ""
         end = f" ({_ANYWAY})" if anyway else ""
-        super().__init__(f"No valid error bars can be given: {reason}; {hint}{end}.")
-        self.reason, self.advice = reason, advice
+        super().__init__(f"No valid error bars can be given: {reason}; {hint}{other}{end}.")
+        self.reason, self.advice, self.instead, self.anyway = reason, advice, tuple(instead), anyway
 
 
-def unmeasured(release: Release, facts: Facts) -> InferenceError:
+def quoted(text: str) -> str:
+    """A text as one word of a command line."""
+    return shlex.quote(text) if set('"$`\\!') & set(text) else f'"{text}"'
+
+
+def unmeasured(release: Release, facts: Facts) -> RefusedError:
     """The refusal of a question that measurements alone answer, and none of a release does.
 
     Args:
         release: that refuses it.
         facts: of the question, of a kind of `MEASURED_ONLY`.
     """
-    reason = MEASURED_ONLY[facts.kind]
-    if facts.kind in TWO_WAY:
-        said = reason[0].lower() + reason[1:]
-        return RefusedError(said, advise(release, facts), anyway=False)
-    return InferenceError(f"{reason}.")
+    advice = advise(release, facts) if facts.kind in TWO_WAY else None
+    return RefusedError(MEASURED_ONLY[facts.kind], advice, anyway=False)
 
 
 def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice | None:

@@ -34,15 +34,14 @@ MOST_QUANTITIES = 1_000
 _COUNTS: Final = "a noisy table of both columns, or second moments of their levels"
 _SUMS: Final = "second moments of the outcome and the levels of the group, or a table of each value"
 _TWO_TERMS: Final = {
-    "correlation": ("A correlation", "second moments of both columns", "income + age"),
-    "odds-ratio": ("An odds ratio", _COUNTS, "works + sex"),
-    "independence": ("A test of independence", _COUNTS, "region + works"),
-    DIFFERENCE: ("A standardised difference", _SUMS, "income ~ sex"),
+    "correlation": ("a correlation", "released second moments of both columns", "income + age"),
+    "odds-ratio": ("an odds ratio", _COUNTS, "works + sex"),
+    "independence": ("a test of independence", _COUNTS, "region + works"),
+    DIFFERENCE: ("a standardised difference", _SUMS, "income ~ sex"),
 }
 MEASURED_ONLY: Final = {
-    kind: f"{name} is answered from {what}, and this release has none; declare it when the release "
-    f"is made (analyses=['{kind} {formula}'])"
-    for kind, (name, what, formula) in _TWO_TERMS.items()
+    kind: f"{name} is answered from {what}, and this release has none of them"
+    for kind, (name, what, _) in _TWO_TERMS.items()
 }
 """Kinds that no rule of sets answers, and what is said where a release has no measurement."""
 
@@ -224,7 +223,9 @@ def terms_of(kind: str, formula: str) -> tuple[tuple[str, ...], tuple[str, ...]]
     terms = formulas.split_terms(right) if right else ()
     if len(terms) != 2 - bool(left):
         name, _, example = _TWO_TERMS[kind]
-        raise InferenceError(f"{name} needs two columns, such as '{example}'; got {formula!r}.")
+        raise InferenceError(
+            f"{name.capitalize()} needs two columns, such as '{example}'; got {formula!r}."
+        )
     if left:
         return terms, (left,)
     return ((), terms) if kind == "correlation" else (terms, ())

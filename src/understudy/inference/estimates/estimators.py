@@ -47,7 +47,7 @@ class Question:
     def of(
         cls, kind: str | Estimator, formula: str, schema: Schema, *, probability: float = 0.5
     ) -> Question:
-        """Read a question; arguments as in `understudy.inference.analysis.analyze_release`.
+        """Read a question; arguments as in `understudy.inference.answering.analyze_release`.
 
         Raises:
             InferenceError: unknown kind or name, or a formula that cannot be read.
@@ -129,11 +129,19 @@ def estimate_sets(
             says which set and why.
     """
     if estimand.kind in estimands.MEASURED_ONLY:
-        raise InferenceError(f"{estimands.MEASURED_ONLY[estimand.kind]}.")
+        raise InferenceError(f"{estimands.MEASURED_ONLY[estimand.kind].capitalize()}.")
     sets = [Records.of(table, schema, estimand.columns) for table in tables]
+    return estimate_records(estimand, sets, known)
+
+
+def estimate_records(
+    estimand: Estimand, sets: Sequence[Records], known: Known | None = None
+) -> SetEstimates:
+    """The same from records; arguments and errors are those of `estimate_sets`."""
     kept = [records.take(records.complete()) for records in sets]
     dropped = tuple(
-        table.height - len(records.complete()) for table, records in zip(tables, kept, strict=True)
+        len(records.complete()) - len(own.complete())
+        for records, own in zip(sets, kept, strict=True)
     )
     for k, records in enumerate(kept, start=1):
         if not len(records.complete()):

@@ -23,16 +23,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from understudy.arrays import Floats
-from understudy.errors import InferenceError
+from understudy.inference.moments.firmness import FIRM, LostInNoiseError, lost
 from understudy.inference.set_estimates import Pooled, require_level
 
-
-class LostInNoiseError(InferenceError):
-    """A question that second moments have an answer to, which is lost in their noise."""
-
-
-FIRM = 3.0
-"""Least denominator, in standard deviations of its noise, of which an interval is given."""
+__all__ = ("FIRM", "LostInNoiseError")  # handed on; all that is defined here can be had too
 
 
 def are_firm(shown: Floats, squared: Floats) -> NDArray[np.bool_]:
@@ -57,11 +51,7 @@ def require_firm(shown: Floats, squared: Floats, what: str) -> None:
     """
     firmness = float((shown / np.sqrt(squared + 1e-300)).min())
     if firmness < FIRM:
-        raise LostInNoiseError(
-            f"{what} (about {max(firmness, 0):.1f} standard deviations of noise above 0; "
-            f"{FIRM:g} are needed); take coarser levels or fewer columns, or spend more on this "
-            "analysis, declared when the release is made."
-        )
+        raise lost(what, firmness)
 
 
 def _nothing() -> Floats:

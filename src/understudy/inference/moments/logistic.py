@@ -23,7 +23,7 @@ Variance, by H = Σ w μ'(x'β) x x', to first order H⁻¹ V H⁻¹ with V the 
   coefficient, there is no answer.
 
 **When it holds.** All of it is of first order, as in `least_squares`: each eigenvalue of H (its
-columns scaled to the same size) must exceed `FIRM` standard deviations of its noise. U itself is
+columns scaled to the same size) must exceed `FIRM_MODEL` standard deviations of its noise. U is
 curved: rare outcomes within rare levels have lopsided intervals. So the standard error is *widened*
 until the score, at the ends of the interval, leaves both tails together no more than `_TAILS`: that
 is an interval as wide as the score test of Rao gives, to the side where it is wider. Where that
@@ -48,14 +48,13 @@ from scipy.special import expit, ndtr
 
 from understudy.arrays import Floats
 from understudy.inference.moments.calibrated_records import CalibratedRecords, calibrated
-from understudy.inference.moments.inverted import LostInNoiseError
+from understudy.inference.moments.firmness import FIRM_MODEL, LostInNoiseError, lost
 from understudy.inference.moments.moment_matrix import MomentMatrix
 
 _TAILS: Final = 0.055
 _WIDEST: Final = (1.3, 3.0)  # by the synthetic records, and at the estimate
 _TRIALS: Final = 8
 _Z: Final = 1.96
-FIRM: Final = 6.0
 """Least information, in standard deviations of its noise: these intervals are of first order."""
 _SINGULAR: Final = 1e-12
 _STEPS: Final = 50
@@ -135,7 +134,7 @@ def score_model(
     """
     records = calibrated(matrix, design, outcome, sets)
     fit = _fit(kind, records)
-    if fit.firmness < FIRM:
+    if fit.firmness < FIRM_MODEL:
         raise _lost(fit.firmness)
     if (np.diag(fit.misfit) > np.diag(fit.noise + fit.sampling)).any():
         raise LostInNoiseError(
@@ -279,9 +278,8 @@ def _least_factor(tails: Callable[[float], float], widest: float) -> float:
     if not tails(widest) <= _TAILS:
         raise LostInNoiseError(
             "An interval of this model would be lopsided under the privacy noise, since too few "
-            "records have the outcome, or lack it, at some of the predictors; take fewer "
-            "predictors or coarser levels, or spend more on this analysis, declared when the "
-            "release is made."
+            "records have the outcome, or lack it, at some of the predictors: fewer predictors, "
+            "coarser levels, more ε or more records would do."
         )
     for _ in range(_TRIALS):
         middle = (low + high) / 2
@@ -290,17 +288,13 @@ def _least_factor(tails: Callable[[float], float], widest: float) -> float:
 
 
 def _lost(firmness: float) -> LostInNoiseError:
-    return LostInNoiseError(
-        "The predictors are not told apart clearly enough under the privacy noise (the weakest "
-        f"combination of them stands {max(firmness, 0):.1f} standard deviations of noise above 0; "
-        f"{FIRM:g} are needed); take fewer predictors or coarser levels, or spend more on this "
-        "analysis, declared when the release is made."
-    )
+    what = "The predictors are not told apart clearly enough under the privacy noise"
+    return lost(what, firmness, FIRM_MODEL)
 
 
 def _endless() -> LostInNoiseError:
     return LostInNoiseError(
         "The model has no finite estimate under the privacy noise: the measured moments say that "
-        "the outcome is always, or never, there for some of the predictors; take fewer predictors "
-        "or coarser levels, or spend more on this analysis, declared when the release is made."
+        "the outcome is always, or never, there for some of the predictors: fewer predictors, "
+        "coarser levels, more ε or more records would do."
     )

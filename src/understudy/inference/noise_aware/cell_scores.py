@@ -29,11 +29,11 @@ from understudy.arrays import Floats, Integers
 from understudy.errors import InferenceError
 from understudy.inference.estimates.analysis_records import ABSENT, Records, cell_points
 from understudy.inference.estimates.estimands import Estimand, Scores
+from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers
 from understudy.release import Measurement
-from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
 
-MOST_CELLS = 2**20
+__all__ = ("MOST_CELLS", "covers")  # handed on; all that is defined here can be had too
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,6 @@ class Table:
     counts: Floats
     variances: Floats
     sources: Sources | None = None
-
-
-def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
-    """Whether a measurement is an unbiased full table over at least these columns.
-
-    In the schema's own bins and states, and with noise that was not redrawn until it fell within
-    limits, which is not centred.
-    """
-    known = set(measurement.columns) - set(measurement.bins) - set(measurement.groups)
-    centred = not measurement.family.is_truncated
-    return measurement.kind is Kind.TABLE and centred and set(columns) <= known
 
 
 def marginal(

@@ -37,6 +37,7 @@ _ROOM = {
     "curves_card": 160_000,
     "whiskers_card": 300_000,
     "coefficient_row": 200_000,
+    "width_row": 60_000,
     "subgroup_row": 150_000,
     "warning": 60_000,
 }
@@ -98,6 +99,7 @@ def _context(evaluation: Evaluation) -> dict[str, Any]:
         "coefficients": _rows(
             "coefficient_row", [_with_width(coefficient) for coefficient in coefficients]
         ),
+        "widths": _rows("width_row", evaluation.widths),
         "agreement": sections.agreement(evaluation.agreement),
         "classes": sections.CLASSES,
         "score_names": score_names,

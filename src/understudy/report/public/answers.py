@@ -6,27 +6,30 @@ known exactly (`understudy.inference.noise_aware.count_estimates`). Columns are 
 where they were measured together in another form, or a network of the method keeps them; error bars
 then need sets whose differences show the noise. All other relations are lost.
 
-A triangle of all pairs of columns shows which were measured together.
+Second moments answer models, correlations and groups. How wide intervals will be follows from
+public facts (`understudy.inference.choice.expected_widths`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, groupby
-
-from markupsafe import Markup
+from itertools import combinations
 
 from understudy.errors import InferenceError
-from understudy.inference.noise_aware.cell_scores import MOST_CELLS, covers
+from understudy.inference.choice.expected_widths import ExpectedWidths
+from understudy.inference.choice.question_kinds import QuestionKind
+from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers
 from understudy.models.bayesian_network import kept
 from understudy.release import Release
 from understudy.release.measurement_content import Kind
-from understudy.report.number_text import shortened, times
+from understudy.report.number_text import times
+from understudy.report.public import answer_words as words
 from understudy.report.public.release_sections import without_rule
-from understudy.report.svg import LARGE, LETTER, SMALL, Box, Chart, Colour
+from understudy.schema import NUMERIC
 
 Pair = frozenset[str]
 _WIDEST = 12
@@ -41,11 +44,13 @@ class Line:
         question: what is asked.
         answer: how much of it the release answers, and how.
         example: a command that asks it; "" where there is none to give.
+        width: expected half-widths of 95 % intervals, in words; "" where none is known.
     """
 
     question: str
     answer: str
     example: str = ""
+    width: str = ""
 
 
 class Answers:
@@ -77,7 +82,14 @@ class Answers:
         network = self._release.manifest.inference.network
         groups = kept(network) if network else ()
         indirect = {frozenset(pair) for group in groups for pair in combinations(group, 2)}
-        return frozenset((self._measured | indirect) - self.counted)
+        return frozenset((self._measured | indirect) - self.counted - self.moments)
+
+    @cached_property
+    def moments(self) -> frozenset[Pair]:
+        """Further pairs of which second moments were measured."""
+        products = [m.columns for m in self._release.measurements if m.kind is Kind.PRODUCTS]
+        pairs = {frozenset(two) for columns in products for two in combinations(columns, 2)}
+        return frozenset(pairs - self.counted)
 
     @cached_property
     def n_pairs(self) -> int:
@@ -151,48 +163,99 @@ class Answers:
 
     def lines(self) -> Iterator[Line]:
         """What can be asked, the surest first."""
-        p = len(self.names)
+        yield from self._single_lines()
+        if len(self.names) > 1:
+            yield from self._pair_lines()
+        if self.scored:
+            yield from self._model_lines()
+        yield Line("Other models and statistics of your own", self._set_words())
+
+    @cached_property
+    def widths(self) -> ExpectedWidths:
+        """How wide the intervals will be."""
+        return ExpectedWidths(self._release)
+
+    @cached_property
+    def _kinds(self) -> dict[str, QuestionKind]:
+        return {one.question: one for one in self.widths.kinds()}
+
+    def _single_lines(self) -> Iterator[Line]:
+        """About one column."""
+        for question in ("Shares of a column", "Means of a number", "Quantiles of a number"):
+            if asked := self._kinds.get(question):
+                possible = self.names if asked.kind == "proportion" else self.widths.numeric
+                known = {name for (name,) in asked.found.widths} | set(self.columns)
+                ordered = tuple(name for name in possible if name in known)
+                said = words.named(ordered, possible)
+                said += "".join(self._beyond()) * (asked.kind == "quantile")
+                yield Line(question, said, words.example(asked.kind, ordered[:1]), asked.width)
+
+    def _pair_lines(self) -> Iterator[Line]:
+        """About two columns and more."""
+        tables, means = self._kinds["Two-way tables"], self._kinds.get("Means by group")
+        known = self.counted | {frozenset(two) for two in tables.found.widths}
         yield Line(
-            "One column: shares, totals, means, quantiles",
-            _many(len(self.columns), p, "column", "columns"),
-            _example("proportion" if self.columns else "", self.columns[:1]),
+            "Two-way tables, shares by a group, odds ratios, tests of independence",
+            self._pair_words(known),
+            words.example("table", self._first(known)),
+            tables.width,
         )
-        if self.lined:
-            yield Line(
-                "Numbers: quantiles, shares beyond a number, means of functions",
-                _many(len(self.lined), p, "column", "columns").replace("counts", "number lines")
-                + "".join(self._beyond()),
-                _example("quantile", self.lined[:1]),
-            )
-        if p > 1:
-            yield Line(
-                "Two columns: cross-tables, shares and means by group, odds ratios, independence",
-                self._pair_words(),
-                _example("table" if self.counted else "", self._first(self.counted)),
-            )
-        if p > 2 and self.triples:
+        if means and (means.found.widths or means.found.lost):
+            found = means.found
+            said = words.pairs(len(found.widths), "a number and a group") + words.lost(found)
+            yield Line(means.question, said, self._model(means), means.width)
+        if self.triples:
             shown = times(self._first(self.triples))
             more = f" and {len(self.triples) - 1:,} more" * (len(self.triples) > 1)
             yield Line("Three columns", f"Error bars from noisy counts for {shown}{more}.")
-        if self.scored:
-            many = f"all {p:,}" if len(self.scored) == p else f"{len(self.scored):,} of {p:,}"
-            yield Line(
-                "Linear models, correlations, standardised differences, means and shares by group",
-                f"Error bars from second moments of {many} columns, measured of the values "
-                "themselves; refused where a group or a predictor is lost in the noise.",
-                _model_example(self.scored),
-            )
-        yield Line("Other models and statistics of your own", self._set_words())
 
-    def _pair_words(self) -> str:
-        words = _many(len(self.counted), self.n_pairs, "pair", "pairs")
-        if self.kept:
-            also = "more" if self.counted else "of them"
-            words += f" The sets keep {len(self.kept):,} {also} up to noise."
-        lost = self.n_pairs - len(self.counted) - len(self.kept)
+    def _model_lines(self) -> Iterator[Line]:
+        """About what second moments alone answer."""
+        for question in ("Linear models", "Logistic and Poisson models", "Correlations"):
+            asked = self._kinds.get(question)
+            if asked and (asked.found.widths or asked.found.lost):
+                columns = {name for two in asked.found.widths for name in two}
+                possible = self.widths.numeric if asked.kind == "correlation" else self.names
+                said = words.named(tuple(k for k in possible if k in columns), possible)
+                said += words.lost(asked.found)
+                yield Line(question, said, self._model(asked), asked.width)
+
+    def _model(self, asked: QuestionKind) -> str:
+        """A question about two columns that is answered, if one of the first few is."""
+        columns = self._release.schema.columns
+        pairs: list[tuple[str, ...]] = list(asked.found.widths)
+        if asked.kind == "logit":
+            pairs = [two[::-1] for two in pairs if columns[two[1]].kind == "boolean"]
+        if asked.kind == "ols":
+            pairs = [two for two in pairs if isinstance(columns[two[0]], NUMERIC)]
+        tried = (self._asked(asked.kind, asked.between.join(two)) for two in pairs[:3])
+        return next(filter(None, tried), "")
+
+    def _asked(self, kind: str, formula: str) -> str:
+        """A command that was tried and is answered; else ""."""
+        from understudy.inference.answering import analyze_release
+
+        names = re.split(r" [~+] ", formula)
+        if not all(name.isidentifier() for name in names):
+            return ""
+        try:
+            answered = analyze_release(self._release, kind, formula).valid
+        except InferenceError:
+            return ""
+        return f'understudy analyze release {kind} "{formula}"' if answered else ""
+
+    def _pair_words(self, known: Set[Pair]) -> str:
+        said = words.many(len(known), self.n_pairs, "pair", "pairs")
+        kept, moments = self.kept - known, self.moments - known
+        if moments:
+            said += f" {len(moments):,} more have second moments, which answer what stands below."
+        if kept:
+            also = "more" if known else "of them"
+            said += f" The sets keep {len(kept):,} {also} up to noise."
+        lost = self.n_pairs - len(known) - len(kept) - len(moments)
         if lost:
-            words += f" The other {lost:,} were not measured together: take them as not preserved."
-        return words
+            said += f" The other {lost:,} were not measured together: take them as not preserved."
+        return said
 
     def _set_words(self) -> str:
         manifest = self._release.manifest
@@ -211,109 +274,3 @@ class Answers:
         place = {name: k for k, name in enumerate(self.names)}
         ordered = [sorted(group, key=place.__getitem__) for group in groups]
         return tuple(min(ordered, key=lambda group: [place[name] for name in group], default=()))
-
-
-def _many(n: int, total: int, single: str, many: str) -> str:
-    """For how many of all there are error bars from counts."""
-    if not n:
-        return f"No {single} has error bars from noisy counts."
-    which = f"all {total:,} {many}" if n == total > 1 else f"{n:,} of {total:,} {many}"
-    return f"Error bars from noisy counts for {which}."
-
-
-def _example(kind: str, columns: tuple[str, ...]) -> str:
-    """A command that asks about columns; none where a name would need quoting of its own."""
-    plain = all(name.isidentifier() for name in columns)
-    return f'understudy analyze release {kind} "{" + ".join(columns)}"' if kind and plain else ""
-
-
-def _model_example(columns: tuple[str, ...]) -> str:
-    plain = [name for name in columns if name.isidentifier()]
-    return f'understudy analyze release ols "{plain[0]} ~ {plain[1]}"' if len(plain) > 1 else ""
-
-
-@dataclass(frozen=True)
-class DeclaredResult:
-    """A declared analysis, and its answer or why there is none.
-
-    Attributes:
-        question: kind and formula.
-        asked_by: who asked; "" if that is not said.
-        rows: name, estimate, and both ends of the 95 % interval, as text.
-        refused: why there is no answer; "" if there is one.
-    """
-
-    question: str
-    asked_by: str
-    rows: tuple[tuple[str, str, str], ...] = ()
-    refused: str = ""
-
-
-def declared_results(release: Release) -> list[DeclaredResult]:
-    """Every analysis that was declared when the release was made; none is left out."""
-    return [_declared_result(release, entry) for entry in release.manifest.analyses]
-
-
-def _declared_result(release: Release, entry: Mapping[str, str]) -> DeclaredResult:
-    from understudy.inference.analysis import analyze_release  # loads the libraries of statistics
-
-    question, asked_by = f"{entry['kind']} of {entry['formula']}", entry.get("asked_by", "")
-    try:
-        answer = analyze_release(release, entry["kind"], entry["formula"])
-    except InferenceError as error:
-        return DeclaredResult(question, asked_by, refused=str(error))
-    rows = [(name, texts[0], f"{texts[3]} to {texts[4]}") for name, *texts in answer.rows()]
-    return DeclaredResult(question, asked_by, tuple(rows))
-
-
-MOST_COLUMNS = 60
-_LABEL = 24  # most letters of a name
-_LEAST_WIDTH = 480.0  # so that few columns are not blown up
-_HALVES = {"counted": 0.42, "kept": 0.17}  # of the height of a mark, in cells
-_COLOURS = {"counted": Colour.BAR, "kept": Colour.SPIKE}
-
-
-def pair_map(answers: Answers) -> Markup:
-    """The lower triangle of all pairs: a high mark is counted, a low one kept, none is lost.
-
-    A pair's row and column end at their names on the diagonal. Marks differ in height, not in
-    colour alone; neighbours of one kind in a row are one mark, so that the page stays small.
-    """
-    names = answers.names
-    n = len(names)
-    side = 18.0 if n <= 20 else 13.0
-    letters = max(len(shortened(name, _LABEL)) for name in names)
-    chart = Chart(n * side + 4, max(n * side + 8 + LETTER * letters, _LEAST_WIDTH))
-    panel = chart.canvas()
-    panel.segments([(0, k * side, k * side, k * side) for k in range(1, n)], Colour.RULE, 0.7)
-    panel.segments([(k * side, k * side, k * side, n * side) for k in range(n)], Colour.RULE, 0.7)
-    for kind, colour in _COLOURS.items():
-        panel.fill(list(_marks(answers, kind, side)), colour)
-    size = LARGE if side > SMALL + 4 else SMALL
-    for i, name in enumerate(names):
-        panel.text(i * side + 4, (i + 0.5) * side, shortened(name, _LABEL), size=size)
-    return chart.svg(_spoken(answers))
-
-
-def _marks(answers: Answers, kind: str, side: float) -> Iterator[Box]:
-    """Marks of one kind, row by row."""
-    pairs = answers.counted if kind == "counted" else answers.kept
-    names, half = answers.names, _HALVES[kind] * side
-    inset = side * (0.5 - _HALVES["counted"])
-    for i, name in enumerate(names):
-        y = (i + 0.5) * side
-        here = [frozenset((name, names[j])) in pairs for j in range(i)]
-        for marked, run in groupby(range(i), here.__getitem__):
-            places = list(run)
-            if marked:
-                left, right = places[0] * side + inset, (places[-1] + 1) * side - inset
-                yield left, y - half, right, y + half
-
-
-def _spoken(answers: Answers) -> str:
-    """The map in words; the list of measured tables below it names the pairs."""
-    lost = answers.n_pairs - len(answers.counted) - len(answers.kept)
-    return (
-        f"Map of the {answers.n_pairs:,} pairs of columns: {len(answers.counted):,} counted "
-        f"together, {len(answers.kept):,} kept in the sets, {lost:,} not measured together."
-    )

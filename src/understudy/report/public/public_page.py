@@ -12,13 +12,16 @@ from typing import Any
 
 from markupsafe import Markup
 
+from understudy.inference.choice.expected_widths import ASSUMED
 from understudy.release import Release
 from understudy.release.measurement import kept_columns
 from understudy.release.measurement_content import Kind
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
 from understudy.report.public import column_cards, measurement_reliability, release_sections
-from understudy.report.public.answers import MOST_COLUMNS, Answers, declared_results, pair_map
+from understudy.report.public.answers import Answers
+from understudy.report.public.pair_map import MOST_COLUMNS, pair_map
+from understudy.report.public.results_page import declared_results
 
 MAX_BYTES = 1_000_000
 FEW_COLUMNS = 8  # the charts of more columns are folded below an overview
@@ -102,6 +105,8 @@ def _context(release: Release) -> dict[str, Any]:
         "groups": _rows("item", relations.groups),
         "sets_words": release_sections.sets_words(release),
         "answers": list(answers.lines()),
+        "assumed": ASSUMED,
+        "by_moments": bool(answers.moments),
         "declared": declared_results(release),
         "pair_map": _pair_map(answers),
         "sparks": _rows("spark", list(column_cards.overview(release))) if many else (Markup(""), 0),

@@ -12,7 +12,8 @@ from scipy import stats
 from understudy import pipeline
 from understudy.errors import InferenceError
 from understudy.families.method import CostClass
-from understudy.inference.analysis import Analysis, analyze_release
+from understudy.inference.analysis import Analysis
+from understudy.inference.answering import analyze_release
 from understudy.inference.bootstrap_intervals import INTERVALS
 from understudy.inference.estimates.estimators import Question
 from understudy.inference.replicate_analysis import analysis_of, doubts, outcome_of

@@ -13,7 +13,7 @@ import polars as pl
 from understudy import pipeline
 from understudy.errors import InferenceError, MethodError
 from understudy.families.method import CostClass, SetsKind
-from understudy.inference.analysis import analyze_release
+from understudy.inference.answering import analyze_release
 from understudy.methods import METHODS
 from understudy.pipeline import planning
 from understudy.pipeline.bootstrap import rebuildable

@@ -1,4 +1,4 @@
-"""The rows of an analysis as people read them, and what stands below."""
+"""Estimates as text, rounded as their errors allow."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ def row_texts(
     number, error, low, high = (_number(v, digits) for v in (estimate, stderr, lower, upper))
     p = "< 0.001" if pvalue < 0.001 else _number(pvalue, 3)
     percent = f"{100 * share:.0f} %" if math.isfinite(share) else "–"
-    return number, error, "∞" if df == math.inf else _number(df, 1), low, high, p, percent
+    return number, error, _number(df, 1), low, high, p, percent
 
 
 def _number(value: float, digits: int | None) -> str:
-    if not math.isfinite(value):
+    if math.isnan(value):
         return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
     if digits is None or digits > _MOST_DIGITS:
         return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
     return f"{round(value, digits) + 0.0:,.{max(digits, 0)}f}"

@@ -1,0 +1,239 @@
+"""From a release and a question to numbers with valid error bars, or a refusal that says why.
+
+`analyze_release` looks at nothing but the release. It takes the rule that the manifest and the
+measurements allow (`understudy.inference.choice.rule_table`), and refuses where there is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from understudy.errors import InferenceError
+from understudy.inference.analysis import STAMP, Analysis
+from understudy.inference.choice import beyond_bounds, caveats
+from understudy.inference.choice.advice import RefusedError, advise, unmeasured
+from understudy.inference.choice.declarations import helped
+from understudy.inference.choice.release_facts import Facts, facts_of
+from understudy.inference.choice.rule_table import (
+    choose,
+    distorted_reason,
+    distorts,
+    noisy_reason,
+    outweighs,
+)
+from understudy.inference.estimates.estimands import MEASURED_ONLY, Estimand
+from understudy.inference.estimates.estimators import Estimator, Question
+from understudy.inference.measured_answers import measured_answer
+from understudy.inference.moments.inverted import LostInNoiseError
+from understudy.inference.moments.moment_answers import is_numeric
+from understudy.inference.noise_aware import line_answers
+from understudy.inference.noise_aware.count_estimates import estimate_counts
+from understudy.inference.noise_aware.count_quantiles import count_quantiles
+from understudy.inference.noise_aware.urn_estimates import estimate_draws
+from understudy.inference.set_answers import SetAnswer, set_answer
+from understudy.inference.set_estimates import Pooled, require_level
+from understudy.release import Release
+
+
+def analyze_release(
+    release: Release,
+    kind: str | Estimator,
+    formula: str = "",
+    *,
+    probability: float = 0.5,
+    level: float = 0.95,
+    anyway: bool = False,
+) -> Analysis:
+    """Estimate something from a release alone, with error bars that count noise and synthesis.
+
+    Args:
+        release: the release.
+        kind: one of `estimands.KINDS`; or a function that takes a data frame of complete records
+            and gives estimates and their (co)variances.
+        formula: see `understudy.inference.estimates.estimands.parse`; for a function the columns
+            that it uses, "a + b", all if "".
+        probability: of a quantile.
+        level: confidence level in (0, 1).
+        anyway: give numbers even where no rule is valid, stamped so. They are pooled by T = ū +
+            b/m for several sets (it misses the noise that the sets share), and have the variance
+            within the set alone for one set (it misses noise and synthesis).
+
+    Raises:
+        InferenceError: unknown kind or name, or an estimate that cannot be computed.
+        RefusedError: no valid rule; says why, and what would work if anything is known to.
+    """
+    require_level(level)
+    question = Question.of(kind, formula, release.schema, probability=probability)
+    try:
+        return _within_bounds(release, question, level=level, anyway=anyway)
+    except RefusedError as error:
+        ask = partial(_within_bounds, release, level=level, anyway=False)
+        raise helped(error, release, question, ask) from None
+
+
+def _within_bounds(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
+    """The answer to a question, unless it rests on numbers beyond the bounds."""
+    analysis = _answered(release, question, anyway=anyway, level=level)
+    return within_bounds(analysis, release, question, anyway=anyway)
+
+
+def within_bounds(
+    analysis: Analysis, release: Release, question: Question, *, anyway: bool
+) -> Analysis:
+    """An answer, with what is known of numbers beyond the bounds.
+
+    Raises:
+        RefusedError: it rests on them, and is not given `anyway`.
+    """
+    doubt, notes = beyond_bounds.doubts(release, question, analysis.pooled, analysis.level)
+    if doubt is not None and not anyway:
+        raise doubt
+    if doubt is not None and analysis.valid:
+        analysis = replace(analysis, valid=False, reason=f"{STAMP}: {doubt.reason}")
+    return replace(analysis, notes=(*analysis.notes, *notes))
+
+
+def _answered(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
+    """The answer, by the first of what a release has that gives one."""
+    facts = facts_of(release, question.kind, question.columns)
+    if isinstance(question.asked, Estimand):
+        analysis = _from_measured(release, question.asked, facts, anyway=anyway, level=level)
+        if analysis is None:
+            analysis = _from_line(release, question.asked, level=level)
+        if analysis is not None:
+            return analysis
+        if question.kind in MEASURED_ONLY:
+            raise unmeasured(release, facts)
+    if choose(facts).name == "noise-aware":
+        assert isinstance(question.asked, Estimand)
+        return _from_counts(release, question.asked, facts, level=level)
+    _require_allowed(release, facts, anyway=anyway)
+    answer = set_answer(question, release, facts)
+    said = (
+        *caveats.number_notes(release, question.numeric, answer.pooled, question.kind, level),
+        *caveats.merged_notes(release, facts),
+        *caveats.clipping_notes(release, question.numeric, question.kind),
+    )
+    reason = _doubt(answer, facts)
+    if reason:
+        _refuse(release, facts, reason, anyway=anyway)
+    return _from_sets(answer, facts, reason, formula=question.formula, level=level, more=said)
+
+
+def _from_measured(
+    release: Release, estimand: Estimand, facts: Facts, *, anyway: bool, level: float
+) -> Analysis | None:
+    """What measurements answer without cells or sets; of levels only where no table has it."""
+    rule = choose(facts)
+    if rule.name == "noise-aware" and not is_numeric(estimand, release.schema):
+        return None
+    try:
+        answer = measured_answer(estimand, release, facts)
+    except LostInNoiseError as error:
+        if estimand.kind in MEASURED_ONLY:  # no other rule has an answer
+            raise
+        if rule.valid or anyway:
+            return None
+        raise RefusedError(str(error).rstrip("."), advise(release, facts)) from None
+    if answer is None:
+        return None
+    return _valid(estimand, answer.pooled, answer.reason, answer.dropped, level)
+
+
+def _from_line(release: Release, estimand: Estimand, *, level: float) -> Analysis | None:
+    """The answer of the number line of a column, with the tables of its bins."""
+    found = line_answers.line_answer(estimand, release)
+    if found is None:
+        return None
+    counted, cells = found
+    said = caveats.line_notes(cells, estimand, counted, level)
+    return _valid(estimand, counted.pooled, line_answers.REASON, counted.dropped, level, *said)
+
+
+def _valid(
+    estimand: Estimand, pooled: Pooled, reason: str, dropped: float, level: float, *notes: str
+) -> Analysis:
+    """An answer from what was measured; without a number it is none."""
+    if np.isnan(pooled.estimate).all():
+        raise InferenceError(" ".join(pooled.notes))
+    said = (*pooled.notes, *notes, *caveats.share_notes(estimand.kind, pooled, level))
+    return Analysis(
+        *(estimand.kind, estimand.formula, pooled, True, reason, said, (dropped,), level)
+    )
+
+
+def _doubt(answer: SetAnswer, facts: Facts) -> str:
+    """Why the numbers themselves do not allow the rule of their sets; "" if they do, or none is."""
+    if not choose(facts).valid:
+        return ""
+    if distorts(facts, answer.stderr):
+        return distorted_reason(facts)
+    return noisy_reason(facts) if outweighs(facts, answer.pooled.synthesis_share) else ""
+
+
+def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
+    if estimand.kind == "quantile":
+        counted = count_quantiles(estimand, release.measurements, release.schema)
+        said = caveats.count_notes(release.measurements, estimand, counted)
+    elif facts.full:
+        counted = estimate_counts(estimand, release.measurements, release.schema)
+        said = caveats.count_notes(release.measurements, estimand, counted)
+    else:
+        counted = estimate_draws(estimand, release)
+        said = caveats.draw_notes(estimand, counted)
+    pooled = counted.pooled
+    numeric = estimand.columns if counted.varied else ()
+    more = (
+        *said,
+        *caveats.number_notes(release, numeric, pooled, estimand.kind, level),
+        *caveats.clipping_notes(release, estimand.used, estimand.kind),
+    )
+    return _valid(estimand, pooled, choose(facts).reason(facts), counted.dropped, level, *more)
+
+
+def _require_allowed(release: Release, facts: Facts, *, anyway: bool) -> None:
+    rule = choose(facts)
+    if facts.kind == "total":  # sets have no total of their own: their size is a noisy number
+        raise RefusedError(rule.reason(facts), advise(release, facts), anyway=False)
+    if not rule.valid:
+        _refuse(release, facts, rule.reason(facts), anyway=anyway)
+
+
+def _refuse(release: Release, facts: Facts, reason: str, *, anyway: bool) -> None:
+    if not anyway:
+        raise RefusedError(reason, advise(release, facts))
+
+
+def _from_sets(
+    answer: SetAnswer,
+    facts: Facts,
+    doubt: str,
+    *,
+    formula: str,
+    level: float,
+    more: tuple[str, ...],
+) -> Analysis:
+    rule, pooled = choose(facts), answer.pooled
+    valid = rule.valid and not doubt
+    reason = doubt or rule.reason(facts)
+    if not valid:  # what share of an error is noise is not known where noise is not counted
+        pooled = replace(pooled, synthesis_share=np.full(len(pooled.names), np.nan))
+    said = (
+        *pooled.notes,
+        *answer.notes,
+        *caveats.drop_notes(answer.dropped),
+        *caveats.distortion_notes(facts),
+    )
+    return Analysis(
+        kind=facts.kind,
+        formula=formula,
+        pooled=pooled,
+        valid=valid,
+        reason=reason if valid else f"{STAMP}: {reason}",
+        notes=(*said, *more, *caveats.share_notes(facts.kind, pooled, level)),
+        dropped=answer.dropped,
+        level=level,
+    )

@@ -1,0 +1,133 @@
+"""The results page: every analysis that was declared before the release was made, with its answer.
+
+None is left out: one that the release cannot answer stands there with the reason. Like the public
+page it is one file made from the release alone, and is saved with a release that has any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from understudy.errors import InferenceError
+from understudy.inference.choice.advice import quoted
+from understudy.release import Release
+from understudy.report import guarantee_text
+from understudy.report import number_text as templates
+
+if TYPE_CHECKING:
+    from understudy.inference.analysis import Analysis
+
+MOST_DRAWN = 60  # rows of a picture; a longer table has none
+_MOST_ROWS = 400  # of one table
+_FIGURES = 600_000  # bytes of all pictures
+
+
+@dataclass(frozen=True)
+class DeclaredResult:
+    """A declared analysis, and its answer or why there is none.
+
+    Attributes:
+        kind: of the question.
+        formula: of what.
+        asked_by: who asked; "" if that is not said.
+        answer: estimates with their errors; None where there are none.
+        refused: why there is no answer; "" if there is one.
+    """
+
+    kind: str
+    formula: str
+    asked_by: str
+    answer: Analysis | None = None
+    refused: str = ""
+
+    @property
+    def question(self) -> str:
+        """Kind and formula."""
+        return f"{self.kind} of {self.formula}"
+
+    @property
+    def command(self) -> str:
+        """What asks it again."""
+        return f"understudy analyze release {self.kind} {quoted(self.formula)}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        asked = {"kind": self.kind, "formula": self.formula, "asked_by": self.asked_by}
+        return asked | (self.answer.to_json() if self.answer else {"refused": self.refused})
+
+    @property
+    def rows(self) -> tuple[tuple[str, str, str], ...]:
+        """Name, estimate and interval of each estimate, as text."""
+        rows = self.answer.rows() if self.answer else []
+        return tuple((name, text[0], f"{text[3]} to {text[4]}") for name, *text in rows)
+
+
+def declared_results(release: Release) -> list[DeclaredResult]:
+    """Every analysis that was declared when the release was made; none is left out."""
+    return [_result(release, entry) for entry in release.manifest.analyses]
+
+
+def results_page(release: Release) -> str:
+    """The declared analyses of a release and their answers, with pictures.
+
+    Args:
+        release: the release; nothing else is looked at.
+
+    Returns:
+        HTML text, the same for the same release.
+    """
+    manifest, results = release.manifest, declared_results(release)
+    return templates.template("results.html.jinja").render(
+        title=release.schema.title or "Synthetic data release",
+        badge=guarantee_text.badge(release.guarantee),
+        private=not guarantee_text.is_not_private(release.guarantee) and manifest.secure,
+        n_rows=manifest.n_rows,
+        statement=release.guarantee.statement,
+        results=results,
+        n_refused=sum(bool(result.refused) for result in results),
+        figures=_figures(results),
+        tables=[_table(result.answer) for result in results],
+    )
+
+
+def _result(release: Release, entry: Mapping[str, str]) -> DeclaredResult:
+    from understudy.inference.answering import analyze_release  # loads the libraries of statistics
+
+    asked = entry["kind"], entry["formula"], entry.get("asked_by", "")
+    try:
+        return DeclaredResult(*asked, analyze_release(release, asked[0], asked[1]))
+    except InferenceError as error:
+        return DeclaredResult(*asked, refused=str(error))
+
+
+def _figures(results: list[DeclaredResult]) -> list[Markup | None]:
+    """A picture of each answer, as long as the room lasts."""
+    from understudy.report.public.forest_plot import forest_plot
+
+    drawn: list[Markup | None] = []
+    room = _FIGURES
+    for result in results:
+        small = result.answer is not None and len(result.rows) <= MOST_DRAWN
+        picture = forest_plot(result.answer) if result.answer is not None and small else None
+        room -= templates.size(picture or "")
+        drawn.append(picture if room >= 0 else None)
+    return drawn
+
+
+def _table(answer: Analysis | None) -> dict[str, Any]:
+    """Rows of a table, each with the half-width, and how many were left out."""
+    if answer is None:
+        return {"rows": [], "more": 0}
+    rows = answer.rows()
+    halves = [
+        (high - low) / 2 for low, high in zip(*answer.pooled.interval(answer.level), strict=True)
+    ]
+    shown = zip(rows[:_MOST_ROWS], halves, strict=False)
+    return {
+        "rows": [(*row, templates.figure(float(half), 2)) for row, half in shown],
+        "more": max(0, len(rows) - _MOST_ROWS),
+    }

@@ -1,0 +1,119 @@
+"""Refusals that name the declaration, and what can be asked of the same release instead.
+
+`tests/contract/test_advice.py` follows every such advice over a grid of methods; here is when it is
+given. Seeds are fixed.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import understudy as us
+from made_matrices import SCHEMA, people
+from understudy.inference.choice.advice import RefusedError
+from understudy.inference.choice.declarations import declaration
+from understudy.inference.estimates.estimands import parse
+from understudy.inference.moments.firmness import lost
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return people(np.random.default_rng(5), 3000)
+
+
+@pytest.fixture(scope="module")
+def alone(rows):
+    """Columns measured one by one, with δ above 0."""
+    made = {"epsilon": 2, "delta": "1e-6", "method": "independent", "insecure_noise_seed": 1}
+    return us.synthesize(rows, SCHEMA, **made)
+
+
+def refusal(release, kind, formula):
+    with pytest.raises(RefusedError) as caught:
+        us.analyze(release, kind, formula)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("kind", "formula", "instead"),
+    [
+        ("ols", "y ~ x + sex", ()),
+        ("correlation", "x + y", ()),
+        ("mean", "wage ~ sex", ("mean wage",)),
+        ("proportion", "rare ~ region", ("proportion rare",)),
+        ("table", "sex + region", ("proportion sex", "proportion region")),
+    ],
+)
+def test_a_refusal_names_the_declaration_and_what_is_answered(alone, rows, kind, formula, instead):
+    error = refusal(alone, kind, formula)
+    assert error.advice.kind == "declare"
+    assert f'--analysis "{kind} {formula}"' in str(error)
+    assert error.instead == instead
+    assert all(us.analyze(alone, *one.split(" ", 1)).valid for one in instead)
+    budget = {"epsilon": error.advice.epsilon, "delta": error.advice.delta}
+    made = us.synthesize(
+        rows, SCHEMA, analyses=[error.advice.analysis], insecure_noise_seed=2, **budget
+    )
+    assert us.analyze(made, kind, formula).valid
+
+
+def test_fewer_predictors_are_offered_where_they_are_answered(rows):
+    asked = ["ols y ~ x + sex"]
+    made = us.synthesize(
+        rows, SCHEMA, epsilon=4, delta="1e-6", analyses=asked, insecure_noise_seed=3
+    )
+    error = refusal(made, "ols", "y ~ x + sex + wage")
+    assert error.instead == ("ols y ~ x + sex",)
+    assert error.advice.analysis == "ols y ~ x + sex + wage"
+    assert 'this release answers "ols y ~ x + sex"' in str(error)
+
+
+@pytest.mark.parametrize(
+    ("kind", "formula"),
+    [("ols", "log(x + 1) ~ y"), ("total", "sex + rare"), ("quantile", "y ~ sex")],
+)
+def test_none_is_named_where_second_moments_do_not_answer(alone, kind, formula):
+    assert declaration(alone, parse(kind, formula, SCHEMA)) is None
+    assert refusal(alone, kind, formula).advice.kind == "release"
+
+
+def test_less_budget_or_fewer_rows_need_a_larger_epsilon(rows):
+    """At ε = 0.05 the noise hides what it does not at 2, and the advice says from where on."""
+
+    def least(n, epsilon):
+        made = {"epsilon": epsilon, "delta": "1e-6", "method": "independent"}
+        release = us.synthesize(rows[:n], SCHEMA, insecure_noise_seed=1, **made)
+        return Fraction(declaration(release, parse("ols", "y ~ x", SCHEMA)).epsilon)
+
+    assert least(3000, "2") == 2
+    assert Fraction("0.05") < least(3000, "0.05") <= 2
+    assert least(300, "0.05") > least(3000, "0.05")
+
+
+def test_columns_that_do_not_vary_are_not_promised_an_answer(alone):
+    still = alone.tables[0].with_columns(x=alone.tables[0]["x"][0])
+    release = us.Release((still,), alone.schema, alone.manifest, alone.measurements)
+    assert declaration(release, parse("ols", "y ~ x", SCHEMA)) is None
+
+
+@pytest.mark.parametrize(
+    ("firmness", "needed", "words"),
+    [
+        (1.5, 3.0, "about 2.0 times the ε or the number of records would do"),
+        (2.0, 6.0, "about 3.0 times the ε or the number of records would do"),
+        (0.01, 3.0, "coarser levels, fewer columns would do"),
+        (-1.0, 3.0, "about 0.0 standard deviations"),
+    ],
+)
+def test_how_much_more_would_do_is_said_where_it_is_within_reach(firmness, needed, words):
+    assert words in str(lost("A group is too small", firmness, needed))
+
+
+def test_twice_the_noise_is_half_the_firmness(rows):
+    """What the factor says holds: the refusal names about how much more ε ends it."""
+    made = {"delta": "1e-6", "analyses": ["ols y ~ x + sex"], "insecure_noise_seed": 4}
+    error = refusal(us.synthesize(rows, SCHEMA, epsilon="0.05", **made), "ols", "y ~ x + sex")
+    factor = float(str(error).partition("or about ")[2].split(" times")[0])
+    enough = us.synthesize(rows, SCHEMA, epsilon=str(round(0.05 * factor * 1.3, 3)), **made)
+    assert us.analyze(enough, "ols", "y ~ x + sex").valid

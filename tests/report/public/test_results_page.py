@@ -1,0 +1,150 @@
+"""The results page: every declared analysis with its answer, or the reason why it has none."""
+
+import html
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import understudy as us
+from made_matrices import SCHEMA, people
+from understudy.cli import app
+from understudy.errors import MethodError
+from understudy.inference.choice.advice import RefusedError
+from understudy.report import public_page
+from understudy.report.public.results_page import MOST_DRAWN, DeclaredResult, declared_results
+
+ASKED = [
+    "ols y ~ x + sex",
+    {"kind": "mean", "formula": "wage ~ region", "asked_by": "the <ministry>"},
+    "logit rare ~ log(x + 1)",
+    "quantile y",
+]
+
+
+@pytest.fixture(scope="module")
+def release():
+    rows = people(np.random.default_rng(5), 3000)
+    return us.synthesize(
+        rows, SCHEMA, epsilon=4, delta="1e-6", analyses=ASKED, insecure_noise_seed=3
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(release, tmp_path_factory):
+    return release.save(tmp_path_factory.mktemp("results") / "r")
+
+
+def test_all_are_there_in_the_order_of_the_declaration(release, check):
+    found = check(us.results_page(release))
+    places = [found.text.index(text) for text in ("y ~ x + sex", "wage ~ region", "log(x + 1)")]
+    assert places == sorted(places)
+    assert "4 analyses were declared" in found.text
+    assert "1 has no valid answer" in found.text
+    assert "Asked for by the <ministry>" in found.text
+    assert found.text.count("No answer.") == 1
+    assert sum(tag == "svg" for tag, _ in found.tags) == 3
+
+
+def test_numbers_are_those_of_analyze_and_reasons_those_of_the_refusal(release):
+    page = us.results_page(release)
+    for kind, formula in [("ols", "y ~ x + sex"), ("mean", "wage ~ region"), ("quantile", "y")]:
+        for _, *texts in us.analyze(release, kind, formula).rows():
+            for text in (texts[0], texts[3], texts[4]):
+                assert f">{html.escape(text)}<" in page
+    with pytest.raises(RefusedError) as caught:
+        us.analyze(release, "logit", "rare ~ log(x + 1)")
+    assert html.escape(str(caught.value), quote=False).replace("'", "&#39;") in page
+
+
+def test_it_is_saved_with_a_release_that_has_any_and_read_back(release, folder):
+    assert (folder / "results.html").read_text("utf-8") == us.results_page(release)
+    assert "results.html" in (folder / "README.md").read_text("utf-8")
+    assert "results.html" in public_page(release)
+    us.Release.load(folder).save(folder.parent / "again")
+    assert (folder.parent / "again" / "results.html").exists()
+
+
+def test_a_release_without_any_has_no_such_page(tmp_path):
+    rows = people(np.random.default_rng(5), 200)
+    made = us.synthesize(rows, SCHEMA, epsilon=1, method="independent", insecure_noise_seed=1)
+    place = made.save(tmp_path / "r")
+    assert not (place / "results.html").exists()
+    assert "results.html" not in (place / "README.md").read_text("utf-8")
+    assert "No analyses were declared" in us.results_page(made)
+
+
+def test_a_changed_page_is_noticed(release, tmp_path):
+    place = release.save(tmp_path / "r")
+    page = place / "results.html"
+    page.write_text(page.read_text("utf-8").replace("Declared", "Undeclared"), encoding="utf-8")
+    with pytest.raises(us.UnderstudyError, match=r"results\.html"):
+        us.Release.load(place)
+
+
+def test_the_command_answers_all_and_writes_the_page(release, folder, tmp_path, capsys):
+    place = tmp_path / "all.html"
+    assert not app(
+        ["analyze", str(folder), "--declared", "--page", str(place)], standalone_mode=False
+    )
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "asked for by the <ministry>" in shown
+    assert "No valid error bars can be given" in shown
+    assert "all.html" in shown
+    assert place.read_text("utf-8") == us.results_page(release)
+    app(["analyze", str(folder), "--declared", "--json"], standalone_mode=False)
+    found = json.loads(capsys.readouterr().out)
+    assert [one["kind"] for one in found] == ["ols", "mean", "logit", "quantile"]
+    assert [bool(one.get("terms")) for one in found] == [True, True, False, True]
+    assert found[2]["refused"].startswith("No valid error bars")
+
+
+def test_a_picture_is_written_and_never_over_a_file(folder, tmp_path, capsys):
+    place = tmp_path / "y.svg"
+    arguments = ["analyze", str(folder), "ols", "y ~ x", "--plot", str(place)]
+    app(arguments, standalone_mode=False)
+    assert place.read_text("utf-8") == us.plot(us.analyze(folder, "ols", "y ~ x"))
+    with pytest.raises(MethodError, match="already exists"):
+        app(arguments, standalone_mode=False)
+    with pytest.raises(MethodError, match="cannot go into the release"):
+        app([*arguments[:-1], str(folder / "y.svg")], standalone_mode=False)
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["mean"], "Give a kind and a formula"),
+        ([], "Give a kind and a formula"),
+        (["mean", "y", "--declared"], "leave kind, formula"),
+        (["--declared", "--plot", "a.svg"], "leave kind, formula"),
+        (["mean", "y", "--page", "a.html"], "give --declared"),
+    ],
+)
+def test_one_question_or_all_declared_ones(folder, arguments, words):
+    with pytest.raises(MethodError, match=words):
+        app(["analyze", str(folder), *arguments], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("formula", "quoted"),
+    [("{sex == 'f'} ~ y", "\"{sex == 'f'} ~ y\""), ('{a == "$b"} ~ y', "'{a == \"$b\"} ~ y'")],
+)
+def test_a_formula_is_quoted_for_a_shell(formula, quoted):
+    assert DeclaredResult("ols", formula, "").command == f"understudy analyze release ols {quoted}"
+
+
+def test_a_long_table_has_no_picture_but_its_numbers(check):
+    levels = list(range(MOST_DRAWN + 5))
+    column = {"kind": "categorical", "levels": levels, "source": "s", "reviewed": True}
+    schema = us.Schema.model_validate({"columns": {"a": column}})
+    rows = {"a": np.random.default_rng(1).choice(levels, 5000)}
+    made = us.synthesize(
+        pd.DataFrame(rows), schema, epsilon=5, analyses=["proportion a"], insecure_noise_seed=1
+    )
+    (result,) = declared_results(made)
+    found = check(us.results_page(made))
+    assert len(result.rows) == len(levels)
+    assert not any(tag == "svg" for tag, _ in found.tags)
+    assert found.text.count(result.rows[-1][1]) >= 1
