@@ -137,7 +137,7 @@ class ColumnCoder:
     def _texts(self, text: pl.Series) -> Reading:
         has_days = isinstance(self.column, Date) or len(self.named.days.numbers)
         day = days_of(text) if has_days else np.full(len(text), np.nan)
-        absent = (text.is_null() | (text == "").fill_null(False)).to_numpy()
+        absent = (text.fill_null("") == "").to_numpy()
         reading = self._places(numbers_of(text), day, absent)
         states = reading.states
         if self.named.truths:
@@ -147,10 +147,10 @@ class ColumnCoder:
         if self.named.texts:
             known = list(self.named.texts)
             matched = text.replace_strict(
-                known, list(self.named.texts.values()), default=None, return_dtype=pl.Int64
-            )
-            hit = matched.is_not_null().to_numpy() & ~absent
-            states[hit] = matched.fill_null(-1).to_numpy()[hit]
+                known, list(self.named.texts.values()), default=-1, return_dtype=pl.Int64
+            ).to_numpy()
+            hit = (matched >= 0) & ~absent
+            states[hit] = matched[hit]
         return reading
 
     def _places(
