@@ -27,6 +27,7 @@ from understudy.inference.choice import caveats
 from understudy.inference.choice.advice import RefusedError, advise
 from understudy.inference.choice.release_facts import facts_of
 from understudy.inference.choice.rule_table import apart_reason, binned_reason, merged_reason
+from understudy.inference.estimates.estimands import NO_CORRELATION
 from understudy.inference.estimates.estimators import Question, SetEstimates
 from understudy.inference.set_answers import known_numbers
 from understudy.release import Release
@@ -117,7 +118,10 @@ def require_askable(release: Release, question: Question, *, anyway: bool) -> No
 
     Raises:
         RefusedError: says why, and what would answer it.
+        InferenceError: a correlation, which no set and so no replicate answers.
     """
+    if question.kind == "correlation":
+        raise InferenceError(NO_CORRELATION)
     if question.kind == "total":
         raise _refused(
             release,
