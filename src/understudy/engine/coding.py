@@ -68,6 +68,9 @@ class Reading:
         )
 
 
+_NOTHING = Reading(np.empty(0, np.int64), np.empty(0), np.empty(0, np.bool_))
+
+
 @dataclass(frozen=True)
 class ColumnCoder:
     """Turns the values of one column into state numbers.
@@ -112,6 +115,8 @@ class ColumnCoder:
         """What `code` does, with what `check` needs to say why a value fits no state."""
         values = plain(values.alias("values"))  # Polars takes some names ("^a$") for patterns
         dtype = values.dtype
+        if not len(values) and (dtype == pl.Boolean or is_text(dtype)):
+            return _NOTHING  # the first batch of a table; no value of these types is unreadable
         if dtype == pl.Boolean:
             words = self._texts(pl.Series([None, "false", "true"]))
             return words.at(values.cast(pl.Int8).fill_null(-1).to_numpy() + 1)

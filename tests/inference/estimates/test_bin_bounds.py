@@ -130,7 +130,7 @@ def test_intervals_cover_where_they_did_not(table, spread, measured):
             old[question].append(np.abs(pooled.estimate - truths[question]) <= short)
     lines = [""]
     for question in QUESTIONS:
-        kind, formula, p = question
+        kind = question[0]
         covered, before = (np.mean(found[question], axis=0) for found in (hits, old))
         said = "" if kind == "quantile" else f", without the bound {before.round(2)}"
         lines.append(f"{name:16} σ {spread} {question}: {covered.round(2)}{said}")

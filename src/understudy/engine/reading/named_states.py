@@ -85,6 +85,7 @@ States = NDArray[np.int64]
 
 _PLAIN_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _PLAIN_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER_WORDS = ("inf", "nan", *WORDS)
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
@@ -228,7 +229,7 @@ def _named_states(column: Column) -> list[tuple[Code, int]]:
 def _numbers(states: list[tuple[Code, int]]) -> Floats:
     """The number that each state stands for, as the reader of the rows sees it; NaN for none."""
     numbers = np.full(len(states), np.nan)
-    written = [(k, value) for k, (value, _) in enumerate(states) if isinstance(value, str)]
+    written = [(k, value) for k, (value, _) in enumerate(states) if _may_be_a_number(value)]
     if written:
         places, texts = zip(*written, strict=True)
         numbers[list(places)] = numbers_of(pl.Series(texts, dtype=pl.String))
@@ -249,6 +250,13 @@ def _days(states: list[tuple[Code, int]]) -> Floats:
         if isinstance(value, datetime.date):
             days[k] = float(value.toordinal() - _EPOCH)
     return days
+
+
+def _may_be_a_number(value: Code) -> bool:
+    """Whether it is a text that is worth reading as a number: one has a digit, or is a word."""
+    if not isinstance(value, str):
+        return False
+    return any(map(str.isdigit, value)) or any(word in value.lower() for word in _NUMBER_WORDS)
 
 
 def _may_be_a_day(value: Code) -> bool:
