@@ -3,6 +3,7 @@
 import importlib
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -22,8 +23,9 @@ HERE = Path(__file__).parent
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Studies run for long: `make check` leaves their tests out."""
+    here = cache(lambda file: file.is_relative_to(HERE))
     for item in items:
-        if item.path.is_relative_to(HERE):
+        if here(item.path):
             item.add_marker(pytest.mark.whole)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -268,6 +269,12 @@ def _rows() -> dict[str, People]:
 ROWS = _rows()
 
 
+@cache
+def _read(text: str) -> us.Schema:
+    """A schema is frozen, so that all releases may share the one that was read."""
+    return us.Schema.loads(text)
+
+
 @dataclass(frozen=True)
 class Case:
     """A method, its options, and the kind of release that is asked of it."""
@@ -295,7 +302,7 @@ class Case:
         """The schema under which a table of so many rows is released."""
         public = self.rows == "public"
         head = f"n_rows = {n_rows}" if public else f"row_limit = {ROW_LIMIT}"
-        return us.Schema.loads(f'rows = "{self.rows}"\n{head}\n{columns}')
+        return _read(f'rows = "{self.rows}"\n{head}\n{columns}')
 
     def budget(self, epsilon: str = "1") -> Budget:
         return budget_of(epsilon, self.delta, self.configured, self.schema(10))
@@ -322,10 +329,14 @@ class Case:
         return {} if self.configured.private else {"allow_nonprivate": True}
 
     @cached_property
+    def small_plan(self) -> us.Plan:
+        """What is planned for ten rows."""
+        return self.plan(10)
+
+    @cached_property
     def forms(self) -> set[str]:
         """What kinds of things are measured, once or in each fit."""
-        plan = self.plan(10)
-        return {table.form for table in plan.setup + plan.tables}
+        return {table.form for table in self.small_plan.setup + self.small_plan.tables}
 
     def by_plan(
         self,
@@ -360,7 +371,7 @@ class Case:
 
 def _accepted(case: Case) -> bool:
     try:
-        case.plan(10)
+        _ = case.small_plan
     except MethodError:
         return False
     return True
@@ -391,7 +402,7 @@ CASES = _cases()
 ONE_SET = [case for case in CASES if case.sets == 1]
 PRIVATE = [case for case in ONE_SET if case.rows == "private"]
 PAID = [case for case in ONE_SET if case.configured.private]
-DRAWING = [case for case in ONE_SET if any(step.records for step in case.plan(10).tables)]
+DRAWING = [case for case in ONE_SET if any(step.records for step in case.small_plan.tables)]
 MODELLING = [case for case in ONE_SET if case not in DRAWING]
 # Those whose noise is a whole number, so that a huge budget leaves none at all.
 WHOLE = [case for case in ONE_SET if case.options.get("noise") != "laplace"]
@@ -480,6 +491,22 @@ def released() -> Callable[..., us.Release]:
         return made[key]
 
     return release
+
+
+@pytest.fixture(scope="session")
+def saved(
+    released: Callable[..., us.Release], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Case], Path]:
+    """Folders of `released(case)`, CSV files and no pages, each written once: `saved(case)`."""
+    made: dict[str, Path] = {}
+
+    def save(case: Case) -> Path:
+        if str(case) not in made:
+            folder = tmp_path_factory.mktemp("saved") / "out"
+            made[str(case)] = replace(released(case), pages=None).save(folder, csv=True)
+        return made[str(case)]
+
+    return save
 
 
 @pytest.fixture(scope="session")

@@ -225,7 +225,7 @@ def test_neighbouring_tables_have_the_same_ledger_and_metadata_in_several_sets(s
 
 
 def require_same_metadata(case, released, *neighbours):
-    plan = case.plan(10)
+    plan = case.small_plan
     chosen = any(step.chosen for step in plan.setup + plan.tables)
     rounds = any(step.form == "rounds" for step in plan.tables)
     one, two = (metadata(released(case, rows), chosen, rounds) for rows in neighbours)

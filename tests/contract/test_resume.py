@@ -29,10 +29,12 @@ def no_rows(monkeypatch):
     return start
 
 
-def test_a_checkpoint_changes_nothing_and_gives_the_release_again(
+def test_a_seed_fixes_the_release_with_a_checkpoint_and_from_it(
     case, released, tables, epsilon, tmp_path, no_rows
 ):
-    """What was paid for is not asked of the rows again; what has no finite cost is, since no
+    """Three runs with one noise seed: without a checkpoint, writing one, and continued from it.
+
+    What was paid for is not asked of the rows again; what has no finite cost is, since no
     checkpoint holds it."""
     kept = {"checkpoint": tmp_path, "keep_checkpoint": True, "insecure_noise_seed": 3}
     asked = tables["ordinary"], epsilon

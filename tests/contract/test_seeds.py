@@ -13,10 +13,9 @@ def content(release):
     return [table.rows() for table in release.tables], measured, release.manifest.to_json()
 
 
-def test_a_noise_seed_fixes_the_release_and_stamps_it_not_private(case, released, tables, epsilon):
+def test_a_noise_seed_stamps_the_release_not_private(case, released):
+    """And fixes it: see `test_a_seed_fixes_the_release_with_a_checkpoint_and_from_it`."""
     one = released(case, insecure_noise_seed=3)
-    two = case.release(tables["ordinary"], epsilon, insecure_noise_seed=3)
-    assert content(one) == content(two)
     assert one.guarantee.kind == "none"
     assert one.guarantee.epsilon is None
     assert "NOT private" in one.guarantee.statement

@@ -39,6 +39,11 @@ def loaded_by(code):
     return set(json.loads(run.stderr))
 
 
+def after(*commands):
+    """The same after commands of ours, one after the other in one process."""
+    return loaded_by("\n".join(RUN.format(arguments=one) for one in commands))
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -52,10 +57,10 @@ def test_nothing_heavy_is_loaded_to_begin_with(code):
     assert not loaded_by(code) & HEAVY
 
 
-@pytest.mark.parametrize("command", ["synthesize", "schema check", "evaluate", "tradeoff"])
-def test_nothing_heavy_is_loaded_for_the_help_of_a_command(command):
+def test_nothing_heavy_is_loaded_for_the_help_of_a_command():
     """Nothing of ours; the library of the command line itself asks pydantic for its types."""
-    loaded = loaded_by(RUN.format(arguments=[*command.split(), "--help"]))
+    commands = ("synthesize", "schema check", "evaluate", "tradeoff")
+    loaded = after(*([*command.split(), "--help"] for command in commands))
     assert not loaded & (HEAVY - {"pydantic"})
 
 
@@ -67,15 +72,15 @@ def test_the_list_of_heavy_libraries_is_not_empty_talk():
 
 def test_a_command_loads_what_it_needs(small):
     csv_file, toml_file = small.folder / "people.csv", small.folder / "people.toml"
-    for arguments in (["show"], ["show", "--json"]):
-        shown = loaded_by(RUN.format(arguments=[*arguments, str(small.folder / "release")]))
-        # No method either: the manifest says what a method would.
-        assert not shown & (RARE | LATER | {"understudy.engine"}), arguments
-    checked = loaded_by(RUN.format(arguments=["schema", "check", str(csv_file), str(toml_file)]))
+    folder = str(small.folder / "release")
+    # No method either: the manifest says what a method would.
+    assert not after(["show", folder], ["show", "--json", folder]) & (
+        RARE | LATER | {"understudy.engine"}
+    )
+    checked = after(["schema", "check", str(csv_file), str(toml_file)])
     assert not checked & (RARE | {"understudy.methods", "understudy.models", "understudy.release"})
     planned = ["plan", "--schema", str(toml_file), "--epsilon", "1", "--json"]
-    for arguments in (["methods", "--json"], planned):
-        assert not loaded_by(RUN.format(arguments=arguments)) & RARE
+    assert not after(["methods", "--json"], planned) & RARE
 
 
 def test_public_names_are_themselves_whatever_was_imported_before():

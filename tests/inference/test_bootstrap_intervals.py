@@ -167,7 +167,14 @@ N = 400
 
 @pytest.fixture(scope="module")
 def release():
-    """Makes a release: `release(method, …)`."""
+    """Makes a release: `release(method, …)`. A release is frozen, so that tests may share it."""
+    made = {}
+
+    def release(*which, **more):
+        key = repr((which, sorted(more.items())))
+        if key not in made:
+            made[key] = make(*which, **more)
+        return made[key]
 
     def make(method="laplace", sets=1, seed=1, **more):
         rng = np.random.default_rng(seed)
@@ -184,7 +191,7 @@ def release():
             **{"epsilon": 5} | more,
         )  # fmt: skip
 
-    return make
+    return release
 
 
 def ask(release, kind="mean", formula="kids", **more):

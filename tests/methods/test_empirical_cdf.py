@@ -150,9 +150,9 @@ def test_the_number_of_rows_must_be_known_or_limited():
 @pytest.mark.statistical
 def test_a_number_of_rows_that_came_out_too_small_cuts_nothing_off():
     """The rows number 60; with 50 bought at a deviation of 7, up to 78 may be chosen."""
-    found = []
+    found, engine = [], Table(FRAME, private())
     for seed in range(300):
-        gate = door(private(), epsilon=40, seed=seed)
+        gate = open_gate(engine, Budget.of(40, 0), SeededRandomness(seed))
         if gate.ask(RowCount(), spend=Fraction(1, 5)).value <= 50:
             (drawn,) = gate.ask(CumulativeDistributions([("a",)]), spend=Fraction(30))
             found.append(drawn.value.counts.tolist())

@@ -336,17 +336,17 @@ def inner_share(engine, consistency, seed, scale=1):
 
 @pytest.mark.statistical
 def test_leaves_that_are_not_written_out_tell_inner_layers_the_same():
-    """Means and variances of 400 shares each: 4 standard errors (of the ratio's logarithm 0.13, at
+    """Means and variances of 250 shares each: 4 standard errors (of the ratio's logarithm 0.165, at
     an excess kurtosis of 1.5) leave a false alarm of 1e-4. Half the budget is noticed."""
     engine = Table(frame(some(200)), schema(200))
 
     def differ(one, two):
-        error = np.sqrt((np.var(one) + np.var(two)) / 400)
+        error = np.sqrt((np.var(one) + np.var(two)) / 250)
         means = abs(np.mean(one) - np.mean(two)) > 4 * error
-        return means or abs(np.log(np.var(one) / np.var(two))) > 0.52
+        return means or abs(np.log(np.var(one) / np.var(two))) > 0.66
 
     dense, lazy, wide = (
-        [inner_share(engine, how, 1000 * k + seed, scale) for seed in range(400)]
+        [inner_share(engine, how, 1000 * k + seed, scale) for seed in range(250)]
         for k, (how, scale) in enumerate((("gls", 1), ("gls_inner", 1), ("gls_inner", 2)))
     )
     assert not differ(dense, lazy)

@@ -68,6 +68,9 @@ class Reading:
         )
 
 
+_NOTHING = Reading(np.empty(0, np.int64), np.empty(0), np.empty(0, np.bool_))
+
+
 @dataclass(frozen=True)
 class ColumnCoder:
     """Turns the values of one column into state numbers.
@@ -112,6 +115,8 @@ class ColumnCoder:
         """What `code` does, with what `check` needs to say why a value fits no state."""
         values = plain(values.alias("values"))  # Polars takes some names ("^a$") for patterns
         dtype = values.dtype
+        if not len(values) and (dtype == pl.Boolean or is_text(dtype)):
+            return _NOTHING  # the first batch of a table; no value of these types is unreadable
         if dtype == pl.Boolean:
             words = self._texts(pl.Series([None, "false", "true"]))
             return words.at(values.cast(pl.Int8).fill_null(-1).to_numpy() + 1)
@@ -137,7 +142,7 @@ class ColumnCoder:
     def _texts(self, text: pl.Series) -> Reading:
         has_days = isinstance(self.column, Date) or len(self.named.days.numbers)
         day = days_of(text) if has_days else np.full(len(text), np.nan)
-        absent = (text.is_null() | (text == "").fill_null(False)).to_numpy()
+        absent = (text.fill_null("") == "").to_numpy()
         reading = self._places(numbers_of(text), day, absent)
         states = reading.states
         if self.named.truths:
@@ -147,10 +152,10 @@ class ColumnCoder:
         if self.named.texts:
             known = list(self.named.texts)
             matched = text.replace_strict(
-                known, list(self.named.texts.values()), default=None, return_dtype=pl.Int64
-            )
-            hit = matched.is_not_null().to_numpy() & ~absent
-            states[hit] = matched.fill_null(-1).to_numpy()[hit]
+                known, list(self.named.texts.values()), default=-1, return_dtype=pl.Int64
+            ).to_numpy()
+            hit = (matched >= 0) & ~absent
+            states[hit] = matched[hit]
         return reading
 
     def _places(

@@ -28,6 +28,7 @@ from understudy.inference.choice import caveats
 from understudy.inference.choice.advice import RefusedError, advise
 from understudy.inference.choice.release_facts import facts_of
 from understudy.inference.choice.rule_table import apart_reason, binned_reason, merged_reason
+from understudy.inference.estimates.estimands import MEASURED_ONLY
 from understudy.inference.estimates.estimators import Question, SetEstimates
 from understudy.inference.set_answers import known_numbers
 from understudy.release import Release
@@ -118,7 +119,10 @@ def require_askable(release: Release, question: Question, *, anyway: bool) -> No
 
     Raises:
         RefusedError: says why, and what would answer it.
+        InferenceError: of a kind that no set and so no replicate answers.
     """
+    if question.kind in MEASURED_ONLY:
+        raise InferenceError(f"{MEASURED_ONLY[question.kind].capitalize()}.")
     if question.kind == "total":
         raise _refused(
             release,

@@ -79,7 +79,7 @@ def test_none_is_named_where_second_moments_do_not_answer(alone, kind, formula):
 
 
 def test_less_budget_or_fewer_rows_need_a_larger_epsilon(rows):
-    """At ε = 0.05 the noise hides what it does not at 2, and the advice says from where on."""
+    """At ε = 0.03 the noise hides what it does not at 2, and the advice says from where on."""
 
     def least(n, epsilon):
         made = {"epsilon": epsilon, "delta": "1e-6", "method": "independent"}
@@ -87,8 +87,8 @@ def test_less_budget_or_fewer_rows_need_a_larger_epsilon(rows):
         return Fraction(declaration(release, parse("ols", "y ~ x", SCHEMA)).epsilon)
 
     assert least(3000, "2") == 2
-    assert Fraction("0.05") < least(3000, "0.05") <= 2
-    assert least(300, "0.05") > least(3000, "0.05")
+    assert Fraction("0.03") < least(3000, "0.03") <= 2
+    assert least(300, "0.02") > least(3000, "0.03")
 
 
 def test_columns_that_do_not_vary_are_not_promised_an_answer(alone):
@@ -113,7 +113,7 @@ def test_how_much_more_would_do_is_said_where_it_is_within_reach(firmness, neede
 def test_twice_the_noise_is_half_the_firmness(rows):
     """What the factor says holds: the refusal names about how much more ε ends it."""
     made = {"delta": "1e-6", "analyses": ["ols y ~ x + sex"], "insecure_noise_seed": 4}
-    error = refusal(us.synthesize(rows, SCHEMA, epsilon="0.05", **made), "ols", "y ~ x + sex")
+    error = refusal(us.synthesize(rows, SCHEMA, epsilon="0.02", **made), "ols", "y ~ x + sex")
     factor = float(str(error).partition("or about ")[2].split(" times")[0])
-    enough = us.synthesize(rows, SCHEMA, epsilon=str(round(0.05 * factor * 1.3, 3)), **made)
+    enough = us.synthesize(rows, SCHEMA, epsilon=str(round(0.02 * factor * 1.3, 3)), **made)
     assert us.analyze(enough, "ols", "y ~ x + sex").valid

@@ -1,8 +1,9 @@
 """What numbers within bins can do to an estimate is in its interval: by brute force, by coverage.
 
-`pytest -s` prints the measured coverage. Coverage is asserted to be 93 % at least in 150
-repetitions, 11 misses or more being wrong; where it is 98.5 % in truth, and it was higher wherever
-it was measured, that is a false alarm in 7,000 for each line.
+`pytest -s` prints the measured coverage. Coverage is asserted to be 93 % at least in 100
+repetitions, 8 misses or more being wrong; where it is 98.5 % in truth, and it was higher wherever
+it was measured, that is a false alarm in 7,000 for each line. Where it is 85 % in truth, 99 of 100
+runs say so.
 """
 
 import sys
@@ -33,7 +34,7 @@ from understudy.inference.set_estimates import Pooled
 
 # --- coverage -----------------------------------------------------------------------------------
 
-REPETITIONS, N = 150, 5_000
+REPETITIONS, N = 100, 5_000
 PEOPLE = """
 [columns.sex]
 kind = "categorical"
@@ -113,22 +114,24 @@ def test_intervals_cover_where_they_did_not(table, spread, measured):
     hits = {question: [] for question in QUESTIONS}
     old = {question: [] for question in QUESTIONS}
     truths = {q: truth_of(*q, sex, income, threshold) for q in QUESTIONS}
+    asked = {
+        (kind, formula, p): parse(kind, formula.format(threshold=threshold), schema, probability=p)
+        for kind, formula, p in QUESTIONS
+    }
     for _ in range(REPETITIONS):
         counts = np.bincount(rng.choice(cells, N), minlength=2 * size).astype(float)
         noisy = counts + rng.normal(0, spread, counts.size) if spread else counts
         made = measured(("sex", "income"), noisy, spread)
         for question in QUESTIONS:
-            kind, formula, p = question
-            asked = parse(kind, formula.format(threshold=threshold), schema, probability=p)
-            answer = count_quantiles if kind == "quantile" else estimate_counts
-            pooled = answer(asked, [made], schema).pooled
+            answer = count_quantiles if question[0] == "quantile" else estimate_counts
+            pooled = answer(asked[question], [made], schema).pooled
             low, high = pooled.interval()
             hits[question].append((low <= truths[question]) & (truths[question] <= high))
             short = 1.96 * pooled.stderr
             old[question].append(np.abs(pooled.estimate - truths[question]) <= short)
     lines = [""]
     for question in QUESTIONS:
-        kind, formula, p = question
+        kind = question[0]
         covered, before = (np.mean(found[question], axis=0) for found in (hits, old))
         said = "" if kind == "quantile" else f", without the bound {before.round(2)}"
         lines.append(f"{name:16} σ {spread} {question}: {covered.round(2)}{said}")

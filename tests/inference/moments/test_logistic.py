@@ -163,8 +163,8 @@ def test_wrong_relations_among_predictors_stay_within_the_misfit(rows, moments_o
     assert (off < 3 * np.sqrt(np.diag(got.misfit))).all()
 
 
-REPETITIONS = 240
-FEWEST = 215
+REPETITIONS = 150
+FEWEST = 132
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,8 @@ def times_covered(moments_of, as_records):
 @pytest.mark.statistical
 @pytest.mark.parametrize("formula", MODELS)
 def test_intervals_cover_with_noise_and_unrelated_records(formula, times_covered):
-    """If all cover with 95 %, one of seven does so fewer than 215 times of 240 in 0.14 % of runs.
+    """If all cover with 95 %, one of seven does so fewer than 132 times of 150 in 0.14 % of runs;
+    one that covers with 85 % does so in 82 %, and with 80 % in 99 %.
 
     Every repetition has an answer, and the predictors include one of 5 % and a number.
     """

@@ -31,7 +31,13 @@ from understudy.schema.cell_values import CLOSE, EXACT_INTEGER, Code, text_of
 WORDS: Final = {"false": 0, "true": 1}
 """Truth values as words, in lower case; in the rows they stand in any case."""
 
-_DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$"
+# Expressions, which Polars runs in one go: on a small column each step by itself costs as much.
+_WORD = pl.col("text").str.strip_chars()
+_NUMBER = _WORD.cast(pl.Float64, strict=False)
+_TRUTH = _WORD.str.to_lowercase().replace_strict(WORDS, default=None, return_dtype=pl.Float64)
+_DAY = _WORD.str.extract(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$", 1).str.to_date(
+    "%Y-%m-%d", strict=False
+)
 
 
 def numbers_of(text: pl.Series) -> NDArray[np.float64]:
@@ -39,22 +45,20 @@ def numbers_of(text: pl.Series) -> NDArray[np.float64]:
 
     "true" and "false" are 1 and 0, as they are where a table holds truth values beside numbers.
     """
-    word = text.str.strip_chars()
-    number = word.cast(pl.Float64, strict=False)
-    numbers = as_floats(number)
-    rest = (number.is_null() & word.is_not_null()).arg_true()
+    found = text.to_frame("text").select(
+        _NUMBER.fill_null(np.nan).alias("number"),
+        (_NUMBER.is_null() & _WORD.is_not_null()).alias("rest"),
+    )
+    numbers = _own(found["number"])
+    rest = found["rest"].to_numpy().nonzero()[0]
     if len(rest):
-        numbers[rest.to_numpy()] = truths_of(word.gather(rest))
+        numbers[rest] = truths_of(text.gather(rest))
     return numbers
 
 
 def truths_of(text: pl.Series) -> NDArray[np.float64]:
     """1 for "true" and 0 for "false" in any case, NaN for other texts; shape (n,)."""
-    word = text.str.strip_chars().str.to_lowercase()
-    truth = word.replace_strict(
-        list(WORDS), list(WORDS.values()), default=None, return_dtype=pl.Float64
-    )
-    return as_floats(truth)
+    return _own(text.to_frame("text").select(_TRUTH.fill_null(np.nan).alias("truth"))["truth"])
 
 
 def days_of(text: pl.Series) -> NDArray[np.float64]:
@@ -62,13 +66,17 @@ def days_of(text: pl.Series) -> NDArray[np.float64]:
 
     A day is written YYYY-MM-DD. A time of day is cut off; anything else behind it makes it no day.
     """
-    day = text.str.strip_chars().str.extract(_DAY, 1).str.to_date("%Y-%m-%d", strict=False)
-    return as_floats(day.to_physical())
+    number = _DAY.to_physical().cast(pl.Float64).fill_null(np.nan)
+    return _own(text.to_frame("text").select(number.alias("day"))["day"])
 
 
 def as_floats(values: pl.Series) -> NDArray[np.float64]:
     """Numbers in 64 bits, NaN for null; shape (n,), an array of its own."""
-    numbers = values.cast(pl.Float64, strict=False).fill_null(np.nan)
+    return _own(values.cast(pl.Float64, strict=False).fill_null(np.nan))
+
+
+def _own(numbers: pl.Series) -> NDArray[np.float64]:
+    """Numbers without a null, as an array that may be written to."""
     return numbers.to_numpy().astype(np.float64)
 
 
@@ -77,6 +85,7 @@ States = NDArray[np.int64]
 
 _PLAIN_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _PLAIN_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER_WORDS = ("inf", "nan", *WORDS)
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
@@ -219,8 +228,11 @@ def _named_states(column: Column) -> list[tuple[Code, int]]:
 
 def _numbers(states: list[tuple[Code, int]]) -> Floats:
     """The number that each state stands for, as the reader of the rows sees it; NaN for none."""
-    written = [value if isinstance(value, str) else None for value, _ in states]
-    numbers = numbers_of(pl.Series(written, dtype=pl.String))
+    numbers = np.full(len(states), np.nan)
+    written = [(k, value) for k, (value, _) in enumerate(states) if _may_be_a_number(value)]
+    if written:
+        places, texts = zip(*written, strict=True)
+        numbers[list(places)] = numbers_of(pl.Series(texts, dtype=pl.String))
     for k, (value, _) in enumerate(states):
         if isinstance(value, int | float):
             numbers[k] = float(value)
@@ -229,12 +241,27 @@ def _numbers(states: list[tuple[Code, int]]) -> Floats:
 
 def _days(states: list[tuple[Code, int]]) -> Floats:
     """The day that each state stands for, since 1970-01-01; NaN for none."""
-    written = [value if isinstance(value, str) else None for value, _ in states]
-    days = days_of(pl.Series(written, dtype=pl.String))
+    days = np.full(len(states), np.nan)
+    written = [(k, value) for k, (value, _) in enumerate(states) if _may_be_a_day(value)]
+    if written:
+        places, texts = zip(*written, strict=True)
+        days[list(places)] = days_of(pl.Series(texts, dtype=pl.String))
     for k, (value, _) in enumerate(states):
         if isinstance(value, datetime.date):
             days[k] = float(value.toordinal() - _EPOCH)
     return days
+
+
+def _may_be_a_number(value: Code) -> bool:
+    """Whether it is a text that is worth reading as a number: one has a digit, or is a word."""
+    if not isinstance(value, str):
+        return False
+    return any(map(str.isdigit, value)) or any(word in value.lower() for word in _NUMBER_WORDS)
+
+
+def _may_be_a_day(value: Code) -> bool:
+    """Whether it is a text that is worth reading as a day: one is written with hyphens."""
+    return isinstance(value, str) and "-" in value
 
 
 def _is_long(value: str) -> bool:

@@ -12,12 +12,13 @@ With n records, noise variance v in a count and σ² in a sum of products of sco
     mean of a number                  h²(1/(3n) + σ²/(qn)²), h half its range; by bins: Σ v m²/n²,
                                       m their middles, and half the width of a bin as a bound
     median                            R²(1/(4n) + vK/(4n²)), R its range, and half a bin
-    mean by one of K groups           that of the mean, for n/K records
+    mean by one of K groups           that of the mean, for n/K records, with (1 − 1/K + 1/(qK)²)σ²
+                                      in the place of σ²/q²
     correlation, standardised slope   1/n + 9σ²/n²
-    log-odds for one sd more          4/n + 60σ²/n²
+    log-odds for one sd more          4/n + 24σ²/n²
 
 as in `count_estimates`, `moment_ratios`, `correlations` and `least_squares` at that population. For
-log-odds, X'y − ½X'1 has noise of variance (5/4)σ², the information is n/12, the sd 1/√3.
+log-odds, X'y − ½X'1 has noise of variance σ²/2, the information is n/12, the sd 1/√3.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ class ExpectedWidths:
 
     def logistic(self) -> Answerable:
         """Of log-odds per standard deviation, by pairs of columns that a model may have."""
-        return self._of_moments(combinations(self._schema.names, 2), 4.0, 60.0, FIRM_MODEL)
+        return self._of_moments(combinations(self._schema.names, 2), 4.0, 24.0, FIRM_MODEL)
 
     def _of_cells(self, each: Iterable[tuple[str, ...]]) -> Answerable:
         found: dict[tuple[str, ...], float | None] = {}
@@ -163,7 +164,7 @@ class ExpectedWidths:
         """Of a mean by so many groups, in ranges; None where there is no answer."""
         n, moments = self._n / groups, self._moment_noise(columns)
         if moments is not None:
-            own = moments / (self._weight(columns) ** 2 if groups == 1 else 1)
+            own = moments * (1 - 1 / groups + 1 / (groups * self._weight(columns)) ** 2)
             return _Z_95 / 2 * math.sqrt(1 / 3 / n + own / n**2)
         noise = self._table_noise(columns)
         if noise is None:
@@ -200,7 +201,8 @@ class ExpectedWidths:
         if not moments:
             return False
         column = self._schema.columns[number]
-        own = 1 / (1 / moments + self._precision.get((group,), 0.0))
+        k, weight = self._groups(group), self._weight((number, group))
+        own = 1 / (weight**2 / (moments * (1 - 1 / k)) + self._precision.get((group,), 0.0))
         lacking = column.size - column.n_ordinary + (column.out_of_domain is None)
         noise = own + moments * lacking * (not self._complete((number, group)))
         return self._n / self._groups(group) < FIRM * math.sqrt(noise)
