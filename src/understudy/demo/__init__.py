@@ -8,9 +8,18 @@ They ship with statsmodels, not with Understudy.
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from understudy.schema import Schema
+
+ANALYSES: Final = (
+    "mean affairs",
+    "mean affairs ~ religious",
+    "logit {affairs > 0} ~ religious",
+)
+"""What the survey was made for: how much of them there is, and among whom."""
+ANSWERS_SHARE: Final = "0.6"
+"""Of the budget, for their second moments; the rest is for the records."""
 
 
 def demo_data() -> Any:

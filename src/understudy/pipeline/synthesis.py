@@ -19,6 +19,7 @@ from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.interruption import Progress, ending_rounds
+from understudy.pipeline.number_places import placed, places_of
 from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Number
@@ -161,13 +162,19 @@ def synthesize(
         n_rows = _bought_once(request, gate)
         prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
         samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
-        tables = []
+        measurements, tables = measurements_of(gate, prepared.schema), []
+        places = places_of(
+            measurements,
+            prepared.schema,
+            (n_rows.value, n_rows.noise.stddev),
+            request.method.modelled(prepared.schema),
+        )
         for k, drawn in enumerate(samples, start=1):
-            values = decode(drawn.states, prepared.schema, rng, drawn.values)
+            numbers = placed(places, prepared.schema, drawn, rng)
+            values = decode(drawn.states, prepared.schema, rng, numbers)
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
         _tell_steward(confide, diagnoses)
-        measurements = measurements_of(gate, prepared.schema)
         facts = inference_facts(request.method, prepared.schema, measurements, n_rows.noise.stddev)
         release = Release(
             tables=tuple(tables),
