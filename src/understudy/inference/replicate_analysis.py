@@ -25,7 +25,7 @@ from understudy.inference.bootstrap_intervals import (
     require_repeats,
 )
 from understudy.inference.choice import caveats
-from understudy.inference.choice.advice import RefusedError, advise
+from understudy.inference.choice.advice import RefusedError, advise, unmeasured
 from understudy.inference.choice.release_facts import facts_of
 from understudy.inference.choice.rule_table import apart_reason, binned_reason, merged_reason
 from understudy.inference.estimates.estimands import MEASURED_ONLY
@@ -122,7 +122,8 @@ def require_askable(release: Release, question: Question, *, anyway: bool) -> No
         InferenceError: of a kind that no set and so no replicate answers.
     """
     if question.kind in MEASURED_ONLY:
-        raise InferenceError(f"{MEASURED_ONLY[question.kind].capitalize()}.")
+        facts = facts_of(release, question.kind, question.columns)
+        raise unmeasured(release, facts, bootstrap=True)
     if question.kind == "total":
         raise _refused(
             release,

@@ -132,14 +132,15 @@ def quoted(text: str) -> str:
     return shlex.quote(text) if set('"$`\\!') & set(text) else f'"{text}"'
 
 
-def unmeasured(release: Release, facts: Facts) -> RefusedError:
+def unmeasured(release: Release, facts: Facts, *, bootstrap: bool = False) -> RefusedError:
     """The refusal of a question that measurements alone answer, and none of a release does.
 
     Args:
         release: that refuses it.
         facts: of the question, of a kind of `MEASURED_ONLY`.
+        bootstrap: whether the bootstrap was asked for.
     """
-    advice = advise(release, facts) if facts.kind in TWO_WAY else None
+    advice = advise(release, facts, bootstrap=bootstrap) if facts.kind in TWO_WAY else None
     return RefusedError(MEASURED_ONLY[facts.kind], advice, anyway=False)
 
 
