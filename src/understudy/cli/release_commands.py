@@ -76,7 +76,7 @@ def demo(
     What the survey was made for is declared, so that it is measured first and answered with error
     bars. Replaces the output folder only if a demo made it.
     """
-    from understudy.demo import ANALYSES, ANSWERS_SHARE, demo_data, demo_schema
+    from understudy.demo import ANALYSES, SHARES, demo_data, demo_schema
     from understudy.release.bundle import remove
 
     schema = demo_schema()
@@ -90,7 +90,8 @@ def demo(
             method=method,
             sets=sets,
             analyses=ANALYSES,
-            answers_share=ANSWERS_SHARE,
+            rows_share=SHARES["rows_share"],
+            answers_share=SHARES["answers_share"],
             progress=tell,
         )
         tell("Writing the release", 0, 1)

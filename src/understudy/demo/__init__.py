@@ -12,14 +12,11 @@ from typing import Any, Final
 
 from understudy.schema import Schema
 
-ANALYSES: Final = (
-    "mean affairs",
-    "mean affairs ~ religious",
-    "logit {affairs > 0} ~ religious",
-)
+ANALYSES: Final = ("mean affairs", "logit {affairs > 0} ~ religious")
 """What the survey was made for: how much of them there is, and among whom."""
-ANSWERS_SHARE: Final = "0.6"
-"""Of the budget, for their second moments; the rest is for the records."""
+SHARES: Final = {"rows_share": "0.15", "answers_share": "0.6"}
+"""Parts of the budget for the number of rows, on which a mean near its lower bound rests as much as
+on its sum, and of the rest for second moments; what is left is for the records."""
 
 
 def demo_data() -> Any:

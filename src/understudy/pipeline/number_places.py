@@ -13,7 +13,7 @@ Source: James & Stein (1961), Fourth Berkeley Symposium 1, 361-379, for the fact
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,11 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from understudy.arrays import Floats, Integers
+from understudy.families.method import Method
 from understudy.features.line_cells import Numeric, coarse_states, is_finer
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.models import Sample
+from understudy.privacy.released import Released
 from understudy.release import Measurement
 from understudy.release.decoding import drawn_numbers
 from understudy.release.measurement_content import Kind
@@ -107,22 +109,22 @@ class Places:
 def places_of(
     measurements: Sequence[Measurement],
     schema: Schema,
-    rows: tuple[float, float],
-    drawn: Collection[str],
+    rows: Released[int],
+    method: Method,
 ) -> dict[str, Places]:
     """How numbers are placed, for the columns that have a number line.
 
     Args:
         measurements: of the release.
         schema: whose bins are drawn.
-        rows: number of records, and the standard deviation of its noise.
-        drawn: columns of which a model draws the numbers.
+        rows: number of records.
+        method: that drew the bins, and the numbers of columns that it models.
     """
-    found = {}
+    found, n = {}, (float(rows.value), rows.noise.stddev)
     for name, column in schema.columns.items():
         lines = (m for m in measurements if m.kind is Kind.LINE and m.columns == (name,))
         line = next(lines, None)
-        if line is None or name in drawn or not isinstance(column, NUMERIC):
+        if line is None or name in method.modelled(schema) or not isinstance(column, NUMERIC):
             continue
         fine = line.binned(schema).columns[name]
         if not (isinstance(fine, NUMERIC) and is_finer(fine, column)):
@@ -130,7 +132,7 @@ def places_of(
         bins = coarse_states(fine, column)[: fine.n_ordinary]
         even = np.array([_n_values(fine, k) for k in range(fine.n_ordinary)])
         weights = _shrunk(np.asarray(line.counts[: fine.n_ordinary]), bins, even, line.stddev)
-        found[name] = Places(fine, bins, weights, _mean(name, measurements, schema, rows))
+        found[name] = Places(fine, bins, weights, _mean(name, measurements, schema, n))
     return found
 
 
