@@ -66,22 +66,33 @@ _Like = Annotated[
 def demo(
     out: Annotated[Path, typer.Option(help="Folder of the release.")] = Path("demo-release"),
     epsilon: Epsilon = "1",
+    delta: Delta = "1e-6",
     sets: Sets = 5,
     method: MethodName = "auto",
     quiet: Quiet = False,
 ) -> None:
     """Release a real survey as synthetic data: the main job in one command.
 
-    Replaces the output folder only if a demo made it.
+    What the survey was made for is declared, so that it is measured first and answered with error
+    bars. Replaces the output folder only if a demo made it.
     """
-    from understudy.demo import demo_data, demo_schema
+    from understudy.demo import ANALYSES, SHARES, demo_data, demo_schema
     from understudy.release.bundle import remove
 
     schema = demo_schema()
     _require_demo_place(out)
     with progress_bar.progress(quiet=quiet) as tell:
         release = pipeline.synthesize(
-            demo_data(), schema, epsilon=epsilon, method=method, sets=sets, progress=tell
+            demo_data(),
+            schema,
+            epsilon=epsilon,
+            delta=delta,
+            method=method,
+            sets=sets,
+            analyses=ANALYSES,
+            rows_share=SHARES["rows_share"],
+            answers_share=SHARES["answers_share"],
+            progress=tell,
         )
         tell("Writing the release", 0, 1)
         if (out / DEMO_MARK).exists():

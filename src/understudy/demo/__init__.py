@@ -8,9 +8,15 @@ They ship with statsmodels, not with Understudy.
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from understudy.schema import Schema
+
+ANALYSES: Final = ("mean affairs", "logit {affairs > 0} ~ religious")
+"""What the survey was made for: how much of them there is, and among whom."""
+SHARES: Final = {"rows_share": "0.15", "answers_share": "0.6"}
+"""Parts of the budget for the number of rows, on which a mean near its lower bound rests as much as
+on its sum, and of the rest for second moments; what is left is for the records."""
 
 
 def demo_data() -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from understudy import engine as engines
 from understudy.arguments import path_of, require_function, require_whole
@@ -19,6 +20,7 @@ from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.interruption import Progress, ending_rounds
+from understudy.pipeline.number_places import Places, placed, places_of
 from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Number
@@ -161,13 +163,13 @@ def synthesize(
         n_rows = _bought_once(request, gate)
         prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
         samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
-        tables = []
+        measurements, tables = measurements_of(gate, prepared.schema), []
+        places = places_of(measurements, prepared.schema, n_rows, request.method)
         for k, drawn in enumerate(samples, start=1):
-            values = decode(drawn.states, prepared.schema, rng, drawn.values)
+            values = _decoded(drawn, places, prepared.schema, rng)
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
         _tell_steward(confide, diagnoses)
-        measurements = measurements_of(gate, prepared.schema)
         facts = inference_facts(request.method, prepared.schema, measurements, n_rows.noise.stddev)
         release = Release(
             tables=tuple(tables),
@@ -191,6 +193,13 @@ def _bought_once(request: Request, gate: Gate) -> Released[int]:
     for asked in answers:
         gate.ask(asked, spend=request.answers_spend / len(answers))
     return n_rows
+
+
+def _decoded(
+    drawn: Sample, places: Mapping[str, Places], schema: Schema, rng: np.random.Generator
+) -> pl.DataFrame:
+    """The values of one set, in the order in which its records were drawn."""
+    return decode(drawn.states, schema, rng, placed(places, schema, drawn, rng))
 
 
 def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]) -> None:

@@ -176,7 +176,7 @@ def _numbers(
     absent = np.ones(len(states), dtype=np.bool_) if given is None else np.isnan(given)
     if given is not None and not absent.any():
         return _given_numbers(column, states, given)
-    drawn = _draw_numbers(column, states, rng)
+    drawn = drawn_numbers(column, states, rng)
     if given is None:
         return drawn
     chosen = np.where(absent, drawn, given)
@@ -195,7 +195,7 @@ def _given_numbers(
     return np.where(spike[states], low[states], np.clip(rounded, *column.bounds))
 
 
-def _draw_numbers(
+def drawn_numbers(
     column: Column, states: NDArray[np.integer[Any]], rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """A number inside the interval of each record, on the grid of whole numbers or decimals."""
