@@ -108,3 +108,25 @@ def test_a_measured_mean_is_met_as_far_as_bins_allow(release, wanted):
     target = np.clip(wanted, least + 1, largest - 1)
     # The sd of a mean of 20,000 numbers is below 0.3.
     assert abs(mean - target) < 2.5
+
+
+def test_whole_numbers_where_hardly_anybody_is():
+    """Weights are no whole numbers: a bin with less than one record a cell has places too."""
+    schema = Schema.loads(
+        """
+        [columns.wealth]
+        kind = "integer"
+        lower = 0
+        upper = 1_000_000
+        bins = [0, 1_000, 10_000, 100_000, 1_000_000]
+        reviewed = true
+        """
+    )
+    table = pl.DataFrame({"wealth": np.arange(2_000) % 3_000})
+    made = {"epsilon": 1, "delta": "1e-6"}
+    for seed in range(6):
+        release = us.synthesize(table, schema, insecure_noise_seed=seed, **made)
+        places = places_of(release.measurements, schema, N_ROWS, METHODS["marginals"]())["wealth"]
+        totals = np.bincount(places.bins, places.weights)
+        assert (totals > 0).all()
+        assert not np.isnan(places.numbers(np.arange(4), np.random.default_rng(1))).any()

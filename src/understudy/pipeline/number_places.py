@@ -130,7 +130,7 @@ def places_of(
         if not (isinstance(fine, NUMERIC) and is_finer(fine, column)):
             continue
         bins = coarse_states(fine, column)[: fine.n_ordinary]
-        even = np.array([_n_values(fine, k) for k in range(fine.n_ordinary)])
+        even = np.array([_n_values(fine, k) for k in range(fine.n_ordinary)], dtype=np.float64)
         weights = _shrunk(np.asarray(line.counts[: fine.n_ordinary]), bins, even, line.stddev)
         found[name] = Places(fine, bins, weights, _mean(name, measurements, schema, n))
     return found
