@@ -195,7 +195,7 @@ class Answers:
         tables, means = self._kinds["Two-way tables"], self._kinds.get("Means by group")
         known = self.counted | {frozenset(two) for two in tables.found.widths}
         yield Line(
-            "Two-way tables, shares by a group, odds ratios, tests of independence",
+            "Two-way tables, shares by a group, odds ratios, χ² tests",
             self._pair_words(known),
             words.example("table", self._first(known)),
             tables.width,
