@@ -28,6 +28,7 @@ QUESTIONS = [
     ("table", "sex + region"),
     ("correlation", "x + y"),
     ("correlation", "rare + y"),
+    ("correlation", "y + {sex == 'm'}"),
 ]
 
 

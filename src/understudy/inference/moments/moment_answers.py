@@ -164,7 +164,7 @@ def _correlation(
     def values(frame: pd.DataFrame) -> Floats:
         return np.column_stack([formulas.evaluate(term, frame) for term in terms])
 
-    named = formulas.constants(formulas.as_formula(estimand.formula))
+    named = formulas.constants(estimand.formula)
     weights = affine_weights(values, estimand.columns, schema, matrix, named)
     if weights is None or len(weights) != 2:
         return None
