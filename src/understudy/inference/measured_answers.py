@@ -179,12 +179,17 @@ def _difference(
 def _number_sums(text: str, group: Trait, matrix: MomentMatrix, schema: Schema) -> GroupSums | None:
     """Sums of an affine function of one column of numbers; None where it is none.
 
-    None too where not all records have a group, whose squares are then not known apart.
+    None too where not all records have a value of more than two columns: of two, squares are known
+    among those that have.
     """
     names = formulas.columns_of(formulas.as_formula(text), schema.names)
-    groups = class_weights(group, matrix, schema)
     numeric = len(names) == 1 and isinstance(schema.columns[names[0]], NUMERIC)
-    if groups is None or not numeric or absences(schema, group.columns, matrix):
+    lacking = absences(schema, {*names, *group.columns}, matrix)
+    if not numeric or (lacking and len({*names, *group.columns}) > 2):
+        return None
+    matrix = matrix.among(lacking, schema)
+    groups = class_weights(group, matrix, schema)
+    if groups is None:
         return None
     named = formulas.constants(formulas.as_formula(text))
     weights = affine_weights(

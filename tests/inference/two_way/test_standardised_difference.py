@@ -6,10 +6,15 @@ import pytest
 from scipy import stats
 
 from made_matrices import SCHEMA, apart, exact_moments, matrix, people
+from understudy.engine import Table
 from understudy.errors import InferenceError
+from understudy.features.column_scores import Scores
 from understudy.inference.estimates import estimands
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.measured_answers import matrix_answer
+from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
+from understudy.schema import Schema
 
 QUESTIONS = [
     ("standardised-difference", "y ~ sex"),
@@ -144,3 +149,35 @@ def test_intervals_cover(drawn):
     # variances in both groups: 90 % is asked there.
     least = stats.binom.ppf(1e-5, repetitions, 0.95 if drawn == "alike" else 0.90) / repetitions
     assert min(worst.values()) >= least, worst
+
+
+def test_records_without_a_value_or_a_group_are_left_out():
+    """Of two columns the sums of those that have both are known, squares included."""
+    schema = Schema.loads(
+        """
+        [columns.pay]
+        kind = "integer"
+        lower = 0
+        upper = 100
+        bins = 25
+        missing = [-1]
+        [columns.sex]
+        kind = "categorical"
+        levels = ["f", "m"]
+        missing = ["?"]
+        """
+    )
+    rng = np.random.default_rng(9)
+    n = 3000
+    sex = rng.choice(["f", "m", "?"], n, p=[0.5, 0.4, 0.1])
+    pay = np.clip(rng.normal(40 + 10 * (sex == "m") + 30 * (sex == "?"), 12), 0, 100).round()
+    pay = np.where(rng.random(n) < 0.1, -1, pay).astype(np.int64)
+    table = pl.DataFrame({"pay": pay, "sex": sex})
+    scores = Scores.of(schema, schema.names)
+    values = stacked(Table(table, schema).score_products(scores).expose(), scores) / ONE
+    moments = MomentMatrix.from_numbers(scores, schema, values, 0.0, (n, 0.0))
+    estimand = estimands.parse("standardised-difference", "pay ~ sex", schema)
+    records = Records.of(table, schema, ("pay", "sex"))
+    answer = matrix_answer(estimand, moments, schema, [records.take(records.complete())])
+    had = (pay >= 0) & (sex != "?")
+    assert answer.pooled.estimate[0] == pytest.approx(cohen(pay[had], sex[had] == "m"), abs=1e-3)

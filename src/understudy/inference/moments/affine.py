@@ -11,7 +11,7 @@ others at the numbers that the formula names too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -191,7 +191,7 @@ def _records(
     return Records(schema, states, numbers)
 
 
-def absences(schema: Schema, columns: Sequence[str], matrix: MomentMatrix) -> tuple[str, ...]:
+def absences(schema: Schema, columns: Iterable[str], matrix: MomentMatrix) -> tuple[str, ...]:
     """Columns of which not every record that counts has a value."""
     coded = (name for name in columns if schema.columns[name].codes)
     return tuple(name for name in coded if name not in matrix.scores.complete)
