@@ -1,7 +1,8 @@
 """The natural questions that a release answers: how many, how rightly, how widely and how soon.
 
     python benchmarks/questions.py [--populations NAME …] [--n 5000 …] [--rows private …]
-        [--delta 1e-6 …] [--epsilon 1 …] [--repetitions 60] [--seed 1] [--out FILE] [--top 12]
+        [--delta 1e-6 …] [--epsilon 1 …] [--answers-share S] [--repetitions 60] [--seed 1]
+        [--out FILE] [--top 12]
 
 From each population (`populations.py`), whose values are the truth, n rows are drawn with
 replacement and released with default settings, and the `natural_questions.py` are asked of the
@@ -46,7 +47,9 @@ from row_answers import RowAnswer, row_answer
 WIDEST = 10.0
 
 
-def measured(cell: Cell, repetitions: int, seed: int) -> Iterator[dict[str, Any]]:
+def measured(
+    cell: Cell, repetitions: int, seed: int, answers_share: str | None = None
+) -> Iterator[dict[str, Any]]:
     """Every quantity of every question in every repetition."""
     whole = population(cell.population)
     asked_of = read(QUESTIONS[cell.population])
@@ -59,6 +62,7 @@ def measured(cell: Cell, repetitions: int, seed: int) -> Iterator[dict[str, Any]
             schema,
             epsilon=cell.epsilon,
             delta=cell.delta,
+            answers_share=answers_share,
             seed=int(rng.integers(2**31)),
             insecure_noise_seed=int(rng.integers(2**31)),
         )
@@ -155,6 +159,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rows", nargs="+", default=["private", "public"])
     parser.add_argument("--delta", nargs="+", default=["1e-6", "0"])
     parser.add_argument("--epsilon", nargs="+", default=["1"])
+    parser.add_argument("--answers-share", help="of the budget, for second moments")
     parser.add_argument("--repetitions", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
@@ -168,7 +173,7 @@ def main() -> None:
     grid = product(given.populations, given.n, given.rows, given.delta, given.epsilon)
     for cell in (Cell(*one) for one in grid):
         start = time.perf_counter()
-        found += measured(cell, given.repetitions, given.seed)
+        found += measured(cell, given.repetitions, given.seed, given.answers_share)
         console.print(by_kind(frame(found), cell))
         console.print(f"{given.repetitions} releases, {time.perf_counter() - start:.0f} s")
         if given.out:

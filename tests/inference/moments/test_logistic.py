@@ -10,6 +10,7 @@ from understudy.errors import InferenceError
 from understudy.inference.estimates import formulas
 from understudy.inference.estimates.estimands import parse
 from understudy.inference.estimates.regression_models import designs, fit
+from understudy.inference.moments import logistic
 from understudy.inference.moments.affine import affine_weights
 from understudy.inference.moments.calibrated_records import calibrated
 from understudy.inference.moments.logistic import score_model
@@ -325,3 +326,11 @@ def test_calibrated_records_have_the_measured_moments(rows, moments_of, as_recor
         (x.T * got.weights) @ x, matrix.form(weights[1:], weights[1:]), rtol=1e-8, atol=1e-6
     )
     assert got.weights.sum() == pytest.approx(N)
+
+
+def test_an_estimate_without_information_is_refused(monkeypatch, rows, moments_of, as_records):
+    """Where the outcome is as good as sure at a level, nothing is left to tell how sure it is."""
+    sure = np.array([0.0, 1e4])
+    monkeypatch.setattr(logistic, "_solution", lambda *_: sure)
+    matrix, records = moments_of(SCHEMA, rows), as_records(SCHEMA, rows)
+    assert "told apart" in refusal("logit", "votes ~ rare", matrix, records)

@@ -162,7 +162,10 @@ def _fit(kind: str, records: CalibratedRecords) -> ScoreFit:
     eta = x @ estimate
     slope, added = family.slope(eta), x * family.mean(eta)[:, None]
     information = _weighted(x, records.weights * slope)
-    inverse = np.linalg.inv(information)
+    try:
+        inverse = np.linalg.inv(information)
+    except np.linalg.LinAlgError:  # a level that weighs nothing, or as much as another
+        raise _lost(0.0) from None
     gamma = records.regression(added)
     change = np.hstack([np.eye(len(estimate)), -gamma, np.zeros((len(estimate), 1))])
     spread = information if kind == "logit" else _spread(family, records, eta)
