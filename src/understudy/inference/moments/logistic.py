@@ -198,9 +198,9 @@ def _solution(family: Family, x: Floats, weights: Floats, crossed: Floats) -> Fl
         size = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         try:
             np.linalg.cholesky(information / np.outer(size, size))
+            step = np.linalg.solve(information / np.outer(size, size), score / size) / size
         except np.linalg.LinAlgError:
             raise (_endless() if taken else _lost(0.0)) from None
-        step = np.linalg.solve(information / np.outer(size, size), score / size) / size
         gain = float(score @ step)
         if gain <= _CLOSE * (len(x) + abs(value)):
             return beta + step
