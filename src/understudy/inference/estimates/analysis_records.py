@@ -132,7 +132,8 @@ def cell_points(
 
     In each bin of the columns in `spread` stand up to 64 numbers: all that a record could have, if
     they are so few, else evenly spread ones. Records are drawn into synthetic sets uniformly
-    within the bin as well, so a mean over these numbers is what a set shows on average.
+    within the bin as well, unless a number line or a mean was measured, so that a mean over these
+    numbers is what a set shows on average.
 
     Args:
         schema: the public schema.
