@@ -110,6 +110,7 @@ def test_models_of_conditions_at_edges(rows):
     off = np.abs(answer.estimate - exact.params.to_numpy())
     assert (off <= answer.bias + 0.01).all()  # who has no pay may differ by age and sex together
     assert (answer.bias > 0).all()
+    assert any("lack a value" in note for note in answer.notes)
     assert answer.stderr == pytest.approx(exact.bse.to_numpy(), rel=0.03)
     got = ask("logit", "{pay >= 50} ~ sex", moments, rows).pooled
     logit = smf.logit("rich ~ male", known(rows)).fit(disp=False)

@@ -40,6 +40,10 @@ MISFIT_NOTE = (
     "What second moments do not say of the predictors is taken from the synthetic records, and its "
     "possible error is counted as noise."
 )
+HIDDEN_NOTE = (
+    "Intervals allow for whatever was not measured of the records that lack a value (bias_bound); "
+    "declared when the release is made, this analysis does without."
+)
 REASON = (
     "second moments were measured of the values themselves, with known noise; sampling and noise "
     "are both counted"
@@ -146,13 +150,13 @@ def _model(
         inverted = linear.denominator, linear.mixed, linear.squared
         parts, note = (linear.noise, linear.sampling), MODEL_NOTES["ols"]
         pooled = _pooled(names, linear.estimate, parts, len(sets), inverted, note)
-        return MomentAnswer(replace(pooled, bias=linear.bias), 0.0)
+        return MomentAnswer(_with_bias(pooled, linear.bias), 0.0)
     fit = score_model(estimand.kind, matrix, weights[1:], weights[0], own.pairs)
     parts, k = (fit.noise + fit.misfit, fit.sampling), len(names)
     firm = np.ones(k), np.zeros(k), np.zeros(k)
     said = MODEL_NOTES[estimand.kind], MISFIT_NOTE
     pooled = _pooled(names, fit.estimate, parts, len(sets), firm, *said)
-    return MomentAnswer(replace(pooled, bias=fit.bias), 0.0)
+    return MomentAnswer(_with_bias(pooled, fit.bias), 0.0)
 
 
 def _correlation(
@@ -174,7 +178,13 @@ def _correlation(
     parts = np.array([[found.noise]]), np.array([[found.sampling]])
     inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
     pooled = _pooled(names, np.array([found.estimate]), parts, len(sets), inverted)
-    return MomentAnswer(replace(pooled, bias=np.array([found.bias])), 0.0)
+    return MomentAnswer(_with_bias(pooled, np.array([found.bias])), 0.0)
+
+
+def _with_bias(pooled: Inverted, bias: Floats) -> Inverted:
+    """With a bound on what was not measured of records that lack a value."""
+    said = (HIDDEN_NOTE,) if bias.any() else ()
+    return replace(pooled, bias=bias, notes=(*pooled.notes, *said))
 
 
 def _pooled(
