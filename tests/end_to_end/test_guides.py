@@ -50,8 +50,8 @@ def test_the_readme_runs(workplace, capsys):
     run(README, scope)
     assert len(scope["release"].sets) == 5
     shown = capsys.readouterr().out
-    assert "Pure differential privacy with ε = 1" in shown
-    assert "rate_marriage" in shown
+    assert "Approximate differential privacy with ε = 1, δ = 0.000001" in shown
+    assert "correlation of age and yrs_married" in shown
 
 
 def test_the_guides_run_from_top_to_bottom(workplace, capsys):
@@ -62,7 +62,7 @@ def test_the_guides_run_from_top_to_bottom(workplace, capsys):
     run(GUIDES / "methods.md", {})
     shown = capsys.readouterr().out
     assert "CONFIDENTIAL" in shown
-    assert "Pure differential privacy with ε = 1" in shown
+    assert "Approximate differential privacy with ε = 1, δ = 0.000001" in shown
     assert "multiple-synthesis: Bayesian models" in shown
 
 
