@@ -46,16 +46,15 @@ class ExactProducts:
     squares: NDArray[np.int64]
     coded: NDArray[np.int64]
 
-
-@dataclass
-class _Totals:
-    """What was summed so far, as in `ExactProducts`; all products."""
-
-    count: int
-    sums: NDArray[np.int64]
-    products: NDArray[np.int64]
-    squares: NDArray[np.int64]
-    coded: NDArray[np.int64]
+    def __add__(self, other: ExactProducts) -> ExactProducts:
+        """Of the records of both."""
+        return ExactProducts(
+            self.count + other.count,
+            self.sums + other.sums,
+            self.products + other.products,
+            self.squares + other.squares,
+            self.coded + other.coded,
+        )
 
 
 def score_products(rows: Rows, schema: Schema, scores: Scores) -> ExactProducts:
@@ -67,16 +66,14 @@ def score_products(rows: Rows, schema: Schema, scores: Scores) -> ExactProducts:
         scores: whose products.
     """
     coders = [ColumnCoder(name, schema.columns[name]) for name in scores.columns]
-    size, empty = len(scores), np.zeros(0, np.int64)
-    shapes = (size, (size, size), len(scores.numbers), len(scores.coded))
-    total = _Totals(0, *(np.zeros(shape, np.int64) if shape else empty for shape in shapes))
+    shapes = len(scores), len(scores.pairs[0]), len(scores.numbers), len(scores.coded)
+    total = ExactProducts(0, *(np.zeros(shape, dtype=np.int64) for shape in shapes))
     for batch in rows.batches(scores.columns):
         readings = {coder.name: coder.read(batch.get_column(coder.name)) for coder in coders}
         for start in range(0, len(batch), BATCH):
-            _add(total, _part(readings, schema, slice(start, start + BATCH)), scores, schema)
-    return ExactProducts(
-        total.count * UNIT**2, total.sums, total.products[scores.pairs], total.squares, total.coded
-    )
+            part = _part(readings, schema, slice(start, start + BATCH))
+            total += _sums(part, scores, schema)
+    return total
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,7 @@ def _part(readings: Mapping[str, Reading], schema: Schema, part: slice) -> _Rows
     return _Rows(states, {name: reading.number[part] for name, reading in readings.items()})
 
 
-def _add(total: _Totals, rows: _Rows, scores: Scores, schema: Schema) -> None:
+def _sums(rows: _Rows, scores: Scores, schema: Schema) -> ExactProducts:
     ordinary = {
         name: states < schema.columns[name].n_ordinary for name, states in rows.states.items()
     }
@@ -106,17 +103,22 @@ def _add(total: _Totals, rows: _Rows, scores: Scores, schema: Schema) -> None:
         counted &= ordinary[name]
     z = np.hstack([_matrix(rows, name, scores, schema) for name in scores.columns])
     z *= counted[:, np.newaxis]
-    total.count += int(counted.sum())
-    total.sums += z.sum(axis=0).astype(np.int64) * UNIT
-    total.products += (z.T @ z).astype(np.int64)
-    own = [ordinary[scores.each[place].column] & counted for place in scores.numbers]
-    if own:
-        squares = z[:, scores.numbers] ** 2 - np.stack(own, axis=1) * (UNIT**2 // 2)
-        total.squares += 2 * squares.sum(axis=0).astype(np.int64)
-        place = {int(k): j for j, k in enumerate(scores.numbers)}
-        for k, square in enumerate(scores.coded):
-            absent = rows.states[square.column] == square.state
-            total.coded[k] += int(squares[:, place[square.place]] @ absent)
+    squares = {
+        int(place): z[:, place] ** 2
+        - (ordinary[scores.each[place].column] & counted) * (UNIT**2 // 2)
+        for place in scores.numbers
+    }
+    coded = (
+        squares[square.place] @ (rows.states[square.column] == square.state)
+        for square in scores.coded
+    )
+    return ExactProducts(
+        int(counted.sum()) * UNIT**2,
+        z.sum(axis=0).astype(np.int64) * UNIT,
+        (z.T @ z)[scores.pairs].astype(np.int64),
+        2 * np.array([square.sum() for square in squares.values()], dtype=np.int64),
+        np.array(list(coded), dtype=np.int64),
+    )
 
 
 def _matrix(rows: _Rows, name: str, scores: Scores, schema: Schema) -> NDArray[np.float64]:

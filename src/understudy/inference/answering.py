@@ -27,7 +27,7 @@ from understudy.inference.choice.rule_table import (
 from understudy.inference.estimates.estimands import MEASURED_ONLY, Estimand
 from understudy.inference.estimates.estimators import Estimator, Question
 from understudy.inference.measured_answers import measured_answer
-from understudy.inference.moments.inverted import LostInNoiseError
+from understudy.inference.moments.firmness import LostInNoiseError
 from understudy.inference.moments.moment_answers import is_numeric
 from understudy.inference.noise_aware import line_answers
 from understudy.inference.noise_aware.count_estimates import estimate_counts

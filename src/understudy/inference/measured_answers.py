@@ -19,7 +19,7 @@ from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.estimates.estimands import DIFFERENCE, TWO_WAY, Estimand, terms_of
 from understudy.inference.moments import moment_answers
 from understudy.inference.moments.affine import absences, affine_weights
-from understudy.inference.moments.inverted import LostInNoiseError
+from understudy.inference.moments.firmness import LostInNoiseError
 from understudy.inference.moments.measured_moments import matrix_of
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.moments.moment_ratios import presence
@@ -82,8 +82,7 @@ def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> Measu
     cells = noisy_cells(traits, release, facts) if len(traits) == 2 else None
     if estimand.kind in TWO_WAY:
         return None if cells is None else _two_way(estimand, cells, traits, schema)
-    sets = [Records.of(table, schema, estimand.columns) for table in release.tables]
-    complete = [records.take(records.complete()) for records in sets]
+    complete = [Records.complete_of(table, schema, estimand.columns) for table in release.tables]
     matrix = matrix_of(release, estimand.columns)
     return _difference(estimand, traits, cells, matrix, complete)
 

@@ -115,8 +115,8 @@ def _answer(
     analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
 ) -> MeasuredAnswer | None:
     estimand = analysis.estimand(schema)
-    records = Records.of(rows, schema, estimand.columns)
-    return matrix_answer(estimand, matrix, schema, [records.take(records.complete())])
+    records = Records.complete_of(rows, schema, estimand.columns)
+    return matrix_answer(estimand, matrix, schema, [records])
 
 
 def _expected(

@@ -36,7 +36,7 @@ from understudy.inference.choice.release_facts import Facts
 from understudy.inference.choice.rule_table import choose, most_distortion
 from understudy.inference.estimates.analysis_records import is_binned
 from understudy.inference.estimates.estimands import MEASURED_ONLY, TWO_WAY
-from understudy.inference.noise_aware.cell_scores import MOST_CELLS
+from understudy.inference.noise_aware.full_tables import MOST_CELLS
 from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Release
 from understudy.schema import Column, Continuous, Integer

@@ -9,8 +9,8 @@ import numpy as np
 from understudy.inference.choice.release_facts import Facts, merged_columns
 from understudy.inference.estimates.analysis_records import is_binned
 from understudy.inference.estimates.estimands import SHARES, Estimand
-from understudy.inference.noise_aware.cell_scores import covers
 from understudy.inference.noise_aware.count_estimates import Counted
+from understudy.inference.noise_aware.full_tables import covers
 from understudy.inference.noise_aware.line_answers import line_of
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release

@@ -103,8 +103,7 @@ def _answers(release: Release, estimand: Estimand, epsilon: str) -> bool:
     (charge,) = asked.price(terms_of(schema, budget), spend)
     stddev = _MARGIN * charge.recorded.stddev
     table = release.tables[0]
-    records = Records.of(table, schema, columns)
-    known = [records.take(records.complete())]
+    known = [Records.complete_of(table, schema, columns)]
     if any(table[name].n_unique() < 2 for name in columns):
         return False  # records that do not vary say nothing of what moments would
     matrix = assumed_moments(schema, table, asked, (stddev, 0.0), pure=charge.parameter.pure)

@@ -18,7 +18,7 @@ from itertools import groupby
 from understudy.functions.sequential_generator import Edge
 from understudy.inference.estimates.analysis_records import is_binned
 from understudy.inference.estimates.estimands import RATIOS, SHARES, TWO_WAY
-from understudy.inference.noise_aware.cell_scores import MOST_CELLS, covers
+from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers
 from understudy.inference.noise_aware.urn_estimates import are_drawn
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release

@@ -55,6 +55,12 @@ class Records:
                 states[name] = _levels(series, column)
         return cls(schema, states, numbers)
 
+    @classmethod
+    def complete_of(cls, table: pl.DataFrame, schema: Schema, columns: Sequence[str]) -> Records:
+        """Those of a released set that have a value in each of some columns."""
+        records = cls.of(table, schema, columns)
+        return records.take(records.complete())
+
     @staticmethod
     def states_of(numbers: Floats, column: Column) -> Integers:
         """The bin or spike of each number of a numeric column, `ABSENT` for NaN, shape (n,)."""

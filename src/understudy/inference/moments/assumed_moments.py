@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 import numpy as np
 import polars as pl
 
@@ -12,25 +9,14 @@ from understudy.arrays import Floats
 from understudy.features.column_scores import UNIT, Scores
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.schema import NUMERIC, Schema
-
-
-class Asked(Protocol):
-    """What is measured: columns, and those of them of which a record must have a value to count."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names."""
-
-    @property
-    def complete(self) -> Sequence[str]:
-        """Names."""
 
 
 def assumed_moments(
     schema: Schema,
     rows: pl.DataFrame,
-    asked: Asked,
+    asked: ScoreMoments,
     noise: tuple[float, float],
     *,
     pure: bool,

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.arrays import Floats
-from understudy.inference.moments.inverted import LostInNoiseError, require_firm
+from understudy.inference.moments.firmness import LostInNoiseError
+from understudy.inference.moments.inverted import require_firm
 from understudy.inference.moments.moment_matrix import MomentMatrix
 
 

@@ -23,10 +23,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from understudy.arrays import Floats
-from understudy.inference.moments.firmness import FIRM, LostInNoiseError, lost
+from understudy.inference.moments.firmness import FIRM, lost
 from understudy.inference.set_estimates import Pooled, require_level
-
-__all__ = ("FIRM", "LostInNoiseError")  # handed on; all that is defined here can be had too
 
 
 def are_firm(shown: Floats, squared: Floats) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ import numpy as np
 from understudy.arrays import Floats, Integers
 from understudy.features.column_scores import UNIT
 from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.inference.noise_aware.cell_scores import covers
+from understudy.inference.noise_aware.full_tables import covers
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
 from understudy.schema import Schema

@@ -76,8 +76,7 @@ def moment_answer(estimand: Estimand, release: Release) -> MomentAnswer | None:
     matrix, schema = matrix_of(release, estimand.columns), release.schema
     if matrix is None:
         return None
-    sets = [Records.of(table, schema, estimand.columns) for table in release.tables]
-    complete = [records.take(records.complete()) for records in sets]
+    complete = [Records.complete_of(table, schema, estimand.columns) for table in release.tables]
     if not all(len(records.complete()) > 1 for records in complete):
         return None
     return answer_of(estimand, matrix, schema, complete)

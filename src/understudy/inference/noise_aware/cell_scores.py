@@ -29,11 +29,8 @@ from understudy.arrays import Floats, Integers
 from understudy.errors import InferenceError
 from understudy.inference.estimates.analysis_records import ABSENT, Records, cell_points
 from understudy.inference.estimates.estimands import Estimand, Scores
-from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers
 from understudy.release import Measurement
 from understudy.schema import Schema
-
-__all__ = ("MOST_CELLS", "covers")  # handed on; all that is defined here can be had too
 
 
 @dataclass(frozen=True)

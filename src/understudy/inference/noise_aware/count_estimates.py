@@ -50,12 +50,12 @@ from understudy.inference.noise_aware.cell_scores import (
     Table,
     cell_sampling,
     cell_scores,
-    covers,
     marginal,
     pooled_table,
     ratio,
     sum_by,
 )
+from understudy.inference.noise_aware.full_tables import covers
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement
 from understudy.schema import Schema

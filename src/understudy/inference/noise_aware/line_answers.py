@@ -28,12 +28,12 @@ from understudy.inference.estimates.estimands import RATIOS, Estimand
 from understudy.inference.noise_aware.cell_scores import (
     Sources,
     Table,
-    covers,
     marginal,
     pooled_table,
 )
 from understudy.inference.noise_aware.count_estimates import Counted, table_estimates
 from understudy.inference.noise_aware.count_quantiles import table_quantiles
+from understudy.inference.noise_aware.full_tables import covers
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Schema

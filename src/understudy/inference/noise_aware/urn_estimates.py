@@ -44,7 +44,6 @@ from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.estimates.bin_bounds import end_scores, with_ends
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.noise_aware.cell_scores import (
-    MOST_CELLS,
     CellScores,
     Table,
     cell_scores,
@@ -56,6 +55,7 @@ from understudy.inference.noise_aware.count_estimates import (
     pooled_ratios,
     ratios,
 )
+from understudy.inference.noise_aware.full_tables import MOST_CELLS
 from understudy.inference.set_estimates import Pooled
 from understudy.privacy.accounting.budget import UNITS
 from understudy.privacy.noise.calibration import calibrate

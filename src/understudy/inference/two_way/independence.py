@@ -35,7 +35,7 @@ import numpy as np
 from scipy import stats
 
 from understudy.arrays import Floats
-from understudy.inference.moments.inverted import LostInNoiseError
+from understudy.inference.moments.firmness import LostInNoiseError
 from understudy.inference.set_estimates import Pooled
 from understudy.inference.two_way.noisy_cells import NoisyCells
 from understudy.inference.two_way.traits import Trait

@@ -24,7 +24,8 @@ from understudy.inference.moments.moment_answers import REASON
 from understudy.inference.moments.moment_answers import RULE as MOMENTS
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.moments.moment_ratios import indicators
-from understudy.inference.noise_aware.cell_scores import covers, marginal, pooled_table
+from understudy.inference.noise_aware.cell_scores import marginal, pooled_table
+from understudy.inference.noise_aware.full_tables import covers
 from understudy.inference.two_way.traits import Trait
 from understudy.release import Release
 from understudy.schema import Schema

@@ -25,7 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.arrays import Floats, Integers
-from understudy.inference.moments.inverted import Inverted, LostInNoiseError, require_firm
+from understudy.inference.moments.firmness import LostInNoiseError
+from understudy.inference.moments.inverted import Inverted, require_firm
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.noise_aware.cell_scores import edge_variance
 from understudy.inference.two_way.noisy_cells import NoisyCells
