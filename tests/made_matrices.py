@@ -93,6 +93,15 @@ def matrix(rng, rows, stddev, rows_stddev=0.0, moments=None):
     return MomentMatrix.of(measured, SCHEMA, (n, rows_stddev))
 
 
+def matrix_of(frame, schema, columns=None, *, complete=(), pure=False, stddev=0.0, rng=None):
+    """The matrix of rows of any schema, with normal noise if there is a source of it."""
+    scores = Scores.of(schema, columns or schema.names, complete, pure=pure)
+    values = stacked(Table(frame, schema).score_products(scores).expose(), scores) / ONE
+    if rng is not None:
+        values = values + stddev * rng.normal(size=len(values))
+    return MomentMatrix.from_numbers(scores, schema, values, stddev, (frame.height, 0.0))
+
+
 def apart(rng, rows):
     """Records in which no column has to do with another: what a bad synthesis may be."""
     return pl.DataFrame(

@@ -5,13 +5,10 @@ import polars as pl
 import pytest
 import statsmodels.formula.api as smf
 
-from understudy.engine import Table
-from understudy.features.column_scores import Scores
+from made_matrices import matrix_of
 from understudy.inference.estimates import estimands
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.moments.moment_answers import answer_of
-from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(
@@ -49,11 +46,7 @@ def rows():
 
 
 def matrix(rows, stddev=0.0, rng=None):
-    scores = Scores.of(SCHEMA, SCHEMA.names)
-    values = stacked(Table(rows, SCHEMA).score_products(scores).expose(), scores) / ONE
-    if stddev:
-        values = values + stddev * rng.normal(size=len(values))
-    return MomentMatrix.from_numbers(scores, SCHEMA, values, stddev, (rows.height, 0.0))
+    return matrix_of(rows, SCHEMA, stddev=stddev, rng=rng)
 
 
 def ask(kind, formula, moments, rows):

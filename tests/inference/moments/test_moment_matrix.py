@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from made_matrices import matrix_of
 from understudy.engine import Table
 from understudy.features.column_scores import Scores
 from understudy.inference.moments.moment_matrix import MomentMatrix
@@ -60,12 +61,6 @@ def made(n, seed, absent=0.08):
     )
 
 
-def matrix_of(frame, columns=SCHEMA.names, *, pure=False, stddev=0.0, complete=()):
-    scores = Scores.of(SCHEMA, columns, complete, pure=pure)
-    values = stacked(Table(frame, SCHEMA).score_products(scores).expose(), scores) / ONE
-    return MomentMatrix.from_numbers(scores, SCHEMA, values, stddev, (frame.height, 0.0))
-
-
 def indicators(frame, matrix, *, among=()):
     """Rows of the matrix record by record, by the definition; of those with a value only."""
     kept = frame
@@ -98,7 +93,7 @@ def indicators(frame, matrix, *, among=()):
 @pytest.mark.parametrize("pure", [False, True], ids=["contrasts", "indicators"])
 def test_entries_are_sums_over_the_rows(pure):
     frame = made(500, 1)
-    matrix = matrix_of(frame, pure=pure)
+    matrix = matrix_of(frame, SCHEMA, pure=pure)
     np.testing.assert_allclose(matrix.sums, indicators(frame, matrix), atol=0.02)
 
 
@@ -119,7 +114,7 @@ def test_a_part_has_the_entries_of_the_whole():
 
 def test_records_that_count_have_their_own_number():
     frame = made(300, 3)
-    matrix = matrix_of(frame, ("pay", "job", "x"), complete=("pay", "job"))
+    matrix = matrix_of(frame, SCHEMA, ("pay", "job", "x"), complete=("pay", "job"))
     exact = indicators(frame, matrix, among=("pay", "job"))
     np.testing.assert_allclose(matrix.sums, exact, atol=0.02)
     assert matrix.n == pytest.approx(exact[0, 0])
@@ -131,7 +126,7 @@ def test_records_that_count_have_their_own_number():
 def test_complete_cases_of_two_columns_are_known(columns):
     frame = made(700, 4, absent=0.3)
     coded = tuple(name for name in columns if SCHEMA.columns[name].codes)
-    matrix = matrix_of(frame, columns).among(coded, SCHEMA)
+    matrix = matrix_of(frame, SCHEMA, columns).among(coded, SCHEMA)
     np.testing.assert_allclose(matrix.sums, indicators(frame, matrix, among=coded), atol=0.05)
     some = np.random.default_rng(1).normal(size=(1, *matrix.sums.shape))
     if len(coded) == 1:
@@ -150,7 +145,7 @@ def test_what_is_not_known_of_three_columns_is_bounded(columns, absent):
         pay=pl.when(hidden).then(-1).otherwise("pay"), age=pl.when(hidden).then(99).otherwise("age")
     )
     coded = tuple(name for name in columns if SCHEMA.columns[name].codes)
-    matrix = matrix_of(frame, columns).among(coded, SCHEMA)
+    matrix = matrix_of(frame, SCHEMA, columns).among(coded, SCHEMA)
     off = indicators(frame, matrix, among=coded) - matrix.sums
     rng = np.random.default_rng(2)
     tried = np.concatenate([rng.normal(size=(200, *off.shape)), np.sign(off)[None]])
@@ -164,7 +159,7 @@ def test_what_is_not_known_of_three_columns_is_bounded(columns, absent):
 @pytest.mark.parametrize("coded", [(), ("pay",), ("pay", "job", "age")])
 def test_derivatives_are_those_of_differences(pure, coded):
     """Change one released number at a time: entries change as their derivatives say."""
-    matrix = matrix_of(made(400, 6), ("x", "pay", "sex", "job", "age"), pure=pure)
+    matrix = matrix_of(made(400, 6), SCHEMA, ("x", "pay", "sex", "job", "age"), pure=pure)
     matrix = matrix.among(coded, SCHEMA)
     weights = np.random.default_rng(3).normal(size=matrix.sums.shape)
     gradient = matrix._gradient(weights[None])[0]
@@ -177,7 +172,7 @@ def test_derivatives_are_those_of_differences(pure, coded):
 
 def test_noise_in_the_matrix_has_the_stated_covariance():
     frame = made(400, 7)
-    exact = matrix_of(frame, ("x", "pay", "sex", "job"), stddev=3.0)
+    exact = matrix_of(frame, SCHEMA, ("x", "pay", "sex", "job"), stddev=3.0)
     matrix = exact.among(("pay", "job"), SCHEMA)
     rng = np.random.default_rng(4)
     weights = rng.normal(size=(3, *matrix.sums.shape))

@@ -5,15 +5,11 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from made_matrices import SCHEMA, apart, exact_moments, matrix, people
-from understudy.engine import Table
+from made_matrices import SCHEMA, apart, exact_moments, matrix, matrix_of, people
 from understudy.errors import InferenceError
-from understudy.features.column_scores import Scores
 from understudy.inference.estimates import estimands
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.measured_answers import matrix_answer
-from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
 from understudy.schema import Schema
 
 QUESTIONS = [
@@ -173,9 +169,7 @@ def test_records_without_a_value_or_a_group_are_left_out():
     pay = np.clip(rng.normal(40 + 10 * (sex == "m") + 30 * (sex == "?"), 12), 0, 100).round()
     pay = np.where(rng.random(n) < 0.1, -1, pay).astype(np.int64)
     table = pl.DataFrame({"pay": pay, "sex": sex})
-    scores = Scores.of(schema, schema.names)
-    values = stacked(Table(table, schema).score_products(scores).expose(), scores) / ONE
-    moments = MomentMatrix.from_numbers(scores, schema, values, 0.0, (n, 0.0))
+    moments = matrix_of(table, schema)
     estimand = estimands.parse("standardised-difference", "pay ~ sex", schema)
     records = Records.of(table, schema, ("pay", "sex"))
     answer = matrix_answer(estimand, moments, schema, [records.take(records.complete())])
