@@ -22,7 +22,6 @@ from understudy.inference.moments.affine import absences, affine_weights
 from understudy.inference.moments.firmness import LostInNoiseError
 from understudy.inference.moments.measured_moments import matrix_of
 from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.inference.moments.moment_ratios import presence
 from understudy.inference.set_estimates import Pooled
 from understudy.inference.two_way.independence import independence
 from understudy.inference.two_way.noisy_cells import (
@@ -196,7 +195,7 @@ def _number_sums(text: str, group: Trait, matrix: MomentMatrix, schema: Schema) 
     )
     if weights is None:
         return None
-    present, value = presence(matrix, schema, names[0]), weights[0].copy()
+    present, value = matrix.presence(schema, names[0]), weights[0].copy()
     value[0] = 0
     value += weights[0, 0] * present  # the constant, for those who have a value
     return moment_sums(matrix, value, present, groups)

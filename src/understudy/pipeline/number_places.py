@@ -25,7 +25,6 @@ from understudy.arrays import Floats, Integers
 from understudy.families.method import Method
 from understudy.features.line_cells import Numeric, coarse_states, is_finer
 from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.inference.moments.moment_ratios import presence
 from understudy.models import Sample
 from understudy.privacy.released import Released
 from understudy.release import Measurement
@@ -187,7 +186,7 @@ def _mean(
         if not set(measurement.of) <= {name}:  # of other people
             continue
         matrix = MomentMatrix.of(measurement, schema, rows, (name,))
-        number, present = matrix.place[name, None], presence(matrix, schema, name)
+        number, present = matrix.place[name, None], matrix.presence(schema, name)
         size = float(present @ matrix.sums[0])
         if size < 1:
             return None

@@ -26,7 +26,7 @@ from understudy.features.column_scores import Scores
 from understudy.inference.moments.complete_cases import CompleteCases, Entries
 from understudy.inference.moments.moment_basis import FREE, Basis
 from understudy.release import Measurement
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Integer, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,6 +234,46 @@ class MomentMatrix:
             Shape (p, q).
         """
         return np.asarray(left @ self.sums @ right.T)
+
+    def indicators(self, schema: Schema, name: str) -> Floats | None:
+        """Weights of the indicators of the levels of a column, shape (levels, s + 1).
+
+        Numbers have those of their bins, if they are few. Where they have none, a column of whole
+        numbers that are one of two tells by its number which: with −1 and 1 for both, half the
+        number and half of 1. None for other numbers.
+
+        Args:
+            schema: of the column.
+            name: of the column.
+        """
+        column = schema.columns[name]
+        n_levels = column.n_ordinary
+        rows = np.zeros((n_levels, len(self.sums)))
+        if isinstance(column, NUMERIC) and (name, 0) not in self.place:
+            low, high = column.bounds
+            if not (isinstance(column, Integer) and high - low == 1 and n_levels == 2):
+                return None
+            rows[:] = self.presence(schema, name) / 2
+            first = 0 if column.intervals[0].low == low else 1
+            rows[[first, 1 - first], self.place[name, None]] = -0.5, 0.5
+            return rows
+        rows[np.arange(n_levels), [self.place[name, state] for state in range(n_levels)]] = 1
+        return rows
+
+    def presence(self, schema: Schema, name: str) -> Floats:
+        """Weights of whether a record has a value of a column, shape (s + 1,).
+
+        Args:
+            schema: of the column.
+            name: of the column.
+        """
+        if not isinstance(schema.columns[name], NUMERIC):
+            rows = self.indicators(schema, name)
+            assert rows is not None
+            return np.asarray(rows.sum(axis=0))
+        weights = np.zeros(len(self.sums))
+        weights[0], weights[self.basis.beside[self.place[name, None]]] = 1, -1
+        return weights
 
 
 def _codes(schema: Schema, name: str) -> range:

@@ -26,7 +26,7 @@ from understudy.inference.moments.affine import affine_weights
 from understudy.inference.moments.inverted import are_firm, require_firm
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.noise_aware.cell_scores import edge_variance, sampling_covariance
-from understudy.schema import NUMERIC, Integer, Schema
+from understudy.schema import NUMERIC, Schema
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _products(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> _Prod
     whole = np.zeros((1, len(matrix.sums)))
     whole[0, 0] = 1
     crossed = (*estimand.levels, *estimand.groups)
-    found = [indicators(matrix, schema, name) for name in crossed]
+    found = [matrix.indicators(schema, name) for name in crossed]
     each = [rows for rows in found if rows is not None]
     if len(each) < len(found) or (len(crossed) == 1 and _is_binned_alone(estimand, schema)):
         return None
@@ -155,7 +155,7 @@ def _of_expression(
     numeric = isinstance(schema.columns[names[0]], NUMERIC)
     if numeric and not estimand.groups and not weights[0, matrix.place[names[0], None]]:
         return None  # a condition on one column, which its own table has
-    present = presence(matrix, schema, names[0])
+    present = matrix.presence(schema, names[0])
     value = weights[0].copy()
     value[0] = 0
     value += weights[0, 0] * present  # the constant, for those who have a value
@@ -182,50 +182,6 @@ def _values(estimand: Estimand, frame: pd.DataFrame) -> Floats:
 def _is_binned_alone(estimand: Estimand, schema: Schema) -> bool:
     """Whether the shares of the bins of one column of numbers are asked for, which a table has."""
     return any(isinstance(schema.columns[name], NUMERIC) for name in estimand.levels)
-
-
-def indicators(matrix: MomentMatrix, schema: Schema, name: str) -> Floats | None:
-    """Weights of the indicators of the levels of a column, shape (levels, s + 1).
-
-    Numbers have those of their bins, if they are few. Where they have none, a column of whole
-    numbers that are one of two tells by its number which: with −1 and 1 for both, half the number
-    and half of 1. None for other numbers.
-
-    Args:
-        matrix: whose rows the weights are for.
-        schema: of the column.
-        name: of the column.
-    """
-    column = schema.columns[name]
-    n_levels = column.n_ordinary
-    rows = np.zeros((n_levels, len(matrix.sums)))
-    if isinstance(column, NUMERIC) and (name, 0) not in matrix.place:
-        low, high = column.bounds
-        if not (isinstance(column, Integer) and high - low == 1 and n_levels == 2):
-            return None
-        rows[:] = presence(matrix, schema, name) / 2
-        first = 0 if column.intervals[0].low == low else 1
-        rows[[first, 1 - first], matrix.place[name, None]] = -0.5, 0.5
-        return rows
-    rows[np.arange(n_levels), [matrix.place[name, state] for state in range(n_levels)]] = 1
-    return rows
-
-
-def presence(matrix: MomentMatrix, schema: Schema, name: str) -> Floats:
-    """Weights of whether a record has a value of a column, shape (s + 1,).
-
-    Args:
-        matrix: whose rows the weights are for.
-        schema: of the column.
-        name: of the column.
-    """
-    if not isinstance(schema.columns[name], NUMERIC):
-        rows = indicators(matrix, schema, name)
-        assert rows is not None
-        return np.asarray(rows.sum(axis=0))
-    weights = np.zeros(len(matrix.sums))
-    weights[0], weights[matrix.basis.beside[matrix.place[name, None]]] = 1, -1
-    return weights
 
 
 def _squares(

@@ -23,7 +23,6 @@ from understudy.inference.moments.measured_moments import matrix_of
 from understudy.inference.moments.moment_answers import REASON
 from understudy.inference.moments.moment_answers import RULE as MOMENTS
 from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.inference.moments.moment_ratios import indicators
 from understudy.inference.noise_aware.cell_scores import marginal, pooled_table
 from understudy.inference.noise_aware.full_tables import covers
 from understudy.inference.two_way.traits import Trait
@@ -165,7 +164,7 @@ def class_weights(trait: Trait, matrix: MomentMatrix, schema: Schema) -> Floats 
         matrix: whose rows the weights are for.
         schema: of the release.
     """
-    rows = indicators(matrix, schema, trait.columns[0]) if len(trait.columns) == 1 else None
+    rows = matrix.indicators(schema, trait.columns[0]) if len(trait.columns) == 1 else None
     if rows is None:
         return None
     weights = np.zeros((len(trait.labels), len(matrix.sums)))
