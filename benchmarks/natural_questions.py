@@ -140,5 +140,46 @@ ols: trust ~ school; hours ~ age + sex; works ~ age + sex + married
 ols: votes ~ age + sex + online + house
 logit: votes ~ age; works ~ married + sex; online ~ age + sex; votes ~ school + age + married
 """,
+    "demo": """
+share: religious; rate_marriage; affairs > 0; children
+mean: affairs; age; children; educ
+group mean: affairs ~ religious; age ~ religious; educ ~ occupation; children ~ religious
+difference: affairs ~ religious; {affairs > 0} ~ rate_marriage; age ~ religious
+difference: educ ~ occupation_husb
+quantile: affairs @ 0.75; affairs @ 0.9; age @ 0.5; yrs_married @ 0.5
+table: religious + rate_marriage; occupation + occupation_husb; children + age; age + religious
+correlation: age + yrs_married; affairs + rate_marriage; children + educ; religious + affairs
+ols: affairs ~ yrs_married; children ~ age + educ; yrs_married ~ age + children + religious
+ols: affairs ~ rate_marriage + age + yrs_married + religious
+logit: {affairs > 0} ~ religious; {affairs > 0} ~ rate_marriage + yrs_married
+logit: {rate_marriage >= 4} ~ age; {affairs > 0} ~ religious + age + educ
+""",
+    "wide": """
+share: c0; c1; c2; x0 > 33; x1 > 40; c3
+mean: x0; x1; x2; x3; x4; x5
+group mean: x6 ~ c4; x7 ~ c5; x8 ~ c6; x9 ~ c7
+difference: x10 ~ c8; x11 ~ c9; x12 ~ c10; {c11 == 'l0'} ~ c3
+quantile: x13 @ 0.5; x14 @ 0.9; x0 @ 0.5; x1 @ 0.25
+table: c12 + c13; c14 + c15; c0 + c4; x2 + c16
+correlation: x0 + x4; x1 + x5; x2 + x3; x9 + {c17 == 'l0'}
+ols: x0 ~ x4; x1 ~ x5 + c1; x2 ~ x6 + x10 + c2; x3 ~ x7 + x11 + c3 + c18
+logit: {c1 == 'l0'} ~ x1; {c5 == 'l0'} ~ x5 + c9; {c19 == 'l0'} ~ x3; {c3 == 'l0'} ~ x7 + c1 + c7
+""",
+    "adult": """
+share: sex; workclass; hours_per_week >= 40; capital_gain > 0
+mean: age; hours_per_week; capital_gain; education_num
+group mean: age ~ income; hours_per_week ~ sex; capital_loss ~ income; education_num ~ race
+difference: hours_per_week ~ sex; age ~ income; education_num ~ income; {income == '>50K'} ~ sex
+quantile: age @ 0.5; hours_per_week @ 0.9; hours_per_week @ 0.5; age @ 0.25
+table: sex + income; race + income; relationship + sex; marital_status + income
+correlation: age + hours_per_week; education_num + hours_per_week; capital_gain + education_num
+correlation: age + {income == '>50K'}
+ols: hours_per_week ~ age; hours_per_week ~ education_num + sex
+ols: {income == '>50K'} ~ age + education_num + sex
+ols: hours_per_week ~ age + education_num + sex + relationship
+logit: {income == '>50K'} ~ age; {income == '>50K'} ~ education_num + sex
+logit: {income == '>50K'} ~ age + hours_per_week + sex; {sex == 'Male'} ~ occupation
+share: education; native_country
+""",
 }
 """Name of a population → its questions."""

@@ -2,7 +2,8 @@
 
 Each is drawn once, so that its values are the truth, and rows are drawn from it with replacement.
 One has the table, schema and numbers of `docs/guide/steward.md`; the others have one difficulty
-each, said in their first line. What is asked of them stands in `natural_questions.py`.
+each, said in their first line. Two stand in `wider_populations.py`: the survey of `make demo`, whose
+rows are the population, and 35 columns. What is asked stands in `natural_questions.py`.
 """
 
 from __future__ import annotations
@@ -10,39 +11,17 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from understudy.schema import Schema
+from made_population import CODEBOOK, Population, absent, levels, number, truth_value
+from wider_populations import demo, wide
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "steward.md"
 SIZE = 200_000
-Table = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Population:
-    """People, and what is public about them.
-
-    Attributes:
-        people: all of them.
-        declared: the schema without the number of rows.
-        beyond: columns with numbers above their upper bound.
-    """
-
-    people: pl.DataFrame
-    declared: Table
-    beyond: tuple[str, ...] = ()
-
-    def schema(self, rows: str, n: int) -> Schema:
-        """The schema, with a "private" or "public" number of rows."""
-        head = {"rows": rows} | ({"n_rows": n} if rows == "public" else {})
-        return Schema.model_validate(self.declared | head)
 
 
 @cache
@@ -51,34 +30,13 @@ def population(name: str) -> Population:
     return POPULATIONS[name](np.random.default_rng(1))
 
 
-def number(
-    lower: float, upper: float, *bins: float, kind: str = "integer", **more: object
-) -> Table:
-    """A column of numbers; without bins it has the default ones."""
-    said = {"bins": bins} if bins else {}
-    return {"kind": kind, "lower": lower, "upper": upper, **said, **more, **_SAID}
-
-
-def levels(*names: object, kind: str = "categorical", **more: object) -> Table:
-    """A column of levels."""
-    return {"kind": kind, "levels": names, **more, **_SAID}
-
-
-def truth_value() -> Table:
-    """A column of truth values."""
-    return {"kind": "boolean", **_SAID}
-
-
-_SAID: Table = {"source": "codebook", "reviewed": True}
-
-
 def _readme(rng: np.random.Generator) -> Population:
     """The table of the steward's guide: 5 % of incomes absent, and a structural zero."""
     age = rng.integers(18, 90, SIZE)
     works = np.where(age < 67, rng.random(SIZE) < 0.7, False)
     income = np.where(works, rng.lognormal(10, 0.6, SIZE), 0).round()
     people = pl.DataFrame({"age": age, "sex": rng.choice(["f", "m"], SIZE), "works": works})
-    people = people.with_columns(income=_absent(income, rng.random(SIZE) < 0.05))
+    people = people.with_columns(income=absent(income, rng.random(SIZE) < 0.05))
     text = re.search(r"```toml\n(title.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     assert text is not None
     declared = tomllib.loads(text[1])
@@ -276,14 +234,9 @@ def _survey(rng: np.random.Generator) -> Population:
         "house": levels("flat", "house", "other"),
         "children": number(0, 4),
     }
-    rule = {"where": {"married": True, "age": {"lower": 16, "upper": 17}}, **_SAID}
+    rule = {"where": {"married": True, "age": {"lower": 16, "upper": 17}}, **CODEBOOK}
     declared = {"columns": columns, "forbidden": [rule]}
     return Population(people, declared)
-
-
-def _absent(values: np.ndarray, where: np.ndarray) -> pl.Series:
-    """Numbers, some of them absent."""
-    return pl.Series(np.where(where, np.nan, values)).fill_nan(None)
 
 
 POPULATIONS: dict[str, Callable[[np.random.Generator], Population]] = {
@@ -294,4 +247,6 @@ POPULATIONS: dict[str, Callable[[np.random.Generator], Population]] = {
     "rare": _rare,
     "default bins": _default_bins,
     "survey": _survey,
+    "demo": demo,
+    "wide": wide,
 }

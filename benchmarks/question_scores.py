@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -78,6 +79,23 @@ def _numbers(part: pl.DataFrame) -> tuple[str, ...]:
         "–" if width is None else f"×{width:.2f}",
         f"{spent:.0f}",
     )
+
+
+def by_cell(table: pl.DataFrame, cells: Sequence[Cell]) -> Table:
+    """One line for each cell: all questions, and its kinds with low coverage."""
+    shown = Table(
+        *("cell", "answered", "coverage", "rows cover", "width", "ms", "low"), title="All cells"
+    )
+    for cell in cells:
+        own = _of_cell(table, cell)
+        kinds = [own.filter(pl.col("kind") == kind, "counts") for kind in ASKED_AS]
+        low = [
+            part["kind"][0]
+            for part in kinds
+            if part.height and is_low(part["covers"].to_numpy(), part["repetition"].to_numpy())
+        ]
+        shown.add_row(_title(cell), *_numbers(own), ", ".join(low) or "–")
+    return shown
 
 
 def faults(table: pl.DataFrame, top: int) -> Table:

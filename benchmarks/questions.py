@@ -1,22 +1,23 @@
 """The natural questions that a release answers: how many, how rightly, how widely and how soon.
 
     python benchmarks/questions.py [--populations NAME …] [--n 5000 …] [--rows private …]
-        [--delta 1e-6 …] [--epsilon 1 …] [--answers-share S] [--repetitions 60] [--seed 1]
-        [--out FILE] [--top 12]
+        [--delta 1e-6 …] [--epsilon 1 …] [--grid] [--answers-share S] [--repetitions 60]
+        [--seed 1] [--workers 2] [--data DIR] [--out FILE] [--top 12]
 
-From each population (`populations.py`), whose values are the truth, n rows are drawn with
-replacement and released with default settings, and the `natural_questions.py` are asked of the
-release. A cell of the grid is a population, n, kind of rows, δ and ε. By cell and kind of question:
+From each population (`populations.py`; with `--data` also the Adult table in that folder), whose
+values are the truth, n rows are drawn with replacement and released with default settings, and the
+`natural_questions.py` are asked of the release. A cell is a population, n, kind of rows, δ and ε:
+all combinations of what is given, or with `--grid` those of `CONDITIONS`. By cell and kind:
 
 * **answered**: the mean over questions of the part of their quantities (coefficients without
-  intercepts, shares, cells) that have an interval that counts. One over ten times as wide as that
-  of the rows, or that holds all that is possible whatever the rows, counts as none; where the rows'
-  interval has no width, the latter decides alone.
+  intercepts, shares, cells) that have an interval that counts. One over ten times as wide as those
+  of the rows are in the mean of 60 samples, or that holds all that is possible whatever the rows,
+  counts as none; where the rows' intervals have no width, the latter decides alone.
 * **coverage** of nominal 95 % where it counts, and that of the rows' own textbook intervals for the
-  same quantities. It is *low* if a binomial test at 1 % says that it is below 93 %; quantities of
-  one release are not independent, so their number is divided by the design effect between
-  releases. Cells that no rows can have are not judged: all know them.
-* **width**: the median, over that of the rows.
+  same quantities, in those samples. It is *low* if a binomial test at 1 % says that it is below
+  93 %; quantities of one release are not independent, so their number is divided by the design
+  effect between releases. Cells that no rows can have are not judged: all know them.
+* **width**: the median, over the mean one of the rows.
 * **ms**: of a question, in the median, answered or not.
 
 Single quantities have independent repetitions: those whose coverage is below 93 % by an exact
@@ -27,9 +28,11 @@ refusals. `--out` keeps all intervals as Parquet.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -41,24 +44,46 @@ from rich.console import Console
 import understudy as us
 from natural_questions import ASKED_AS, QUESTIONS, Question, read
 from populations import POPULATIONS, Population, population
-from question_scores import Cell, by_kind, faults, refusals
+from question_scores import Cell, by_cell, by_kind, faults, refusals
 from row_answers import RowAnswer, row_answer
+from wider_populations import adult
 
 WIDEST = 10.0
+ROW_SAMPLES = 60
+CONDITIONS = (
+    *((n, "private", "1e-6", "1") for n in (500, 5_000, 20_000, 50_000)),
+    *((5_000, "private", "1e-6", epsilon) for epsilon in ("0.1", "10", "50")),
+    (5_000, "private", "0", "1"),
+    (5_000, "public", "1e-6", "1"),
+)
+"""n, rows, δ and ε of the grid; each but the second differs from it by one of them."""
+
+
+@dataclass(frozen=True)
+class OfRows:
+    """What the rows' own intervals for a quantity do, over several samples.
+
+    Attributes:
+        width: their mean.
+        covers: how many of them hold the truth, as a share.
+    """
+
+    width: float
+    covers: float
 
 
 def measured(
     cell: Cell, repetitions: int, seed: int, answers_share: str | None = None
-) -> Iterator[dict[str, Any]]:
+) -> list[dict[str, Any]]:
     """Every quantity of every question in every repetition."""
-    whole = population(cell.population)
+    whole, found = population(cell.population), list[dict[str, Any]]()
     asked_of = read(QUESTIONS[cell.population])
     truths = {asked: row_answer(asked, whole.people, whole) for asked in asked_of}
+    by_rows = {asked: of_rows(asked, truths[asked], whole, cell.n, seed) for asked in asked_of}
     schema, rng = whole.schema(cell.rows, cell.n), np.random.default_rng(seed)
     for repetition in range(repetitions):
-        rows = whole.people[rng.integers(whole.people.height, size=cell.n)]
         release = us.synthesize(
-            rows,
+            _sample(whole, cell.n, rng),
             schema,
             epsilon=cell.epsilon,
             delta=cell.delta,
@@ -68,36 +93,50 @@ def measured(
         )
         for asked, truth in truths.items():
             about = {"kind": asked.kind, "asked": _words(asked), "repetition": repetition}
-            for one in judged(asked, truth, rows, release, whole):
-                yield asdict(cell) | about | one
+            for one in judged(asked, truth, by_rows[asked], release):
+                found.append(asdict(cell) | about | one)
+    return found
+
+
+def of_rows(
+    asked: Question, truth: RowAnswer, whole: Population, n: int, seed: int
+) -> dict[str, OfRows]:
+    """By quantity, what intervals from n rows do; those that rows cannot tell are left out."""
+    rng, ends = np.random.default_rng([seed, n]), dict[str, list[tuple[float, float]]]()
+    for _ in range(ROW_SAMPLES):
+        try:
+            own = row_answer(asked, _sample(whole, n, rng), whole)
+        except us.UnderstudyError:  # not even the rows have an answer
+            continue
+        for name, lower, upper in zip(own.names, own.lower, own.upper, strict=True):
+            ends.setdefault(name, []).append((lower, upper))
+    return {
+        name: OfRows(_mean_width(ends[name]), _covered(ends[name], true))
+        for name, true in zip(truth.names, truth.estimate, strict=True)
+        if name in ends
+    }
 
 
 def judged(
-    asked: Question, truth: RowAnswer, rows: pl.DataFrame, release: us.Release, whole: Population
+    asked: Question, truth: RowAnswer, by_rows: dict[str, OfRows], release: us.Release
 ) -> Iterator[dict[str, Any]]:
-    """The quantities of a question, each as the release and as the rows give it."""
+    """The quantities of a question, each as the release gives it."""
     start = time.perf_counter()
     intervals, refused = answer(asked, release)
     spent = 1e3 * (time.perf_counter() - start)
-    try:
-        own = row_answer(asked, rows, whole)
-    except us.UnderstudyError:  # not even the rows have an answer
-        return
-    places = {name: k for k, name in enumerate(own.names)}
     for k, name in enumerate(truth.names):
-        if name not in places or _certain(asked, truth, k):
+        if name not in by_rows or _certain(asked, truth, k):
             continue
-        at = places[name]
-        low, high = own.lower[at], own.upper[at]
+        own = by_rows[name]
         lower, upper = intervals.get(name, intervals.get("", (np.nan, np.nan)))
         yield {
             "quantity": name,
             "truth": truth.estimate[k],
             "lower": lower,
             "upper": upper,
-            "row_lower": low,
-            "row_upper": high,
-            "counts": counts(upper - lower, high - low)
+            "row_width": own.width,
+            "row_covers": own.covers,
+            "counts": counts(upper - lower, own.width)
             and not (lower <= truth.low and upper >= truth.high),
             "refused": refused,
             "ms": spent,
@@ -134,9 +173,24 @@ def frame(records: list[dict[str, Any]]) -> pl.DataFrame:
     """All quantities, with what is judged of each."""
     table = pl.DataFrame(records, infer_schema_length=None)
     inside = (pl.col("lower") <= pl.col("truth")) & (pl.col("truth") <= pl.col("upper"))
-    by_rows = (pl.col("row_lower") <= pl.col("truth")) & (pl.col("truth") <= pl.col("row_upper"))
-    width = (pl.col("upper") - pl.col("lower")) / (pl.col("row_upper") - pl.col("row_lower"))
-    return table.with_columns(covers=inside, row_covers=by_rows, width=width)
+    width = (pl.col("upper") - pl.col("lower")) / pl.col("row_width")
+    return table.with_columns(covers=inside, width=width)
+
+
+def _sample(whole: Population, n: int, rng: np.random.Generator) -> pl.DataFrame:
+    return whole.people[rng.integers(whole.people.height, size=n)]
+
+
+def _mean_width(ends: list[tuple[float, float]]) -> float:
+    """Of those that are finite; NaN if none is."""
+    widths = np.subtract(*np.array(ends).T[::-1])
+    finite = widths[np.isfinite(widths)]
+    return float(finite.mean()) if finite.size else np.nan
+
+
+def _covered(ends: list[tuple[float, float]], true: float) -> float:
+    lower, upper = np.array(ends).T
+    return float(np.mean((lower <= true) & (true <= upper)))
 
 
 def _certain(asked: Question, truth: RowAnswer, k: int) -> bool:
@@ -159,6 +213,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rows", nargs="+", default=["private", "public"])
     parser.add_argument("--delta", nargs="+", default=["1e-6", "0"])
     parser.add_argument("--epsilon", nargs="+", default=["1"])
+    parser.add_argument("--grid", action="store_true", help="the cells of CONDITIONS")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--data", type=Path, help="folder of the Adult table (adult_mixed)")
     parser.add_argument("--answers-share", help="of the budget, for second moments")
     parser.add_argument("--repetitions", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
@@ -167,20 +224,40 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def cells(given: argparse.Namespace) -> list[Cell]:
+    """What is released."""
+    if given.grid:
+        grid = product(given.populations, CONDITIONS)
+        return [Cell(name, *condition) for name, condition in grid]
+    ways = product(given.populations, given.n, given.rows, given.delta, given.epsilon)
+    return [Cell(*way) for way in ways]
+
+
 def main() -> None:
     """Measure, and print cell by cell."""
-    given, console, found = arguments(), Console(), list[dict[str, Any]]()
-    grid = product(given.populations, given.n, given.rows, given.delta, given.epsilon)
-    for cell in (Cell(*one) for one in grid):
-        start = time.perf_counter()
-        found += measured(cell, given.repetitions, given.seed, given.answers_share)
-        console.print(by_kind(frame(found), cell))
-        console.print(f"{given.repetitions} releases, {time.perf_counter() - start:.0f} s")
-        if given.out:
-            frame(found).write_parquet(given.out)
-    table = frame(found)
+    given, console, tables = arguments(), Console(), list[pl.DataFrame]()
+    if given.data:
+        POPULATIONS["adult"] = lambda _: adult(given.data)
+        given.populations = [*given.populations, "adult"]
+    todo = cells(given)
+    with ProcessPoolExecutor(given.workers, multiprocessing.get_context("fork")) as pool:
+        ways = [(cell, given.repetitions, given.seed, given.answers_share) for cell in todo]
+        for cell, (records, spent) in zip(todo, pool.map(_timed, ways), strict=True):
+            tables.append(frame(records))
+            console.print(by_kind(tables[-1], cell))
+            console.print(f"{given.repetitions} releases, {spent:.0f} s")
+            if given.out:
+                pl.concat(tables).write_parquet(given.out)
+    table = pl.concat(tables)
+    if given.grid:
+        console.print(by_cell(table, todo))
     console.print(faults(table, given.top))
     console.print(refusals(table, given.top))
+
+
+def _timed(way: tuple[Cell, int, int, str | None]) -> tuple[list[dict[str, Any]], float]:
+    start = time.perf_counter()
+    return measured(*way), time.perf_counter() - start
 
 
 if __name__ == "__main__":

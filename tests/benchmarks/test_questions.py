@@ -1,5 +1,6 @@
 """The yardstick of questions: what it asks, what it takes for the truth, and what it calls low."""
 
+import argparse
 from collections import Counter
 
 import numpy as np
@@ -137,23 +138,41 @@ def test_intervals_that_go_together_count_as_one():
 def test_every_question_is_judged_in_every_repetition():
     cell, asked = Cell("rare", 2_000), read(QUESTIONS["rare"])
     table, again = (
-        questions.frame(list(questions.measured(cell, repetitions, seed=1))).drop("ms")
+        questions.frame(questions.measured(cell, repetitions, seed=1)).drop("ms")
         for repetitions in (2, 1)
     )
     assert table.filter(repetition=0).equals(again, null_equal=True)
     assert table.select("kind", "asked", "repetition").n_unique() == 2 * len(asked)
     answered = table.filter("counts")
-    wide = (answered["upper"] - answered["lower"]) / (answered["row_upper"] - answered["row_lower"])
     assert answered.height > 0
-    assert wide.max() <= questions.WIDEST
+    assert answered["width"].max() <= questions.WIDEST
     lines = question_scores.by_kind(table.with_columns(ms=1.0), cell).columns[0].cells
     assert set(lines) == {*ASKED_AS, "all"}
 
 
-def test_an_interval_of_all_that_is_possible_is_no_answer(monkeypatch):
-    whole = population("readme")
-    asked, rows = Question("quantile", "age"), whole.people.head(50)
+def test_intervals_of_samples_of_the_rows_have_a_mean_width_and_hold_the_truth():
+    whole, asked = population("rare"), Question("share", "poor")
     truth = row_answer(asked, whole.people, whole)
+    for n, seed in ((1_000, 1), (4_000, 2)):
+        own = questions.of_rows(asked, truth, whole, n, seed)["poor[true]"]
+        half = 1.96 * np.sqrt(truth.estimate[1] * (1 - truth.estimate[1]) / n)
+        assert own.width == pytest.approx(2 * half, rel=0.05)
+        assert own.covers >= 0.85  # of 60, at 95 %; fewer with chance 2·10⁻³
+
+
+def test_the_grid_has_every_population_and_at_least_sixty_cells():
+    given = argparse.Namespace(grid=True, populations=list(POPULATIONS))
+    grid = questions.cells(given)
+    assert len(set(grid)) == len(grid) >= 60
+    assert {cell.population for cell in grid} == set(POPULATIONS)
+    assert {cell.n for cell in grid} == {500, 5_000, 20_000, 50_000}
+    assert {"0.1", "1", "50"} < {cell.epsilon for cell in grid}
+
+
+def test_an_interval_of_all_that_is_possible_is_no_answer(monkeypatch):
+    whole, asked = population("readme"), Question("quantile", "age")
+    truth = row_answer(asked, whole.people, whole)
+    own = {"quantile": questions.OfRows(width=30.0, covers=0.95)}
     for ends, counted in (((18, 99), False), ((19, 99), True)):
         monkeypatch.setattr(questions, "answer", lambda *_, ends=ends: ({"": ends}, None))
-        assert next(questions.judged(asked, truth, rows, None, whole))["counts"] is counted
+        assert next(questions.judged(asked, truth, own, None))["counts"] is counted
