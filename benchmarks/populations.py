@@ -2,7 +2,7 @@
 
 Each is drawn once, so that its values are the truth, and rows are drawn from it with replacement.
 One has the table, schema and numbers of `docs/guide/steward.md`; the others have one difficulty
-each, said in their first line. Two stand in `wider_populations.py`: the survey of `make demo`, whose
+each, said in their first line. Two are in `wider_populations.py`: the survey of `make demo`, whose
 rows are the population, and 35 columns. What is asked stands in `natural_questions.py`.
 """
 
