@@ -116,7 +116,7 @@ def _ratios(
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
     parts = found.noise, found.sampling
     pooled = _pooled(names, found.estimate, parts, len(sets), inverted, *notes)
-    return MomentAnswer(pooled, found.dropped)
+    return MomentAnswer(replace(pooled, bias=found.bias), found.dropped)
 
 
 def _model(
