@@ -1,4 +1,8 @@
-"""The second moments that a release has of some columns, with what its noisy tables say of them."""
+"""The second moments that a release has of some columns, with what its noisy tables say of them.
+
+Tables of levels tell sums of contrasts (`refined`), lines and tables of numbers their sums as well
+(`inference.moments.number_sums`).
+"""
 
 from __future__ import annotations
 
