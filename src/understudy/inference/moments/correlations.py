@@ -32,7 +32,7 @@ class Correlation:
         denominator: S.
         mixed: covariance of the noise in S with that in C_xy − r·S.
         squared: variance of the noise in S.
-        bias: bound on what was not measured of records without a value.
+        bias: bound on what was not measured (`MomentMatrix.hidden`).
     """
 
     estimate: float

@@ -48,7 +48,7 @@ class LinearFit:
         denominator: sum of squares of each predictor when the others are taken out, shape (p,).
         mixed: covariance of its noise with that of the numerator (`Inverted`), shape (p,).
         squared: variance of its noise, shape (p,).
-        bias: bound on what was not measured of records without a value, shape (p,).
+        bias: bound on what was not measured, shape (p,) (`MomentMatrix.hidden`).
     """
 
     estimate: Floats

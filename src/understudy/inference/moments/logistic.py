@@ -75,7 +75,7 @@ class ScoreFit:
             for each term, shape (p,).
         firmness: smallest eigenvalue of the scaled H in standard deviations of its noise.
         widening: of each standard error, for intervals that would be lopsided, shape (p,).
-        bias: bound on what was not measured of records without a value, shape (p,).
+        bias: bound on what was not measured, shape (p,) (`MomentMatrix.hidden`).
     """
 
     estimate: Floats

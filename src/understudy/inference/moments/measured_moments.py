@@ -1,4 +1,8 @@
-"""The second moments that a release has of some columns, with what its noisy tables say of them."""
+"""The second moments that a release has of some columns, with what its noisy tables say of them.
+
+Tables of levels tell sums of contrasts (`refined`), lines and tables of numbers their sums as well
+(`inference.moments.number_sums`).
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,11 @@ import numpy as np
 from understudy.arrays import Floats, Integers
 from understudy.features.column_scores import UNIT
 from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.moments.number_sums import with_number_counts
 from understudy.inference.noise_aware.full_tables import covers
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
 
 
 def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
@@ -38,7 +43,9 @@ def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
         about = float(manifest.n_rows), manifest.inference.rows_stddev
         matrix = MomentMatrix.of(measurement, schema, about, columns)
         counts_all = not matrix.scores.complete
-        return refined(matrix, release.measurements, schema) if counts_all else matrix
+        if not counts_all:
+            return matrix
+        return with_number_counts(refined(matrix, release.measurements, schema), release)
     return None
 
 
@@ -61,6 +68,8 @@ def refined(
         known = set(table.columns) <= set(matrix.scores.columns)
         if not (known and len(table.columns) <= 2 and covers(table, table.columns)):
             continue
+        if len(table.columns) == 1 and isinstance(schema.columns[table.columns[0]], NUMERIC):
+            continue  # `with_number_counts` has these
         for entries, values, factors in _told(matrix, table, schema):
             noise = factors * table.stddev**2
             weight = variances[entries] / (variances[entries] + noise)

@@ -44,6 +44,10 @@ HIDDEN_NOTE = (
     "Intervals allow for whatever was not measured of the records that lack a value (bias_bound); "
     "declared when the release is made, this analysis does without."
 )
+CELL_NOTE = (
+    "Sums of numbers are known from counts of cells too; intervals allow for wherever in its cell "
+    "a number lies (bias_bound)."
+)
 REASON = (
     "second moments were measured of the values themselves, with known noise; sampling and noise "
     "are both counted"
@@ -116,7 +120,7 @@ def _ratios(
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
     parts = found.noise, found.sampling
     pooled = _pooled(names, found.estimate, parts, len(sets), inverted, *notes)
-    return MomentAnswer(pooled, found.dropped)
+    return MomentAnswer(_with_bias(pooled, found.bias, matrix), found.dropped)
 
 
 def _model(
@@ -149,13 +153,13 @@ def _model(
         inverted = linear.denominator, linear.mixed, linear.squared
         parts, note = (linear.noise, linear.sampling), MODEL_NOTES["ols"]
         pooled = _pooled(names, linear.estimate, parts, len(sets), inverted, note)
-        return MomentAnswer(_with_bias(pooled, linear.bias), 0.0)
+        return MomentAnswer(_with_bias(pooled, linear.bias, matrix), 0.0)
     fit = score_model(estimand.kind, matrix, weights[1:], weights[0], own.pairs)
     parts, k = (fit.noise + fit.misfit, fit.sampling), len(names)
     firm = np.ones(k), np.zeros(k), np.zeros(k)
     said = MODEL_NOTES[estimand.kind], MISFIT_NOTE
     pooled = _pooled(names, fit.estimate, parts, len(sets), firm, *said)
-    return MomentAnswer(_with_bias(pooled, fit.bias), 0.0)
+    return MomentAnswer(_with_bias(pooled, fit.bias, matrix), 0.0)
 
 
 def _correlation(
@@ -177,12 +181,16 @@ def _correlation(
     parts = np.array([[found.noise]]), np.array([[found.sampling]])
     inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
     pooled = _pooled(names, np.array([found.estimate]), parts, len(sets), inverted)
-    return MomentAnswer(_with_bias(pooled, np.array([found.bias])), 0.0)
+    return MomentAnswer(_with_bias(pooled, np.array([found.bias]), matrix), 0.0)
 
 
-def _with_bias(pooled: Inverted, bias: Floats) -> Inverted:
-    """With a bound on what was not measured of records that lack a value."""
-    said = (HIDDEN_NOTE,) if bias.any() else ()
+def _with_bias(pooled: Inverted, bias: Floats, matrix: MomentMatrix) -> Inverted:
+    """With a bound on what was not measured, and why it was not."""
+    if not bias.any():
+        return pooled
+    lacking = matrix.cases is not None and HIDDEN_NOTE
+    within = matrix.together is not None and matrix.together.off.size and CELL_NOTE
+    said = tuple(note for note in (lacking, within) if note)
     return replace(pooled, bias=bias, notes=(*pooled.notes, *said))
 
 

@@ -21,12 +21,28 @@ from functools import cached_property
 
 import numpy as np
 
-from understudy.arrays import Floats
+from understudy.arrays import Floats, Integers
 from understudy.features.column_scores import Scores
 from understudy.inference.moments.complete_cases import CompleteCases, Entries
 from understudy.inference.moments.moment_basis import FREE, Basis
 from understudy.release import Measurement
 from understudy.schema import NUMERIC, Integer, Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Released numbers whose noise goes together, since counts of cells were put to them.
+
+    Attributes:
+        entries: which, shape (k,).
+        covariance: of the noise in them, shape (k, k).
+        off: how far each may lie off by where numbers lie within cells, a column for each sum that
+            these leave open, shape (k, sums).
+    """
+
+    entries: Integers
+    covariance: Floats
+    off: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +56,7 @@ class MomentMatrix:
             shape (numbers + 1,).
         variances: of the noise in them, same shape.
         cases: what is known of the records with a value of some columns; None for all records.
+        together: numbers with noise that goes together; None if that of all is independent.
     """
 
     scores: Scores
@@ -47,6 +64,7 @@ class MomentMatrix:
     numbers: Floats
     variances: Floats
     cases: CompleteCases | None = None
+    together: Together | None = None
 
     @classmethod
     def of(
@@ -162,21 +180,40 @@ class MomentMatrix:
             Shape (q, q).
         """
         gradient = self._gradient(derivatives)
-        return np.asarray((gradient * self.variances) @ gradient.T)
+        alone = self.variances.copy()
+        if self.together is None:
+            return np.asarray((gradient * alone) @ gradient.T)
+        alone[self.together.entries] = 0
+        own = gradient[:, self.together.entries]
+        return np.asarray((gradient * alone) @ gradient.T + own @ self.together.covariance @ own.T)
 
     def hidden(self, derivatives: Floats) -> Floats:
-        """How far q estimates may be off by what was not measured of records without a value.
+        """How far q estimates may be off by what was not measured.
+
+        That is what records without a value have elsewhere, and where numbers lie within cells.
 
         Args:
             derivatives: as for `noise_covariance`.
 
         Returns:
-            Bounds, to first order, shape (q,); 0 where every record counts.
+            Bounds, to first order, shape (q,); 0 where every record counts and no cell does.
         """
+        within = self.within_cells(derivatives)
         if self.cases is None:
-            return np.zeros(len(derivatives))
+            return within
         errors = {entries: self._stddev_of(entries) for entries in self.cases.counted()}
-        return self.cases.hidden(derivatives, self.whole, errors)
+        return within + self.cases.hidden(derivatives, self.whole, errors)
+
+    def within_cells(self, derivatives: Floats) -> Floats:
+        """How far q estimates may be off by where numbers lie within cells, shape (q,).
+
+        Args:
+            derivatives: as for `noise_covariance`.
+        """
+        if self.together is None or not self.together.off.size:
+            return np.zeros(len(derivatives))
+        own = self._gradient(derivatives)[:, self.together.entries]
+        return np.asarray(np.abs(own @ self.together.off).sum(axis=1))
 
     def _stddev_of(self, entries: Entries) -> float:
         """Of the noise in a sum of entries of the matrix of all records."""

@@ -42,6 +42,7 @@ class MomentRatios:
         mixed: covariance of the noise in N − R·D with that in D, shape (k,).
         squared: variance of the noise in D, shape (k,).
         dropped: records that are in no group, or have no value; noisy.
+        bias: how far each may be off by where numbers lie within cells, shape (k,).
     """
 
     estimate: Floats
@@ -52,6 +53,7 @@ class MomentRatios:
     mixed: Floats
     squared: Floats
     dropped: float
+    bias: Floats
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ def moment_ratios(
         mixed=np.diag(both[:k, k:]),
         squared=np.diag(both)[k:],
         dropped=matrix.n - float(sizes.sum()),
+        bias=matrix.within_cells(numerators) / own,
     )
 
 

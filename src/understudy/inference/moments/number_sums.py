@@ -1,0 +1,163 @@
+"""What number lines and tables of bins say of the sums of second moments, and how well.
+
+The noisy counts of fine cells of a column of numbers (`inference.noise_aware.line_answers`) tell
+how many records there are, the sum of the number and of its square, and how many have each code and
+lie in each bin. Second moments have these sums too, with noise of their own. Both are put together
+by generalised least squares: with f the sums of all columns asked about and C the covariance of
+their noise, counts say y = Hf + noise of covariance R, and
+
+    f̂ = f + K(y − Hf),   K = CH'(HCH' + R + D)⁻¹,   Ĉ = (I − KH)C(I − KH)' + KRK'.
+
+A cell does not tell where in it a number lies. So the sums of y may be off by as much as the
+half-widths of cells allow, b; D = diag(b²) makes them count for less accordingly, and what is left,
+|K|·b, is a bound that every answer carries (`MomentMatrix.hidden`). Values out of domain are in no
+cell, but have a sum of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from understudy.arrays import Floats, Integers
+from understudy.features.column_scores import UNIT
+from understudy.features.line_cells import Numeric, coarse_states, is_finer
+from understudy.inference.moments.moment_matrix import MomentMatrix, Together
+from understudy.inference.noise_aware.cell_scores import Sources, Table, marginal, pooled_table
+from understudy.inference.noise_aware.full_tables import covers
+from understudy.inference.noise_aware.line_answers import line_of, line_schema, line_table
+from understudy.release import Release
+from understudy.schema import NUMERIC
+
+_FIRMLY = 2.0
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What the cells of a column say.
+
+    Attributes:
+        entries: released numbers that they tell; the number of records last.
+        values: of them; the last one less the records out of domain.
+        noise: covariance, shape (k, k).
+        off: how far each may lie off, shape (k,).
+        beside: the number of records out of domain, −1 if there is none.
+    """
+
+    entries: Integers
+    values: Floats
+    noise: Floats
+    off: Floats
+    beside: int
+
+
+def with_number_counts(matrix: MomentMatrix, release: Release) -> MomentMatrix:
+    """The matrix with the sums of its columns of numbers as counts of their cells tell them too.
+
+    Args:
+        matrix: second moments of all records.
+        release: with lines and tables.
+    """
+    schema, said = release.schema, list[_Said]()
+    for name in matrix.scores.columns:
+        column = schema.columns[name]
+        if isinstance(column, NUMERIC):
+            counted = _counts(release, name)
+            if counted is not None:
+                said.append(_told(matrix, name, column, *counted))
+    if not said:
+        return matrix
+    beside = [one.beside for one in said if one.beside >= 0]
+    entries = np.unique(np.concatenate([*(one.entries for one in said), beside])).astype(np.int64)
+    place = {entry: k for k, entry in enumerate(entries.tolist())}
+    sums, noise = matrix.numbers[entries], np.diag(matrix.variances[entries])
+    gains, bounds = np.zeros((len(entries), 0)), np.zeros(0)
+    for one in said:
+        at = [place[entry] for entry in one.entries.tolist()]
+        tells = np.zeros((len(at), len(entries)))
+        tells[np.arange(len(at)), at] = 1
+        if one.beside >= 0:
+            tells[-1, place[one.beside]] = -1
+        spread = tells @ noise @ tells.T + one.noise + np.diag(one.off**2)
+        gain = np.linalg.solve(spread, tells @ noise).T
+        kept = np.eye(len(entries)) - gain @ tells
+        sums = sums + gain @ (one.values - tells @ sums)
+        noise = kept @ noise @ kept.T + gain @ one.noise @ gain.T
+        open_ = one.off > 0
+        gains = np.hstack([kept @ gains, gain[:, open_]])
+        bounds = np.concatenate([bounds, one.off[open_]])
+    numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
+    numbers[entries], variances[entries] = sums, np.diag(noise)
+    together = Together(entries, noise, gains * bounds)
+    return replace(matrix, numbers=numbers, variances=variances, together=together)
+
+
+def _counts(release: Release, name: str) -> tuple[Table, Numeric] | None:
+    """Counts of the cells of a column, from its line and its own tables; None without either."""
+    schema, line = release.schema, line_of(release, name)
+    tables = [one for one in release.measurements if one.columns == (name,) and covers(one, [name])]
+    column = schema.columns[name]
+    assert isinstance(column, NUMERIC)
+    if line is not None:
+        cells = line_schema(line, schema).columns[name]
+        assert isinstance(cells, NUMERIC)
+        if is_finer(cells, column):
+            return line_table(line, tables, schema), cells
+    if not tables:
+        return None
+    return pooled_table([marginal(one, (name,), schema) for one in tables]), column
+
+
+def _told(matrix: MomentMatrix, name: str, column: Numeric, table: Table, cells: Numeric) -> _Said:
+    """What counts say of the sums of one column."""
+    scores, source = matrix.scores, matrix.basis.source
+    places = np.array(scores.places(name), dtype=np.int64)
+    states = scores.tables[name] / UNIT
+    weights = states[coarse_states(cells, column)]
+    middle, reach = _positions(cells)
+    k = cells.n_ordinary
+    weights[:k, 0] = middle
+    out = np.flatnonzero(states[-1] > 0)
+    told = np.setdiff1d(np.arange(len(places)), out)
+    number = matrix.basis.place[name, None]
+    square, present = np.zeros(cells.size), np.arange(cells.size) < k
+    square[:k] = 2 * middle**2
+    square -= present
+    rows = np.vstack([weights[:, told].T, square, np.ones(cells.size)])
+    wide = np.zeros((2, cells.size))
+    wide[0, :k], wide[1, :k] = reach, 2 * reach * (2 * np.abs(middle) + reach)
+    off = np.zeros(len(rows))
+    off[[0, -2]] = [_most(row, table) for row in wide]
+    return _Said(
+        entries=np.append(
+            source[0, places[told] + 1], [matrix.basis.squares[number], source[0, 0]]
+        ),
+        values=rows @ table.counts,
+        noise=_covariance(rows, table),
+        off=off,
+        beside=int(source[0, places[out[0]] + 1]) if len(out) else -1,
+    )
+
+
+def _positions(cells: Numeric) -> tuple[Floats, Floats]:
+    """Middle and half the width of each ordinary cell, in scores."""
+    low, high = cells.bounds
+    ends = np.array([(cell.low, cell.high) for cell in cells.intervals], dtype=np.float64)
+    scaled = (2 * ends - low - high) / (high - low)
+    return scaled.mean(axis=1), np.diff(scaled, axis=1)[:, 0] / 2
+
+
+def _most(row: Floats, table: Table) -> float:
+    """A sum over the records that is not negative, or a bit more if noise may have hidden it."""
+    if not row.any():
+        return 0.0
+    error = float(np.sqrt(_covariance(row[None], table)[0, 0]))
+    return max(float(row @ table.counts), 0.0) + _FIRMLY * error
+
+
+def _covariance(rows: Floats, table: Table) -> Floats:
+    """Of the noise in sums of counts, shape (k, k)."""
+    sources = table.sources or Sources(np.eye(len(table.variances)), table.variances)
+    mixed = rows @ sources.mix
+    return np.asarray((mixed * sources.variances) @ mixed.T)
