@@ -13,7 +13,7 @@ import numpy as np
 
 from understudy.errors import InferenceError
 from understudy.inference.analysis import STAMP, Analysis
-from understudy.inference.choice import beyond_bounds, caveats
+from understudy.inference.choice import beyond_bounds, caveats, out_of_domain
 from understudy.inference.choice.advice import RefusedError, advise, unmeasured
 from understudy.inference.choice.declarations import helped
 from understudy.inference.choice.release_facts import Facts, facts_of
@@ -83,12 +83,13 @@ def _within_bounds(release: Release, question: Question, *, anyway: bool, level:
 def within_bounds(
     analysis: Analysis, release: Release, question: Question, *, anyway: bool
 ) -> Analysis:
-    """An answer, with what is known of numbers beyond the bounds.
+    """An answer, with what is known of numbers beyond the bounds and of records out of domain.
 
     Raises:
         RefusedError: it rests on them, and is not given `anyway`.
     """
     doubt, notes = beyond_bounds.doubts(release, question, analysis.pooled, analysis.level)
+    doubt = out_of_domain.doubt(release, question, analysis.pooled) or doubt
     if doubt is not None and not anyway:
         raise doubt
     if doubt is not None and analysis.valid:

@@ -246,23 +246,10 @@ def test_an_outcome_that_noise_makes_impossible_is_refused(rows, moments_of, as_
 
 def test_a_lopsided_interval_is_refused(rows, moments_of, as_records):
     """The level stands far above its noise, and those with the outcome there do not."""
-    few = rows | {"votes": rows["votes"] & (np.arange(N) % 40 == 0)}
+    few = rows | {"votes": rows["votes"] & (np.arange(N) % 80 == 0)}
     matrix = moments_of(SCHEMA, few, 14.0, np.random.default_rng(8))
     text = refusal("logit", "votes ~ job", matrix, as_records(SCHEMA, few))
     assert "lopsided" in text
-
-
-def test_an_interval_that_is_a_little_lopsided_is_wider(rows, moments_of, as_records):
-    """The standard error of a rare level is widened, and that of a common one is not."""
-    few = rows | {"votes": rows["votes"] & (np.arange(N) % 4 == 0)}
-    matrix, records = (
-        moments_of(SCHEMA, few, 8.0, np.random.default_rng(10)),
-        as_records(SCHEMA, few),
-    )
-    got = answered("logit", "votes ~ rare", matrix, records)
-    plain = answered("logit", "votes ~ sex", matrix, records)
-    assert 1 < got.widening[1] < 1.5
-    assert (plain.widening == 1).all()
 
 
 def test_an_estimate_that_would_rest_on_the_records_is_refused(rows, moments_of, as_records):
@@ -331,6 +318,6 @@ def test_calibrated_records_have_the_measured_moments(rows, moments_of, as_recor
 def test_an_estimate_without_information_is_refused(monkeypatch, rows, moments_of, as_records):
     """Where the outcome is as good as sure at a level, nothing is left to tell how sure it is."""
     sure = np.array([0.0, 1e4])
-    monkeypatch.setattr(logistic, "_solution", lambda *_: sure)
+    monkeypatch.setattr(logistic, "solution", lambda *_: sure)
     matrix, records = moments_of(SCHEMA, rows), as_records(SCHEMA, rows)
     assert "told apart" in refusal("logit", "votes ~ rare", matrix, records)

@@ -41,7 +41,7 @@ from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Release
 from understudy.schema import Column, Continuous, Integer
 
-Kind = Literal["rules", "release", "bounds", "declare"]
+Kind = Literal["rules", "release", "bounds", "domain", "declare"]
 
 _ROWS_SHARE = Fraction(1, 20)  # of the budget buys the number of rows, by default
 SPLIT_SETS = 3
@@ -56,8 +56,9 @@ class Advice:
 
     Attributes:
         kind: "rules": ask the same release with uncertainty="rules"; "release": ask a release as
-            the other fields say; "bounds": ask one of a schema with wider bounds; "declare": ask a
-            release that declares this analysis.
+            the other fields say; "bounds": ask one of a schema with wider bounds; "domain": ask
+            one of a schema that declares all codes of absence; "declare": ask a release that
+            declares this analysis.
         columns: columns of that release, and no others.
         method: its method.
         epsilon: least epsilon that is known to be enough; "" where any is.
@@ -85,6 +86,11 @@ class Advice:
             return "take uncertainty='rules', which answers it from the released noisy counts"
         if self.kind == "bounds":
             return f"a release with wider bounds of {' and '.join(self.columns)} answers it"
+        if self.kind == "domain":
+            return (
+                "a release whose schema declares what stands there in "
+                f'{" and ".join(self.columns)} (missing = [""] for empty cells) answers it'
+            )
         if self.kind == "declare":
             return (
                 f"a release made with --analysis {quoted(self.analysis)}, epsilon={self.epsilon} "

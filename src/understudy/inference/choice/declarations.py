@@ -48,7 +48,7 @@ def helped(
         return error
     declared = declaration(release, question.asked)
     old = error.advice
-    if old is not None and old.kind == "bounds":  # less noise does not help
+    if old is not None and old.kind in ("bounds", "domain"):  # less noise does not help
         return error
     if declared is None or (old is not None and _is_easier(old, declared, release)):
         declared = old

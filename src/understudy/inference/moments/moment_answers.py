@@ -22,6 +22,7 @@ from understudy.inference.moments.logistic import score_model
 from understudy.inference.moments.measured_moments import matrix_of
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.moments.moment_ratios import moment_ratios
+from understudy.inference.moments.score_intervals import ScoreIntervals, ScoreTests
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Release
 from understudy.schema import NUMERIC, Schema
@@ -35,6 +36,10 @@ MODEL_NOTES = {
 SMALL_NOTE = (
     "Groups without numbers ({}) are too small under the privacy noise; merge them with others, or "
     "declare this analysis when the release is made."
+)
+ENDS_NOTE = (
+    "Intervals come from tests of the score: longer on the side that is known less, and without an "
+    "end where too few records may have the outcome."
 )
 MISFIT_NOTE = (
     "What second moments do not say of the predictors is taken from the synthetic records, and its "
@@ -155,11 +160,19 @@ def _model(
         pooled = _pooled(names, linear.estimate, parts, len(sets), inverted, note)
         return MomentAnswer(_with_bias(pooled, linear.bias, matrix), 0.0)
     fit = score_model(estimand.kind, matrix, weights[1:], weights[0], own.pairs)
-    parts, k = (fit.noise + fit.misfit, fit.sampling), len(names)
-    firm = np.ones(k), np.zeros(k), np.zeros(k)
-    said = MODEL_NOTES[estimand.kind], MISFIT_NOTE
-    pooled = _pooled(names, fit.estimate, parts, len(sets), firm, *said)
-    return MomentAnswer(_with_bias(pooled, fit.bias, matrix), 0.0)
+    noise, covariance = fit.noise + fit.misfit, fit.noise + fit.misfit + fit.sampling
+    scored = ScoreIntervals(
+        names=names,
+        estimate=fit.estimate,
+        covariance=covariance,
+        df=np.full(len(names), np.inf),
+        synthesis_share=_share(noise, covariance),
+        rule=RULE,
+        sets=len(sets),
+        notes=(MODEL_NOTES[estimand.kind], ENDS_NOTE, MISFIT_NOTE),
+        tests=ScoreTests(estimand.kind, fit),
+    )
+    return MomentAnswer(_with_bias(scored, fit.bias, matrix), 0.0)
 
 
 def _correlation(
@@ -184,7 +197,7 @@ def _correlation(
     return MomentAnswer(_with_bias(pooled, np.array([found.bias]), matrix), 0.0)
 
 
-def _with_bias(pooled: Inverted, bias: Floats, matrix: MomentMatrix) -> Inverted:
+def _with_bias(pooled: Pooled, bias: Floats, matrix: MomentMatrix) -> Pooled:
     """With a bound on what was not measured, and why it was not."""
     if not bias.any():
         return pooled
@@ -205,8 +218,7 @@ def _pooled(
     """Estimates with both parts of their variance, and S, v_1 and v_2 of `Inverted`."""
     noise, sampling = parts
     covariance = noise + sampling
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.diag(noise) / np.diag(covariance)
+    share = _share(noise, covariance)
     df = np.full(len(names), np.inf)
     denominator, mixed, squared = inverted
     return Inverted(
@@ -215,6 +227,12 @@ def _pooled(
         mixed=mixed,
         squared=squared,
     )
+
+
+def _share(noise: Floats, covariance: Floats) -> Floats:
+    """Share of each variance that is noise."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.diag(noise) / np.diag(covariance))
 
 
 def is_numeric(estimand: Estimand, schema: Schema) -> bool:
