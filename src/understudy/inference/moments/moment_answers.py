@@ -51,19 +51,21 @@ REASON = (
 
 
 @dataclass(frozen=True)
-class MomentAnswer:
-    """An answer, and how many records are not in it.
+class MeasuredAnswer:
+    """An answer from what was measured, how many records are not in it, and why it is valid.
 
     Attributes:
         pooled: the estimates.
         dropped: records without a value; noisy.
+        reason: why it is valid; that of second moments if it is not said.
     """
 
     pooled: Pooled
     dropped: float
+    reason: str = REASON
 
 
-def moment_answer(estimand: Estimand, release: Release) -> MomentAnswer | None:
+def moment_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
     """The answer that second moments give; None where they have none.
 
     Args:
@@ -84,7 +86,7 @@ def moment_answer(estimand: Estimand, release: Release) -> MomentAnswer | None:
 
 def answer_of(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
-) -> MomentAnswer | None:
+) -> MeasuredAnswer | None:
     """The same, of a matrix.
 
     Args:
@@ -107,7 +109,7 @@ def answer_of(
 
 def _ratios(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
-) -> MomentAnswer | None:
+) -> MeasuredAnswer | None:
     found = moment_ratios(estimand, matrix, schema, sets)
     if found is None:
         return None
@@ -116,12 +118,12 @@ def _ratios(
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
     parts = found.noise, found.sampling
     pooled = _pooled(names, found.estimate, parts, len(sets), inverted, *notes)
-    return MomentAnswer(pooled, found.dropped)
+    return MeasuredAnswer(pooled, found.dropped)
 
 
 def _model(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
-) -> MomentAnswer | None:
+) -> MeasuredAnswer | None:
     matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
     laid: list[tuple[tuple[str, ...], Floats]] = []
 
@@ -149,18 +151,18 @@ def _model(
         inverted = linear.denominator, linear.mixed, linear.squared
         parts, note = (linear.noise, linear.sampling), MODEL_NOTES["ols"]
         pooled = _pooled(names, linear.estimate, parts, len(sets), inverted, note)
-        return MomentAnswer(_with_bias(pooled, linear.bias), 0.0)
+        return MeasuredAnswer(_with_bias(pooled, linear.bias), 0.0)
     fit = score_model(estimand.kind, matrix, weights[1:], weights[0], own.pairs)
     parts, k = (fit.noise + fit.misfit, fit.sampling), len(names)
     firm = np.ones(k), np.zeros(k), np.zeros(k)
     said = MODEL_NOTES[estimand.kind], MISFIT_NOTE
     pooled = _pooled(names, fit.estimate, parts, len(sets), firm, *said)
-    return MomentAnswer(_with_bias(pooled, fit.bias), 0.0)
+    return MeasuredAnswer(_with_bias(pooled, fit.bias), 0.0)
 
 
 def _correlation(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
-) -> MomentAnswer | None:
+) -> MeasuredAnswer | None:
     matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
     terms = formulas.split_terms(estimand.formula)
 
@@ -177,7 +179,7 @@ def _correlation(
     parts = np.array([[found.noise]]), np.array([[found.sampling]])
     inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
     pooled = _pooled(names, np.array([found.estimate]), parts, len(sets), inverted)
-    return MomentAnswer(_with_bias(pooled, np.array([found.bias])), 0.0)
+    return MeasuredAnswer(_with_bias(pooled, np.array([found.bias])), 0.0)
 
 
 def _with_bias(pooled: Inverted, bias: Floats) -> Inverted:
