@@ -127,14 +127,20 @@ def _matrix(rows: _Rows, name: str, scores: Scores, schema: Schema) -> NDArray[n
     states, column = rows.states[name], schema.columns[name]
     z = scores.tables[name][states].astype(np.float64)
     if isinstance(column, NUMERIC):
-        z[:, 0] = _numbers(column, states, rows.numbers[name])
+        z[:, 0] = scored_numbers(column, states, rows.numbers[name])
     return z
 
 
-def _numbers(
+def scored_numbers(
     column: Column, states: NDArray[np.int64], numbers: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """The whole number of each value; 0 where it is no number."""
+    """The whole number z of each value; 0 where it is no number.
+
+    Args:
+        column: numeric.
+        states: as records are counted, shape (n,).
+        numbers: as they were read, NaN for none, shape (n,).
+    """
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
     known = states < column.n_ordinary
