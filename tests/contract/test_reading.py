@@ -1,7 +1,8 @@
 """Coding is a function of one cell's value alone: over readers, types and kinds of columns.
 
 Each frame is made as people make them. One more row, or another order, leaves the codes of all
-other rows as they were, whatever the row holds and whatever type it gives to the column.
+other rows as they were, and their cells on a number line and what sums and second moments add of
+them, whatever the row holds and whatever type it gives to the column.
 """
 
 import datetime
@@ -21,10 +22,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from understudy.engine.bounded_sums import on_lattice
 from understudy.engine.coding import ColumnCoder
 from understudy.engine.reading.column_types import type_fault
 from understudy.engine.reading.readers import open_rows
-from understudy.schema import Boolean, Categorical, Continuous, Date, Integer, Ordinal
+from understudy.engine.score_products import scored_numbers
+from understudy.features.line_cells import LineCells
+from understudy.schema import NUMERIC, Boolean, Categorical, Continuous, Date, Integer, Ordinal
 
 DAY = datetime.date
 COLUMNS = {
@@ -75,12 +79,24 @@ def read(data):
     return values, rows.types()["c"], rows.kind
 
 
+def taken(name, values):
+    """What is counted and summed of each value: its state; and, in a column of numbers, its cell of
+    a number line and the whole numbers that sums and second moments add."""
+    column, reading = COLUMNS[name], CODERS[name].read(values)
+    states = reading.counted(column)
+    if not isinstance(column, NUMERIC):
+        return states.tolist()
+    cells = LineCells(column).places(states, reading.number)
+    whole = on_lattice(reading, column), scored_numbers(column, states, reading.number)
+    return list(zip(*(part.tolist() for part in (states, cells, *whole)), strict=True))
+
+
 def coded(values, types, kind):
-    """Codes of values against every declaration; a word where their type is refused."""
+    """What is taken of values by every declaration; a word where their type is refused."""
     found = {}
     for name, coder in CODERS.items():
         refused = kind == REFUSED or type_fault(coder, types, kind) is not None
-        found[name] = REFUSED if refused else coder.code(values).tolist()
+        found[name] = REFUSED if refused else taken(name, values)
     return found
 
 

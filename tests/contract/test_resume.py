@@ -23,7 +23,8 @@ def no_rows(monkeypatch):
         raise AssertionError("the rows were asked")
 
     def start():
-        for name in ("total", "count", "occupied", "sums", "coded", "read"):
+        asks = ("total", "count", "occupied", "sums", "score_products", "line_counts")
+        for name in (*asks, "coded", "read"):
             monkeypatch.setattr(Table, name, asked)
 
     return start

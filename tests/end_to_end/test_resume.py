@@ -37,12 +37,18 @@ from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 pytestmark = pytest.mark.whole
 
 SCHEMA = us.Schema.loads(f"row_limit = 500{CITY}{MEMBER}{AGE}")
-METHODS = [
-    ("laplace", {}, "0"),
-    ("independent", {"sets": "split"}, "0"),
-    ("independent", {}, "1e-6"),
-    ("privbayes", {"sets": "split"}, "0"),
-]
+ANALYSES = ["ols age ~ member", "mean age ~ city", "quantile age"]
+REQUESTS = {
+    "laplace": {"method": "laplace"},
+    "split sets": {"method": "independent", "options": {"sets": "split"}},
+    "independent with δ": {"method": "independent", "delta": "1e-6"},
+    "privbayes": {"method": "privbayes", "options": {"sets": "split"}},
+    "moments and lines": {"method": "independent", "answers_share": "0.3", "lines_share": "0.2"},
+    "automatic": {"delta": "1e-6"},
+    "declared": {"delta": "1e-6", "analyses": ANALYSES},
+    "declared without δ": {"analyses": ANALYSES},
+    "regression": {"delta": "1e-6", "formula": "age ~ member"},
+}
 
 
 def people(n=80):
@@ -91,6 +97,15 @@ def synthesize(folder, method, options, delta, **more):
     )
 
 
+def asked(request, folder, **more):
+    """One of the requests, its noise from a seed."""
+    arguments = {"epsilon": 2, "checkpoint": folder, **REQUESTS[request], **more}
+    arguments |= {"insecure_noise_seed": 3}
+    if "formula" in arguments:
+        return us.regress(people(), SCHEMA, **arguments).release
+    return us.synthesize(people(), SCHEMA, **{"sets": 2, **arguments})
+
+
 def spent(release):
     entries = release.manifest.ledger
     return sum(
@@ -106,45 +121,89 @@ def content(release):
 # --- in Python --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "options", "delta"), METHODS, ids=str)
-def test_a_run_that_dies_anywhere_is_continued_to_a_release(
-    tmp_path, dying, method, options, delta
-):
+def continued(request, folder, undisturbed):
+    """Go on with a run that broke off; whether nothing that was paid for was lost.
+
+    Nothing is paid twice that was answered, and a charge whose answer did not reach the disk
+    counts as spent. A run that lost nothing ends as if nothing had happened.
+    """
+    n_charges = len(undisturbed.manifest.ledger)
+    records = (folder / journals.FILE).read_text(encoding="utf-8").split("\n")[1:-1]
+    charged = [json.loads(one[17:]) for one in records if '"kind":"charge"' in one]
+    unanswered = bool(records) and '"kind":"charge"' in records[-1]
+    exhausted = unanswered and len(charged) == n_charges
+    if exhausted and not TABLE[undisturbed.manifest.method].rounds:
+        with pytest.raises(CheckpointError, match="nothing is left"):
+            asked(request, folder)
+        return False
+    release = asked(request, folder)
+    assert release.manifest.ended_early == exhausted  # a lost last round ends those before it
+    assert not (folder / journals.FILE).exists()
+    ledger = release.manifest.ledger
+    lost = [one for one in ledger if one["noise"] == LOST]
+    assert bool(lost) == unanswered
+    assert spent(release) <= Fraction(undisturbed.manifest.budget["amount"])
+    assert len(release.tables) == len(undisturbed.tables)
+    measured = len(undisturbed.measurements)
+    if exhausted:  # a round is a choice and a table, or a table alone
+        assert len(ledger) == n_charges
+        assert measured - 2 * len(lost) <= len(release.measurements) < measured
+    else:
+        assert len(ledger) == n_charges + len(lost)
+        assert len(release.measurements) == measured
+    assert lost or content(release) == content(undisturbed)
+    return not lost
+
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_a_run_that_dies_anywhere_is_continued_to_a_release(tmp_path, dying, request_name):
     """With its noise from a seed, a run that lost nothing ends as if it had never died."""
+    undisturbed = asked(request_name, None)
     folder = tmp_path / "checkpoint"
-    undisturbed = synthesize(None, method, options, delta, insecure_noise_seed=3)
-    assert content(synthesize(folder, method, options, delta, insecure_noise_seed=3)) == content(
-        undisturbed
-    )
+    assert content(asked(request_name, folder)) == content(undisturbed)
     assert not folder.exists()
-    n_charges, same = len(undisturbed.manifest.ledger), 0
+    same = 0
     for k in range(1, 100):
+        folder = tmp_path / str(k)
         dying(k)
         try:
-            synthesize(folder, method, options, delta, insecure_noise_seed=3)
+            asked(request_name, folder)
             break
         except Killed:
             dying(-1)
-        records = (folder / journals.FILE).read_text(encoding="utf-8").splitlines()[1:]
-        charged = [record for record in records if '"kind":"charge"' in record]
-        if len(charged) == n_charges and charged[-1] == records[-1]:
-            with pytest.raises(CheckpointError, match="nothing is left"):
-                synthesize(folder, method, options, delta, insecure_noise_seed=3)
-            shutil.rmtree(folder)
-            continue
-        release = synthesize(folder, method, options, delta, insecure_noise_seed=3)
-        assert not folder.exists()
-        lost = [one for one in release.manifest.ledger if one["noise"] == LOST]
-        assert len(release.manifest.ledger) == n_charges + len(lost)
-        assert bool(lost) == ('"kind":"charge"' in records[-1])
-        assert spent(release) <= Fraction(undisturbed.manifest.budget["amount"])
-        assert len(release.tables) == 2
-        assert len(release.measurements) == len(undisturbed.measurements)
-        if not lost:
-            assert content(release) == content(undisturbed)
-            same += 1
+        same += continued(request_name, folder, undisturbed)
     assert k > 2
-    assert same
+    assert same > 1
+
+
+@pytest.fixture
+def full():
+    """`full(n)`: no file grows beyond n bytes, as if the disk were full; `full()` ends that."""
+    limits = pytest.importorskip("resource")
+    _, most = limits.getrlimit(limits.RLIMIT_FSIZE)
+
+    def limited(n=most):
+        limits.setrlimit(limits.RLIMIT_FSIZE, (n, most))
+
+    yield limited
+    limited()
+
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_a_full_disk_loses_nothing_that_is_on_it(tmp_path, full, request_name):
+    """The disk is full at ten places of the checkpoint, mostly in the middle of a record."""
+    folder = tmp_path / "whole"
+    undisturbed = asked(request_name, folder, keep_checkpoint=True)
+    size, same = (folder / journals.FILE).stat().st_size, 0
+    for k in range(10):
+        folder = tmp_path / str(k)
+        full(size * k // 10)
+        with pytest.raises(CheckpointError, match="without it, no step is paid for"):
+            asked(request_name, folder)
+        full()
+        assert (folder / journals.FILE).stat().st_size <= size * k // 10
+        same += continued(request_name, folder, undisturbed)
+    assert same > 1
 
 
 def test_a_secure_run_is_continued_with_fresh_noise_and_the_same_answers(tmp_path, dying):
@@ -435,6 +494,56 @@ from understudy import cli
 sys.argv = ["understudy", *{arguments}]
 cli.main()
 """
+
+
+DECLARED = [*ASK, "--delta", "1e-6", *(part for one in ANALYSES for part in ("--analysis", one))]
+REGRESS = ["regress", "people.csv", "people.toml", "age ~ member", "--epsilon", "2"]
+COMMANDS = {"declared": (DECLARED, 6), "regress": ([*REGRESS, "--out", "release"], 4)}
+"""Commands, and the record at which the answer of second moments is on the disk."""
+
+
+@pytest.fixture(params=COMMANDS)
+def commanded(request, understudy, place):
+    """A command whose noise comes from a seed, what it makes, and that record."""
+    ask, writes = COMMANDS[request.param]
+    ask = [*ask, "--insecure-noise-seed", "3"]
+    assert understudy(*ask, "--quiet").code == 0
+    undisturbed = content(us.Release.load("release"))
+    shutil.rmtree("release")
+    return ask, writes, undisturbed
+
+
+def test_a_process_killed_after_second_moments_goes_on_to_the_same_release(
+    commanded, understudy, place
+):
+    ask, writes, undisturbed = commanded
+    code = DYING.format(writes=writes, arguments=ask)
+    killed = subprocess.run([sys.executable, "-c", code], cwd=place, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    *_, last = (place / "release.checkpoint" / journals.FILE).read_text("utf-8").splitlines()
+    assert '"kind":"answer"' in last
+    assert '"mechanism":"ScoreMoments"' in last
+    assert understudy(*ask, "--resume", "--quiet").code == 0
+    assert content(us.Release.load("release")) == undisturbed
+    assert not (place / "release.checkpoint").exists()
+
+
+def test_a_disk_too_full_for_the_release_keeps_what_was_paid_for(
+    commanded, understudy, place, full, monkeypatch
+):
+    ask, _, undisturbed = commanded
+    full(20_000)  # the checkpoint has room, a page has none
+    result = understudy(*ask, "--quiet")
+    full()
+    assert result.code == 2
+    assert "nothing was left behind" in result.err
+    assert "kept in 'release.checkpoint'; go on by --resume" in result.err
+    names = sorted(path.name for path in place.iterdir())
+    assert names == ["people.csv", "people.toml", "release.checkpoint"]
+    for asked_again in ("count", "score_products", "line_counts"):
+        monkeypatch.setattr(Table, asked_again, None)
+    assert understudy(*ask, "--resume", "--quiet").code == 0
+    assert content(us.Release.load("release")) == undisturbed
 
 
 @pytest.mark.parametrize("writes", [2, 3, 4])

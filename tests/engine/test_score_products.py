@@ -1,13 +1,16 @@
 """Sums of scores and of their products: against a loop over the records, one by one."""
 
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from understudy.engine import Table
 from understudy.engine import score_products as kernels
 from understudy.engine.bounded_sums import HALF
-from understudy.features.column_scores import BINS, Scores, contrasts
+from understudy.features.column_scores import BINS, UNIT, Scores, contrasts
+from understudy.features.line_cells import LineCells
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.moments.assumed_moments import score_values
 from understudy.schema import Schema
@@ -95,20 +98,81 @@ def test_sums_are_those_of_a_loop(monkeypatch, batch):
     assert np.array_equal(exact.coded, coded)
 
 
-def test_one_odd_row_changes_nothing_of_the_others():
-    """Whatever stands in one row, the sums of the others are what they were."""
-    frame = rows(50, 2).with_columns(pl.col("x").cast(pl.String), pl.col("same").cast(pl.String))
+def folder_of(frames, folder):
+    """Parquet files, each with the types that its own rows give it."""
+    folder.mkdir()
+    for k, frame in enumerate(frames):
+        frame.write_parquet(folder / f"{k}.parquet")
+    return folder
+
+
+def file_of(frames, file):
+    pl.concat([frame.cast(pl.String) for frame in frames]).write_csv(file)
+    return file
+
+
+def objects_of(frames):
+    """Rows of Python objects."""
+    rows = [row for frame in frames for row in frame.rows()]
+    return pd.DataFrame(rows, columns=frames[0].columns, dtype=object)
+
+
+# A table of some frames one below the other, as each reader gets it.
+READERS = {
+    "folder": lambda frames, place: folder_of(frames, place / "folder"),
+    "file": lambda frames, place: file_of(frames, place / "x.csv"),
+    "pandas": lambda frames, _: objects_of(frames),
+    "concatenated": lambda frames, _: pd.concat([frame.to_pandas() for frame in frames]),
+    "Polars": lambda frames, _: pl.concat([frame.cast(pl.String) for frame in frames]),
+    "lazy": lambda frames, _: pl.concat([frame.cast(pl.String).lazy() for frame in frames]),
+    "Arrow": lambda frames, _: pa.Table.from_pylist(
+        [row for frame in frames for row in frame.cast(pl.String).to_dicts()]
+    ),
+}
+ODD = {
+    "a text in a number": {"x": "none"},
+    "no number": {"x": "nan"},
+    "infinity": {"x": "inf"},
+    "beyond all numbers": {"x": "1e999"},
+    "far out of range": {"x": "-1e308"},
+    "a number": {"x": 0.5},
+    "no whole number": {"same": 5.5},
+    "a truth": {"x": True},
+    "a code": {"x": 99},
+    "nothing": {"x": None, "day": None, "same": None, "level": None},
+    "empty text": {"x": "", "level": ""},
+    "an unknown level": {"level": "unheard of"},
+    "a number for a level": {"level": 7},
+    "a text for a day": {"day": "soon"},
+    "a day that there is not": {"day": "2020-02-30"},
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("reader", READERS)
+def test_one_odd_row_changes_nothing_of_the_others(reader, odd, tmp_path):
+    """Whatever stands in one row and whichever reader gets it, the sums of the others are what they
+    were, and those of all differ by what the row adds alone, a record at most."""
     scores = Scores.of(SCHEMA, SCHEMA.names)
-    plain = Table(frame, SCHEMA).score_products(scores).expose()
-    for odd in ("nan", "inf", "1e308", "", "true", "-0", "99"):
-        more = pl.concat([frame, frame.head(1).with_columns(x=pl.lit(odd))])
-        alone = more.tail(1)
-        total = Table(more, SCHEMA).score_products(scores).expose()
-        own = Table(alone, SCHEMA).score_products(scores).expose()
-        assert np.array_equal(total.sums, plain.sums + own.sums)
-        assert np.array_equal(total.products, plain.products + own.products)
-        assert np.array_equal(total.squares, plain.squares + own.squares)
-        assert np.array_equal(total.coded, plain.coded + own.coded)
+    lines = {name: LineCells.of(SCHEMA, name) for name in ("x", "day", "same")}
+
+    def totals(*frames):
+        (place := tmp_path / str(len(list(tmp_path.iterdir())))).mkdir()
+        table = Table(READERS[reader](frames, place), SCHEMA)
+        exact = table.score_products(scores).expose()
+        counts = table.line_counts(lines).expose()
+        sums = exact.sums, exact.products, exact.squares, exact.coded
+        return np.concatenate([[exact.count], *sums]), np.concatenate(list(counts.values()))
+
+    plain = rows(40, 2)
+    ordinary = {"x": 4, "day": "2020-02-29", "same": 5, "level": "mid"}
+    row = pl.DataFrame([ordinary | ODD[odd]])
+    before, after, own = totals(plain), totals(plain, row), totals(row)
+    for without, whole, alone in zip(before, after, own, strict=True):
+        assert np.array_equal(whole, without + alone)
+    assert np.abs(own[0]).max() <= UNIT**2
+    assert own[1].sum() == len(lines)
+    assert set(own[1]) <= {0, 1}
 
 
 def test_scores_of_records_are_those_of_the_rows():

@@ -161,6 +161,8 @@ def synthesize(
     lines_share: LinesShare = None,
     analysis: Analyses = None,
     analyses: AnalysesFile = None,
+    assume_rows: _AssumeRows = None,
+    like: _Like = None,
     seed: Seed = None,
     insecure_noise_seed: NoiseSeed = None,
     allow_nonprivate: _AllowNonprivate = False,
@@ -176,6 +178,7 @@ def synthesize(
     a method that works in rounds and makes the release of that; a second one aborts.
     """
     from understudy.pipeline.request import request_of
+    from understudy.release import Release
     from understudy.release.bundle import require_new
     from understudy.schema import Schema
 
@@ -186,12 +189,15 @@ def synthesize(
     request |= {"answers_share": answers_share, "lines_share": lines_share}
     request |= {"analyses": declared(analysis, analyses)}
     place = kept_runs.checkpoint_of(out, request_of(loaded, **request), resume=resume)
+    earlier = None if like is None else Release.load(like)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
     with kept_runs.keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:
         release = pipeline.synthesize(
             data,
             loaded,
             **request,
+            assume_rows=assume_rows,
+            like=earlier,
             seed=seed,
             insecure_noise_seed=insecure_noise_seed,
             allow_nonprivate=allow_nonprivate,

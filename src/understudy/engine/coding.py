@@ -58,6 +58,15 @@ class Reading:
         """The values at some places, in their order; places of shape (m,)."""
         return Reading(self.states[rows], self.number[rows], self.absent[rows])
 
+    def counted(self, column: Column) -> NDArray[np.int64]:
+        """States as records are counted: what fits none is under the declared code, if any.
+
+        The code `out_of_domain` is the last state of a column that declares it.
+        """
+        if column.out_of_domain is None:
+            return self.states
+        return np.where(self.states == column.size, column.size - 1, self.states)
+
     @classmethod
     def join(cls, parts: Sequence[Reading]) -> Reading:
         """Several batches of one column, one after the other."""
@@ -106,10 +115,7 @@ class ColumnCoder:
             Shape (n,), the smallest unsigned type that holds `size`. The out-of-domain state is
             that of the declared code `out_of_domain`, or `size` if there is none.
         """
-        states, size = self.read(values).states, self.column.size
-        if self.column.out_of_domain is not None:
-            states[states == size] = size - 1  # the declared code is the last state
-        return states.astype(code_dtype(size))
+        return self.read(values).counted(self.column).astype(code_dtype(self.column.size))
 
     def read(self, values: pl.Series) -> Reading:
         """What `code` does, with what `check` needs to say why a value fits no state."""

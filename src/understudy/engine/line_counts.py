@@ -64,9 +64,10 @@ class _Line:
     def add(self, batch: pl.DataFrame) -> None:
         """Count one batch."""
         reading = self._coder.read(batch.get_column(self.name))
-        places = self._cells.places(reading.states, reading.number)
+        states = reading.counted(self._cells.column)
+        places = self._cells.places(states, reading.number)
         part = self._possible.schema
         if part.forbidden:
-            states = self._possible.code(batch)[part.names.index(self.name)]
-            places = np.where(states == part.columns[self.name].size, self._cells.size, places)
+            possible = self._possible.code(batch)[part.names.index(self.name)]
+            places = np.where(possible == part.columns[self.name].size, self._cells.size, places)
         self.counts += np.bincount(places, minlength=len(self.counts))

@@ -70,9 +70,9 @@ def score_products(rows: Rows, schema: Schema, scores: Scores) -> ExactProducts:
     total = ExactProducts(0, *(np.zeros(shape, dtype=np.int64) for shape in shapes))
     for batch in rows.batches(scores.columns):
         readings = {coder.name: coder.read(batch.get_column(coder.name)) for coder in coders}
+        records = _Rows.of(readings, schema)
         for start in range(0, len(batch), BATCH):
-            part = _part(readings, schema, slice(start, start + BATCH))
-            total += _sums(part, scores, schema)
+            total += _sums(records.part(slice(start, start + BATCH)), scores, schema)
     return total
 
 
@@ -83,15 +83,16 @@ class _Rows:
     states: Mapping[str, NDArray[np.int64]]
     numbers: Mapping[str, NDArray[np.float64]]
 
+    @classmethod
+    def of(cls, readings: Mapping[str, Reading], schema: Schema) -> _Rows:
+        """A batch as it was read."""
+        states = {name: one.counted(schema.columns[name]) for name, one in readings.items()}
+        return cls(states, {name: one.number for name, one in readings.items()})
 
-def _part(readings: Mapping[str, Reading], schema: Schema, part: slice) -> _Rows:
-    states = {}
-    for name, reading in readings.items():
-        column, own = schema.columns[name], reading.states[part]
-        if column.out_of_domain is not None:  # the declared code is the last state
-            own = np.where(own == column.size, column.size - 1, own)
-        states[name] = own
-    return _Rows(states, {name: reading.number[part] for name, reading in readings.items()})
+    def part(self, rows: slice) -> _Rows:
+        """Some of them."""
+        states = {name: own[rows] for name, own in self.states.items()}
+        return _Rows(states, {name: own[rows] for name, own in self.numbers.items()})
 
 
 def _sums(rows: _Rows, scores: Scores, schema: Schema) -> ExactProducts:
@@ -126,14 +127,20 @@ def _matrix(rows: _Rows, name: str, scores: Scores, schema: Schema) -> NDArray[n
     states, column = rows.states[name], schema.columns[name]
     z = scores.tables[name][states].astype(np.float64)
     if isinstance(column, NUMERIC):
-        z[:, 0] = _numbers(column, states, rows.numbers[name])
+        z[:, 0] = scored_numbers(column, states, rows.numbers[name])
     return z
 
 
-def _numbers(
+def scored_numbers(
     column: Column, states: NDArray[np.int64], numbers: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """The whole number of each value; 0 where it is no number."""
+    """The whole number z of each value; 0 where it is no number.
+
+    Args:
+        column: numeric.
+        states: as records are counted, shape (n,).
+        numbers: as they were read, NaN for none, shape (n,).
+    """
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
     known = states < column.n_ordinary

@@ -77,12 +77,11 @@ class LineCells:
         A number on a bound, or as near to it as 32 bits tell, is inside.
 
         Args:
-            states: in `column`, its `size` for what is out of domain; shape (n,).
+            states: in `column` as records are counted, its `size` for what is out of domain; shape
+                (n,).
             numbers: as they were read, unclipped, NaN for none; shape (n,).
         """
         column = self.column
-        if column.out_of_domain is not None:  # the declared code is the last state
-            states = np.where(states == column.size, column.size - 1, states)
         low, high = column.bounds
         reach = CLOSE if isinstance(column, Continuous) else 0.0
         known = states < column.n_ordinary

@@ -8,6 +8,7 @@ and not how they were picked.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from understudy.inference.estimates.estimands import Estimand
 
 _ENTRIES = ("kind", "formula", "asked_by")
+_WIDTHS = ("noise", "sampling")
 _OF_NUMBERS = ("mean", "proportion", "total", "quantile")
 
 
@@ -69,6 +71,59 @@ class Expected:
     noise: float
     sampling: float
     refused: str = ""
+
+    @property
+    def half_width(self) -> float:
+        """By both."""
+        return math.hypot(self.noise, self.sampling)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; None for what is not expected."""
+        parts = {"noise": self.noise, "sampling": self.sampling}
+        told = {name: part if math.isfinite(part) else None for name, part in parts.items()}
+        return {**vars(self), **told}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Expected:
+        """Read back what `to_json` wrote."""
+        told = {name: math.nan if data[name] is None else data[name] for name in _WIDTHS}
+        return cls(**{**data, **told})
+
+
+@dataclass(frozen=True)
+class ExpectedAnswers:
+    """What was expected of the declared analyses before anything was spent.
+
+    Attributes:
+        records: how many were assumed.
+        like: the earlier release that they were drawn from, by its title; "" for records drawn
+            evenly over the schema.
+        answers: each estimate of each analysis.
+    """
+
+    records: int
+    like: str
+    answers: tuple[Expected, ...]
+
+    @property
+    def words(self) -> str:
+        """Of which records it was expected."""
+        drawn = f"like those of {self.like}" if self.like else "drawn evenly over the schema"
+        return f"{self.records:,} records {drawn}"
+
+    def of(self, kind: str, formula: str) -> tuple[Expected, ...]:
+        """The estimates of one analysis, each once."""
+        asked = str(DeclaredAnalysis(kind, formula))
+        return tuple(dict.fromkeys(one for one in self.answers if one.analysis == asked))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as a manifest keeps it."""
+        return {**vars(self), "answers": [one.to_json() for one in self.answers]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ExpectedAnswers:
+        """Read back what `to_json` wrote."""
+        return cls(**{**data, "answers": tuple(map(Expected.from_json, data["answers"]))})
 
 
 def declared_analyses(given: object, schema: Schema) -> tuple[DeclaredAnalysis, ...]:

@@ -8,7 +8,6 @@ whichever measurement has their counts, and one way to ask for either.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,8 +20,8 @@ from understudy.inference.moments import moment_answers
 from understudy.inference.moments.affine import absences, affine_weights
 from understudy.inference.moments.firmness import LostInNoiseError
 from understudy.inference.moments.measured_moments import matrix_of
+from understudy.inference.moments.moment_answers import MeasuredAnswer
 from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.inference.set_estimates import Pooled
 from understudy.inference.two_way.independence import independence
 from understudy.inference.two_way.noisy_cells import (
     NoisyCells,
@@ -47,21 +46,6 @@ from understudy.schema import NUMERIC, Schema
 MOST_VALUES = 200
 
 
-@dataclass(frozen=True)
-class MeasuredAnswer:
-    """An answer, why it is valid, and how many records are not in it.
-
-    Attributes:
-        pooled: the estimates.
-        dropped: records without a value; noisy.
-        reason: why it is valid.
-    """
-
-    pooled: Pooled
-    dropped: float
-    reason: str
-
-
 def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> MeasuredAnswer | None:
     """The answer that the measurements of a release give; None where they have none.
 
@@ -74,8 +58,7 @@ def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> Measu
         InferenceError: they have one that is lost in their noise, or the question is none.
     """
     if estimand.kind not in (*TWO_WAY, DIFFERENCE):
-        found = moment_answers.moment_answer(estimand, release)
-        return None if found is None else _of_moments(found)
+        return moment_answers.moment_answer(estimand, release)
     schema = release.schema
     traits = traits_of(estimand, schema)
     cells = noisy_cells(traits, release, facts) if len(traits) == 2 else None
@@ -101,8 +84,7 @@ def matrix_answer(
         InferenceError: the answer is lost in noise, or the question is none.
     """
     if estimand.kind not in (*TWO_WAY, DIFFERENCE):
-        found = moment_answers.answer_of(estimand, matrix, schema, sets)
-        return None if found is None else _of_moments(found)
+        return moment_answers.answer_of(estimand, matrix, schema, sets)
     traits = traits_of(estimand, schema)
     cells = moment_cells(traits, matrix, schema) if len(traits) == 2 else None
     if estimand.kind in TWO_WAY:
@@ -131,10 +113,6 @@ def traits_of(estimand: Estimand, schema: Schema) -> tuple[Trait, ...]:
     except UntoldError:
         return traits
     return (outcome, *traits) if len(outcome.values) <= MOST_VALUES else traits
-
-
-def _of_moments(found: moment_answers.MomentAnswer) -> MeasuredAnswer:
-    return MeasuredAnswer(found.pooled, found.dropped, moment_answers.REASON)
 
 
 def _two_way(
@@ -171,7 +149,7 @@ def _difference(
     if matrix is None or found is None:
         return None
     pooled = standardised_difference(found, drawn, None, name=name, rule=moment_answers.RULE)
-    return MeasuredAnswer(pooled, float(matrix.n - found.sizes.sum()), moment_answers.REASON)
+    return MeasuredAnswer(pooled, float(matrix.n - found.sizes.sum()))
 
 
 def _number_sums(text: str, group: Trait, matrix: MomentMatrix, schema: Schema) -> GroupSums | None:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from understudy.families.method import Method
+from understudy.inference.declared_analyses import ExpectedAnswers
 from understudy.pipeline.request import Request
 from understudy.privacy.accounting.budget import decimal_up
 from understudy.privacy.gate import Gate
@@ -28,6 +29,7 @@ def manifest_of(
     gate: Gate,
     n_rows: Released[int],
     facts: InferenceFacts,
+    expected: ExpectedAnswers | None,
     *,
     seed: int | None,
     secure: bool,
@@ -39,6 +41,7 @@ def manifest_of(
         gate: that everything was paid through.
         n_rows: as declared or bought.
         facts: what inference needs.
+        expected: of the declared analyses; None where nothing is bought for any.
         seed: of the sampling; None if it was not seeded.
         secure: whether the noise came from the operating system's entropy.
     """
@@ -69,6 +72,7 @@ def manifest_of(
         answers_share=_part(request, request.answers_spend),
         lines_share=_part(request, request.lines_spend),
         analyses=tuple(asdict(analysis) for analysis in request.analyses),
+        expected=None if expected is None else expected.to_json(),
     )
 
 

@@ -15,9 +15,10 @@ import polars as pl
 from understudy.errors import InferenceError
 from understudy.inference.declared_analyses import DeclaredAnalysis, Expected, columns_of
 from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.measured_answers import MeasuredAnswer, matrix_answer
+from understudy.inference.measured_answers import matrix_answer
 from understudy.inference.moments.assumed_moments import assumed_moments
 from understudy.inference.moments.firmness import LostInNoiseError
+from understudy.inference.moments.moment_answers import MeasuredAnswer
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.release.decoding import decode

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from understudy.arguments import require_whole
+from understudy.errors import MethodError
 from understudy.families.measurement_plan import PlannedTable
-from understudy.inference.declared_analyses import (
-    Expected,
-)
+from understudy.inference.declared_analyses import Expected, ExpectedAnswers
 from understudy.methods.auto import ASSUMED_ROWS
-from understudy.pipeline.budget_shares import (
-    DEFAULT_ROWS_SHARE,
-)
-from understudy.pipeline.request import request_of
+from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
+from understudy.pipeline.request import Request, request_of
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up
 from understudy.schema import Schema
 
@@ -128,22 +126,7 @@ def plan(
         analyses=analyses,
     )
     tables, setup = request.tables(), request.setup()
-    assumed = assume_rows or request.schema.n_rows or ASSUMED_ROWS
-    expected: tuple[Expected, ...] = ()
-    if request.analyses and request.answers:
-        from understudy.pipeline.expected_answers import expected_answers  # loads statistics
-
-        drawn, asked = like.tables[0] if like else None, (request.analyses, request.schema)
-        deviations = [step.stddev for step in request.answer_steps()]
-        steps = list(zip(request.answers, deviations, strict=True))
-        expected = expected_answers(
-            *asked,
-            steps,
-            pure=request.budget.accounting == "pure",
-            n_rows=assumed,
-            like=drawn,
-            rows_stddev=request.rows_stddev,
-        )
+    expected = expected_of(request, assume_rows, like)
     effort = request.method.effort(request.schema, tables, request.budget)
     return Plan(
         method=request.name,
@@ -160,6 +143,43 @@ def plan(
         remarks=request.remarks,
         memory_mb=round(effort.memory_mb, 1),
         seconds=round(effort.shared + request.fits * effort.seconds, 2),
-        expected=expected,
-        assumed_rows=assumed if expected else 0,
+        expected=expected.answers if expected else (),
+        assumed_rows=expected.records if expected else 0,
     )
+
+
+def expected_of(
+    request: Request, assume_rows: int | None, like: Release | None
+) -> ExpectedAnswers | None:
+    """How exact answers to declared analyses will be; None where nothing is bought for any.
+
+    Args:
+        request: what is asked for.
+        assume_rows: number of records to assume; by default the public one, else 1,000.
+        like: an earlier release that stands for the population; else even records do.
+
+    Raises:
+        MethodError: no number of records, or an earlier release of other columns.
+    """
+    schema = request.schema
+    if assume_rows is not None:
+        require_whole("assume_rows", assume_rows, MethodError, least=1)
+    if like is not None and (lacking := set(schema.names) - set(like.schema.names)):
+        raise MethodError(f"The release in like lacks the column {min(lacking)!r} of the schema.")
+    if not (request.analyses and request.answers):
+        return None
+    from understudy.pipeline.expected_answers import expected_answers  # loads statistics
+
+    records = assume_rows or schema.n_rows or ASSUMED_ROWS
+    deviations = [step.stddev for step in request.answer_steps()]
+    answers = expected_answers(
+        request.analyses,
+        schema,
+        list(zip(request.answers, deviations, strict=True)),
+        pure=request.budget.accounting == "pure",
+        n_rows=records,
+        like=None if like is None else like.tables[0],
+        rows_stddev=request.rows_stddev,
+    )
+    title = "" if like is None else like.schema.title or "an earlier release"
+    return ExpectedAnswers(records, title, answers)

@@ -21,6 +21,7 @@ from understudy.pipeline.describe import inference_facts, manifest_of, measureme
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.interruption import Progress, ending_rounds
 from understudy.pipeline.number_places import Places, placed, places_of
+from understudy.pipeline.planning import expected_of
 from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.accounting.budget import Number
@@ -58,6 +59,8 @@ def synthesize(
     answers_share: Number | None = None,
     lines_share: Number | None = None,
     analyses: object = None,
+    assume_rows: int | None = None,
+    like: Release | None = None,
     seed: int | None = None,
     insecure_noise_seed: int | None = None,
     allow_nonprivate: bool = False,
@@ -88,6 +91,9 @@ def synthesize(
         analyses: what the release is to answer, as for `plan`; then second moments are bought of
             their columns alone. Chosen by a look at the rows, they would tell what ε does not
             cover.
+        assume_rows: number of records for which the manifest says how exact their answers were
+            expected to be, as `plan` says it; it must not be read from the rows.
+        like: an earlier release, published, that stands for the population there.
         seed: seed of the sampling that follows the last paid step; recorded in the manifest.
             It fixes which records are drawn, not their order.
         insecure_noise_seed: for tests and studies only: draw the privacy noise from this seed, so
@@ -116,7 +122,8 @@ def synthesize(
         SchemaError: not a schema, or not reviewed.
         BudgetError: not a budget.
         MethodError: unknown method or option, or one that does not fit the schema.
-        NotPrivateError: a method without a guarantee, and `allow_nonprivate` is not set.
+        NotPrivateError: a method without a guarantee, and `allow_nonprivate` is not set; or an
+            earlier release in `like` without one.
         DataError: a structural fault of the data; nothing was spent.
         ReleaseError: an unknown kind of data frame.
         CheckpointError: the checkpoint belongs to another request, is in use or damaged, cannot be
@@ -136,6 +143,8 @@ def synthesize(
     )
     _require_arguments(seed, insecure_noise_seed, frame, progress, confide)
     _require_possible(request, seed, allow_nonprivate=allow_nonprivate)
+    _require_publishable(like, insecure_noise_seed)
+    expected = expected_of(request, assume_rows, like)
     place = None if checkpoint is None else _resumable_place(checkpoint, request)
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
@@ -170,11 +179,12 @@ def synthesize(
             tables.append(values[randomness.permutation(n_rows.value)])
             tell("Drawing synthetic sets", k, sets)
         _tell_steward(confide, diagnoses)
-        facts = inference_facts(request.method, prepared.schema, measurements, n_rows.noise.stddev)
+        stddev, secure = n_rows.noise.stddev, randomness.secure
+        facts = inference_facts(request.method, prepared.schema, measurements, stddev)
         release = Release(
             tables=tuple(tables),
             schema=prepared.schema,
-            manifest=manifest_of(request, gate, n_rows, facts, seed=seed, secure=randomness.secure),
+            manifest=manifest_of(request, gate, n_rows, facts, expected, seed=seed, secure=secure),
             measurements=measurements,
             frame=frame or rows.frame_kind,
             pages=_pages,
@@ -221,6 +231,20 @@ def _require_possible(request: Request, seed: int | None, *, allow_nonprivate: b
         raise MethodError(
             f"In this form of {request.name}, drawing records is the privacy "
             "mechanism, so no seed is accepted; leave seed out."
+        )
+
+
+def _require_publishable(like: Release | None, insecure_noise_seed: int | None) -> None:
+    """Refuse to expect anything, in a manifest that is published, by records without a guarantee.
+
+    Raises:
+        NotPrivateError: it has none.
+    """
+    promised = like is None or (like.guarantee.epsilon is not None and like.manifest.secure)
+    if not promised and insecure_noise_seed is None:
+        raise NotPrivateError(
+            "The release in like is not private, and what is expected by it stands in the "
+            "manifest; leave like out, and give it to plan alone."
         )
 
 

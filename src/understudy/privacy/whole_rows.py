@@ -59,9 +59,7 @@ class NumberedRows:
 
 
 def _drawn(column: Column, reading: Reading) -> Drawn:
-    states = reading.states
-    if column.out_of_domain is not None:
-        states = np.where(states == column.size, column.size - 1, states)
+    states = reading.counted(column)
     if not isinstance(column, NUMERIC):
         return Drawn(states)
     bins = [k for k, interval in enumerate(column.intervals) if not interval.spike]

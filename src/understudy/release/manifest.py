@@ -104,6 +104,7 @@ class Manifest:
             where none were bought.
         lines_share: the same of number lines.
         analyses: declared ones: kind, formula, and who asked.
+        expected: how exact their answers were to be, by the plan; None where it does not say.
         ended_early: whether whoever waited ended the rounds of the method before the budget did;
             the ledger then holds less than the budget, and the guarantee is no worse for it.
     """
@@ -127,6 +128,7 @@ class Manifest:
     answers_share: str | None = None
     lines_share: str | None = None
     analyses: tuple[Mapping[str, str], ...] = ()
+    expected: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the present format."""

@@ -65,6 +65,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     require_shape(content, version)
     entries = content.pop("measurements")
     _require_files(files, content["sets"], entries)
+    _require_declared(content)
     schema = Schema.load(folder / "schema.toml")
     manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
     require_promise(manifest, [entry["ledger_entry"] for entry in entries], schema)
@@ -91,6 +92,14 @@ def _require_files(files: list[str], sets: int, entries: list[dict[str, Any]]) -
         raise Fault(f"its manifest does not list {named(lacking[0])}")
     if more := sorted(set(files) - possible):
         raise Fault(f"its manifest lists {named(more[0])}, which is no part of a release")
+
+
+def _require_declared(content: dict[str, Any]) -> None:
+    """Refuse answers that were expected to other analyses than were declared."""
+    declared = {f"{one['kind']} {one['formula']}" for one in content.get("analyses", ())}
+    expected = content.get("expected") or {"answers": ()}
+    if any(one["analysis"] not in declared for one in expected["answers"]):
+        raise Fault("it expects an answer to an analysis that was not declared")
 
 
 def _inference(

@@ -145,8 +145,23 @@ class _Analysis(_Plain):
     asked_by: str
 
 
+class _Expected(_Plain):
+    analysis: str
+    name: str
+    noise: Annotated[_Number, Field(ge=0)] | None
+    sampling: Annotated[_Number, Field(ge=0)] | None
+    refused: str
+
+
+class _ExpectedAnswers(_Plain):
+    records: _Count
+    like: str
+    answers: list[_Expected]
+
+
 class _Format2(_Format1):
     analyses: list[_Analysis] = []
+    expected: _ExpectedAnswers | None = None
     options: dict[str, _Option | list[_Option] | dict[str, _Option]]
     inference: _Inference
 

@@ -1,17 +1,23 @@
 """Numbers beyond the bounds: counted, said, and refused where answers rest on them."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
 from understudy.inference.choice.advice import RefusedError
-from understudy.inference.choice.beyond_bounds import SURE
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.number_lines import NumberLines
+from understudy.inference.choice.beyond_bounds import (
+    FALSE_ALARM,
+    beyond,
+    least_certain,
+)
+from understudy.privacy.noise.calibration import noise_of
+from understudy.privacy.noise.distributions import DiscreteGaussian, DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.release.measurement_content import Kind
 
 SCHEMA = us.Schema.loads("""
 [columns.assets]
@@ -118,17 +124,65 @@ def test_how_many_there_may_be_is_said_where_they_matter(release):
     assert not any("outside the declared bounds" in note for note in middle.notes)
 
 
-def test_bounds_that_nobody_passes_are_hardly_ever_doubted():
-    """Noise alone passes three deviations once in 740 for a bound; here it is drawn 2,400 times."""
-    rows = pl.DataFrame({"x": [0, 10], "y": [0, 10]})
-    schema = us.Schema.loads(
-        "".join(f"[columns.{c}]\nkind='integer'\nlower=0\nupper=10\nreviewed=true\n" for c in "xy")
-    )
-    doubted = 0
-    budget = Budget.of(1, "1e-6", "gdp")
-    gate = open_gate(Table(rows, schema), budget, SeededRandomness(3))
-    for _ in range(600):
-        for line in gate.ask(NumberLines(("x", "y")), spend=budget.amount / 600):
-            doubted += int((line.value.counts[-2:] > SURE * line.noise.stddev).sum())
-    # 3.2 are expected of 2,400; more than 14 have a probability below 1e-5.
-    assert doubted <= 14
+LAWS = [
+    DiscreteGaussian(Fraction(1600)),
+    DiscreteGaussian(Fraction(1, 8)),
+    DiscreteLaplace(Fraction(30)),
+]
+
+
+@pytest.fixture(scope="module")
+def line(release):
+    return next(one for one in release.measurements if one.kind is Kind.LINE)
+
+
+def with_law(line, law):
+    noise = noise_of(law)
+    parts = {"distribution": noise.distribution, "scale": noise.scale, "stddev": noise.stddev}
+    return replace(line, **parts)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize("n_lines", [1, 14, 50])
+def test_the_level_is_that_of_the_law_for_each_bound(line, law, n_lines):
+    least, level = least_certain(with_law(line, law), n_lines), FALSE_ALARM / (2 * n_lines)
+    at, below = 1 - law.cdf([least - 1, least - 2])
+    assert at <= 1.001 * level
+    assert below > level
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_bounds_that_nobody_passes_are_hardly_ever_doubted_in_a_whole_release(line, law):
+    """14 lines, 2,000 times: three deviations are passed in 4, 39 and 18 % of these."""
+    least, times, n_lines = least_certain(with_law(line, law), 14), 2_000, 14
+    drawn = law.sample(times * 2 * n_lines, SeededRandomness(3)).reshape(times, -1)
+    doubted = (drawn >= least).any(axis=1).sum()
+    # At most 10 are expected; more than 27 have a probability below 1e-5.
+    assert doubted <= 27
+    assert (drawn > 3 * law.stddev).any(axis=1).mean() > 0.03
+
+
+def test_all_lines_of_a_release_count(release, line):
+    """Three lines; with more of them the same count is no longer more than noise."""
+    least = least_certain(line, 3)
+    own = replace(line, counts=np.array([*line.counts[:-1], least]))
+    assert beyond(own, release)[1].certain
+    assert not beyond(replace(own, counts=own.counts - 1), release)[1].certain
+    more = replace(release, measurements=(*release.measurements, *[own] * 11))
+    assert not beyond(own, more)[1].certain
+
+
+@pytest.mark.parametrize("law", LAWS[::2], ids=str)
+def test_what_lies_beyond_is_refused_or_at_most_what_is_said(release, line, law):
+    """Whatever the true number, noise leaves a lower bound unrefused in one of 40 cases at most."""
+    n, own = release.manifest.n_rows, with_law(line, law)
+    for deviations in (0, 1, 3, 4, 6, 10):
+        truth, wrong, refused = round(deviations * law.stddev), 0, 0
+        for noise in law.sample(400, SeededRandomness(deviations)):
+            counts = np.array([*own.counts[:-1], truth + noise])
+            above = beyond(replace(own, counts=counts), release)[1]
+            refused += above.certain
+            wrong += not above.certain and above.most < truth / n
+        # At most 10 are expected; more than 27 have a probability below 1e-5.
+        assert wrong <= 27
+    assert refused == 400

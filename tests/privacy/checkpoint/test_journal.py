@@ -31,6 +31,8 @@ from understudy.privacy.mechanism import Charge, Mechanism, answer
 from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns, RandomOrder
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
+from understudy.privacy.mechanisms.counts.number_lines import NumberLines
+from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.privacy.released import NO_NOISE, Choice, Noise, NoisyTable, Released
 from understudy.privacy.selection.scores import CellCount
@@ -134,6 +136,8 @@ def ask(door):
         NoisyTables([("a",), ("b", "n")], noise="geometric", weights=[3, 1]),
         spend=Fraction(1, 5),
     )
+    every += door.ask(NumberLines(("n",)), spend=Fraction(1, 20))
+    every.append(door.ask(ScoreMoments(("a", "n")), spend=Fraction(1, 20)))
     every.append(door.ask(Candidate(range(3), CellCount((0,))), spend=Fraction(1, 10)))
     pairs = [("a", "b"), ("a", "n"), ("b", "n")]
     every.append(door.ask(CandidateColumns(pairs, CellCount((0,))), spend=Fraction(1, 10)))

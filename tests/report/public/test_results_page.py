@@ -2,6 +2,9 @@
 
 import html
 import json
+import math
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,9 +13,10 @@ import pytest
 import understudy as us
 from made_matrices import SCHEMA, people
 from understudy.cli import app
-from understudy.errors import MethodError
+from understudy.errors import MethodError, NotPrivateError
 from understudy.inference.choice.advice import RefusedError
 from understudy.report import public_page
+from understudy.report.number_text import figure
 from understudy.report.public.results_page import MOST_DRAWN, DeclaredResult, declared_results
 
 ASKED = [
@@ -58,6 +62,90 @@ def test_numbers_are_those_of_analyze_and_reasons_those_of_the_refusal(release):
     assert html.escape(str(caught.value), quote=False).replace("'", "&#39;") in page
 
 
+def planned(release, kind, formula):
+    """What `plan` says of the same request by default, by estimate."""
+    plan = us.plan(SCHEMA, epsilon=4, delta="1e-6", analyses=ASKED)
+    assert plan.assumed_rows == release.manifest.expected["records"] == 1000
+    return {one.name: one for one in plan.expected if one.analysis == f"{kind} {formula}"}
+
+
+def test_the_plan_stands_beside_the_answer(release, check):
+    results = declared_results(release)
+    expected = planned(release, "ols", "y ~ x + sex")
+    assert results[0].plans == expected
+    answer = us.analyze(release, "ols", "y ~ x + sex").to_frame()
+    realised = (answer["upper"] - answer["lower"]) / 2
+    assert results[0].half_widths == pytest.approx(dict(realised))
+    page = us.results_page(release)
+    row = page[page.index('<th scope="row">sex[T.m]</th>') :].partition("</tr>")[0]
+    shown = figure(realised["sex[T.m]"], 2), figure(expected["sex[T.m]"].half_width, 2)
+    assert f'"Half-width" class="n">{shown[0]}<' in row
+    assert f'"Planned" class="n">{shown[1]}<' in row
+    assert check(page).text.count("for 1,000 records drawn evenly over the schema") == 2
+    assert results[3].plans == {}  # a quantile is no matter of second moments
+    assert results[3].planned[0].refused
+
+
+def test_a_refusal_keeps_its_plan(release):
+    answered = declared_results(release)[0]
+    asked = replace(answered, answer=None, refused="Lost.")
+    assert asked.half_widths == {}
+    told, before = asked.to_json()["planned"], answered.to_json()["planned"]
+    assert [one.pop("realised") for one in told] == [None] * 3
+    assert all(one.pop("realised") > 0 for one in before)
+    assert told == before
+
+
+def test_the_plan_may_be_for_records_like_those_of_a_release(release, tmp_path):
+    asked = {"epsilon": 4, "delta": "1e-6", "analyses": ["mean y"]}
+    asked |= {"assume_rows": 700, "like": release}
+    rows = people(np.random.default_rng(6), 500)
+    made = us.synthesize(rows, SCHEMA, insecure_noise_seed=3, **asked)
+    loaded = us.Release.load(made.save(tmp_path / "r"))
+    (result,) = declared_results(loaded)
+    assert tuple(result.plans.values()) == us.plan(SCHEMA, **asked).expected
+    assert result.planned_for == "700 records like those of an earlier release"
+    assert loaded.manifest == made.manifest
+
+
+def test_no_manifest_expects_what_follows_from_unprotected_records(release):
+    asked = {"epsilon": 4, "delta": "1e-6", "analyses": ["mean y"]}
+    with pytest.raises(NotPrivateError, match="is not private"):
+        us.synthesize("no rows are read", SCHEMA, like=release, **asked)
+
+
+def test_an_assumption_that_is_none_is_refused_before_rows_are_read(release):
+    asked = {"epsilon": 4, "delta": "1e-6", "analyses": ["mean y"], "insecure_noise_seed": 1}
+    with pytest.raises(MethodError, match="assume_rows"):
+        us.synthesize("no rows are read", SCHEMA, assume_rows=0, **asked)
+    columns = {**SCHEMA.columns, "more": SCHEMA.columns["x"]}
+    wider = SCHEMA.model_copy(update={"columns": columns})
+    with pytest.raises(MethodError, match="lacks the column 'more'"):
+        us.synthesize("no rows are read", wider, like=release, **asked)
+
+
+def test_a_folder_from_before_has_no_plan_and_is_read(folder, tmp_path):
+    """Folders of this format that say nothing of it, and none that expect what was not declared."""
+    place = tmp_path / "r"
+    shutil.copytree(folder, place)
+    manifest = place / "manifest.json"
+    content = json.loads(manifest.read_text("utf-8"))
+    expected = content.pop("expected")
+    assert "expected" not in content
+    manifest.write_text(json.dumps(content), encoding="utf-8")
+    results = declared_results(us.Release.load(place))
+    assert [(one.plans, one.planned_for) for one in results] == [({}, "")] * 4
+    assert "planned" not in us.results_page(us.Release.load(place)).lower()
+    expected["answers"][0]["analysis"] = "mean of all"
+    manifest.write_text(json.dumps(content | {"expected": expected}), encoding="utf-8")
+    with pytest.raises(us.UnderstudyError, match="was not declared"):
+        us.Release.load(place)
+    expected["answers"][0]["noise"] = -1
+    manifest.write_text(json.dumps(content | {"expected": expected}), encoding="utf-8")
+    with pytest.raises(us.UnderstudyError, match="expected"):
+        us.Release.load(place)
+
+
 def test_it_is_saved_with_a_release_that_has_any_and_read_back(release, folder):
     assert (folder / "results.html").read_text("utf-8") == us.results_page(release)
     assert "results.html" in (folder / "README.md").read_text("utf-8")
@@ -98,6 +186,13 @@ def test_the_command_answers_all_and_writes_the_page(release, folder, tmp_path, 
     assert [one["kind"] for one in found] == ["ols", "mean", "logit", "quantile"]
     assert [bool(one.get("terms")) for one in found] == [True, True, False, True]
     assert found[2]["refused"].startswith("No valid error bars")
+    assert "those planned for 1,000 records drawn evenly" in shown
+    for term, plan in zip(found[0]["terms"], found[0]["planned"], strict=True):
+        half = (term["upper"] - term["lower"]) / 2
+        assert plan["realised"] == pytest.approx(half)
+        assert plan["half_width"] == pytest.approx(math.hypot(plan["noise"], plan["sampling"]))
+        assert f"± {half:,.3g}" in shown
+        assert f"± {plan['half_width']:,.3g}" in shown
 
 
 def test_a_picture_is_written_and_never_over_a_file(folder, tmp_path, capsys):

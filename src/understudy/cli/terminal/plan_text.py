@@ -24,7 +24,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         for part in (plan.tables, plan.setup)
     )
     budget = {"epsilon": decimal_up(plan.budget.epsilon), "delta": decimal_up(plan.budget.delta)}
-    expected = [vars(row) for row in plan.expected]
+    expected = [row.to_json() for row in plan.expected]
     parts = {"budget": budget, "setup": setup, "tables": tables, "expected": expected}
     return {**vars(plan), **parts}
 
@@ -74,8 +74,8 @@ def _expected_table(plan: Plan) -> Table:
     for heading in ("estimate", "by noise", "by sampling", "together"):
         table.add_column(heading, justify="right" if heading != "estimate" else "left")
     for row in plan.expected:
-        both = math.hypot(row.noise, row.sampling)
-        widths = [f"± {width:,.3g}" for width in (row.noise, row.sampling, both)]
+        parts = row.noise, row.sampling, row.half_width
+        widths = [f"± {width:,.3g}" for width in parts]
         shown = (row.refused, "–", "–", "–") if row.refused else (row.name, *widths)
         table.add_row(escape(row.analysis), *map(escape, shown))
     return table

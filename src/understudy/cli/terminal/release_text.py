@@ -186,8 +186,24 @@ def answered(results: Sequence[DeclaredResult], page: Path | None) -> None:
             out.print(escape(result.refused), soft_wrap=True)
         else:
             analyzed(result.answer)
+        if result.plans:
+            out.print(_beside_plan(result))
     if page is not None:
         out.print(f"Results page: {escape(str(page.resolve()))}", soft_wrap=True)
+
+
+def _beside_plan(result: DeclaredResult) -> Table:
+    """Half-widths of intervals, and those of the plan."""
+    halves = result.half_widths
+    table = Table(title=f"Half-widths, and those planned for {escape(result.planned_for)}")
+    table.add_column("estimate", overflow="fold")
+    for heading in ("realised", "planned", "by noise", "by sampling"):
+        table.add_column(heading, justify="right")
+    for name, plan in result.plans.items():
+        parts = plan.half_width, plan.noise, plan.sampling
+        realised = f"± {halves[name]:,.3g}" if name in halves else "–"
+        table.add_row(escape(name), realised, *(f"± {part:,.3g}" for part in parts))
+    return table
 
 
 def release(loaded: Release) -> None:

@@ -60,19 +60,21 @@ REASON = (
 
 
 @dataclass(frozen=True)
-class MomentAnswer:
-    """An answer, and how many records are not in it.
+class MeasuredAnswer:
+    """An answer from what was measured, how many records are not in it, and why it is valid.
 
     Attributes:
         pooled: the estimates.
         dropped: records without a value; noisy.
+        reason: why it is valid; that of second moments if it is not said.
     """
 
     pooled: Pooled
     dropped: float
+    reason: str = REASON
 
 
-def moment_answer(estimand: Estimand, release: Release) -> MomentAnswer | None:
+def moment_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
     """The answer that second moments give; None where they have none.
 
     Args:
@@ -93,7 +95,7 @@ def moment_answer(estimand: Estimand, release: Release) -> MomentAnswer | None:
 
 def answer_of(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
-) -> MomentAnswer | None:
+) -> MeasuredAnswer | None:
     """The same, of a matrix.
 
     Args:
@@ -116,7 +118,7 @@ def answer_of(
 
 def _ratios(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
-) -> MomentAnswer | None:
+) -> MeasuredAnswer | None:
     found = moment_ratios(estimand, matrix, schema, sets)
     if found is None:
         return None
@@ -125,12 +127,12 @@ def _ratios(
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
     parts = found.noise, found.sampling
     pooled = _pooled(names, found.estimate, parts, len(sets), inverted, *notes)
-    return MomentAnswer(_with_bias(pooled, found.bias, matrix), found.dropped)
+    return MeasuredAnswer(_with_bias(pooled, found.bias, matrix), found.dropped)
 
 
 def _model(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
-) -> MomentAnswer | None:
+) -> MeasuredAnswer | None:
     matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
     laid: list[tuple[tuple[str, ...], Floats]] = []
 
@@ -158,7 +160,7 @@ def _model(
         inverted = linear.denominator, linear.mixed, linear.squared
         parts, note = (linear.noise, linear.sampling), MODEL_NOTES["ols"]
         pooled = _pooled(names, linear.estimate, parts, len(sets), inverted, note)
-        return MomentAnswer(_with_bias(pooled, linear.bias, matrix), 0.0)
+        return MeasuredAnswer(_with_bias(pooled, linear.bias, matrix), 0.0)
     fit = score_model(estimand.kind, matrix, weights[1:], weights[0], own.pairs)
     noise, covariance = fit.noise + fit.misfit, fit.noise + fit.misfit + fit.sampling
     scored = ScoreIntervals(
@@ -172,12 +174,12 @@ def _model(
         notes=(MODEL_NOTES[estimand.kind], ENDS_NOTE, MISFIT_NOTE),
         tests=ScoreTests(estimand.kind, fit),
     )
-    return MomentAnswer(_with_bias(scored, fit.bias, matrix), 0.0)
+    return MeasuredAnswer(_with_bias(scored, fit.bias, matrix), 0.0)
 
 
 def _correlation(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
-) -> MomentAnswer | None:
+) -> MeasuredAnswer | None:
     matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
     terms = formulas.split_terms(estimand.formula)
 
@@ -194,7 +196,7 @@ def _correlation(
     parts = np.array([[found.noise]]), np.array([[found.sampling]])
     inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
     pooled = _pooled(names, np.array([found.estimate]), parts, len(sets), inverted)
-    return MomentAnswer(_with_bias(pooled, np.array([found.bias]), matrix), 0.0)
+    return MeasuredAnswer(_with_bias(pooled, np.array([found.bias]), matrix), 0.0)
 
 
 def _with_bias(pooled: Pooled, bias: Floats, matrix: MomentMatrix) -> Pooled:

@@ -6,14 +6,17 @@ page it is one file made from the release alone, and is saved with a release tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from understudy.errors import InferenceError
 from understudy.inference.choice.advice import quoted
+from understudy.inference.declared_analyses import Expected, ExpectedAnswers
 from understudy.release import Release
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
@@ -36,6 +39,8 @@ class DeclaredResult:
         asked_by: who asked; "" if that is not said.
         answer: estimates with their errors; None where there are none.
         refused: why there is no answer; "" if there is one.
+        planned: what was expected of its estimates before anything was spent.
+        planned_for: of which records; "" where nothing was expected.
     """
 
     kind: str
@@ -43,6 +48,8 @@ class DeclaredResult:
     asked_by: str
     answer: Analysis | None = None
     refused: str = ""
+    planned: tuple[Expected, ...] = ()
+    planned_for: str = ""
 
     @property
     def question(self) -> str:
@@ -57,7 +64,32 @@ class DeclaredResult:
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         asked = {"kind": self.kind, "formula": self.formula, "asked_by": self.asked_by}
-        return asked | (self.answer.to_json() if self.answer else {"refused": self.refused})
+        found = self.answer.to_json() if self.answer else {"refused": self.refused}
+        return {**asked, **found, "planned_for": self.planned_for, "planned": self._beside()}
+
+    def _beside(self) -> list[dict[str, Any]]:
+        """What was planned of each estimate, and what came of it."""
+        half, beside = self.half_widths, []
+        for one in self.planned:
+            told, realised = one.to_json(), half.get(one.name, math.nan)
+            del told["analysis"]
+            told["half_width"] = None if one.refused else one.half_width
+            beside.append(told | {"realised": realised if math.isfinite(realised) else None})
+        return beside
+
+    @property
+    def half_widths(self) -> dict[str, float]:
+        """Half the width of each interval."""
+        if self.answer is None:
+            return {}
+        low, high = self.answer.pooled.interval(self.answer.level)
+        halves = ((high - low) / 2).tolist()
+        return dict(zip(self.answer.pooled.names, halves, strict=True))
+
+    @property
+    def plans(self) -> dict[str, Expected]:
+        """What was expected, by the names of estimates; none where no answer was."""
+        return {one.name: one for one in self.planned if not one.refused}
 
     @property
     def rows(self) -> tuple[tuple[str, str, str], ...]:
@@ -68,7 +100,9 @@ class DeclaredResult:
 
 def declared_results(release: Release) -> list[DeclaredResult]:
     """Every analysis that was declared when the release was made; none is left out."""
-    return [_result(release, entry) for entry in release.manifest.analyses]
+    told = release.manifest.expected
+    expected = None if told is None else ExpectedAnswers.from_json(told)
+    return [_result(release, entry, expected) for entry in release.manifest.analyses]
 
 
 def results_page(release: Release) -> str:
@@ -90,18 +124,22 @@ def results_page(release: Release) -> str:
         results=results,
         n_refused=sum(bool(result.refused) for result in results),
         figures=_figures(results),
-        tables=[_table(result.answer) for result in results],
+        tables=[_table(result) for result in results],
     )
 
 
-def _result(release: Release, entry: Mapping[str, str]) -> DeclaredResult:
+def _result(
+    release: Release, entry: Mapping[str, str], expected: ExpectedAnswers | None
+) -> DeclaredResult:
     from understudy.inference.answering import analyze_release  # loads the libraries of statistics
 
-    asked = entry["kind"], entry["formula"], entry.get("asked_by", "")
+    kind, formula = entry["kind"], entry["formula"]
+    plan = (expected.of(kind, formula), expected.words) if expected else ((), "")
+    asked = partial(DeclaredResult, kind, formula, entry.get("asked_by", ""))
     try:
-        return DeclaredResult(*asked, analyze_release(release, asked[0], asked[1]))
+        return asked(analyze_release(release, kind, formula), "", *plan)
     except InferenceError as error:
-        return DeclaredResult(*asked, refused=str(error))
+        return asked(None, str(error), *plan)
 
 
 def _figures(results: list[DeclaredResult]) -> list[Markup | None]:
@@ -118,16 +156,12 @@ def _figures(results: list[DeclaredResult]) -> list[Markup | None]:
     return drawn
 
 
-def _table(answer: Analysis | None) -> dict[str, Any]:
-    """Rows of a table, each with the half-width, and how many were left out."""
-    if answer is None:
-        return {"rows": [], "more": 0}
-    rows = answer.rows()
-    halves = [
-        (high - low) / 2 for low, high in zip(*answer.pooled.interval(answer.level), strict=True)
-    ]
-    shown = zip(rows[:_MOST_ROWS], halves, strict=False)
-    return {
-        "rows": [(*row, templates.figure(float(half), 2)) for row, half in shown],
-        "more": max(0, len(rows) - _MOST_ROWS),
-    }
+def _table(result: DeclaredResult) -> dict[str, Any]:
+    """Rows of a table, each with both half-widths, and how many were left out."""
+    rows = result.answer.rows() if result.answer else []
+    plans, halves, shown = result.plans, result.half_widths, []
+    for row in rows[:_MOST_ROWS]:
+        plan = plans.get(row[0])
+        planned = "–" if plan is None else templates.figure(plan.half_width, 2)
+        shown.append((*row, templates.figure(halves[row[0]], 2), planned))
+    return {"rows": shown, "more": max(0, len(rows) - _MOST_ROWS)}
