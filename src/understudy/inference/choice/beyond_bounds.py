@@ -20,11 +20,12 @@ A share of a condition such as `income > 25000` that no number beyond can change
 same, and so is a quantile whose interval stays off the bound.
 
 **Coverage given an answer.** What decides is the noisy count of records beyond. Its noise is
-independent of that of second moments, tables and sets. So given the rows, whether an answer from
-these is given is independent of their noise, and given an answer the interval covers what it covers
-otherwise. (The sample decides too: with so many beyond that this matters, clipped numbers are what
-is estimated.) An answer of the line itself has that noise in one cell of many, cut off above: if
-nobody is beyond, that changes coverage by less than `FALSE_ALARM`.
+independent of that of released second moments, tables and sets. So given the rows, whether an
+answer from these is given is independent of their noise, and given an answer the interval covers
+what it covers otherwise. (The sample decides too: with so many beyond that this matters, clipped
+numbers are what is estimated.) An answer of the line itself, and sums of numbers that were put
+together with it, have that noise in one cell of many, cut off above: if nobody is beyond, that
+changes coverage by less than `FALSE_ALARM`.
 """
 
 from __future__ import annotations

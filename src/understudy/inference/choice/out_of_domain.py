@@ -3,10 +3,10 @@
 Second moments take a record out of domain for an even mix of the levels of a column, and for the
 middle between the bounds of a number (`understudy.features.column_scores`). A schema promises that
 there are few. Noisy tables over the column alone count them, with known noise: if their mean by
-precision is more than `SURE` standard deviations of its noise above 0, an answer of
-second moments that rests on the column is refused: with none out of domain, that has a probability
-below 1/700 for each column (for Laplace noise below 1/130). The mean of a number is answered all
-the same, as its moments count those that have one.
+precision is more than noise explains, an answer of second moments that rests on the column is
+refused. With none out of domain in any column, that happens anywhere in a release with a
+probability of about `FALSE_ALARM`, an even part of it for each column. The mean of a number is
+answered all the same, as its moments count those that have one.
 
 That noise is independent of the noise in second moments, so the intervals that are given cover what
 they cover otherwise.
@@ -14,10 +14,13 @@ they cover otherwise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
+from scipy.special import ndtri
+
 from understudy.inference.choice.advice import Advice, RefusedError
-from understudy.inference.choice.beyond_bounds import SURE
+from understudy.inference.choice.beyond_bounds import FALSE_ALARM
 from understudy.inference.estimates.estimands import RATIOS, Estimand
 from understudy.inference.estimates.estimators import Question
 from understudy.inference.moments.moment_answers import RULE
@@ -41,8 +44,8 @@ def doubt(release: Release, question: Question, pooled: Pooled) -> RefusedError 
     found = {
         name: count / n_rows
         for name in _resting(question, release.schema)
-        for count, stddev in _counted(release, name)
-        if count > SURE * stddev
+        for count, least in _counted(release, name)
+        if count > least
     }
     if not found:
         return None
@@ -65,10 +68,13 @@ def _resting(question: Question, schema: Schema) -> Iterator[str]:
 
 
 def _counted(release: Release, name: str) -> Iterator[tuple[float, float]]:
-    """The noisy number of records out of domain and its standard deviation, if it was counted."""
+    """The noisy number of records out of domain and the most that noise explains, if counted."""
     tables = (one for one in release.measurements if one.kind is Kind.TABLE)
     own = [one for one in tables if one.columns == (name,)]
     if own and all(one.stddev > 0 for one in own):
         weights = [one.stddev**-2 for one in own]
         mean = sum(w * one.outside for w, one in zip(weights, own, strict=True)) / sum(weights)
-        yield mean, sum(weights) ** -0.5
+        level = FALSE_ALARM / len(release.schema.names)
+        heavy = any(one.family.is_laplace for one in own)  # a mean of several has lighter tails
+        reach = -math.log(2 * level) / math.sqrt(2) if heavy else -float(ndtri(level))
+        yield mean, reach * sum(weights) ** -0.5
