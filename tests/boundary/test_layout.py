@@ -13,8 +13,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # cells, counts, mechanism and answers, quantiles of counts, numbers beyond bounds; 10 for pictures
 # of answers, their page, expected widths, refusals, and widths beside those of the rows; and
 # an analysis apart from how it is answered, kinds of questions,
-# and where numbers lie.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 416, 320, 60
+# and where numbers lie; 4 for several payments that add up: in which order sums stand, how they are
+# put together, how answers share a budget, and the promise of a manifest apart from its facts.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 420, 320, 60
 
 
 def code_lines(function):

@@ -41,6 +41,7 @@ class Plan:
         fits: how many fits there are.
         remarks: what else there is to know, in sentences.
         expected: how exact answers to declared analyses will be, for `assumed_rows` records.
+        priority: columns of which second moments are bought by themselves as well.
         memory_mb: memory beyond the rows, in megabytes; an estimate (`understudy.families.effort`).
         seconds: time beyond reading the rows, in seconds; an estimate.
     """
@@ -61,6 +62,7 @@ class Plan:
     seconds: float
     expected: tuple[Expected, ...] = ()
     assumed_rows: int = 0
+    priority: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """One line."""
@@ -84,7 +86,9 @@ def plan(
     rows_share: Number = DEFAULT_ROWS_SHARE,
     answers_share: Number | None = None,
     lines_share: Number | None = None,
+    layer_share: Number | None = None,
     analyses: object = None,
+    priority: object = None,
     assume_rows: int | None = None,
     like: Release | None = None,
 ) -> Plan:
@@ -104,15 +108,19 @@ def plan(
         lines_share: part of the rest that buys number lines: counts of numbers in finer cells than
             their bins, and beyond their bounds. By default a tenth for an automatic release with δ
             above 0, or where a declared analysis asks for a mean, share, total or quantile.
+        layer_share: part of the rest that buys second moments of all columns beside those of
+            declared analyses; by default a tenth for an automatic release with δ above 0.
         analyses: what the release is to answer (`inference.declared_analyses`), such as "ols income
-            ~ age + sex"; then second moments are bought of their columns alone.
+            ~ age + sex"; then answers_share buys moments of their columns alone.
+        priority: names of columns that matter most: a quarter of what answers_share buys are
+            moments of these alone, so that questions about them have narrower intervals.
         assume_rows: number of records for which widths are expected; 1,000 if it is private.
         like: an earlier release that stands for the population there; else even records do.
 
     Raises:
         SchemaError: not a schema, or not reviewed.
         BudgetError: not a budget.
-        MethodError: unknown method or option, or one that does not fit the schema.
+        MethodError: unknown method, option or priority column, or one that does not fit the schema.
         InferenceError: not an analysis.
     """
     request = request_of(
@@ -125,7 +133,9 @@ def plan(
         rows_share=rows_share,
         answers_share=answers_share,
         lines_share=lines_share,
+        layer_share=layer_share,
         analyses=analyses,
+        priority=priority,
     )
     tables, setup = request.tables(), request.setup()
     assumed = assume_rows or request.schema.n_rows or ASSUMED_ROWS
@@ -135,7 +145,8 @@ def plan(
 
         drawn, asked = like.tables[0] if like else None, (request.analyses, request.schema)
         deviations = [step.stddev for step in request.answer_steps()]
-        steps = list(zip(request.answers, deviations, strict=True))
+        bought = (moments for moments, _ in request.answers)
+        steps = list(zip(bought, deviations, strict=True))
         expected = expected_answers(
             *asked,
             steps,
@@ -162,4 +173,5 @@ def plan(
         seconds=round(effort.shared + request.fits * effort.seconds, 2),
         expected=expected,
         assumed_rows=assumed if expected else 0,
+        priority=request.priority,
     )

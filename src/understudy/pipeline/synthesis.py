@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,9 @@ def synthesize(
     rows_share: Number = DEFAULT_ROWS_SHARE,
     answers_share: Number | None = None,
     lines_share: Number | None = None,
+    layer_share: Number | None = None,
     analyses: object = None,
+    priority: object = None,
     seed: int | None = None,
     insecure_noise_seed: int | None = None,
     allow_nonprivate: bool = False,
@@ -85,9 +87,12 @@ def synthesize(
         lines_share: part of the rest that buys number lines: counts of numbers in finer cells than
             their bins, and beyond their bounds. By default a tenth for an automatic release with δ
             above 0, or where a declared analysis asks for a mean, share, total or quantile.
-        analyses: what the release is to answer, as for `plan`; then second moments are bought of
+        layer_share: part of the rest that buys second moments of all columns beside those of
+            declared analyses; by default a tenth for an automatic release with δ above 0.
+        analyses: what the release is to answer, as for `plan`; then answers_share buys moments of
             their columns alone. Chosen by a look at the rows, they would tell what ε does not
             cover.
+        priority: names of columns that matter most, as for `plan`.
         seed: seed of the sampling that follows the last paid step; recorded in the manifest.
             It fixes which records are drawn, not their order.
         insecure_noise_seed: for tests and studies only: draw the privacy noise from this seed, so
@@ -132,7 +137,9 @@ def synthesize(
         rows_share=rows_share,
         answers_share=answers_share,
         lines_share=lines_share,
+        layer_share=layer_share,
         analyses=analyses,
+        priority=priority,
     )
     _require_arguments(seed, insecure_noise_seed, frame, progress, confide)
     _require_possible(request, seed, allow_nonprivate=allow_nonprivate)
@@ -163,16 +170,13 @@ def synthesize(
         n_rows = _bought_once(request, gate)
         prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
         samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
-        measurements, tables = measurements_of(gate, prepared.schema), []
+        measurements = measurements_of(gate, prepared.schema)
         places = places_of(measurements, prepared.schema, n_rows, request.method)
-        for k, drawn in enumerate(samples, start=1):
-            values = _decoded(drawn, places, prepared.schema, rng)
-            tables.append(values[randomness.permutation(n_rows.value)])
-            tell("Drawing synthetic sets", k, sets)
+        tables = _decoded(samples, places, prepared.schema, (rng, randomness), tell)
         _tell_steward(confide, diagnoses)
         facts = inference_facts(request.method, prepared.schema, measurements, n_rows.noise.stddev)
         release = Release(
-            tables=tuple(tables),
+            tables=tables,
             schema=prepared.schema,
             manifest=manifest_of(request, gate, n_rows, facts, seed=seed, secure=randomness.secure),
             measurements=measurements,
@@ -189,17 +193,26 @@ def _bought_once(request: Request, gate: Gate) -> Released[int]:
     n_rows = gate.ask(RowCount(), spend=request.rows_spend)
     if request.lines is not None:
         gate.ask(request.lines, spend=request.lines_spend)
-    answers = request.answers
-    for asked in answers:
-        gate.ask(asked, spend=request.answers_spend / len(answers))
+    for asked, spend in request.answers:
+        gate.ask(asked, spend=spend)
     return n_rows
 
 
 def _decoded(
-    drawn: Sample, places: Mapping[str, Places], schema: Schema, rng: np.random.Generator
-) -> pl.DataFrame:
-    """The values of one set, in the order in which its records were drawn."""
-    return decode(drawn.states, schema, rng, placed(places, schema, drawn, rng))
+    samples: Sequence[Sample],
+    places: Mapping[str, Places],
+    schema: Schema,
+    chance: tuple[np.random.Generator, Randomness],
+    tell: Progress,
+) -> tuple[pl.DataFrame, ...]:
+    """The values of each set, in another order than the one in which its records were drawn."""
+    rng, secret = chance
+    tables = []
+    for k, drawn in enumerate(samples, start=1):
+        values = decode(drawn.states, schema, rng, placed(places, schema, drawn, rng))
+        tables.append(values[secret.permutation(values.height)])
+        tell("Drawing synthetic sets", k, len(samples))
+    return tuple(tables)
 
 
 def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]) -> None:

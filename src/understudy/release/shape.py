@@ -147,6 +147,8 @@ class _Analysis(_Plain):
 
 class _Format2(_Format1):
     analyses: list[_Analysis] = []
+    layer_share: _Fraction | None = None
+    priority: list[str] = []
     options: dict[str, _Option | list[_Option] | dict[str, _Option]]
     inference: _Inference
 
