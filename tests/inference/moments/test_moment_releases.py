@@ -332,3 +332,27 @@ def test_analyses_come_in_a_file(tmp_path, capsys):
     plan = json.loads(capsys.readouterr().out)
     assert [line["name"] for line in plan["expected"]] == ["Intercept", "x"]
     assert plan["assumed_rows"] == 1000
+
+
+def test_a_plan_shows_priority_and_what_it_does(tmp_path, capsys):
+    """In its steps, its sentences, and the widths that it expects."""
+    (tmp_path / "schema.toml").write_text(SCHEMA.dumps(), encoding="utf-8")
+    arguments = ["plan", "--schema", str(tmp_path / "schema.toml"), "--epsilon", "1"]
+    arguments += ["--delta", DELTA, "--priority", "y, x", "--priority", "sex"]
+    assert not app(arguments, standalone_mode=False)
+    assert "priority" in (shown := capsys.readouterr().out)
+    assert "x, y, sex" in shown.split("priority")[1]
+    assert not app([*arguments, "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)["priority"] == ["x", "y", "sex"]
+    asked = {"epsilon": 1, "delta": DELTA, "assume_rows": 4000}
+    asked |= {"analyses": ["correlation x + y", "ols y ~ x + sex + rare + region"]}
+    plans = [
+        us.plan(SCHEMA, **asked, **more)
+        for more in ({"layer_share": 0}, {}, {"priority": ["x", "y"]})
+    ]
+    alone, layered, first = (
+        {(line.analysis, line.name): line.noise for line in planned.expected} for planned in plans
+    )
+    narrow = ("correlation x + y", "correlation of x and y")
+    assert first[narrow] < 0.95 * layered[narrow]
+    assert all(layered[one] < alone[one] for one in alone)
