@@ -95,6 +95,7 @@ def demo(
             analyses=ANALYSES,
             rows_share=SHARES["rows_share"],
             answers_share=SHARES["answers_share"],
+            layer_share=SHARES["layer_share"],
             progress=tell,
         )
         tell("Writing the release", 0, 1)

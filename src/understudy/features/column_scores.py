@@ -168,7 +168,7 @@ class Scores:
         """Places of the numbers, whose squares are summed too."""
         return np.flatnonzero([score.number for score in self.each]).astype(np.int64)
 
-    @property
+    @cached_property
     def order(self) -> SumOrder:
         """The order of all that is summed; numbers of records and sums have the `weight`."""
         many = len(self), len(self.pairs[0]), len(self.numbers), len(self.coded)
