@@ -3,9 +3,10 @@
     python benchmarks/answer_widths.py [--n 10000] [--repetitions 6] [--epsilon 1] [--delta 1e-6]
 
 Of the population `survey` (`populations.py`), 14 columns: eight declared analyses over six columns,
-eight over ten, and the same and the survey's own linear models, differences and correlations
-(`natural_questions.py`) from the second moments of all columns that an automatic release buys. The
-intercepts are left out.
+eight over ten; the survey's own linear models, differences and correlations
+(`natural_questions.py`) beside six declared columns, by the layer of all columns there; and the
+same two from the second moments of all columns that an automatic release buys, also with the six
+columns as priority columns. The intercepts are left out.
 """
 
 from __future__ import annotations
@@ -37,13 +38,17 @@ TEN = (
 LINEAR = ("difference", "correlation", "ols")
 
 
+def declared(asked: Sequence[Question]) -> dict[str, Any]:
+    """What asks a release for the answers to some questions."""
+    return {"analyses": [f"{one.kind} {one.formula}" for one in asked]}
+
+
 def widths(
-    asked: Sequence[Question], declared: bool, given: argparse.Namespace
+    asked: Sequence[Question], request: dict[str, Any], given: argparse.Namespace
 ) -> tuple[float, float, float]:
     """Median width over that of the rows, share answered, and coverage."""
     whole, rng = population("survey"), np.random.default_rng(5)
     truths = {one: row_answer(one, whole.people, whole) for one in asked}
-    analyses = [f"{one.kind} {one.formula}" for one in asked]
     found: list[dict[str, Any]] = []
     for repetition in range(given.repetitions):
         rows = whole.people[rng.integers(whole.people.height, size=given.n)]
@@ -52,8 +57,8 @@ def widths(
             whole.schema("private", given.n),
             epsilon=given.epsilon,
             delta=given.delta,
-            analyses=analyses if declared else None,
             insecure_noise_seed=repetition,
+            **request,
         )
         for one, truth in truths.items():
             found += [
@@ -80,13 +85,18 @@ def main() -> None:
     own = [one for one in read(QUESTIONS["survey"]) if one.kind in LINEAR]
     own = [Question("ols" if q.kind == "difference" else q.kind, q.formula) for q in own]
     shown = Table("second moments of", "width", "answered", "coverage")
-    for name, asked, declared in (
-        ("eight declared, six columns", read(SIX), True),
-        ("eight declared, ten columns", read(TEN), True),
-        ("all fourteen: the same", read(TEN), False),
-        ("all fourteen: the survey's own", own, False),
+    six, ten = read(SIX), read(TEN)
+    first = {"priority": ["hours", "age", "sex", "works", "married", "votes"]}
+    for name, asked, request in (
+        ("eight declared, six columns", six, declared(six)),
+        ("eight declared, ten columns", ten, declared(ten)),
+        ("beside these six: the survey's own", own, declared(six)),
+        ("all fourteen: the eight over ten", ten, {}),
+        ("all fourteen: the survey's own", own, {}),
+        ("six with priority: the eight over these", six, first),
+        ("six with priority: the survey's own", own, first),
     ):
-        width, answered, held = widths(asked, declared, given)
+        width, answered, held = widths(asked, request, given)
         shown.add_row(name, f"×{width:.2f}", f"{answered:.0%}", f"{held:.1%}")
     Console().print(shown)
 

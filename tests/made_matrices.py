@@ -5,7 +5,9 @@ import polars as pl
 
 from understudy.engine import Table
 from understudy.features.column_scores import Scores
+from understudy.inference.moments.measured_moments import moments_of
 from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.moments.moment_sources import MomentSource
 from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
 from understudy.release import Measurement
 from understudy.release.measurement_content import Kind
@@ -90,7 +92,7 @@ def matrix(rng, rows, stddev, rows_stddev=0.0, moments=None):
         entry=1,
     )
     n = rows.height + rows_stddev * rng.normal()
-    return MomentMatrix.of(measured, SCHEMA, (n, rows_stddev))
+    return moments_of([measured], SCHEMA, SCHEMA.names, (n, rows_stddev))
 
 
 def matrix_of(frame, schema, columns=None, *, complete=(), pure=False, stddev=0.0, rng=None):
@@ -99,7 +101,8 @@ def matrix_of(frame, schema, columns=None, *, complete=(), pure=False, stddev=0.
     values = stacked(Table(frame, schema).score_products(scores).expose(), scores) / ONE
     if rng is not None:
         values = values + stddev * rng.normal(size=len(values))
-    return MomentMatrix.from_numbers(scores, schema, values, stddev, (frame.height, 0.0))
+    source = MomentSource.from_values(scores, values, stddev, pure=pure)
+    return MomentMatrix.of(scores, schema, source.numbers, source.variances, (frame.height, 0.0))
 
 
 def apart(rng, rows):

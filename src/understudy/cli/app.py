@@ -123,7 +123,22 @@ AnswersShare = Annotated[
     typer.Option(
         help="Share of the rest that buys second moments, for linear models, correlations and "
         "group means; by default 0.25 with the method auto and delta above 0, 0.5 with declared "
-        "analyses."
+        "analyses, of whose columns these then are."
+    ),
+]
+LayerShare = Annotated[
+    str | None,
+    typer.Option(
+        help="Share of the rest that buys second moments of all columns beside those of declared "
+        "analyses; by default 0.1 with the method auto and delta above 0."
+    ),
+]
+Priority = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--priority",
+        help="Columns that matter most: a quarter of the share of answers buys second moments of "
+        "these alone; as age,income, or repeated.",
     ),
 ]
 LinesShare = Annotated[

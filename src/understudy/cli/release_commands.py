@@ -17,10 +17,12 @@ from understudy.cli.app import (
     Delta,
     Epsilon,
     Json,
+    LayerShare,
     LinesShare,
     MethodName,
     NoiseSeed,
     Options,
+    Priority,
     Quiet,
     Resume,
     RowsShare,
@@ -29,6 +31,7 @@ from understudy.cli.app import (
     Sets,
     app,
     declared,
+    listed,
     method_options,
 )
 from understudy.cli.json_output import print_json
@@ -92,6 +95,7 @@ def demo(
             analyses=ANALYSES,
             rows_share=SHARES["rows_share"],
             answers_share=SHARES["answers_share"],
+            layer_share=SHARES["layer_share"],
             progress=tell,
         )
         tell("Writing the release", 0, 1)
@@ -115,8 +119,10 @@ def plan(
     rows_share: RowsShare = "0.05",
     answers_share: AnswersShare = None,
     lines_share: LinesShare = None,
+    layer_share: LayerShare = None,
     analysis: Analyses = None,
     analyses: AnalysesFile = None,
+    priority: Priority = None,
     assume_rows: _AssumeRows = None,
     like: _Like = None,
     as_json: Json = False,
@@ -126,8 +132,9 @@ def plan(
     from understudy.release import Release
     from understudy.schema import Schema
 
+    loaded = Schema.load(schema)
     planned = planning.plan(
-        Schema.load(schema),
+        loaded,
         epsilon=epsilon,
         delta=delta,
         method=method,
@@ -136,7 +143,9 @@ def plan(
         rows_share=rows_share,
         answers_share=answers_share,
         lines_share=lines_share,
+        layer_share=layer_share,
         analyses=declared(analysis, analyses),
+        priority=listed(priority, loaded.names),
         assume_rows=assume_rows,
         like=None if like is None else Release.load(like),
     )
@@ -159,10 +168,12 @@ def synthesize(
     rows_share: RowsShare = "0.05",
     answers_share: AnswersShare = None,
     lines_share: LinesShare = None,
+    layer_share: LayerShare = None,
     analysis: Analyses = None,
     analyses: AnalysesFile = None,
     assume_rows: _AssumeRows = None,
     like: _Like = None,
+    priority: Priority = None,
     seed: Seed = None,
     insecure_noise_seed: NoiseSeed = None,
     allow_nonprivate: _AllowNonprivate = False,
@@ -187,7 +198,8 @@ def synthesize(
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
     request |= {"options": method_options(option), "rows_share": rows_share}
     request |= {"answers_share": answers_share, "lines_share": lines_share}
-    request |= {"analyses": declared(analysis, analyses)}
+    request |= {"layer_share": layer_share, "analyses": declared(analysis, analyses)}
+    request |= {"priority": listed(priority, loaded.names)}
     place = kept_runs.checkpoint_of(out, request_of(loaded, **request), resume=resume)
     earlier = None if like is None else Release.load(like)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more

@@ -50,6 +50,7 @@ from typing import Final
 import numpy as np
 
 from understudy.arrays import Floats, Integers
+from understudy.features.sum_order import SumOrder
 from understudy.schema import NUMERIC, Column, Schema
 
 UNIT: Final = 2**15
@@ -167,15 +168,16 @@ class Scores:
         """Places of the numbers, whose squares are summed too."""
         return np.flatnonzero([score.number for score in self.each]).astype(np.int64)
 
-    @property
-    def n_sums(self) -> int:
-        """Sums of scores, and of records if they are counted; they have the `weight`."""
-        return bool(self.complete) + len(self)
+    @cached_property
+    def order(self) -> SumOrder:
+        """The order of all that is summed; numbers of records and sums have the `weight`."""
+        many = len(self), len(self.pairs[0]), len(self.numbers), len(self.coded)
+        return SumOrder(int(bool(self.complete)), *many)
 
     @property
     def size(self) -> int:
-        """All numbers that are summed: sums, products, squares, and squares by absence."""
-        return self.n_sums + len(self.pairs[0]) + len(self.numbers) + len(self.coded)
+        """All numbers that are summed."""
+        return self.order.size
 
     def places(self, column: str) -> tuple[int, ...]:
         """Places of the scores of one column."""
@@ -207,8 +209,8 @@ class Scores:
         coded = np.array(
             [mine[square.place] and square.column in kept for square in self.coded], dtype=np.bool_
         )
-        front = np.ones(int(bool(self.complete)), dtype=np.bool_)
-        chosen = [front, mine, mine[first] & mine[second], mine[self.numbers], coded]
+        counted = np.ones(1, dtype=np.bool_)
+        chosen = [counted, mine, mine[first] & mine[second], mine[self.numbers], coded]
         own = Scores(
             kept,
             tuple(score for score in self.each if score.column in kept),
@@ -221,7 +223,7 @@ class Scores:
             self.complete,
             self.weight,
         )
-        return own, np.flatnonzero(np.concatenate(chosen))
+        return own, np.flatnonzero(self.order.joined(part.astype(np.int64) for part in chosen))
 
 
 def _of_column(

@@ -158,7 +158,9 @@ def request_again(release: Release) -> Request:
         rows_share=manifest.rows_share or DEFAULT_ROWS_SHARE,
         answers_share=manifest.answers_share or 0,
         lines_share=manifest.lines_share or 0,
+        layer_share=manifest.layer_share or 0,
         analyses=manifest.analyses,
+        priority=manifest.priority,
     )
 
 

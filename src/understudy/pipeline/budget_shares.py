@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from understudy.errors import BudgetError
@@ -21,6 +22,10 @@ DEFAULT_ANSWERS_SHARE = Fraction(1, 4)
 """Of what is left for an automatic release with δ above 0; without δ the moments are dear."""
 DECLARED_SHARE = Fraction(1, 2)
 """Of what is left where analyses are declared."""
+DEFAULT_LAYER_SHARE = Fraction(1, 10)
+"""Of what is left, for moments of all columns beside those of declared analyses."""
+PRIORITY_PART = Fraction(1, 4)
+"""Of what buys second moments, where columns have priority: for theirs alone."""
 MOST_ANSWER_SCORES = 400
 DEFAULT_LINES_SHARE = Fraction(1, 10)
 """Of what is left after the number of rows, for number lines; never more than moments leave."""
@@ -64,6 +69,30 @@ def usual_share(schema: Schema, budget: Budget, *, automatic: bool, declared: bo
         return DECLARED_SHARE
     wanted = automatic and budget.accounting != "pure" and len(schema.names) > 1
     return DEFAULT_ANSWERS_SHARE if wanted and scored_columns(schema) else Fraction(0)
+
+
+def usual_layer_share(
+    schema: Schema,
+    budget: Budget,
+    taken: Fraction,
+    *,
+    automatic: bool,
+    groups: Mapping[tuple[str, ...], tuple[str, ...]],
+) -> Fraction:
+    """Part of what is left that buys moments of all columns beside declared ones, if not stated.
+
+    Args:
+        schema: public.
+        budget: the stated one.
+        taken: part that is taken for other answers.
+        automatic: whether the method is chosen automatically.
+        groups: columns of declared analyses, as `by_absences` has them.
+    """
+    every = scored_columns(schema)
+    wanted = bool(groups) and automatic and budget.accounting != "pure" and bool(every)
+    if not wanted or groups.get(()) == every:  # declared analyses have all columns already
+        return Fraction(0)
+    return min(DEFAULT_LAYER_SHARE, (1 - taken) / 2)
 
 
 def usual_lines_share(

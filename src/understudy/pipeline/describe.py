@@ -69,8 +69,10 @@ def manifest_of(
         inference=facts,
         ended_early=gate.ended_early,
         rows_share=str(request.rows_spend / request.budget.amount) if request.rows_spend else None,
-        answers_share=_part(request, request.answers_spend),
+        answers_share=_part(request, request.answers_spend + request.priority_spend),
         lines_share=_part(request, request.lines_spend),
+        layer_share=_part(request, request.layer_spend),
+        priority=request.priority,
         analyses=tuple(asdict(analysis) for analysis in request.analyses),
         expected=None if expected is None else expected.to_json(),
     )

@@ -20,6 +20,7 @@ from understudy.inference.moments.assumed_moments import assumed_moments
 from understudy.inference.moments.firmness import LostInNoiseError
 from understudy.inference.moments.moment_answers import MeasuredAnswer
 from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.moments.moment_sources import MomentSource, joined_matrix
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.release.decoding import decode
 from understudy.schema import Schema
@@ -52,13 +53,11 @@ def expected_answers(
         rows_stddev: of the noise in the number of records, where it is not among the sums.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
-    matrices = [
-        assumed_moments(schema, rows, asked, (stddev, rows_stddev), pure=pure)
-        for asked, stddev in steps
-    ]
+    sources = _sources(analyses, schema, steps, rows, pure=pure)
     lines: list[Expected] = []
     for analysis in analyses:
-        lines += _expected(analysis, _matrix_for(analysis, matrices, schema), schema, rows)
+        matrix = _matrix_for(analysis, sources, schema, (float(rows.height), rows_stddev))
+        lines += _expected(analysis, matrix, schema, rows)
     return tuple(lines)
 
 
@@ -84,9 +83,9 @@ def require_moments(
     """
     most = max(schema.sizes)
     rows = _rows(schema, min(max(_FEW_ROWS, _ROWS_PER_STATE * most), _MOST_ROWS), None)
-    matrices = [assumed_moments(schema, rows, asked, (0.0, 0.0), pure=pure) for asked in steps]
+    sources = _sources(analyses, schema, [(asked, 0.0) for asked in steps], rows, pure=pure)
     for analysis in analyses:
-        matrix = _matrix_for(analysis, matrices, schema)
+        matrix = _matrix_for(analysis, sources, schema, (float(rows.height), 0.0))
         try:
             answer = _answer(analysis, matrix, schema, rows)
         except LostInNoiseError:  # of these records; others may have the answer
@@ -99,17 +98,33 @@ def require_moments(
             )
 
 
+def _sources(
+    analyses: Sequence[DeclaredAnalysis],
+    schema: Schema,
+    steps: Sequence[tuple[ScoreMoments, float]],
+    rows: pl.DataFrame,
+    *,
+    pure: bool,
+) -> list[MomentSource]:
+    """What would be measured of the columns of some analyses."""
+    used = columns_of(analyses, schema)
+    return [
+        assumed_moments(schema, rows, asked, used, stddev, pure=pure)
+        for asked, stddev in steps
+        if set(asked.columns) & set(used)
+    ]
+
+
 def _matrix_for(
-    analysis: DeclaredAnalysis, matrices: Sequence[MomentMatrix], schema: Schema
+    analysis: DeclaredAnalysis,
+    sources: Sequence[MomentSource],
+    schema: Schema,
+    n: tuple[float, float],
 ) -> MomentMatrix:
-    """The moments that are measured for an analysis."""
-    used = set(columns_of([analysis], schema))
-    coded = {name for name in used if schema.columns[name].codes}
-    return next(
-        each
-        for each in matrices
-        if used <= set(each.scores.columns) and set(each.scores.complete) == coded
-    )
+    """The moments that are measured for an analysis, all together."""
+    matrix = joined_matrix(sources, schema, columns_of([analysis], schema), n)
+    assert matrix is not None  # those of its own columns are among them
+    return matrix
 
 
 def _answer(

@@ -24,12 +24,12 @@ from scipy import optimize
 from understudy.arrays import Floats, Integers
 from understudy.families.method import Method
 from understudy.features.line_cells import Numeric, coarse_states, is_finer
-from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.moments.measured_moments import moments_of
+from understudy.inference.noise_aware.full_tables import line_of
 from understudy.models import Sample
 from understudy.privacy.released import Released
 from understudy.release import Measurement
 from understudy.release.decoding import drawn_numbers
-from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Schema
 
 _STEEPEST = 50.0  # of θ
@@ -122,8 +122,7 @@ def places_of(
     """
     found, n = {}, (float(rows.value), rows.noise.stddev)
     for name, column in schema.columns.items():
-        lines = (m for m in measurements if m.kind is Kind.LINE and m.columns == (name,))
-        line = next(lines, None)
+        line = line_of(measurements, name)
         if line is None or name in method.modelled(schema) or not isinstance(column, NUMERIC):
             continue
         fine = line.binned(schema).columns[name]
@@ -180,23 +179,19 @@ def _mean(
     name: str, measurements: Sequence[Measurement], schema: Schema, rows: tuple[float, float]
 ) -> tuple[float, float] | None:
     """The mean of a column by second moments, and the standard deviation of its noise."""
-    for measurement in measurements:
-        if measurement.kind is not Kind.PRODUCTS or name not in measurement.columns:
-            continue
-        if not set(measurement.of) <= {name}:  # of other people
-            continue
-        matrix = MomentMatrix.of(measurement, schema, rows, (name,))
-        number, present = matrix.place[name, None], matrix.presence(schema, name)
-        size = float(present @ matrix.sums[0])
-        if size < 1:
-            return None
-        share = float(matrix.sums[0, number]) / size
-        derivative = np.zeros((1, *matrix.sums.shape))
-        derivative[0, 0] = -share * present
-        derivative[0, 0, number] += 1
-        error = float(np.sqrt(matrix.noise_covariance(derivative)[0, 0])) / size
-        column = schema.columns[name]
-        assert isinstance(column, NUMERIC)
-        low, high = column.bounds
-        return (low + high) / 2 + share * (high - low) / 2, error * (high - low) / 2
-    return None
+    matrix = moments_of(measurements, schema, (name,), rows)
+    if matrix is None:
+        return None
+    number, present = matrix.place[name, None], matrix.presence(schema, name)
+    size = float(present @ matrix.sums[0])
+    if size < 1:
+        return None
+    share = float(matrix.sums[0, number]) / size
+    derivative = np.zeros((1, *matrix.sums.shape))
+    derivative[0, 0] = -share * present
+    derivative[0, 0, number] += 1
+    error = float(np.sqrt(matrix.noise_covariance(derivative)[0, 0])) / size
+    column = schema.columns[name]
+    assert isinstance(column, NUMERIC)
+    low, high = column.bounds
+    return (low + high) / 2 + share * (high - low) / 2, error * (high - low) / 2

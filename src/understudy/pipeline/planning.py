@@ -39,6 +39,7 @@ class Plan:
         fits: how many fits there are.
         remarks: what else there is to know, in sentences.
         expected: how exact answers to declared analyses will be, for `assumed_rows` records.
+        priority: columns of which second moments are bought by themselves as well.
         memory_mb: memory beyond the rows, in megabytes; an estimate (`understudy.families.effort`).
         seconds: time beyond reading the rows, in seconds; an estimate.
     """
@@ -59,6 +60,7 @@ class Plan:
     seconds: float
     expected: tuple[Expected, ...] = ()
     assumed_rows: int = 0
+    priority: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """One line."""
@@ -82,7 +84,9 @@ def plan(
     rows_share: Number = DEFAULT_ROWS_SHARE,
     answers_share: Number | None = None,
     lines_share: Number | None = None,
+    layer_share: Number | None = None,
     analyses: object = None,
+    priority: object = None,
     assume_rows: int | None = None,
     like: Release | None = None,
 ) -> Plan:
@@ -102,15 +106,19 @@ def plan(
         lines_share: part of the rest that buys number lines: counts of numbers in finer cells than
             their bins, and beyond their bounds. By default a tenth for an automatic release with δ
             above 0, or where a declared analysis asks for a mean, share, total or quantile.
+        layer_share: part of the rest that buys second moments of all columns beside those of
+            declared analyses; by default a tenth for an automatic release with δ above 0.
         analyses: what the release is to answer (`inference.declared_analyses`), such as "ols income
-            ~ age + sex"; then second moments are bought of their columns alone.
+            ~ age + sex"; then answers_share buys moments of their columns alone.
+        priority: names of columns that matter most: a quarter of what answers_share buys are
+            moments of these alone, so that questions about them have narrower intervals.
         assume_rows: number of records for which widths are expected; 1,000 if it is private.
         like: an earlier release that stands for the population there; else even records do.
 
     Raises:
         SchemaError: not a schema, or not reviewed.
         BudgetError: not a budget.
-        MethodError: unknown method or option, or one that does not fit the schema.
+        MethodError: unknown method, option or priority column, or one that does not fit the schema.
         InferenceError: not an analysis.
     """
     request = request_of(
@@ -123,7 +131,9 @@ def plan(
         rows_share=rows_share,
         answers_share=answers_share,
         lines_share=lines_share,
+        layer_share=layer_share,
         analyses=analyses,
+        priority=priority,
     )
     tables, setup = request.tables(), request.setup()
     expected = expected_of(request, assume_rows, like)
@@ -145,6 +155,7 @@ def plan(
         seconds=round(effort.shared + request.fits * effort.seconds, 2),
         expected=expected.answers if expected else (),
         assumed_rows=expected.records if expected else 0,
+        priority=request.priority,
     )
 
 
@@ -172,10 +183,11 @@ def expected_of(
 
     records = assume_rows or schema.n_rows or ASSUMED_ROWS
     deviations = [step.stddev for step in request.answer_steps()]
+    bought = (moments for moments, _ in request.answers)
     answers = expected_answers(
         request.analyses,
         schema,
-        list(zip(request.answers, deviations, strict=True)),
+        list(zip(bought, deviations, strict=True)),
         pure=request.budget.accounting == "pure",
         n_rows=records,
         like=None if like is None else like.tables[0],

@@ -240,12 +240,15 @@ def declared(
         "options": None,
         "rows_share": DEFAULT_ROWS_SHARE,
         "answers_share": MOMENTS_SHARE,
+        "layer_share": 0,
         "analyses": (analysis,),
     }
     request = request_of(**arguments)
     request.setup()  # refuses what cannot be measured
     pure = request.budget.accounting == "pure"
-    require_moments(request.analyses, request.schema, request.answers, pure=pure)
+    require_moments(
+        request.analyses, request.schema, [asked for asked, _ in request.answers], pure=pure
+    )
     return arguments
 
 

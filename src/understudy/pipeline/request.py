@@ -12,27 +12,28 @@ from pathlib import Path
 from typing import Any
 
 from understudy.arguments import require_mapping, require_text, require_whole
-from understudy.errors import BudgetError, MethodError
+from understudy.errors import MethodError
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method
 from understudy.inference.declared_analyses import (
     DeclaredAnalysis,
     by_absences,
     declared_analyses,
-    on_lines,
 )
 from understudy.methods.auto import choose
 from understudy.methods.configuration import configure
+from understudy.pipeline.answer_shares import (
+    AnswerShares,
+    StatedShares,
+    lines_of,
+    priority_columns,
+)
 from understudy.pipeline.budget_shares import (
     budget_of,
     line_weights,
-    lined_columns,
     rows_noise,
     rows_part,
     scored_columns,
-    stated_share,
-    usual_lines_share,
-    usual_share,
 )
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up
 from understudy.privacy.mechanisms.counts.number_lines import NumberLines
@@ -59,9 +60,12 @@ class Request:
         sets: number of synthetic tables.
         rows_spend: what buys the number of rows.
         answers_spend: what buys second moments, for answers; 0 for none.
-        analyses: declared ones; second moments are of their columns alone, if there are any, and
-            so are number lines.
+        analyses: declared ones; these second moments are of their columns alone, if there are any,
+            and so are number lines.
         lines_spend: what buys number lines, for answers; 0 for none.
+        layer_spend: what buys second moments of all columns, beside those of declared analyses.
+        priority: columns of which second moments are bought by themselves as well.
+        priority_spend: what buys these.
     """
 
     schema: Schema
@@ -74,6 +78,9 @@ class Request:
     answers_spend: Fraction = Fraction(0)
     analyses: tuple[DeclaredAnalysis, ...] = ()
     lines_spend: Fraction = Fraction(0)
+    layer_spend: Fraction = Fraction(0)
+    priority: tuple[str, ...] = ()
+    priority_spend: Fraction = Fraction(0)
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """What one fit measures."""
@@ -86,13 +93,18 @@ class Request:
         return NumberLines(columns, line_weights(self.schema, columns)) if columns else None
 
     @property
-    def answers(self) -> tuple[ScoreMoments, ...]:
-        """What is asked for the sake of answers, each for an even part of what is spent on it."""
-        if not self.answers_spend:
-            return ()
-        declared = by_absences(self.analyses, self.schema)
-        groups = declared or {(): scored_columns(self.schema)}
-        return tuple(ScoreMoments(columns, coded) for coded, columns in groups.items())
+    def answers(self) -> tuple[tuple[ScoreMoments, Fraction], ...]:
+        """Second moments that are asked for the sake of answers, each with what is spent on it."""
+        every, found = scored_columns(self.schema), []
+        if self.answers_spend:
+            groups = by_absences(self.analyses, self.schema) or {(): every}
+            each = self.answers_spend / len(groups)
+            found += [(ScoreMoments(columns, coded), each) for coded, columns in groups.items()]
+        if self.priority_spend:
+            found.append((ScoreMoments(self.priority), self.priority_spend))
+        if self.layer_spend:
+            found.append((ScoreMoments(every), self.layer_spend))
+        return tuple(found)
 
     @property
     def draws_records(self) -> bool:
@@ -115,9 +127,8 @@ class Request:
     def answer_steps(self) -> tuple[PlannedTable, ...]:
         """What is measured for the sake of answers, in the order of `answers`."""
         steps: tuple[PlannedTable, ...] = ()
-        answers = self.answers
-        for asked in answers:
-            about = self.schema, self.answers_spend / len(answers), self.budget
+        for asked, spend in self.answers:
+            about = self.schema, spend, self.budget
             steps += announced(asked, *about, [asked.columns], form=Form.MOMENTS)
         return steps
 
@@ -150,7 +161,8 @@ class Request:
 
     @property
     def _method_spend(self) -> Fraction:
-        return self.budget.amount - self.rows_spend - self.answers_spend - self.lines_spend
+        moments = self.answers_spend + self.priority_spend + self.layer_spend
+        return self.budget.amount - self.rows_spend - moments - self.lines_spend
 
     @property
     def identity(self) -> dict[str, str]:
@@ -167,6 +179,9 @@ class Request:
             "rows_share": str(self.rows_spend / self.budget.amount),
             "answers_share": str(self.answers_spend / self.budget.amount),
             "lines_share": str(self.lines_spend / self.budget.amount),
+            "layer_share": str(self.layer_spend / self.budget.amount),
+            "priority_share": str(self.priority_spend / self.budget.amount),
+            "priority": json.dumps(self.priority),
             "analyses": json.dumps([asdict(analysis) for analysis in self.analyses]),
             "version of understudy": version("understudy"),
         }
@@ -209,7 +224,9 @@ def request_of(
     rows_share: Number,
     answers_share: Number | None = None,
     lines_share: Number | None = None,
+    layer_share: Number | None = None,
     analyses: object = None,
+    priority: object = None,
 ) -> Request:
     """Check a request; arguments and errors are those of `planning.plan`."""
     schema = given_schema(schema)
@@ -224,44 +241,21 @@ def request_of(
     configured = configure(name, options or {})
     budget = budget_of(epsilon, delta, configured, schema)
     rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
-    declared = declared_analyses(analyses, schema)
-    usual = usual_share(schema, budget, automatic=automatic, declared=bool(declared))
-    share = usual if answers_share is None else stated_share(answers_share)
+    declared, named = declared_analyses(analyses, schema), priority_columns(priority, schema)
+    parts = AnswerShares.of(
+        *(StatedShares(answers_share, layer_share, lines_share), schema, budget),
+        declared=declared,
+        priority=named,
+        automatic=automatic,
+    )
     rest = budget.amount - rows_spend
-    lined = _lines_part(lines_share, share, schema, budget, declared, automatic=automatic)
     return Request(
         *(schema, budget, configured, name, reason, sets),
         rows_spend=rows_spend,
-        answers_spend=rest * share,
+        answers_spend=rest * parts.moments,
         analyses=declared,
-        lines_spend=rest * lined,
+        lines_spend=rest * parts.lines,
+        layer_spend=rest * parts.layer,
+        priority=named,
+        priority_spend=rest * parts.priority,
     )
-
-
-def lines_of(schema: Schema, analyses: tuple[DeclaredAnalysis, ...]) -> tuple[str, ...]:
-    """Columns that have a number line: those that declared analyses ask for, else all numeric."""
-    return on_lines(analyses, schema) if analyses else lined_columns(schema)
-
-
-def _lines_part(
-    stated: Number | None,
-    answers: Fraction,
-    schema: Schema,
-    budget: Budget,
-    declared: tuple[DeclaredAnalysis, ...],
-    *,
-    automatic: bool,
-) -> Fraction:
-    """Part of what is left after the number of rows that buys number lines.
-
-    Raises:
-        BudgetError: not a part, or with that for second moments more than there is.
-    """
-    if not lines_of(schema, declared):
-        return Fraction(0)
-    if stated is None:
-        return usual_lines_share(budget, answers, automatic=automatic, declared=bool(declared))
-    share = stated_share(stated, "lines_share")
-    if share + answers >= 1:
-        raise BudgetError("lines_share and answers_share must leave something for the records.")
-    return share

@@ -5,15 +5,21 @@ What a release does, and what a bootstrap replicate of it does again, is this on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import polars as pl
 
 from understudy.families.method import Prepared
 from understudy.models import Model, Sample
+from understudy.pipeline.interruption import Progress
+from understudy.pipeline.number_places import Places, placed
 from understudy.pipeline.request import Request
 from understudy.privacy.gate import Gate
+from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Noise, NoisyTable, Released
+from understudy.release.decoding import decode
+from understudy.schema import Schema
 
 
 def draw_sets(
@@ -51,3 +57,28 @@ def _tables(measured: Sequence[Released[object]]) -> list[tuple[NoisyTable, Nois
         for outcome in measured
         if isinstance(outcome.value, NoisyTable)
     ]
+
+
+def decoded_sets(
+    samples: Sequence[Sample],
+    places: Mapping[str, Places],
+    schema: Schema,
+    chance: tuple[np.random.Generator, Randomness],
+    tell: Progress,
+) -> tuple[pl.DataFrame, ...]:
+    """The values of each set, in another order than the one in which its records were drawn.
+
+    Args:
+        samples: records of each set as states.
+        places: how numbers lie within their bins, by column.
+        schema: of the release.
+        chance: of numbers within bins, and of the order.
+        tell: is told how many sets are drawn.
+    """
+    rng, secret = chance
+    tables = []
+    for k, drawn in enumerate(samples, start=1):
+        values = decode(drawn.states, schema, rng, placed(places, schema, drawn, rng))
+        tables.append(values[secret.permutation(values.height)])
+        tell("Drawing synthetic sets", k, len(samples))
+    return tuple(tables)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from understudy import engine as engines
 from understudy.arguments import path_of, require_function, require_whole
@@ -20,10 +19,10 @@ from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.gates import open_gate
 from understudy.pipeline.interruption import Progress, ending_rounds
-from understudy.pipeline.number_places import Places, placed, places_of
+from understudy.pipeline.number_places import places_of
 from understudy.pipeline.planning import expected_of
 from understudy.pipeline.request import Request, request_of
-from understudy.pipeline.set_drawing import draw_sets
+from understudy.pipeline.set_drawing import decoded_sets, draw_sets
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.journal import remove as remove_checkpoint
@@ -33,7 +32,7 @@ from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.released import Released
 from understudy.release import Release
-from understudy.release.decoding import FrameKind, decode, require_frame
+from understudy.release.decoding import FrameKind, require_frame
 from understudy.schema import Schema
 
 
@@ -58,9 +57,11 @@ def synthesize(
     rows_share: Number = DEFAULT_ROWS_SHARE,
     answers_share: Number | None = None,
     lines_share: Number | None = None,
+    layer_share: Number | None = None,
     analyses: object = None,
     assume_rows: int | None = None,
     like: Release | None = None,
+    priority: object = None,
     seed: int | None = None,
     insecure_noise_seed: int | None = None,
     allow_nonprivate: bool = False,
@@ -88,12 +89,15 @@ def synthesize(
         lines_share: part of the rest that buys number lines: counts of numbers in finer cells than
             their bins, and beyond their bounds. By default a tenth for an automatic release with δ
             above 0, or where a declared analysis asks for a mean, share, total or quantile.
-        analyses: what the release is to answer, as for `plan`; then second moments are bought of
+        layer_share: part of the rest that buys second moments of all columns beside those of
+            declared analyses; by default a tenth for an automatic release with δ above 0.
+        analyses: what the release is to answer, as for `plan`; then answers_share buys moments of
             their columns alone. Chosen by a look at the rows, they would tell what ε does not
             cover.
         assume_rows: number of records for which the manifest says how exact their answers were
             expected to be, as `plan` says it; it must not be read from the rows.
         like: an earlier release, published, that stands for the population there.
+        priority: names of columns that matter most, as for `plan`.
         seed: seed of the sampling that follows the last paid step; recorded in the manifest.
             It fixes which records are drawn, not their order.
         insecure_noise_seed: for tests and studies only: draw the privacy noise from this seed, so
@@ -139,7 +143,9 @@ def synthesize(
         rows_share=rows_share,
         answers_share=answers_share,
         lines_share=lines_share,
+        layer_share=layer_share,
         analyses=analyses,
+        priority=priority,
     )
     _require_arguments(seed, insecure_noise_seed, frame, progress, confide)
     _require_possible(request, seed, allow_nonprivate=allow_nonprivate)
@@ -172,17 +178,14 @@ def synthesize(
         n_rows = _bought_once(request, gate)
         prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
         samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
-        measurements, tables = measurements_of(gate, prepared.schema), []
+        measurements = measurements_of(gate, prepared.schema)
         places = places_of(measurements, prepared.schema, n_rows, request.method)
-        for k, drawn in enumerate(samples, start=1):
-            values = _decoded(drawn, places, prepared.schema, rng)
-            tables.append(values[randomness.permutation(n_rows.value)])
-            tell("Drawing synthetic sets", k, sets)
+        tables = decoded_sets(samples, places, prepared.schema, (rng, randomness), tell)
         _tell_steward(confide, diagnoses)
         stddev, secure = n_rows.noise.stddev, randomness.secure
         facts = inference_facts(request.method, prepared.schema, measurements, stddev)
         release = Release(
-            tables=tuple(tables),
+            tables=tables,
             schema=prepared.schema,
             manifest=manifest_of(request, gate, n_rows, facts, expected, seed=seed, secure=secure),
             measurements=measurements,
@@ -199,17 +202,9 @@ def _bought_once(request: Request, gate: Gate) -> Released[int]:
     n_rows = gate.ask(RowCount(), spend=request.rows_spend)
     if request.lines is not None:
         gate.ask(request.lines, spend=request.lines_spend)
-    answers = request.answers
-    for asked in answers:
-        gate.ask(asked, spend=request.answers_spend / len(answers))
+    for asked, spend in request.answers:
+        gate.ask(asked, spend=spend)
     return n_rows
-
-
-def _decoded(
-    drawn: Sample, places: Mapping[str, Places], schema: Schema, rng: np.random.Generator
-) -> pl.DataFrame:
-    """The values of one set, in the order in which its records were drawn."""
-    return decode(drawn.states, schema, rng, placed(places, schema, drawn, rng))
 
 
 def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]) -> None:

@@ -1,27 +1,22 @@
 """How a release was made, for people and machines, and whether a manifest is of one piece.
 
-It says nothing about the input file. Its facts, its promise, its ledger and its measurements are
-held against each other.
+It says nothing about the input file. Its facts and its measurements are held against each other
+here, its promise and its ledger in `understudy.release.promise_check`.
 
-**Facts.** The width of an interval rests on what a manifest says for inference (`InferenceFacts`),
+The width of an interval rests on what a manifest says for inference (`InferenceFacts`),
 and checksums can be redone: one that says "partial" of sets that share the noise of their tables
 would get intervals that are too narrow. Whatever the measurements show is asked of them here. What
 they cannot show is the publisher's word, as the counts are: a folder invented in all its parts
 looks like a genuine one.
-
-**Promise.** A guarantee is no more than its budget, its ledger, its noise and its schema allow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Literal
 
-from understudy.errors import UnderstudyError
 from understudy.functions.sequential_generator import Edge, require_network
-from understudy.privacy.accounting.budget import UNITS, Approximate, Budget, decimal_up
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.release.measurement_content import Kind
@@ -103,6 +98,8 @@ class Manifest:
         answers_share: part of the rest that bought second moments for answers, as a fraction; None
             where none were bought.
         lines_share: the same of number lines.
+        layer_share: the same of moments of all columns beside those of declared analyses.
+        priority: columns that a part of `answers_share` bought second moments of by themselves.
         analyses: declared ones: kind, formula, and who asked.
         expected: how exact their answers were to be, by the plan; None where it does not say.
         ended_early: whether whoever waited ended the rounds of the method before the budget did;
@@ -127,6 +124,8 @@ class Manifest:
     rows_share: str | None = None
     answers_share: str | None = None
     lines_share: str | None = None
+    layer_share: str | None = None
+    priority: tuple[str, ...] = ()
     analyses: tuple[Mapping[str, str], ...] = ()
     expected: Mapping[str, Any] | None = None
 
@@ -136,6 +135,7 @@ class Manifest:
             **vars(self),
             "guarantee": self.guarantee.to_json(),
             "ledger": list(self.ledger),
+            "priority": list(self.priority),
             "analyses": [dict(analysis) for analysis in self.analyses],
             "inference": self.inference.to_json(),
         }
@@ -150,10 +150,10 @@ class Manifest:
         """
         guarantee, ledger = Guarantee.from_json(data["guarantee"]), tuple(data["ledger"])
         parts = {"guarantee": guarantee, "ledger": ledger, "inference": inference}
-        return cls(**{**data, **parts, "analyses": tuple(data.get("analyses", ()))})
+        lists = {name: tuple(data.get(name, ())) for name in ("analyses", "priority")}
+        return cls(**{**data, **parts, **lists})
 
 
-_NO_PROMISE = ("none", "asymptotic")
 _OF_NUMBERS = (Kind.PARAMETERS, Kind.POSTERIOR, Kind.EXACT)
 """Kinds of measurements that a model of numbers may rest on, beside sums and scatters."""
 
@@ -243,78 +243,3 @@ def _require_network(
     families = [{column, *parents} for column, parents in network]
     if not all(any(family <= set(table) for table in tables) for family in families):
         raise Fault("its network has a column that was not measured with its parents")
-
-
-def require_promise(manifest: Manifest, entries: Sequence[int], schema: Schema) -> None:
-    """Refuse a guarantee that its ledger does not carry.
-
-    Args:
-        manifest: of the right shape.
-        entries: for each measurement, the ledger entry that paid for it.
-        schema: of the release.
-
-    Raises:
-        Fault: says what does not fit.
-    """
-    budget = _budget(manifest.budget)
-    _require_ledger(manifest.ledger, budget)
-    if not set(entries) <= set(range(1, len(manifest.ledger) + 1)):
-        raise Fault("a measurement was paid by no entry of its ledger")
-    _require_guarantee(manifest, budget, schema)
-
-
-def _budget(stated: Mapping[str, str]) -> Budget:
-    """The stated budget."""
-    accounting = next(k for k, unit in UNITS.items() if unit == stated["unit"])
-    unit: Approximate = "zcdp" if accounting == "pure" else accounting
-    try:
-        budget = Budget.of(stated["epsilon"], stated["delta"], unit)
-        if budget.accounting == accounting and stated["amount"] == decimal_up(budget.amount):
-            return budget
-    except UnderstudyError:
-        pass
-    raise Fault("its stated budget contradicts itself")
-
-
-def _require_ledger(ledger: Sequence[Mapping[str, Any]], budget: Budget) -> None:
-    """Refuse entries out of order, in another unit, or worth more than the budget."""
-    unit, spent = budget.unit_name, Fraction(0)
-    for number, entry in enumerate(ledger, start=1):
-        if entry["number"] != number or unit not in entry:
-            raise Fault("its ledger is out of order, or in another unit than its budget")
-        exact = entry[f"{unit}_exact"]
-        cost = None if exact is None else Fraction(exact)
-        if entry[unit] != (None if cost is None else decimal_up(cost)):
-            raise Fault("its ledger states two costs of one step")
-        spent += cost or 0
-    if spent > budget.amount:
-        raise Fault("its ledger spends more than the stated budget")
-
-
-def _require_guarantee(manifest: Manifest, budget: Budget, schema: Schema) -> None:
-    """Refuse a promise that is more than budget, ledger, noise and schema allow."""
-    promise = manifest.guarantee
-    if promise.neighbours != schema.neighbours:
-        raise Fault("its guarantee is about other neighbours than its schema")
-    unit = budget.unit_name
-    unpaid = any(entry[unit] is None for entry in manifest.ledger)
-    if promise.kind in _NO_PROMISE:
-        if promise.epsilon is not None:
-            raise Fault("its guarantee names an epsilon and promises none")
-        return
-    if unpaid or not manifest.secure:
-        raise Fault("its guarantee promises what its ledger or its noise does not")
-    if schema.rows == "public" and manifest.n_rows != schema.n_rows:
-        raise Fault("it has another number of rows than its schema declares")
-    if _numbers(promise) != _stated(budget) or (promise.kind == "pure") > (not budget.delta):
-        raise Fault("its guarantee is another one than its stated budget")
-
-
-def _numbers(promise: Guarantee) -> tuple[str | None, ...]:
-    parts = (promise.epsilon, promise.delta, promise.rho)
-    return tuple(None if part is None else decimal_up(part) for part in parts)
-
-
-def _stated(budget: Budget) -> tuple[str | None, ...]:
-    rho = decimal_up(budget.amount) if budget.accounting == "zcdp" else None
-    return decimal_up(budget.epsilon), decimal_up(budget.delta), rho

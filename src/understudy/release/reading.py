@@ -17,9 +17,10 @@ from understudy.release.content_check import (
     require_rows,
     require_stored,
 )
-from understudy.release.manifest import InferenceFacts, Manifest, require_facts, require_promise
+from understudy.release.manifest import InferenceFacts, Manifest, require_facts
 from understudy.release.measurement import Measurement
 from understudy.release.measurement_content import Kind
+from understudy.release.promise_check import require_promise
 from understudy.release.shape import Fault, named, require_shape
 from understudy.schema import Schema
 
@@ -68,6 +69,8 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     _require_declared(content)
     schema = Schema.load(folder / "schema.toml")
     manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
+    if not set(manifest.priority) <= set(schema.names):
+        raise Fault("it gives priority to columns that its schema does not have")
     require_promise(manifest, [entry["ledger_entry"] for entry in entries], schema)
     measurements = tuple(_measurement(folder, data, schema) for data in entries)
     require_facts(manifest.inference, manifest.sets_kind, measurements, schema)

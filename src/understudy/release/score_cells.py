@@ -19,15 +19,16 @@ def product_axes(scores: Scores, schema: Schema) -> dict[str, tuple[str, ...]]:
 
 def product_codes(scores: Scores) -> NDArray[np.int64]:
     """Codes of all sums: two places, each 0 for the constant 1, then a score; and among whom."""
+    order = scores.order
     first, second = (place + 1 for place in scores.pairs)
-    sums = np.arange(0 if scores.complete else 1, len(scores) + 1)
+    constant, sums = np.zeros(1, dtype=np.int64), np.arange(1, len(scores) + 1)
     squares = scores.numbers + 1
     coded = np.array([square.place + 1 for square in scores.coded], dtype=np.int64)
-    left = np.concatenate([np.zeros_like(sums), first, squares, coded])
-    right = np.concatenate([sums, second, squares, coded])
+    left = order.joined((constant, np.zeros_like(sums), first, squares, coded))
+    right = order.joined((constant, sums, second, squares, coded))
     places = {one: k for k, one in enumerate(dict.fromkeys(_absence(s) for s in scores.coded), 1)}
-    among = np.zeros(len(left), dtype=np.int64)
-    among[len(left) - len(coded) :] = [places[_absence(square)] for square in scores.coded]
+    among = np.zeros(order.size, dtype=np.int64)
+    among[order.places[-1]] = [places[_absence(square)] for square in scores.coded]
     size = len(scores) + 1
     return np.asarray((left * size + right) * (len(places) + 1) + among)
 

@@ -162,6 +162,8 @@ class _ExpectedAnswers(_Plain):
 class _Format2(_Format1):
     analyses: list[_Analysis] = []
     expected: _ExpectedAnswers | None = None
+    layer_share: _Fraction | None = None
+    priority: list[str] = []
     options: dict[str, _Option | list[_Option] | dict[str, _Option]]
     inference: _Inference
 

@@ -58,6 +58,7 @@ REQUESTS = {
         "delta": "1e-6",
         "analyses": ["ols y ~ x + sex", "mean k ~ region", "logit b ~ x"],
     },
+    "priority": {"epsilon": 1, "delta": "1e-6", "priority": ["x", "k", "sex"]},
     "one table": {"epsilon": 20, "method": "laplace", "sets": 1},
 }
 

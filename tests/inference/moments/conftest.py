@@ -7,7 +7,7 @@ import pytest
 from understudy.engine import Table
 from understudy.features.column_scores import Scores
 from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.moments import measured_moments as measured_matrices
 from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
 from understudy.release import Measurement
 from understudy.release.decoding import dtype_of
@@ -52,7 +52,8 @@ def matrix_from(schema, columns, stddev=0.0, rng=None, n_stddev=0.0):
     n = float(len(next(iter(columns.values()))))
     if n_stddev:
         n += n_stddev * rng.standard_normal()
-    return MomentMatrix.of(measurement_of(schema, columns, stddev, rng), schema, (n, n_stddev))
+    measured = measurement_of(schema, columns, stddev, rng)
+    return measured_matrices.moments_of([measured], schema, schema.names, (n, n_stddev))
 
 
 @pytest.fixture(scope="session")

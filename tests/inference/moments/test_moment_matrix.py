@@ -10,6 +10,7 @@ from made_matrices import matrix_of
 from understudy.engine import Table
 from understudy.features.column_scores import Scores
 from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.moments.moment_sources import MomentSource
 from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
 from understudy.schema import Schema
 
@@ -102,7 +103,9 @@ def test_a_part_has_the_entries_of_the_whole():
     scores = Scores.of(SCHEMA, SCHEMA.names)
     values = stacked(Table(frame, SCHEMA).score_products(scores).expose(), scores) / ONE
     own, kept = scores.part(("age", "job", "x"))
-    part = MomentMatrix.from_numbers(own, SCHEMA, values[kept], 0.0, (frame.height, 0.0))
+    source = MomentSource.from_values(own, values[kept], 0.0, pure=False)
+    n = frame.height, 0.0
+    part = MomentMatrix.of(own, SCHEMA, source.numbers, source.variances, n)
     assert own.columns == ("x", "job", "age")
     np.testing.assert_allclose(part.sums, indicators(frame, part), atol=0.02)
     np.testing.assert_allclose(

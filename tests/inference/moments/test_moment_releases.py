@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,9 @@ import pytest
 import understudy as us
 from made_matrices import SCHEMA, people
 from understudy.cli import app
-from understudy.errors import BudgetError, InferenceError
+from understudy.errors import BudgetError, InferenceError, MethodError, ReleaseError
+from understudy.inference.moments.measured_moments import moments_of
+from understudy.release.bundle import digest
 from understudy.release.measurement_content import Kind
 
 DELTA = "1e-6"
@@ -70,7 +73,7 @@ def test_a_share_is_between_0_and_1(rows):
 
 
 def test_declared_analyses_are_measured_on_the_records_that_they_are_about(declared, rows):
-    first, second = products(declared)
+    first, second, _ = products(declared)
     assert (first.columns, first.of) == (("x", "y", "sex"), ())
     assert (second.columns, second.of) == (("x", "sex", "region", "wage"), ("wage",))
     assert share_of(declared, first) == pytest.approx(0.5 * 0.95 / 2)
@@ -83,6 +86,120 @@ def test_declared_analyses_are_measured_on_the_records_that_they_are_about(decla
     )
     exact, *_ = np.linalg.lstsq(design, known["wage"].to_numpy(), rcond=None)
     assert (np.abs(answer["estimate"] - exact) < 5 * answer["stderr"]).all()
+
+
+def test_a_layer_of_all_columns_stands_beside_declared_analyses(declared):
+    """So that what nobody declared is answered too, and what was declared no worse."""
+    first, _, layer = products(declared)
+    assert (layer.columns, layer.of) == (SCHEMA.names, ())
+    assert share_of(declared, layer) == pytest.approx(0.1 * 0.95)
+    assert (declared.manifest.answers_share, declared.manifest.layer_share) == ("1/2", "1/10")
+    assert us.analyze(declared, "correlation", "y + rare").valid
+    columns = ("x", "y", "sex")
+    both, alone = (
+        moments_of(own, SCHEMA, columns, (4000.0, 0.0)) for own in ([first, layer], [first])
+    )
+    places = both.scores.order.places[2]
+    expected = 1 / (first.stddev**-2 + layer.stddev**-2)
+    assert alone.variances[places] == pytest.approx(first.stddev**2)
+    assert both.variances[places] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("request_", "shares"),
+    [
+        ({}, [0.5, 0.1]),
+        ({"analyses": ["ols y ~ x + sex + rare + region"]}, [0.5, 0.1]),
+        ({"delta": 0}, [0.5]),
+        ({"method": "marginals"}, [0.5]),
+        ({"layer_share": 0}, [0.5]),
+        ({"layer_share": "0.05"}, [0.5, 0.05]),
+        ({"method": "marginals", "layer_share": "0.2"}, [0.5, 0.2]),
+        ({"answers_share": "0.9"}, [0.9, 0.05]),  # never more than half of what others leave
+        ({"priority": ["y"]}, [0.375, 0.125, 0.1]),
+        ({"analyses": None, "priority": ["sex", "y"]}, [0.25 * 3 / 4, 0.25 / 4]),
+        ({"analyses": None, "priority": ["sex", "y"], "delta": 0}, [0.25]),
+        ({"analyses": None, "priority": ["y"], "answers_share": "0.8"}, [0.6, 0.2]),
+    ],
+)
+def test_what_is_bought_for_answers(request_, shares):
+    asked = {"delta": DELTA, "analyses": ["ols y ~ x + sex"], **request_}
+    steps = [step for step in us.plan(SCHEMA, epsilon=2, **asked).setup if step.form == "moments"]
+    assert [float(step.share) / 0.95 for step in steps] == pytest.approx(shares)
+
+
+def test_no_layer_where_declared_analyses_have_all_columns():
+    own = {name: SCHEMA.columns[name] for name in ("x", "y", "sex")}
+    schema = SCHEMA.model_copy(update={"columns": own})
+    planned = us.plan(schema, epsilon=2, delta=DELTA, analyses=["ols y ~ x + sex"])
+    bought = [step for step in planned.setup if step.form == "moments"]
+    assert [float(step.share) / 0.95 for step in bought] == pytest.approx([0.5])
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "words"),
+    [
+        ({"priority": ["x", "yy"]}, MethodError, "no column 'yy'"),
+        ({"priority": "x"}, MethodError, "priority"),
+        ({"priority": ["x"], "answers_share": 0}, MethodError, "priority"),
+        ({"layer_share": "0.1"}, BudgetError, "beside declared analyses"),
+        ({"layer_share": "0.5", "analyses": ["ols y ~ x"]}, BudgetError, "leave something"),
+        ({"layer_share": "2", "analyses": ["ols y ~ x"]}, BudgetError, "layer_share"),
+    ],
+)
+def test_what_cannot_be_bought_is_refused_before_rows_are_read(request_, error, words):
+    with pytest.raises(error, match=words):
+        us.synthesize(object(), SCHEMA, epsilon=1, delta=DELTA, **request_)
+
+
+def test_priority_columns_have_moments_of_their_own(rows, tmp_path):
+    """Beside those of all columns; both answer, also after saving."""
+    release = us.synthesize(
+        rows, SCHEMA, epsilon=1, delta=DELTA, priority=["y", "x"], insecure_noise_seed=4
+    )
+    layer, own = products(release)
+    assert (layer.columns, own.columns) == (SCHEMA.names, ("x", "y"))
+    assert own.stddev < layer.stddev
+    assert release.manifest.priority == ("x", "y")
+    answer = us.analyze(release, "ols", "y ~ x").to_frame()
+    kept = tuple(one for one in release.measurements if one.name != own.name)
+    wider = us.analyze(replace(release, measurements=kept), "ols", "y ~ x").to_frame()
+    assert answer["stderr"]["x"] < 0.9 * wider["stderr"]["x"]
+    slope = np.polyfit(rows["x"].to_numpy(), rows["y"].to_numpy(), 1)[0]
+    assert abs(answer["estimate"]["x"] - slope) < 5 * answer["stderr"]["x"]
+    assert us.analyze(release, "ols", "y ~ x + sex").valid  # by the layer
+    release.save(tmp_path / "r")
+    again = us.Release.load(tmp_path / "r")
+    assert again.manifest == release.manifest
+    assert us.analyze(again, "ols", "y ~ x").to_frame().equals(answer)
+
+
+@pytest.mark.parametrize("fault", ["none", "swapped", "columns", "entry", "name", "priority"])
+def test_two_measurements_that_overlap_are_held_to_what_they_are(declared, tmp_path, fault):
+    """Whoever alters one of them, and redoes the checksums, is found out by the other parts."""
+    folder = declared.save(tmp_path / "r")
+    content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    one, other = [m for m in content["measurements"] if m["kind"] == "products"][:2]
+    files = [folder / "noisy" / f"{m['name']}.parquet" for m in (one, other)]
+    if fault == "swapped":
+        first, second = (file.read_bytes() for file in files)
+        files[0].write_bytes(second)
+        files[1].write_bytes(first)
+    elif fault == "columns":
+        one["columns"] = other["columns"]
+    elif fault == "entry":
+        one["ledger_entry"] = len(content["ledger"]) + 1
+    elif fault == "name":
+        one["name"] = other["name"]
+    elif fault == "priority":
+        content["priority"] = ["nobody"]
+    content["files"] = {name: digest(folder / name) for name in content["files"]}
+    (folder / "manifest.json").write_text(json.dumps(content), encoding="utf-8")
+    if fault == "none":
+        assert us.Release.load(folder).manifest == declared.manifest
+    else:
+        with pytest.raises(ReleaseError):
+            us.Release.load(folder)
 
 
 def test_a_saved_release_answers_the_same(declared, tmp_path):
@@ -215,3 +332,27 @@ def test_analyses_come_in_a_file(tmp_path, capsys):
     plan = json.loads(capsys.readouterr().out)
     assert [line["name"] for line in plan["expected"]] == ["Intercept", "x"]
     assert plan["assumed_rows"] == 1000
+
+
+def test_a_plan_shows_priority_and_what_it_does(tmp_path, capsys):
+    """In its steps, its sentences, and the widths that it expects."""
+    (tmp_path / "schema.toml").write_text(SCHEMA.dumps(), encoding="utf-8")
+    arguments = ["plan", "--schema", str(tmp_path / "schema.toml"), "--epsilon", "1"]
+    arguments += ["--delta", DELTA, "--priority", "y, x", "--priority", "sex"]
+    assert not app(arguments, standalone_mode=False)
+    assert "priority" in (shown := capsys.readouterr().out)
+    assert "x, y, sex" in shown.split("priority")[1]
+    assert not app([*arguments, "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)["priority"] == ["x", "y", "sex"]
+    asked = {"epsilon": 1, "delta": DELTA, "assume_rows": 4000}
+    asked |= {"analyses": ["correlation x + y", "ols y ~ x + sex + rare + region"]}
+    plans = [
+        us.plan(SCHEMA, **asked, **more)
+        for more in ({"layer_share": 0}, {}, {"priority": ["x", "y"]})
+    ]
+    alone, layered, first = (
+        {(line.analysis, line.name): line.noise for line in planned.expected} for planned in plans
+    )
+    narrow = ("correlation x + y", "correlation of x and y")
+    assert first[narrow] < 0.95 * layered[narrow]
+    assert all(layered[one] < alone[one] for one in alone)

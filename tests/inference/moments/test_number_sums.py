@@ -3,8 +3,6 @@
 False alarms: chi-squared tests at 10⁻⁴ on both sides.
 """
 
-from types import SimpleNamespace
-
 import numpy as np
 import polars as pl
 import pytest
@@ -57,7 +55,7 @@ def measurement(name, counts, kind, stddev, rng, **more):
 
 
 def counted(rows, rng, *, noise=1.0, lines=True):
-    """A release of a table of each number, and of its line."""
+    """A table of each number, and its line."""
     found, data = [], Table(rows, SCHEMA)
     for place, name in enumerate(("age", "pay")):
         exact = data.count([(place,)]).expose()[0].inside
@@ -67,7 +65,11 @@ def counted(rows, rng, *, noise=1.0, lines=True):
         exact = data.line_counts({name: cells}).expose()[name][:-1]
         line = measurement(name, exact, Kind.LINE, noise * LINE, rng, bins=bins)
         found += [line] * lines
-    return SimpleNamespace(schema=SCHEMA, measurements=tuple(found))
+    return tuple(found)
+
+
+def joined(matrix, measurements):
+    return with_number_counts(matrix, measurements, SCHEMA)
 
 
 def moments(rows, rng, *, noise=1.0):
@@ -97,7 +99,7 @@ def test_exact_counts_leave_exact_moments_as_they_are(lines):
     rng = np.random.default_rng(1)
     rows = people(rng)
     exact = moments(rows, rng, noise=1e-6)
-    both = with_number_counts(exact, counted(rows, rng, noise=1e-6, lines=lines))
+    both = joined(exact, counted(rows, rng, noise=1e-6, lines=lines))
     assert values(both) == pytest.approx(values(exact), abs=N / 2**15)  # scores are rounded
 
 
@@ -105,10 +107,9 @@ def test_sums_are_those_of_generalised_least_squares():
     """By the normal equations of all numbers at once; whole numbers have cells of their own."""
     rng = np.random.default_rng(2)
     rows = people(rng).with_columns(pay=pl.lit(-1.0))
-    release = counted(rows, rng)
-    release.measurements = release.measurements[:2]
+    release = counted(rows, rng)[:2]
     matrix = moments(rows, rng)
-    table, line = release.measurements
+    table, line = release
     fine = line.binned(SCHEMA).columns["age"]
     middle = np.array([cell.low for cell in fine.intervals]) / 20 - 1
     place = matrix.basis.source[0, matrix.scores.places("age")[0] + 1]
@@ -139,7 +140,7 @@ def test_sums_are_those_of_generalised_least_squares():
     weights = 1 / np.concatenate([noise, matrix.variances[entries]])
     covariance = np.linalg.inv(design.T * weights @ design)
     estimate = covariance @ (design.T * weights) @ y
-    both = with_number_counts(matrix, release)
+    both = joined(matrix, release)
     assert both.numbers[wanted] == pytest.approx(sums @ estimate)
     assert both.numbers[at_out] == pytest.approx(estimate[-1])
     at = np.searchsorted(both.together.entries, wanted)
@@ -156,7 +157,7 @@ def test_the_noise_is_as_stated_and_less_than_before():
     errors = []
     for _ in range(400):
         before = moments(rows, rng)
-        both = with_number_counts(before, counted(rows, rng))
+        both = joined(before, counted(rows, rng))
         derivatives = quantities(both)
         noise = np.diag(both.noise_covariance(derivatives))
         errors.append((values(both) - exact) / np.sqrt(noise))
@@ -184,7 +185,7 @@ def test_the_bound_holds_wherever_numbers_lie_in_their_cells(at, lines):
     rows = rows.with_columns(pay=np.where(pay < 0, -1, moved))
     exact = values(moments(rows, rng, noise=1e-9))
     release = counted(rows, rng, noise=1e-3, lines=lines)
-    both = with_number_counts(moments(rows, rng, noise=3e-2), release)
+    both = joined(moments(rows, rng, noise=3e-2), release)
     bound = both.within_cells(quantities(both))
     off = np.abs(values(both) - exact)
     noise = np.sqrt(np.diag(both.noise_covariance(quantities(both))))
@@ -196,4 +197,4 @@ def test_the_bound_holds_wherever_numbers_lie_in_their_cells(at, lines):
 def test_without_counts_of_numbers_nothing_changes():
     rng = np.random.default_rng(5)
     matrix = moments(people(rng), rng)
-    assert with_number_counts(matrix, SimpleNamespace(schema=SCHEMA, measurements=())) is matrix
+    assert joined(matrix, ()) is matrix

@@ -5,6 +5,7 @@
 """
 
 import datetime
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,7 @@ from understudy.inference.estimates.quantiles import counted_curve
 from understudy.inference.estimates.value_ranges import value_ranges
 from understudy.inference.noise_aware.cell_scores import Table, cell_scores
 from understudy.inference.noise_aware.count_estimates import ratios, table_estimates
+from understudy.inference.noise_aware.full_tables import line_of
 from understudy.inference.noise_aware.line_answers import REASON, line_table
 from understudy.release import Measurement
 from understudy.release.measurement_content import Kind
@@ -102,6 +104,28 @@ def test_counts_of_a_bin_are_the_average_of_both(name):
     mix, noise = found.sources.mix, found.sources.variances
     assert np.allclose(mix * noise @ mix.T, covariance)
     assert np.allclose(found.variances, np.diag(covariance))
+
+
+def test_lines_that_were_paid_for_twice_are_averaged():
+    """Those of the same cells; the noise of the mean is that of its parts, and answers have it."""
+    rng, errors = np.random.default_rng(2), []
+    schema, numbers = schema_of("skewed"), people("skewed", rng, N)
+    own = {"bins": line_bins(schema.columns["x"])}
+    exact = counted(numbers, schema, rng, Kind.LINE, 1e-9, **own)
+    for _ in range(200):
+        first = counted(numbers, schema, rng, Kind.LINE, 20.0, **own)
+        second = counted(numbers, schema, rng, Kind.LINE, 30.0, **own)
+        both = line_of([first, second], "x")
+        assert both.stddev == pytest.approx((20.0**-2 + 30.0**-2) ** -0.5)
+        errors.append((both.counts - exact.counts) / both.stddev)
+    squares, size = float((np.array(errors) ** 2).sum()), np.size(errors)
+    assert abs(squares - size) < 5 * np.sqrt(2 * size)  # χ²; a false alarm in a million
+    other = counted(numbers, schema, rng, Kind.LINE, 40.0, bins=11)
+    assert line_of([first, second, other], "x").stddev == both.stddev
+    tailed = replace(second, distribution="discrete_laplace")
+    assert line_of([first, tailed], "x").family.is_laplace
+    assert line_of([first], "x") is first
+    assert line_of([first], "y") is None
 
 
 def repeated(name, rng, population):

@@ -56,6 +56,10 @@ def planned(plan: Plan) -> None:
             "Noise mass: records' worth of positive noise that empty cells receive on average; "
             "compare it with the number of rows."
         )
+    if plan.priority:
+        out.print(
+            escape(f"Columns with priority, in moments of their own: {', '.join(plan.priority)}.")
+        )
     if plan.expected:
         out.print(_expected_table(plan))
     for remark in plan.remarks:

@@ -47,7 +47,8 @@ from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import MOST_POINTS, Records, cell_points
 from understudy.inference.estimates.estimands import MODELS, Estimand
 from understudy.inference.estimates.estimators import Question
-from understudy.inference.noise_aware.line_answers import line_of, line_schema
+from understudy.inference.noise_aware.full_tables import line_of
+from understudy.inference.noise_aware.line_answers import line_schema
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
@@ -167,7 +168,7 @@ def _rests_on(
 ) -> Iterator[Beyond]:
     """Bounds beyond which numbers would change an answer, of columns with a number line."""
     for name in _numbers_of(question, release.schema):
-        line = line_of(release, name)
+        line = line_of(release.measurements, name)
         if line is not None:
             for one in beyond(line, release):
                 if _depends(question, release.schema, one, pooled, level):

@@ -10,8 +10,7 @@ from understudy.inference.choice.release_facts import Facts, merged_columns
 from understudy.inference.estimates.analysis_records import is_binned
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.noise_aware.count_estimates import Counted
-from understudy.inference.noise_aware.full_tables import covers
-from understudy.inference.noise_aware.line_answers import line_of
+from understudy.inference.noise_aware.full_tables import covers, line_of
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
@@ -150,7 +149,7 @@ def clipping_notes(release: Release, columns: Sequence[str], kind: str) -> Itera
     open_ends = [
         (name, _open_bounds(release.schema.columns[name]))
         for name in columns
-        if line_of(release, name) is None
+        if line_of(release.measurements, name) is None
     ]
     clipped = [f"{name} (beyond {' and '.join(ends)})" for name, ends in open_ends if ends]
     if clipped:

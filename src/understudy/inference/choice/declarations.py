@@ -22,6 +22,7 @@ from understudy.inference.estimates.estimators import Question
 from understudy.inference.measured_answers import matrix_answer
 from understudy.inference.moments.assumed_moments import assumed_moments
 from understudy.inference.moments.firmness import LostInNoiseError
+from understudy.inference.moments.moment_sources import joined_matrix
 from understudy.privacy.accounting.budget import UNITS, Approximate, Budget
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.terms import terms_of
@@ -106,8 +107,10 @@ def _answers(release: Release, estimand: Estimand, epsilon: str) -> bool:
     known = [Records.complete_of(table, schema, columns)]
     if any(table[name].n_unique() < 2 for name in columns):
         return False  # records that do not vary say nothing of what moments would
-    matrix = assumed_moments(schema, table, asked, (stddev, 0.0), pure=charge.parameter.pure)
-    found = matrix_answer(estimand, matrix, schema, known)
+    pure = charge.parameter.pure
+    source = assumed_moments(schema, table, asked, columns, stddev, pure=pure)
+    matrix = joined_matrix([source], schema, columns, (float(table.height), 0.0))
+    found = None if matrix is None else matrix_answer(estimand, matrix, schema, known)
     return found is not None and not np.isnan(found.pooled.estimate).any()
 
 

@@ -209,15 +209,14 @@ class ExpectedWidths:
 
     def _complete(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Columns of which the records that count have a value, in what answers these."""
-        found = self._covering(columns)
-        return () if found is None else found.of
+        return max((one.of for one in self._covering(columns)), key=len, default=())
 
     def _moment_noise(self, columns: Sequence[str]) -> float | None:
-        """Variance in a sum of products."""
-        found = self._covering(columns)
-        if found is None:
-            return None
-        return found.stddev**2
+        """Variance in a sum of products, all measurements averaged."""
+        stddevs = [one.stddev for one in self._covering(columns)]
+        if not all(stddevs):
+            return 0.0
+        return 1 / sum(stddev**-2 for stddev in stddevs) if stddevs else None
 
     def _cell_noise(self, columns: tuple[str, ...]) -> float | None:
         """Variance in the count of a cell by second moments, which have contrasts of the states."""
@@ -237,23 +236,33 @@ class ExpectedWidths:
         return moments * told[0] * told[1] + sums * both
 
     def _weight(self, columns: Sequence[str]) -> float:
-        """Of the sums against the products, in what answers questions about some columns."""
-        found = self._covering(columns)
-        return 1.0 if found is None else float(self._weights[found.name])
+        """Of the sums against the products, in what answers questions about some columns.
+
+        Sums are averaged over the measurements of the same records alone.
+        """
+        found, complete = self._covering(columns), set(self._complete(columns))
+        noise = self._moment_noise(columns)
+        if not noise:
+            return 1.0 if not found else float(self._weights[found[0].name])
+        same = [one for one in found if set(one.of) == complete]
+        sums = sum((float(self._weights[one.name]) / one.stddev) ** 2 for one in same)
+        return math.sqrt(sums * noise)
 
     @cached_property
     def _weights(self) -> dict[str, Fraction]:
         return {one.name: one.scores(self._schema).weight for one in self._products}
 
-    def _covering(self, columns: Sequence[str]) -> Measurement | None:
-        """The second moments that answer questions about some columns."""
+    def _covering(self, columns: Sequence[str]) -> tuple[Measurement, ...]:
+        """The second moments that have a product of some columns, those of few of them joined.
+
+        Of all records, or of those with a value of each; then products among any that have a value
+        of some of the columns are the same (`understudy.inference.moments.moment_sources`).
+        """
         coded = {name for name in columns if self._schema.columns[name].codes}
-        fitting = [
-            one
-            for one in self._products
-            if set(columns) <= set(one.columns) and set(one.of) in (set(), coded)
-        ]
-        return max(fitting, key=lambda one: len(one.of), default=None)
+        own = set(columns)
+        fitting = [one for one in self._products if own <= set(one.columns) and set(one.of) <= own]
+        known = any(set(one.of) in (set(), coded) for one in fitting)
+        return tuple(fitting) if known else ()
 
     @cached_property
     def _products(self) -> tuple[Measurement, ...]:

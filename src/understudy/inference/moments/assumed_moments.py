@@ -1,6 +1,8 @@
-"""Second moments that are expected for stated records, before any are measured."""
+"""Second moments that are expected of stated records, before any are measured."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -8,7 +10,7 @@ import polars as pl
 from understudy.arrays import Floats
 from understudy.features.column_scores import UNIT, Scores
 from understudy.inference.estimates.analysis_records import ABSENT, Records
-from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.moments.moment_sources import MomentSource
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.schema import NUMERIC, Schema
 
@@ -17,40 +19,42 @@ def assumed_moments(
     schema: Schema,
     rows: pl.DataFrame,
     asked: ScoreMoments,
-    noise: tuple[float, float],
+    columns: Sequence[str],
+    stddev: float,
     *,
     pure: bool,
-) -> MomentMatrix:
+) -> MomentSource:
     """Exact second moments of stated records, with the noise that they would have.
 
     Args:
         schema: of the records.
         rows: the records: synthetic ones, or drawn from public facts.
         asked: what would be measured.
-        noise: standard deviations, of each number and of the number of records.
+        columns: those of its columns that matter; and those of which values must be there.
+        stddev: of the noise in each number.
         pure: whether the budget has no δ.
     """
-    records = Records.of(rows, schema, asked.columns)
+    kept = tuple(name for name in asked.columns if name in {*columns, *asked.complete})
+    records = Records.of(rows, schema, kept)
     if asked.complete:
         known = Records.of(rows, schema, asked.complete).complete()
         records = records.take(known)
-    scores = Scores.of(schema, asked.columns, asked.complete, pure=pure)
-    values, n = _sums(scores, schema, records), float(len(records.complete()))
-    return MomentMatrix.from_numbers(scores, schema, values, noise[0], (n, noise[1]))
+    whole = Scores.of(schema, asked.columns, asked.complete, pure=pure)
+    scores, _ = whole.part(kept)
+    return MomentSource.from_values(scores, _sums(scores, schema, records), stddev, pure=pure)
 
 
 def _sums(scores: Scores, schema: Schema, records: Records) -> Floats:
     """What would be released of the records, without noise; absences counted as evenly spread."""
     z = score_values(scores, schema, records)
     first, second = scores.pairs
-    front = [float(len(z))] if scores.complete else []
-    weighted = float(scores.weight) * np.concatenate([front, z.sum(axis=0)])
     present = [records.states[scores.each[k].column] != ABSENT for k in scores.numbers]
     squares = [
         (2 * z[own, k] ** 2 - 1).sum() for own, k in zip(present, scores.numbers, strict=True)
     ]
-    absent = np.zeros(len(scores.coded))
-    return np.concatenate([weighted, (z.T @ z)[first, second], squares, absent])
+    counted, absent = np.array([float(len(z))]), np.zeros(len(scores.coded))
+    parts = (counted, z.sum(axis=0), (z.T @ z)[first, second], np.array(squares), absent)
+    return np.asarray(scores.order.joined(parts) * scores.order.weights(float(scores.weight)))
 
 
 def score_values(scores: Scores, schema: Schema, records: Records) -> Floats:

@@ -6,7 +6,7 @@ Tables of levels tell sums of contrasts (`refined`), lines and tables of numbers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,39 +14,52 @@ import numpy as np
 from understudy.arrays import Floats, Integers
 from understudy.features.column_scores import UNIT
 from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.moments.moment_sources import MomentSource, improve, joined_matrix
 from understudy.inference.moments.number_sums import with_number_counts
 from understudy.inference.noise_aware.full_tables import covers
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Schema
 
+_CENTRED = 0.01  # of the sum of scores over the states, which are rounded
+
 
 def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
-    """The second moments of some columns, refined by noisy tables; None if there are none.
-
-    Those of the very records that have a value of each column are taken first; else those of all.
+    """The second moments of some columns, as `moments_of` has them.
 
     Args:
         release: that is asked.
         columns: of the question.
     """
-    schema, manifest = release.schema, release.manifest
-    coded = {name for name in columns if schema.columns[name].codes}
-    measured = [
-        measurement
-        for measurement in release.measurements
-        if measurement.kind is Kind.PRODUCTS
-        and set(columns) <= set(measurement.columns)
-        and set(measurement.of) in (set(), coded)
+    about = float(release.manifest.n_rows), release.manifest.inference.rows_stddev
+    return moments_of(release.measurements, release.schema, columns, about)
+
+
+def moments_of(
+    measurements: Sequence[Measurement],
+    schema: Schema,
+    columns: Sequence[str],
+    n: tuple[float, float],
+) -> MomentMatrix | None:
+    """The second moments of some columns, from all that has them; None if there are none.
+
+    Those of the very records that have a value of each column are taken first; else those of all.
+
+    Args:
+        measurements: of a release.
+        schema: of the release.
+        columns: of the question.
+        n: number of records, and the standard deviation of the noise in it.
+    """
+    sources = [
+        MomentSource.of(measurement, schema)
+        for measurement in measurements
+        if measurement.kind is Kind.PRODUCTS and set(columns) & set(measurement.columns)
     ]
-    for measurement in sorted(measured, key=lambda measurement: -len(measurement.of)):
-        about = float(manifest.n_rows), manifest.inference.rows_stddev
-        matrix = MomentMatrix.of(measurement, schema, about, columns)
-        counts_all = not matrix.scores.complete
-        if not counts_all:
-            return matrix
-        return with_number_counts(refined(matrix, release.measurements, schema), release)
-    return None
+    matrix = joined_matrix(sources, schema, columns, n)
+    if matrix is None:
+        return None
+    return with_number_counts(refined(matrix, measurements, schema), measurements, schema)
 
 
 def refined(
@@ -56,49 +69,60 @@ def refined(
 
     A full table over one or two columns tells sums and products of their scores as well, with noise
     of its own: contrasts are orthogonal over its cells, so that it is independent. The mean by
-    precision has less. Cells that cannot occur have no noise, and are counted as if they had it.
+    precision has less. Cells that cannot occur have no noise, and are counted as if they had it. Of
+    records that must have a value of some columns, tables of all of these tell, by their cells with
+    such values.
 
     Args:
-        matrix: second moments of all records.
+        matrix: second moments.
         measurements: of the release.
         schema: of the release.
     """
     numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
+    known, needed = set(matrix.scores.columns), set(matrix.scores.complete)
     for table in measurements:
-        known = set(table.columns) <= set(matrix.scores.columns)
-        if not (known and len(table.columns) <= 2 and covers(table, table.columns)):
+        own = set(table.columns)
+        if not (needed <= own <= known and len(own) <= 2 and covers(table, table.columns)):
             continue
         if len(table.columns) == 1 and isinstance(schema.columns[table.columns[0]], NUMERIC):
             continue  # `with_number_counts` has these
         for entries, values, factors in _told(matrix, table, schema):
             noise = factors * table.stddev**2
-            weight = variances[entries] / (variances[entries] + noise)
-            numbers[entries] += weight * (values - numbers[entries])
-            variances[entries] *= 1 - weight
+            improve(numbers, variances, entries.ravel(), values.ravel(), noise.ravel())
     return replace(matrix, numbers=numbers, variances=variances)
 
 
 def _told(
     matrix: MomentMatrix, table: Measurement, schema: Schema
-) -> list[tuple[Integers, Floats, Floats]]:
+) -> Iterator[tuple[Integers, Floats, Floats]]:
     """Released numbers that a table tells as well: which, what it says, and its noise in them.
 
-    Noise is in variances of that in a cell. No cell tells a number, or what is out of domain.
+    Noise is in variances of that in a cell. No cell tells a number, or what is out of domain. Where
+    the scores of a column are not centred, as indicators are not, the sums of the other column's
+    would share noise with the products, and are left to them.
     """
     scores, source = matrix.scores, matrix.basis.source
     counts = np.asarray(table.counts, dtype=np.float64).reshape(schema.table(table.columns).sizes)
     states, places = [], []
-    for name in table.columns:
-        own = np.array(scores.places(name), dtype=np.int64)
-        told = ~np.isin(own, scores.numbers) & scores.tables[name][:-1].any(axis=0)
-        states.append(scores.tables[name][:-1][:, told] / UNIT)
+    for axis, name in enumerate(table.columns):
+        column, own = schema.columns[name], np.array(scores.places(name), dtype=np.int64)
+        k = column.n_ordinary if name in scores.complete else column.size
+        values = scores.tables[name][:k]
+        told = ~np.isin(own, scores.numbers) & values.any(axis=0)
+        states.append(values[:, told] / UNIT)
         places.append(own[told] + 1)
+        counts = counts.take(np.arange(k), axis=axis)
     squares = [(state**2).sum(axis=0) for state in states]
     if len(places) == 1:
-        return [(source[0, places[0]], states[0].T @ counts, squares[0])]
-    (left, right), (first, second), k = states, places, counts.shape
-    return [
-        (source[0, first], left.T @ counts.sum(axis=1), k[1] * squares[0]),
-        (source[0, second], right.T @ counts.sum(axis=0), k[0] * squares[1]),
-        (source[np.ix_(first, second)], left.T @ counts @ right, np.outer(*squares)),
-    ]
+        yield source[0, places[0]], states[0].T @ counts, squares[0]
+        return
+    (left, right), (first, second), k_cells = states, places, counts.shape
+    yield source[np.ix_(first, second)], left.T @ counts @ right, np.outer(*squares)
+    if _is_centred(right):
+        yield source[0, first], left.T @ counts.sum(axis=1), k_cells[1] * squares[0]
+    if _is_centred(left):
+        yield source[0, second], right.T @ counts.sum(axis=0), k_cells[0] * squares[1]
+
+
+def _is_centred(states: Floats) -> bool:
+    return bool((np.abs(states.sum(axis=0)) < _CENTRED).all())

@@ -65,24 +65,21 @@ class Basis:
                 k = schema.columns[name].n_ordinary
                 other = [row for row, state in enumerate(states, start) if (state or 0) >= k]
                 beside[start] = np.array(other, dtype=np.int64)
-        size, front = len(scores), bool(scores.complete)
+        size, (first, second) = len(scores), scores.pairs
+        counted, sums, products, squares, coded = scores.order.places
         source = np.full((size + 1, size + 1), FREE, dtype=np.int64)
-        first, second = scores.pairs
-        source[0, 1:] = source[1:, 0] = front + np.arange(size)
-        at = scores.n_sums + np.arange(len(first))
-        source[first + 1, second + 1] = source[second + 1, first + 1] = at
-        source[0, 0] = 0 if front else scores.size
+        source[0, 1:] = source[1:, 0] = sums
+        source[first + 1, second + 1] = source[second + 1, first + 1] = products
+        source[0, 0] = counted[0] if len(counted) else scores.size
         rows = [place[scores.each[k].column, None] for k in scores.numbers]
-        at_squares = scores.n_sums + len(first)
-        at_coded = at_squares + len(rows)
         return cls(
             place=place,
             affine=np.concatenate(blocks),
             source=source,
-            squares={row: at_squares + k for k, row in enumerate(rows)},
+            squares=dict(zip(rows, squares.tolist(), strict=True)),
             coded={
-                (place[scores.each[s.place].column, None], place[s.column, s.state]): at_coded + k
-                for k, s in enumerate(scores.coded)
+                (place[scores.each[s.place].column, None], place[s.column, s.state]): at
+                for at, s in zip(coded.tolist(), scores.coded, strict=True)
             },
             beside=beside,
             columns=columns,

@@ -25,7 +25,6 @@ from understudy.arrays import Floats, Integers
 from understudy.features.column_scores import Scores
 from understudy.inference.moments.complete_cases import CompleteCases, Entries
 from understudy.inference.moments.moment_basis import FREE, Basis
-from understudy.release import Measurement
 from understudy.schema import NUMERIC, Integer, Schema
 
 
@@ -69,33 +68,10 @@ class MomentMatrix:
     @classmethod
     def of(
         cls,
-        measurement: Measurement,
-        schema: Schema,
-        n: tuple[float, float],
-        columns: Sequence[str] | None = None,
-    ) -> MomentMatrix:
-        """The matrix of a measurement.
-
-        Args:
-            measurement: of the kind `Kind.PRODUCTS`.
-            schema: of the release.
-            n: number of records, and the standard deviation of the noise in it.
-            columns: that are asked about, in any order; all by default.
-        """
-        values = np.asarray(measurement.counts, dtype=np.float64)
-        scores = measurement.scores(schema)
-        if columns is not None:
-            scores, kept = scores.part(columns)
-            values = values[kept]
-        return cls.from_numbers(scores, schema, values, measurement.stddev, n)
-
-    @classmethod
-    def from_numbers(
-        cls,
         scores: Scores,
         schema: Schema,
-        values: Floats,
-        stddev: float,
+        numbers: Floats,
+        variances: Floats,
         n: tuple[float, float],
     ) -> MomentMatrix:
         """The matrix of released numbers.
@@ -103,16 +79,13 @@ class MomentMatrix:
         Args:
             scores: of the columns.
             schema: of the release.
-            values: as they are released (`NoisyProducts.values`), shape (numbers,).
-            stddev: of the noise in each.
+            numbers: sums divided by their weight, in records, shape (numbers,).
+            variances: of the noise in them, same shape.
             n: number of records, and the standard deviation of the noise in it; passed over where
                 only some count, which were counted.
         """
-        weights = np.ones(len(values) + 1)
-        weights[: scores.n_sums] = float(scores.weight)
-        variances = np.append(np.full(len(values), stddev**2), n[1] ** 2)
-        numbers = np.append(values, n[0]) / weights
-        return cls(scores, Basis.of(scores, schema), numbers, variances / weights**2)
+        own = np.append(numbers, n[0]), np.append(variances, n[1] ** 2)
+        return cls(scores, Basis.of(scores, schema), *own)
 
     @property
     def place(self) -> dict[tuple[str, int | None], int]:

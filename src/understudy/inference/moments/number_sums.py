@@ -16,6 +16,7 @@ cell, but have a sum of their own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,10 +26,10 @@ from understudy.features.column_scores import UNIT
 from understudy.features.line_cells import Numeric, coarse_states, is_finer
 from understudy.inference.moments.moment_matrix import MomentMatrix, Together
 from understudy.inference.noise_aware.cell_scores import Sources, Table, marginal, pooled_table
-from understudy.inference.noise_aware.full_tables import covers
-from understudy.inference.noise_aware.line_answers import line_of, line_schema, line_table
-from understudy.release import Release
-from understudy.schema import NUMERIC
+from understudy.inference.noise_aware.full_tables import covers, line_of
+from understudy.inference.noise_aware.line_answers import line_schema, line_table
+from understudy.release import Measurement
+from understudy.schema import NUMERIC, Schema
 
 _FIRMLY = 2.0
 
@@ -52,18 +53,23 @@ class _Said:
     beside: int
 
 
-def with_number_counts(matrix: MomentMatrix, release: Release) -> MomentMatrix:
+def with_number_counts(
+    matrix: MomentMatrix, measurements: Sequence[Measurement], schema: Schema
+) -> MomentMatrix:
     """The matrix with the sums of its columns of numbers as counts of their cells tell them too.
 
     Args:
-        matrix: second moments of all records.
-        release: with lines and tables.
+        matrix: second moments; those of some records alone stay as they are.
+        measurements: of the release.
+        schema: of the release.
     """
-    schema, said = release.schema, list[_Said]()
+    if matrix.scores.complete:
+        return matrix
+    said = list[_Said]()
     for name in matrix.scores.columns:
         column = schema.columns[name]
         if isinstance(column, NUMERIC):
-            counted = _counts(release, name)
+            counted = _counts(measurements, schema, name)
             if counted is not None:
                 said.append(_told(matrix, name, column, *counted))
     if not said:
@@ -93,10 +99,12 @@ def with_number_counts(matrix: MomentMatrix, release: Release) -> MomentMatrix:
     return replace(matrix, numbers=numbers, variances=variances, together=together)
 
 
-def _counts(release: Release, name: str) -> tuple[Table, Numeric] | None:
+def _counts(
+    measurements: Sequence[Measurement], schema: Schema, name: str
+) -> tuple[Table, Numeric] | None:
     """Counts of the cells of a column, from its line and its own tables; None without either."""
-    schema, line = release.schema, line_of(release, name)
-    tables = [one for one in release.measurements if one.columns == (name,) and covers(one, [name])]
+    line = line_of(measurements, name)
+    tables = [one for one in measurements if one.columns == (name,) and covers(one, [name])]
     column = schema.columns[name]
     assert isinstance(column, NUMERIC)
     if line is not None:

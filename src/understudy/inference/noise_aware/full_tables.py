@@ -1,8 +1,12 @@
-"""Which measurements are full tables of some columns; loads no library of statistics."""
+"""Which measurements count every cell of some columns; loads no library of statistics."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from understudy.release import Measurement
 from understudy.release.measurement_content import Kind
@@ -19,3 +23,34 @@ def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
     known = set(measurement.columns) - set(measurement.bins) - set(measurement.groups)
     centred = not measurement.family.is_truncated
     return measurement.kind is Kind.TABLE and centred and set(columns) <= known
+
+
+def line_of(measurements: Sequence[Measurement], name: str) -> Measurement | None:
+    """The number line of a column, from all that have its cells; None where none was measured.
+
+    Counts of the same cells, each with noise of its own, are averaged by precision. Lines of other
+    cells than the most exact one are left aside.
+
+    Args:
+        measurements: of a release.
+        name: of the column.
+    """
+    lines = [one for one in measurements if one.kind is Kind.LINE and one.columns == (name,)]
+    if not lines:
+        return None
+    best = min(lines, key=lambda line: line.stddev)
+    same = [line for line in lines if line.bins == best.bins]
+    if len(same) == 1 or not best.stddev:
+        return best
+    precision = np.array([line.stddev**-2 for line in same])
+    weights = precision / precision.sum()
+    tailed = next((line for line in same if not line.family.is_gaussian), best)
+    variance = float(1 / precision.sum())
+    scale = math.sqrt(variance / 2) if tailed.family.is_laplace else variance
+    return replace(
+        tailed,  # noise that is normal in part only is taken for what has the heavier tails
+        counts=weights @ np.stack([line.counts for line in same]),
+        outside=float(weights @ [line.outside for line in same]),
+        stddev=math.sqrt(variance),
+        scale=str(scale),
+    )

@@ -33,25 +33,14 @@ from understudy.inference.noise_aware.cell_scores import (
 )
 from understudy.inference.noise_aware.count_estimates import Counted, table_estimates
 from understudy.inference.noise_aware.count_quantiles import table_quantiles
-from understudy.inference.noise_aware.full_tables import covers
+from understudy.inference.noise_aware.full_tables import covers, line_of
 from understudy.release import Measurement, Release
-from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Schema
 
 REASON = (
     "computed from the released noisy counts of a number line, whose noise is known exactly, not "
     "from the synthetic records"
 )
-
-
-def line_of(release: Release, name: str) -> Measurement | None:
-    """The number line of a column; None where a release has none."""
-    lines = (
-        measurement
-        for measurement in release.measurements
-        if measurement.kind is Kind.LINE and measurement.columns == (name,)
-    )
-    return min(lines, key=lambda line: line.stddev, default=None)
 
 
 def line_schema(line: Measurement, schema: Schema) -> Schema:
@@ -80,7 +69,7 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     if estimand.kind not in asked or not estimand.used or len(estimand.columns) > 1:
         return None
     (name,) = estimand.columns
-    line = line_of(release, name)
+    line = line_of(release.measurements, name)
     if line is None:
         return None
     cells = line_schema(line, release.schema)

@@ -22,7 +22,7 @@ from itertools import combinations
 from understudy.errors import InferenceError
 from understudy.inference.choice.expected_widths import ExpectedWidths
 from understudy.inference.choice.question_kinds import QuestionKind
-from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers
+from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers, line_of
 from understudy.models.bayesian_network import kept
 from understudy.release import Release
 from understudy.release.measurement_content import Kind
@@ -100,13 +100,14 @@ class Answers:
     def scored(self) -> tuple[str, ...]:
         """Columns whose second moments were measured."""
         products = (m.columns for m in self._release.measurements if m.kind is Kind.PRODUCTS)
-        return next(products, ())
+        return max(products, key=len, default=())
 
     @cached_property
     def lined(self) -> tuple[str, ...]:
         """Numeric columns that were counted on a number line."""
         measured = self._release.measurements
-        return tuple(m.columns[0] for m in measured if m.kind is Kind.LINE)
+        lines = (m.columns[0] for m in measured if m.kind is Kind.LINE)
+        return tuple(dict.fromkeys(lines))
 
     def _beyond(self) -> Iterator[str]:
         """How many records surely lie beyond which bounds, in sentences."""
@@ -114,9 +115,9 @@ class Answers:
             beyond,  # loads the libraries of statistics
         )
 
-        for line in self._release.measurements:
-            ends = beyond(line, self._release) if line.kind is Kind.LINE else ()
-            for one in ends:
+        lines = (line_of(self._release.measurements, name) for name in self.lined)
+        for line in lines:
+            for one in beyond(line, self._release) if line else ():
                 if one.certain:
                     yield (
                         f" About {100 * one.share:.2g} % of the records have {one.column} "

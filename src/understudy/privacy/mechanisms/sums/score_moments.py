@@ -166,10 +166,9 @@ def stacked(exact: ExactProducts, scores: Scores) -> Integers:
         exact: sums over the records.
         scores: of what.
     """
-    front = [exact.count] if scores.complete else []
-    sums = np.concatenate([np.array(front, dtype=np.int64), exact.sums])
-    weighted = sums // 2 * int(2 * scores.weight)
-    return np.concatenate([weighted, exact.products, exact.squares, exact.coded])
+    twice = int(2 * scores.weight)
+    counted, sums = (own // 2 * twice for own in (np.array([exact.count]), exact.sums))
+    return scores.order.joined((counted, sums, exact.products, exact.squares, exact.coded))
 
 
 def product_noise(own: Sensitivity, spend: Fraction, accounting: Accounting) -> ProductNoise:
