@@ -23,6 +23,7 @@ from understudy.inference.noise_aware.cell_scores import (
     pooled_table,
 )
 from understudy.inference.noise_aware.count_estimates import estimate_counts, ratios
+from understudy.inference.noise_aware.count_quantiles import count_quantiles
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release.decoding import decode
@@ -281,3 +282,11 @@ def test_intervals_of_rare_shares_cover(n):
         assert distribution @ (np.abs(share - expected / n) <= reach) > 0.93
     short = 1.96 * np.sqrt(own)
     assert stats.binom.pmf(x, n, 1 / n) @ (np.abs(share - 1 / n) <= short) < 0.7
+
+
+def test_the_same_table_twice_is_one_with_half_the_noise_variance(schema, measured, counts):
+    asked = parse("quantile", "age", schema)
+    twice = count_quantiles(asked, [measured(TABLE, counts, STDDEV)] * 2, schema)
+    once = count_quantiles(asked, [measured(TABLE, counts, STDDEV / np.sqrt(2))], schema)
+    np.testing.assert_allclose(twice.pooled.estimate, once.pooled.estimate)
+    np.testing.assert_allclose(twice.pooled.interval(0.95), once.pooled.interval(0.95))
