@@ -127,6 +127,22 @@ def test_a_lower_level_has_the_shorter_interval(answered):
     np.testing.assert_array_equal(got.interval(0.8), (low, high))
 
 
+@pytest.mark.parametrize("kind", ["logit", "poisson"])
+def test_moments_that_are_mostly_noise_have_an_interval_or_are_refused(kind, answered):
+    """Whatever they say: no step of the solution runs out of numbers, and no end is not one."""
+    rng, outcome = np.random.default_rng(7), {"logit": "poor", "poisson": "visits"}[kind]
+    for noise in (10.0, 30.0, 90.0, 300.0) * 3:
+        for terms in ("rare", "age", "rare + age"):
+            try:
+                got = answered(kind, f"{outcome} ~ {terms}", draw(500, rng), noise, rng)
+            except LostInNoiseError:
+                continue
+            lower, upper = got.interval(LEVEL)
+            assert (lower <= got.estimate).all()
+            assert (got.estimate <= upper).all()
+            assert np.isfinite(got.pvalue).all()
+
+
 REPETITIONS, LEAST = 200, 0.93
 
 

@@ -276,3 +276,36 @@ def test_a_table_over_three_columns_answers_what_three_columns_ask(table):
         ("proportion", "works ~ sex + region"),
     ]:
         assert us.analyze(table, kind, formula).pooled.rule == "noise-aware"
+
+
+def test_whole_numbers_that_are_one_of_two_are_a_trait():
+    schema = us.Schema.loads(
+        """
+        [columns.arm]
+        kind = "integer"
+        lower = 0
+        upper = 1
+        reviewed = true
+        [columns.well]
+        kind = "boolean"
+        reviewed = true
+        [columns.score]
+        kind = "integer"
+        lower = 0
+        upper = 40
+        reviewed = true
+        """
+    )
+    rng = np.random.default_rng(3)
+    arm, score = rng.integers(0, 2, N), rng.integers(0, 41, N)
+    rows = pl.DataFrame({"arm": arm, "well": rng.random(N) < 0.3 + 0.3 * arm, "score": score})
+    release = us.synthesize(rows, schema, epsilon=5, delta="1e-6", insecure_noise_seed=1)
+    for formula in ("arm + well", "{arm == 1} + well"):
+        lower, upper = us.analyze(release, "odds-ratio", formula).pooled.interval()
+        assert 2 < lower[0] < 0.6 * 0.7 / (0.4 * 0.3) < upper[0] < 6
+    found = us.analyze(release, "standardised-difference", "score ~ arm")
+    (lower,), (upper,) = found.pooled.interval()
+    assert found.valid
+    assert lower < 0 < upper
+    with pytest.raises(InferenceError, match="two levels"):
+        us.analyze(release, "odds-ratio", "score + well")

@@ -19,6 +19,7 @@ from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import (
     ABSENT,
     Records,
+    is_binned,
     is_grouping,
     level_values,
 )
@@ -204,7 +205,7 @@ def _of_two(kind: str, formula: str, schema: Schema) -> Estimand:
             raise InferenceError(formulas.no_number(term))
     for term in groups:
         column = schema.columns.get(term.strip("`"))
-        many = column is not None and (isinstance(column, NUMERIC) or column.n_ordinary != 2)
+        many = column is not None and (is_binned(column) or column.n_ordinary != 2)
         if many and kind != "independence":
             raise InferenceError(formulas.not_two(term))
     named = [set(formulas.columns_of(formulas.as_formula(t), columns)) for t in (*groups, *numbers)]

@@ -58,7 +58,7 @@ from understudy.inference.moments.score_equations import (
 )
 
 _TAILS: Final = 0.055
-_WIDEST: Final = 2.0
+_WIDEST: Final = 1.5
 _Z: Final = 1.96
 _SINGULAR: Final = 1e-12
 
