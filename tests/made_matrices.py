@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 
+from schemas import column
 from understudy.engine import Table
 from understudy.features.column_scores import Scores
 from understudy.inference.moments.measured_moments import moments_of
@@ -15,35 +16,12 @@ from understudy.release.score_cells import product_codes
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(
-    """
-    [columns.x]
-    kind = "continuous"
-    lower = 0.0
-    upper = 10.0
-    reviewed = true
-    [columns.y]
-    kind = "continuous"
-    lower = -20.0
-    upper = 40.0
-    reviewed = true
-    [columns.sex]
-    kind = "categorical"
-    levels = ["f", "m"]
-    reviewed = true
-    [columns.rare]
-    kind = "boolean"
-    reviewed = true
-    [columns.region]
-    kind = "categorical"
-    levels = ["a", "b", "c"]
-    reviewed = true
-    [columns.wage]
-    kind = "integer"
-    lower = 0
-    upper = 100
-    missing = [-1]
-    reviewed = true
-    """
+    column("x", "continuous", lower=0.0, upper=10.0)
+    + column("y", "continuous", lower=-20.0, upper=40.0)
+    + column("sex", "categorical", levels=["f", "m"])
+    + column("rare", "boolean")
+    + column("region", "categorical", levels=["a", "b", "c"])
+    + column("wage", "integer", lower=0, upper=100, missing=[-1])
 )
 SCORES = Scores.of(SCHEMA, SCHEMA.names)
 

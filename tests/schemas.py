@@ -1,5 +1,26 @@
 """Schema texts that several files of tests use; `pyproject.toml` puts them within reach."""
 
+import json
+
+
+def column(name, kind, **entries):
+    """A reviewed column as TOML: `column("sex", "categorical", levels=["f", "m"])`.
+
+    Days are given as text that TOML reads as a day: `lower=Day("2000-01-01")`.
+    """
+    told = {"kind": kind, **entries, "reviewed": True}
+    lines = [f"{key} = {_toml(value)}" for key, value in told.items()]
+    return "\n".join([f"[columns.{name}]", *lines, ""])
+
+
+class Day(str):
+    """A day, written without quotation marks."""
+
+
+def _toml(value):
+    return value if isinstance(value, Day) else json.dumps(value)
+
+
 CITY = """
 [columns.city]
 kind = "categorical"

@@ -11,43 +11,33 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import column
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.decoding import dtype_of
 from understudy.release.manifest import InferenceFacts
 
-SCHEMA = """
-rows = "private"
-[columns.sex]
-kind = "categorical"
-levels = ["f", "m"]
-[columns.age]
-kind = "integer"
-lower = 0
-upper = 99
-bins = [0, 18, 65, 99]
-missing = [-9]
-[columns.job]
-kind = "ordinal"
-levels = ["none", "worker", "boss"]
-missing = ["?"]
-[columns.income]
-kind = "continuous"
-lower = 0
-upper = 100
-bins = 2
-spikes = [0]
-decimals = 1
-not_applicable = [-1]
-[columns.smokes]
-kind = "boolean"
-missing = [""]
-[columns.edu]
-kind = "ordinal"
-levels = [9, 12, 16]
-[[forbidden]]
+SCHEMA = (
+    'rows = "private"\n'
+    + column("sex", "categorical", levels=["f", "m"])
+    + column("age", "integer", lower=0, upper=99, bins=[0, 18, 65, 99], missing=[-9])
+    + column("job", "ordinal", levels=["none", "worker", "boss"], missing=["?"])
+    + column(
+        "income",
+        "continuous",
+        lower=0,
+        upper=100,
+        bins=2,
+        spikes=[0],
+        decimals=1,
+        not_applicable=[-1],
+    )
+    + column("smokes", "boolean", missing=[""])
+    + column("edu", "ordinal", levels=[9, 12, 16])
+    + """[[forbidden]]
 where = { age = { lower = 0, upper = 17 }, job = ["worker", "boss"] }
 """
+)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 import understudy as us
+from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference.choice.release_facts import distortion, facts_of
 from understudy.inference.choice.rule_table import FRESH, RULES, distorts
@@ -24,21 +25,11 @@ from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
 
-SMALL = """
-[columns.sex]
-kind = "categorical"
-levels = ["f", "m"]
-reviewed = true
-[columns.job]
-kind = "ordinal"
-levels = ["a", "b", "c", "d"]
-reviewed = true
-[columns.kids]
-kind = "integer"
-lower = 0
-upper = 5
-reviewed = true
-"""
+SMALL = (
+    column("sex", "categorical", levels=["f", "m"])
+    + column("job", "ordinal", levels=["a", "b", "c", "d"])
+    + column("kids", "integer", lower=0, upper=5)
+)
 NAMES = ("sex", "job", "kids")
 SIZES = (2, 4, 6)
 N = 2_000

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference.bootstrap_intervals import (
     INTERVALS,
@@ -144,24 +145,12 @@ def test_an_error_of_0_cannot_be_divided_by(some):
 
 # --- of releases --------------------------------------------------------------------------------
 
-SMALL = """
-rows = "private"
-row_limit = 1000
-[columns.sex]
-kind = "categorical"
-levels = ["f", "m"]
-reviewed = true
-[columns.kids]
-kind = "integer"
-lower = 0
-upper = 3
-bins = 4
-reviewed = true
-[columns.job]
-kind = "categorical"
-levels = ["a", "b", "c"]
-reviewed = true
-"""
+SMALL = (
+    'rows = "private"\nrow_limit = 1000\n'
+    + column("sex", "categorical", levels=["f", "m"])
+    + column("kids", "integer", lower=0, upper=3, bins=4)
+    + column("job", "categorical", levels=["a", "b", "c"])
+)
 N = 400
 
 

@@ -13,6 +13,7 @@ from understudy import engine as engines
 from understudy.arguments import path_of, require_function, require_whole
 from understudy.errors import CheckpointError, MethodError, NotPrivateError
 from understudy.families.method import Facts, Prepared
+from understudy.inference.declared_analyses import ExpectedAnswers
 from understudy.methods import METHODS
 from understudy.models import Sample
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
@@ -149,8 +150,7 @@ def synthesize(
     )
     _require_arguments(seed, insecure_noise_seed, frame, progress, confide)
     _require_possible(request, seed, allow_nonprivate=allow_nonprivate)
-    _require_publishable(like, insecure_noise_seed)
-    expected = expected_of(request, assume_rows, like)
+    expected = _expected(request, assume_rows, like, secure=insecure_noise_seed is None)
     place = None if checkpoint is None else _resumable_place(checkpoint, request)
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
@@ -166,10 +166,7 @@ def synthesize(
         ending_rounds(request.method, tell) as stop,
     ):
         gate = open_gate(
-            rows,
-            request.budget,
-            randomness,
-            journal,
+            *(rows, request.budget, randomness, journal),
             allow_nonprivate=allow_nonprivate,
             stop=stop,
             confide=diagnoses.append,
@@ -229,18 +226,17 @@ def _require_possible(request: Request, seed: int | None, *, allow_nonprivate: b
         )
 
 
-def _require_publishable(like: Release | None, insecure_noise_seed: int | None) -> None:
-    """Refuse to expect anything, in a manifest that is published, by records without a guarantee.
-
-    Raises:
-        NotPrivateError: it has none.
-    """
+def _expected(
+    request: Request, assume_rows: int | None, like: Release | None, *, secure: bool
+) -> ExpectedAnswers | None:
+    """What the manifest says was expected; never by records without a guarantee, if it has one."""
     promised = like is None or (like.guarantee.epsilon is not None and like.manifest.secure)
-    if not promised and insecure_noise_seed is None:
+    if secure and not promised:
         raise NotPrivateError(
             "The release in like is not private, and what is expected by it stands in the "
             "manifest; leave like out, and give it to plan alone."
         )
+    return expected_of(request, assume_rows, like)
 
 
 def _pages(release: Release) -> dict[str, str]:

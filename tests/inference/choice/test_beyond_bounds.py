@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import column
 from understudy.inference.choice.advice import RefusedError
 from understudy.inference.choice.beyond_bounds import (
     FALSE_ALARM,
@@ -19,29 +20,12 @@ from understudy.privacy.noise.distributions import DiscreteGaussian, DiscreteLap
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release.measurement_content import Kind
 
-SCHEMA = us.Schema.loads("""
-[columns.assets]
-kind = "integer"
-lower = 0
-upper = 20000
-bins = [0, 5000, 10000, 20000]
-reviewed = true
-[columns.income]
-kind = "integer"
-lower = 0
-upper = 50000
-bins = [0, 10000, 20000, 50000]
-reviewed = true
-[columns.size]
-kind = "integer"
-lower = 1
-upper = 5
-reviewed = true
-[columns.sex]
-kind = "categorical"
-levels = ["f", "m"]
-reviewed = true
-""")
+SCHEMA = us.Schema.loads(
+    column("assets", "integer", lower=0, upper=20000, bins=[0, 5000, 10000, 20000])
+    + column("income", "integer", lower=0, upper=50000, bins=[0, 10000, 20000, 50000])
+    + column("size", "integer", lower=1, upper=5)
+    + column("sex", "categorical", levels=["f", "m"])
+)
 
 
 @pytest.fixture(scope="module")

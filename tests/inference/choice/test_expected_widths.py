@@ -11,42 +11,17 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference.choice.expected_widths import ExpectedWidths
 
 SCHEMA = us.Schema.loads(
-    """
-    [columns.x]
-    kind = "continuous"
-    lower = 0.0
-    upper = 10.0
-    bins = 21
-    reviewed = true
-    [columns.y]
-    kind = "continuous"
-    lower = -20.0
-    upper = 40.0
-    bins = 9
-    reviewed = true
-    [columns.k]
-    kind = "integer"
-    lower = 0
-    upper = 20
-    bins = 21
-    missing = [-1]
-    reviewed = true
-    [columns.sex]
-    kind = "categorical"
-    levels = ["f", "m"]
-    reviewed = true
-    [columns.b]
-    kind = "boolean"
-    reviewed = true
-    [columns.region]
-    kind = "categorical"
-    levels = ["a", "b", "c", "d"]
-    reviewed = true
-    """
+    column("x", "continuous", lower=0.0, upper=10.0, bins=21)
+    + column("y", "continuous", lower=-20.0, upper=40.0, bins=9)
+    + column("k", "integer", lower=0, upper=20, bins=21, missing=[-1])
+    + column("sex", "categorical", levels=["f", "m"])
+    + column("b", "boolean")
+    + column("region", "categorical", levels=["a", "b", "c", "d"])
 )
 RANGE = {"x": 10.0, "y": 60.0, "k": 20.0}
 BIN = {"x": 1 / 21, "y": 1 / 9, "k": 1 / 20}
@@ -115,9 +90,9 @@ def test_shares_tables_and_means_are_as_wide_as_expected(name):
 @pytest.mark.parametrize("name", REQUESTS)
 def test_quantiles_are_at_most_half_a_bin_wider_than_expected(name):
     made = release(name)
-    for (column,), width in ExpectedWidths(made).quantiles().widths.items():
-        (own,) = half(made, "quantile", column) / RANGE[column]
-        assert abs(own - width) <= BIN[column] / 2 + 0.2 * width
+    for (number,), width in ExpectedWidths(made).quantiles().widths.items():
+        (own,) = half(made, "quantile", number) / RANGE[number]
+        assert abs(own - width) <= BIN[number] / 2 + 0.2 * width
 
 
 @pytest.mark.parametrize("name", ["layer", "declared"])

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import column
 from understudy.inference.bootstrap_intervals import Replicates, bootstrapped
 from understudy.inference.choice.advice import RefusedError
 from understudy.inference.estimates import formulas, regression_models
@@ -47,15 +48,9 @@ bins = {bins}
 spikes = [0]
 decimals = 0
 """
-HOURS = """
-[columns.sex]
-kind = "categorical"
-levels = ["f", "m"]
-[columns.income]
-kind = "integer"
-lower = 1
-upper = 99
-"""
+HOURS = column("sex", "categorical", levels=["f", "m"]) + column(
+    "income", "integer", lower=1, upper=99
+)
 
 
 def incomes(rng, n, shape):
@@ -143,24 +138,10 @@ def test_intervals_cover_where_they_did_not(table, spread, measured):
 # --- bounds -------------------------------------------------------------------------------------
 
 SCHEMA = us.Schema.loads(
-    """
-[columns.x]
-kind = "continuous"
-lower = 0
-upper = 10
-bins = 40
-[columns.y]
-kind = "continuous"
-lower = -10
-upper = 20
-bins = 60
-[columns.k]
-kind = "integer"
-lower = 0
-upper = 4
-[columns.g]
-kind = "boolean"
-"""
+    column("x", "continuous", lower=0, upper=10, bins=40)
+    + column("y", "continuous", lower=-10, upper=20, bins=60)
+    + column("k", "integer", lower=0, upper=4)
+    + column("g", "boolean")
 )
 
 
@@ -291,18 +272,8 @@ def test_numbers_that_a_model_drew_are_not_moved():
 
 
 ONE_BIN = us.Schema.loads(
-    """
-[columns.x]
-kind = "continuous"
-lower = 0
-upper = 20
-bins = 2
-spikes = [0, 5]
-[columns.k]
-kind = "integer"
-lower = 0
-upper = 3
-"""
+    column("x", "continuous", lower=0, upper=20, bins=2, spikes=[0, 5])
+    + column("k", "integer", lower=0, upper=3)
 )
 
 

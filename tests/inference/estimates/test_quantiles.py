@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference.choice.advice import RefusedError
 from understudy.inference.estimates.analysis_records import Records
@@ -137,25 +138,17 @@ def test_intervals_from_split_sets_cover():
 
 
 SCHEMA = us.Schema.loads(
-    """
-    [columns.kids]
-    kind = "integer"
-    lower = 0
-    upper = 5
-    reviewed = true
-    [columns.sex]
-    kind = "categorical"
-    levels = ["f", "m"]
-    reviewed = true
-    [columns.income]
-    kind = "continuous"
-    lower = 0
-    upper = 100
-    bins = [0, 10, 20, 50, 100]
-    spikes = [0, 15]
-    decimals = 1
-    reviewed = true
-    """
+    column("kids", "integer", lower=0, upper=5)
+    + column("sex", "categorical", levels=["f", "m"])
+    + column(
+        "income",
+        "continuous",
+        lower=0,
+        upper=100,
+        bins=[0, 10, 20, 50, 100],
+        spikes=[0, 15],
+        decimals=1,
+    )
 )
 
 

@@ -6,31 +6,17 @@ import pytest
 import statsmodels.formula.api as smf
 
 from made_matrices import matrix_of
+from schemas import column
 from understudy.inference.estimates import estimands
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.moments.moment_answers import answer_of
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(
-    """
-    [columns.age]
-    kind = "integer"
-    lower = 20
-    upper = 80
-    bins = [20, 40, 65, 80]
-    [columns.pay]
-    kind = "integer"
-    lower = 0
-    upper = 100
-    bins = [0, 20, 50, 100]
-    spikes = [0]
-    missing = [-1]
-    [columns.sex]
-    kind = "categorical"
-    levels = ["f", "m"]
-    [columns.votes]
-    kind = "boolean"
-    """
+    column("age", "integer", lower=20, upper=80, bins=[20, 40, 65, 80])
+    + column("pay", "integer", lower=0, upper=100, bins=[0, 20, 50, 100], spikes=[0], missing=[-1])
+    + column("sex", "categorical", levels=["f", "m"])
+    + column("votes", "boolean")
 )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference.estimates import formulas
 from understudy.inference.estimates.estimands import parse
@@ -17,28 +18,15 @@ from understudy.inference.moments.logistic import score_model
 from understudy.schema import Schema
 
 # Half the width between bounds is a power of 2, so that scores are exact on their lattice.
-SCHEMA = Schema.loads("""
-rows = "public"
-n_rows = 5000
-[columns.votes]
-kind = "boolean"
-[columns.rare]
-kind = "boolean"
-[columns.sex]
-kind = "categorical"
-levels = ["f", "m"]
-[columns.job]
-kind = "categorical"
-levels = ["none", "worker", "boss"]
-[columns.age]
-kind = "integer"
-lower = 18
-upper = 82
-[columns.kids]
-kind = "integer"
-lower = 0
-upper = 16
-""")
+SCHEMA = Schema.loads(
+    'rows = "public"\nn_rows = 5000\n'
+    + column("votes", "boolean")
+    + column("rare", "boolean")
+    + column("sex", "categorical", levels=["f", "m"])
+    + column("job", "categorical", levels=["none", "worker", "boss"])
+    + column("age", "integer", lower=18, upper=82)
+    + column("kids", "integer", lower=0, upper=16)
+)
 N, NOISE = 5_000, 12.0
 MODELS = {
     "votes ~ age + rare + sex": np.array([-1.2, 0.02, 0.8, 0.4]),

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from made_matrices import matrix_of
+from schemas import column
 from understudy.engine import Table
 from understudy.features.column_scores import Scores
 from understudy.inference.moments.moment_matrix import MomentMatrix
@@ -15,33 +16,12 @@ from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(
-    """
-    [columns.x]
-    kind = "continuous"
-    lower = 0.0
-    upper = 10.0
-    [columns.pay]
-    kind = "integer"
-    lower = 0
-    upper = 100
-    missing = [-1, -2]
-    [columns.sex]
-    kind = "categorical"
-    levels = ["f", "m"]
-    [columns.job]
-    kind = "categorical"
-    levels = ["a", "b", "c"]
-    missing = ["?"]
-    [columns.age]
-    kind = "integer"
-    lower = 20
-    upper = 80
-    missing = [99]
-    bins = [20, 30, 50, 80]
-    [columns.one]
-    kind = "categorical"
-    levels = ["only"]
-    """
+    column("x", "continuous", lower=0.0, upper=10.0)
+    + column("pay", "integer", lower=0, upper=100, missing=[-1, -2])
+    + column("sex", "categorical", levels=["f", "m"])
+    + column("job", "categorical", levels=["a", "b", "c"], missing=["?"])
+    + column("age", "integer", lower=20, upper=80, missing=[99], bins=[20, 30, 50, 80])
+    + column("one", "categorical", levels=["only"])
 )
 
 

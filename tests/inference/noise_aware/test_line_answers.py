@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import Day, column
 from understudy.engine import Table as Rows
 from understudy.errors import BudgetError
 from understudy.features.line_cells import LineCells, line_bins
@@ -189,38 +190,22 @@ def test_a_share_that_cuts_a_cell_covers():
     assert missed <= 20
 
 
-SCHEMA = """
-[columns.income]
-kind = "continuous"
-lower = 0
-upper = 100000
-bins = [0, 20000, 40000, 100000]
-decimals = 0
-spikes = [0]
-missing = [""]
-reviewed = true
-[columns.age]
-kind = "integer"
-lower = 18
-upper = 90
-bins = [18, 30, 60, 90]
-reviewed = true
-[columns.size]
-kind = "integer"
-lower = 1
-upper = 5
-reviewed = true
-[columns.since]
-kind = "date"
-lower = 2000-01-01
-upper = 2019-12-31
-bins = 4
-reviewed = true
-[columns.sex]
-kind = "categorical"
-levels = ["f", "m"]
-reviewed = true
-"""
+SCHEMA = (
+    column(
+        "income",
+        "continuous",
+        lower=0,
+        upper=100000,
+        bins=[0, 20000, 40000, 100000],
+        decimals=0,
+        spikes=[0],
+        missing=[""],
+    )
+    + column("age", "integer", lower=18, upper=90, bins=[18, 30, 60, 90])
+    + column("size", "integer", lower=1, upper=5)
+    + column("since", "date", lower=Day("2000-01-01"), upper=Day("2019-12-31"), bins=4)
+    + column("sex", "categorical", levels=["f", "m"])
+)
 
 
 def workers(n=6_000):

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference.estimates.estimands import parse
 from understudy.inference.noise_aware.cell_scores import cell_scores
@@ -22,25 +23,15 @@ from understudy.schema import Schema
 
 pytestmark = pytest.mark.statistical
 
-COLUMNS = """
-[columns.sex]
-kind = "categorical"
-levels = ["f", "m"]
-reviewed = true
-[columns.job]
-kind = "ordinal"
-levels = ["a", "b", "c"]
-missing = ["?"]
-reviewed = true
-[columns.kids]
-kind = "integer"
-lower = 0
-upper = 2
-reviewed = true
-[[forbidden]]
+COLUMNS = (
+    column("sex", "categorical", levels=["f", "m"])
+    + column("job", "ordinal", levels=["a", "b", "c"], missing=["?"])
+    + column("kids", "integer", lower=0, upper=2)
+    + """[[forbidden]]
 where = { sex = "f", kids = { lower = 2, upper = 2 } }
 reviewed = true
 """
+)
 PUBLIC = Schema.loads('rows = "public"\nn_rows = 1000\n' + COLUMNS)
 PRIVATE = Schema.loads(COLUMNS)
 N, K = 1_000, 20  # of 24 cells, 4 are forbidden

@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from made_matrices import SCHEMA, apart, exact_moments, matrix, matrix_of, people
+from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference.estimates import estimands
 from understudy.inference.estimates.analysis_records import Records
@@ -150,18 +151,8 @@ def test_intervals_cover(drawn):
 def test_records_without_a_value_or_a_group_are_left_out():
     """Of two columns the sums of those that have both are known, squares included."""
     schema = Schema.loads(
-        """
-        [columns.pay]
-        kind = "integer"
-        lower = 0
-        upper = 100
-        bins = 25
-        missing = [-1]
-        [columns.sex]
-        kind = "categorical"
-        levels = ["f", "m"]
-        missing = ["?"]
-        """
+        column("pay", "integer", lower=0, upper=100, bins=25, missing=[-1])
+        + column("sex", "categorical", levels=["f", "m"], missing=["?"])
     )
     rng = np.random.default_rng(9)
     n = 3000

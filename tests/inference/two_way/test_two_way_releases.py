@@ -7,37 +7,17 @@ import polars as pl
 import pytest
 
 import understudy as us
+from schemas import column
 from understudy.cli import app
 from understudy.errors import InferenceError
 from understudy.release.measurement_content import Kind
 
 SCHEMA = us.Schema.loads(
-    """
-    [columns.sex]
-    kind = "categorical"
-    levels = ["f", "m"]
-    missing = ["?"]
-    reviewed = true
-    [columns.works]
-    kind = "boolean"
-    reviewed = true
-    [columns.region]
-    kind = "categorical"
-    levels = ["a", "b", "c"]
-    reviewed = true
-    [columns.income]
-    kind = "integer"
-    lower = 0
-    upper = 100
-    bins = [0, 20, 30, 60, 100]
-    missing = [-1]
-    reviewed = true
-    [columns.kids]
-    kind = "integer"
-    lower = 0
-    upper = 3
-    reviewed = true
-    """
+    column("sex", "categorical", levels=["f", "m"], missing=["?"])
+    + column("works", "boolean")
+    + column("region", "categorical", levels=["a", "b", "c"])
+    + column("income", "integer", lower=0, upper=100, bins=[0, 20, 30, 60, 100], missing=[-1])
+    + column("kids", "integer", lower=0, upper=3)
 )
 N = 3000
 QUESTIONS = [
