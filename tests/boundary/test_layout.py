@@ -12,11 +12,12 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # questions about two traits, and for what people read of an answer; 6 for number lines: their
 # cells, counts, mechanism and answers, quantiles of counts, numbers beyond bounds; 10 for pictures
 # of answers, their page, expected widths, refusals, and widths beside those of the rows; and
-# an analysis apart from how it is answered, kinds of questions, and where numbers lie; 1 for records
-# out of domain, 2 for intervals by tests of the score; 1 for sums of numbers in cells; 4 for several
-# payments that add up: in which order sums stand, how they are put together, how answers share a
-# budget, and the promise of a manifest apart from its facts.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 424, 320, 60
+# an analysis apart from how it is answered, kinds of questions, and where numbers lie; 1 for
+# records out of domain, 2 for intervals by tests of the score, 3 for sums of numbers in cells, and
+# noisy tables apart from what is asked of them; 4 for several payments that add up: in which order
+# sums stand, how they are put together, how answers share a budget, and the promise of a manifest
+# apart from its facts.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 426, 320, 60
 
 
 def code_lines(function):

@@ -19,8 +19,9 @@ from understudy.errors import InferenceError
 from understudy.inference.choice.release_facts import distortion, facts_of
 from understudy.inference.choice.rule_table import FRESH, RULES, distorts
 from understudy.inference.estimates.estimands import parse
-from understudy.inference.noise_aware.cell_scores import cell_scores, marginal
+from understudy.inference.noise_aware.cell_scores import cell_scores
 from understudy.inference.noise_aware.count_estimates import ratios
+from understudy.inference.noise_aware.noisy_tables import marginal
 from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema

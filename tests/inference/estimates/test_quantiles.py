@@ -19,7 +19,7 @@ from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.estimates.estimands import parse
 from understudy.inference.estimates.quantiles import Curve, counted_curve
 from understudy.inference.estimates.value_ranges import Ranges, record_ranges, value_ranges
-from understudy.inference.noise_aware.cell_scores import Table
+from understudy.inference.noise_aware.noisy_tables import Table
 from understudy.inference.set_answers import set_steps
 from understudy.privacy.noise.perturbation import DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness

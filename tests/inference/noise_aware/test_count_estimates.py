@@ -15,15 +15,10 @@ import understudy as us
 from understudy.errors import InferenceError
 from understudy.inference.estimates.analysis_records import grid_numbers
 from understudy.inference.estimates.estimands import parse
-from understudy.inference.noise_aware.cell_scores import (
-    Table,
-    cell_scores,
-    edge_variance,
-    marginal,
-    pooled_table,
-)
+from understudy.inference.noise_aware.cell_scores import cell_scores, edge_variance
 from understudy.inference.noise_aware.count_estimates import estimate_counts, ratios
 from understudy.inference.noise_aware.count_quantiles import count_quantiles
+from understudy.inference.noise_aware.noisy_tables import Table, marginal, pooled_table
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release.decoding import decode

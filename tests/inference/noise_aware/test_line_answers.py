@@ -19,10 +19,12 @@ from understudy.features.line_cells import LineCells, line_bins
 from understudy.inference.estimates.estimands import parse
 from understudy.inference.estimates.quantiles import counted_curve
 from understudy.inference.estimates.value_ranges import value_ranges
-from understudy.inference.noise_aware.cell_scores import Table, cell_scores
+from understudy.inference.noise_aware.cell_scores import cell_scores
 from understudy.inference.noise_aware.count_estimates import ratios, table_estimates
 from understudy.inference.noise_aware.full_tables import line_of
-from understudy.inference.noise_aware.line_answers import REASON, line_table
+from understudy.inference.noise_aware.line_answers import REASON
+from understudy.inference.noise_aware.line_tables import line_table
+from understudy.inference.noise_aware.noisy_tables import Table
 from understudy.release import Measurement
 from understudy.release.measurement_content import Kind
 from understudy.report.public.answers import Answers

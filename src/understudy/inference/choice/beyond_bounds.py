@@ -48,7 +48,7 @@ from understudy.inference.estimates.analysis_records import MOST_POINTS, Records
 from understudy.inference.estimates.estimands import MODELS, Estimand
 from understudy.inference.estimates.estimators import Question
 from understudy.inference.noise_aware.full_tables import line_of
-from understudy.inference.noise_aware.line_answers import line_schema
+from understudy.inference.noise_aware.line_tables import line_schema
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind

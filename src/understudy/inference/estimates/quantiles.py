@@ -43,7 +43,7 @@ from scipy import optimize, stats
 from understudy.arrays import Floats, Integers
 from understudy.errors import InferenceError
 from understudy.inference.estimates.value_ranges import Ranges
-from understudy.inference.noise_aware.cell_scores import Table
+from understudy.inference.noise_aware.noisy_tables import Table
 from understudy.inference.set_estimates import Pooled, require_level
 
 _LAPLACE_KURTOSIS = 3.0

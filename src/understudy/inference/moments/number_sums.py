@@ -25,9 +25,9 @@ from understudy.arrays import Floats, Integers
 from understudy.features.column_scores import UNIT
 from understudy.features.line_cells import Numeric, coarse_states, is_finer
 from understudy.inference.moments.moment_matrix import MomentMatrix, Together
-from understudy.inference.noise_aware.cell_scores import Sources, Table, marginal, pooled_table
 from understudy.inference.noise_aware.full_tables import covers, line_of
-from understudy.inference.noise_aware.line_answers import line_schema, line_table
+from understudy.inference.noise_aware.line_tables import line_schema, line_table
+from understudy.inference.noise_aware.noisy_tables import Sources, Table, marginal, pooled_table
 from understudy.release import Measurement
 from understudy.schema import NUMERIC, Schema
 

@@ -46,16 +46,13 @@ from understudy.inference.estimates.bin_bounds import end_scores, with_ends
 from understudy.inference.estimates.estimands import Estimand
 from understudy.inference.noise_aware.cell_scores import (
     CellScores,
-    Sources,
-    Table,
     cell_sampling,
     cell_scores,
-    marginal,
-    pooled_table,
     ratio,
     sum_by,
 )
 from understudy.inference.noise_aware.full_tables import covers
+from understudy.inference.noise_aware.noisy_tables import Sources, Table, marginal, pooled_table
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement
 from understudy.schema import Schema

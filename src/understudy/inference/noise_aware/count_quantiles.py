@@ -18,9 +18,9 @@ from understudy.inference.estimates.quantiles import (
     quantiles,
 )
 from understudy.inference.estimates.value_ranges import value_ranges
-from understudy.inference.noise_aware.cell_scores import Table, marginal, pooled_table
 from understudy.inference.noise_aware.count_estimates import FEWEST, Counted
 from understudy.inference.noise_aware.full_tables import covers
+from understudy.inference.noise_aware.noisy_tables import Table, marginal, pooled_table
 from understudy.release import Measurement
 from understudy.schema import Schema
 

@@ -43,12 +43,7 @@ from understudy.arrays import Floats
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.estimates.bin_bounds import end_scores, with_ends
 from understudy.inference.estimates.estimands import Estimand
-from understudy.inference.noise_aware.cell_scores import (
-    CellScores,
-    Table,
-    cell_scores,
-    sum_by,
-)
+from understudy.inference.noise_aware.cell_scores import CellScores, cell_scores, sum_by
 from understudy.inference.noise_aware.count_estimates import (
     Counted,
     Ratios,
@@ -56,6 +51,7 @@ from understudy.inference.noise_aware.count_estimates import (
     ratios,
 )
 from understudy.inference.noise_aware.full_tables import MOST_CELLS
+from understudy.inference.noise_aware.noisy_tables import Table
 from understudy.inference.set_estimates import Pooled
 from understudy.privacy.accounting.budget import UNITS
 from understudy.privacy.noise.calibration import calibrate

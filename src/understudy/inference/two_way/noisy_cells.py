@@ -23,8 +23,8 @@ from understudy.inference.moments.measured_moments import matrix_of
 from understudy.inference.moments.moment_answers import REASON
 from understudy.inference.moments.moment_answers import RULE as MOMENTS
 from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.inference.noise_aware.cell_scores import marginal, pooled_table
 from understudy.inference.noise_aware.full_tables import covers
+from understudy.inference.noise_aware.noisy_tables import marginal, pooled_table
 from understudy.inference.two_way.traits import Trait
 from understudy.release import Release
 from understudy.schema import Schema
