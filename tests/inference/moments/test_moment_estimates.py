@@ -35,23 +35,10 @@ QUESTIONS = [
 parsed = cache(partial(estimands.parse, schema=SCHEMA))
 
 
-KNOWN = {}
-"""Complete records of the table that was asked last, which many questions are asked, by columns."""
-
-
-def complete_records(rows, columns):
-    if KNOWN.get("rows") is not rows:
-        KNOWN.clear()
-        KNOWN["rows"] = rows
-    if columns not in KNOWN:
-        records = Records.of(rows, SCHEMA, columns)
-        KNOWN[columns] = records.take(records.complete())
-    return KNOWN[columns]
-
-
 def ask(kind, formula, moments, *sets):
     estimand = parsed(kind, formula)
-    complete = [complete_records(rows, tuple(estimand.columns)) for rows in sets]
+    records = [Records.of(rows, SCHEMA, estimand.columns) for rows in sets]
+    complete = [each.take(each.complete()) for each in records]
     return answer_of(estimand, moments, SCHEMA, complete)
 
 
