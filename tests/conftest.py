@@ -4,6 +4,7 @@
 """
 
 import gc
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,9 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+# Two workers with as many threads each as there are processors wait for each other, busily, over
+# small matrices. Workers and commands inherit it; it has no effect once the library is loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 LONG_ROOMS = {
     "contract": pytest.mark.contract,
     "oracles": pytest.mark.statistical,
@@ -22,11 +26,12 @@ LONG_ROOMS = {
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[object]:
     """Without the search for cycles, a quarter of the time that collecting takes: what is made then
-    is kept until the end."""
+    is kept until the end, and no later search looks through it either."""
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
 
 

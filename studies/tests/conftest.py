@@ -36,7 +36,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from understudy_studies.framework.monte_carlo_error import mean_and_error
 from understudy_studies.framework.study import Chart, PageText, Study, TextTable
@@ -69,6 +68,8 @@ def summarise(scenario, rows):
 
 
 def page_text(results, run_record):
+    from matplotlib.figure import Figure  # processes that simulate need none
+
     figure = Figure(figsize=(4, 2))
     figure.subplots().plot([row["sides"] for row in results], [row["mean"] for row in results])
     rows = tuple((str(row["sides"]), f"{row['mean']:.2f}") for row in results)

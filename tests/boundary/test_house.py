@@ -81,17 +81,25 @@ def is_ours(module: str) -> bool:
     return module.split(".")[0] in {SOURCE.name, STUDIES.name}
 
 
-def imported(tree: ast.Module, modules: Sources) -> Iterator[str]:
-    """Modules of the package that a module imports, within functions too."""
+@cache
+def names_imported(tree: ast.Module) -> tuple[tuple[str, str], ...]:
+    """What a module imports of ours, within functions too: a dotted name, and the module that it is
+    of if it is none itself."""
+    found = []
     for node in nodes(tree):
         if isinstance(node, ast.Import):
-            yield from (one.name for one in node.names if is_ours(one.name))
+            found += [(one.name, one.name) for one in node.names if is_ours(one.name)]
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide the room"
             if node.module and is_ours(node.module):
-                for one in node.names:
-                    full = f"{node.module}.{one.name}"
-                    yield full if full in modules else node.module
+                found += [(f"{node.module}.{one.name}", node.module) for one in node.names]
+    return tuple(found)
+
+
+def imported(tree: ast.Module, modules: Sources) -> Iterator[str]:
+    """Modules of the package that a module imports."""
+    for name, module in names_imported(tree):
+        yield name if name in modules else module
 
 
 def imports_from_below(modules: Sources) -> list[str]:

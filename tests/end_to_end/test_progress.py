@@ -15,12 +15,32 @@ pty = pytest.importorskip("pty", reason="needs a pseudo-terminal, which Windows 
 STAGE = "Drawing synthetic sets"
 
 
-def ask(small, folder):
+# One process for several commands, since a new one loads for as long as a command takes.
+RUN = """
+import sys
+from understudy.cli import main
+for arguments in {commands!r}:
+    sys.argv = ["understudy", *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, end.code
+    print({end!r}, flush=True)
+    print({end!r}, file=sys.stderr, flush=True)
+"""
+END = "a command ended"
+
+
+def ask(small, folder, out="out"):
     return [
-        *(sys.executable, "-m", "understudy", "synthesize", str(small.folder / "people.csv")),
+        *("synthesize", str(small.folder / "people.csv")),
         *("--schema", str(small.folder / "people.toml"), "--epsilon", "1"),
-        *("--out", str(folder / "out")),
+        *("--out", str(folder / out)),
     ]
+
+
+def new_process(*arguments):
+    return [sys.executable, "-m", "understudy", *arguments]
 
 
 def watched(arguments, *, terminal, **environment):
@@ -47,31 +67,41 @@ def watched(arguments, *, terminal, **environment):
     return shown.decode(), (err if out is None else out).decode()
 
 
-@pytest.mark.parametrize("terminal", ["stderr", "stdout"])
-def test_a_terminal_on_either_stream_shows_bars(small, tmp_path, terminal):
-    shown, piped = watched(ask(small, tmp_path), terminal=terminal, TERM="xterm")
+def test_a_terminal_on_standard_output_shows_bars(small, tmp_path):
+    run = new_process(*ask(small, tmp_path))
+    shown, piped = watched(run, terminal="stdout", TERM="xterm")
     assert STAGE in shown
     assert "━" in shown
     assert STAGE not in piped
 
 
+def test_a_terminal_on_standard_error_shows_bars_but_if_quiet_nothing(small, tmp_path):
+    commands = [ask(small, tmp_path), [*ask(small, tmp_path, "two"), "--quiet"]]
+    code = RUN.format(commands=commands, end=END)
+    shown, piped = watched([sys.executable, "-c", code], terminal="stderr", TERM="xterm")
+    (loud, quiet, _), (out, nothing, _) = (
+        text.replace("\r\n", "\n").split(END + "\n") for text in (shown, piped)
+    )
+    assert STAGE in loud
+    assert "━" in loud
+    assert STAGE not in out
+    assert quiet == nothing == ""
+
+
 def test_bars_show_under_make(small, tmp_path):
     """`make` hands its own streams on; here its output is a pipe and its errors are a terminal."""
     makefile = tmp_path / "Makefile"
-    makefile.write_text("all:\n\t" + " ".join(ask(small, tmp_path)) + "\n", encoding="utf-8")
+    command = " ".join(new_process(*ask(small, tmp_path)))
+    makefile.write_text(f"all:\n\t{command}\n", encoding="utf-8")
     shown, piped = watched(["make", "-s", "-f", makefile], terminal="stderr", TERM="xterm")
     assert "━" in shown
     assert "Release written" in piped
 
 
 def test_without_a_terminal_short_work_says_nothing(small, tmp_path):
-    run = subprocess.run(ask(small, tmp_path), capture_output=True, text=True, check=True)
+    arguments = new_process(*ask(small, tmp_path))
+    run = subprocess.run(arguments, capture_output=True, text=True, check=True)
     assert run.stderr == ""
-
-
-def test_quiet_shows_nothing(small, tmp_path):
-    shown, piped = watched([*ask(small, tmp_path), "--quiet"], terminal="stderr", TERM="xterm")
-    assert shown == piped == ""
 
 
 def test_long_work_without_a_terminal_writes_a_line_now_and_then():

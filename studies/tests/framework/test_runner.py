@@ -152,9 +152,9 @@ def test_progress_counts_repetitions_and_starts_where_it_left_off(tiny, tmp_path
 def test_ctrl_c_keeps_finished_chunks(tiny, tmp_path):
     """The signal goes to the whole group, as from a keyboard."""
     script = (
-        "import tiny_study_of_dice as t\n"
-        "from understudy_studies.framework.runner import run_study\n"
         "if __name__ == '__main__':\n"
+        "    import tiny_study_of_dice as t\n"
+        "    from understudy_studies.framework.runner import run_study\n"
         f"    run_study(t.study(cost='mcmc'), {str(tmp_path / 'out')!r}, reps=20_000, jobs=2)\n"
     )
     (tiny.TRACE.parent / "script.py").write_text(script)

@@ -7,6 +7,7 @@ runs say so.
 """
 
 import sys
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -93,22 +94,28 @@ def truth_of(kind, formula, p, sex, income, threshold):
     return [income[sex == g].mean() for g in range(2)] if "~" in formula else [income.mean()]
 
 
+@cache
+def population(text, make, threshold):
+    """Cells of many records, and the truth about them by question."""
+    schema = us.Schema.loads(text)
+    sex, income = make(np.random.default_rng(4), 400_000)
+    income = np.minimum(income, schema.columns["income"].bounds[1])
+    frame = pl.DataFrame({"sex": np.array(["f", "m"])[sex], "income": income})
+    states = Records.of(frame, schema, schema.names).states
+    cells = states["sex"] * schema.columns["income"].size + states["income"]
+    return cells, {q: truth_of(*q, sex, income, threshold) for q in QUESTIONS}
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("spread", [0.0, 3.0])
 @pytest.mark.parametrize("table", list(tables()), ids=lambda table: table[0])
 def test_intervals_cover_where_they_did_not(table, spread, measured):
     name, text, make, threshold = table
-    schema = us.Schema.loads(text)
-    rng = np.random.default_rng(5)
-    sex, income = make(rng, 400_000)
-    income = np.minimum(income, schema.columns["income"].bounds[1])
-    frame = pl.DataFrame({"sex": np.array(["f", "m"])[sex], "income": income})
-    states = Records.of(frame, schema, schema.names).states
+    schema, rng = us.Schema.loads(text), np.random.default_rng(5)
+    cells, truths = population(text, make, threshold)
     size = schema.columns["income"].size
-    cells = states["sex"] * size + states["income"]
     hits = {question: [] for question in QUESTIONS}
     old = {question: [] for question in QUESTIONS}
-    truths = {q: truth_of(*q, sex, income, threshold) for q in QUESTIONS}
     asked = {
         (kind, formula, p): parse(kind, formula.format(threshold=threshold), schema, probability=p)
         for kind, formula, p in QUESTIONS

@@ -107,11 +107,9 @@ def test_noise_is_counted_and_another_scale_is_noticed(rows):
     """Spread of estimates over fresh noise in the same rows, against the stated share of it."""
     rng = np.random.default_rng(3)
     moments = exact_moments(rows)
+    matrices = [matrix(rng, rows, 12.0, 6.0, moments) for _ in range(60)]
     for kind, formula in QUESTIONS:
-        noisy = [
-            ask(kind, formula, matrix(rng, rows, 12.0, 6.0, moments), rows).pooled
-            for _ in range(60)
-        ]
+        noisy = [ask(kind, formula, one, rows).pooled for one in matrices]
         spread = np.var([each.estimate for each in noisy], axis=0)
         stated = np.mean(
             [np.diag(each.covariance) * each.synthesis_share for each in noisy], axis=0

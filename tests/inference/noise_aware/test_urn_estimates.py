@@ -5,6 +5,7 @@
 
 import sys
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -77,6 +78,15 @@ def synthetic(tables, prior, n_rows, reinforced, source):
     return counts.mean(axis=1)
 
 
+@cache
+def repeated(prior, reps, sets, reinforced):
+    """One table, and mean counts over sets that are drawn from it anew in each repetition: they
+    depend on no estimand."""
+    table = np.random.default_rng(1).multinomial(N, POPULATION)
+    tables = np.broadcast_to(table, (reps, sets, 24))
+    return table, synthetic(tables, prior, N, reinforced, SeededRandomness(2))
+
+
 @pytest.mark.parametrize("reinforced", [True, False])
 @pytest.mark.parametrize(("kind", "formula"), ESTIMANDS)
 def test_estimates_are_unbiased_and_vary_as_stated(kind, formula, reinforced):
@@ -84,13 +94,10 @@ def test_estimates_are_unbiased_and_vary_as_stated(kind, formula, reinforced):
     deviations (below 1e-6 each), a variance 10 % (5 deviations). ε is such that the prior leaves
     the sizes of groups firm, as the delta method needs."""
     reps, sets, epsilon = 5_000, 2, Fraction(10 if reinforced else 60)
-    rng = np.random.default_rng(1)
-    table = rng.multinomial(N, POPULATION)
     estimand = parse(kind, formula, PUBLIC)
     scores = cell_scores(estimand, PUBLIC)
     known, prior = urns(estimand.columns, epsilon, sets=sets, reinforced=reinforced)
-    repeated = np.broadcast_to(table, (reps, sets, 24))
-    counts = synthetic(repeated, prior, N, reinforced, SeededRandomness(2))
+    table, counts = repeated(prior, reps, sets, reinforced)
     # The law of the marginal follows from that of the full table; so do sums of estimates.
     expected = N * (table + float(prior) * ALLOWED.reshape(-1)) / (N + K * float(prior))
     exact, totals = urn_ratios(marginal(expected, estimand.columns), known, scores)

@@ -41,11 +41,12 @@ reviewed = true
 source = "codebook"
 """)
 FRAME = pl.DataFrame({"a": ["x", "y"] * 20, "b": [True, False] * 20, "c": [True] * 40})
+TABLE = Table(FRAME, SCHEMA)
 
 
 def gate(epsilon=1, delta="1e-9"):
     budget = Budget.of(epsilon, delta, "gdp")
-    return open_gate(Table(FRAME, SCHEMA), budget, SeededRandomness(1))
+    return open_gate(TABLE, budget, SeededRandomness(1))
 
 
 def test_the_gate_charges_and_promises_in_gaussian_dp():

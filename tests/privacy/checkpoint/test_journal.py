@@ -9,6 +9,7 @@ import json
 import os
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -123,8 +124,14 @@ def opened(folder, request=REQUEST):
     return Journal(folder, request, seed=7)
 
 
+@cache
+def coded_rows():
+    """The rows, coded once."""
+    return Table(FRAME, SCHEMA)
+
+
 def gate(journal, engine=None, *, randomness=None, stop=lambda: False, epsilon=1, delta=0):
-    engine = Table(FRAME, SCHEMA) if engine is None else engine
+    engine = coded_rows() if engine is None else engine
     source = SeededRandomness(1) if randomness is None else randomness
     return open_gate(engine, Budget.of(epsilon, delta), source, journal, stop=stop)
 

@@ -10,6 +10,7 @@ import itertools
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -55,6 +56,7 @@ def asked(gate, kind, score, *more, spend):
     return gate.ask(kind(replace(score, schema=own), *more), spend=spend)
 
 
+@cache
 def schema(n_rows=None, *, limit=4, more=""):
     if n_rows is None:
         return Schema.loads(f'rows = "private"\nrow_limit = {limit}\n{COLUMNS}{more}')
@@ -65,8 +67,19 @@ def table(records):
     return pl.DataFrame(list(records), schema={"a": pl.Int64, "b": pl.Int64}, orient="row")
 
 
+ENGINES = {}
+
+
+def engine_of(records, known):
+    """Rows under a schema, which the gate tells from its equals; coded once."""
+    key = tuple(records), id(known)
+    if key not in ENGINES:
+        ENGINES[key] = Table(table(records), known)  # and it keeps the schema
+    return ENGINES[key]
+
+
 def coded(records, known):
-    return Table(table(records), known).coded().expose()
+    return engine_of(records, known).coded().expose()
 
 
 class Listed:
@@ -206,7 +219,7 @@ def test_rows_out_of_domain_and_impossible_rows_are_left_out_one_by_one():
 
 
 def gate_for(records, known):
-    return open_gate(Table(table(records), known), Budget.of(1), SecureRandomness())
+    return open_gate(engine_of(records, known), Budget.of(1), SecureRandomness())
 
 
 def test_a_choice_is_paid_for_published_and_says_what_it_rests_on():
@@ -229,7 +242,8 @@ def test_a_choice_is_paid_for_published_and_says_what_it_rests_on():
 def test_a_score_for_other_bins_and_nameless_parameters_are_refused():
     known = schema(3)
     gate = gate_for([(0, 0)] * 3, known)
-    score = score_of(schema(3), Listed([(0, 0)]), Stumps())
+    equal = known.model_copy()  # and yet another one
+    score = score_of(equal, Listed([(0, 0)]), Stumps())
     with pytest.raises(MethodError, match="another schema"):
         asked(gate, ListedParameters, score, ["place"], spend=Fraction(1))
     with pytest.raises(MethodError, match="name"):
@@ -289,7 +303,7 @@ METHOD = {"candidates": CANDIDATES, "records": 8, "trees": "depth-2"}
 
 def distribution(records, known, options, n_stages, factor=Fraction(1)):
     """Log-probability of every sequence of choices."""
-    found, engine = {}, Table(table(records), known)
+    found, engine = {}, engine_of(records, known)
     for path in itertools.product(range(CANDIDATES), repeat=n_stages):
         gate = open_gate(engine, Budget.of(1), SecureRandomness())
         forced = fitted(gate, Pmse(**options), path, factor)

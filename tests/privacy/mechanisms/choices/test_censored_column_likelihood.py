@@ -10,6 +10,7 @@ import itertools
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -54,6 +55,7 @@ def asked(gate, kind, score, *more, spend):
     return gate.ask(kind(replace(score, schema=own), *more), spend=spend)
 
 
+@cache
 def schema(n_rows=None, more=""):
     rows = 'rows = "private"\nrow_limit = 12'
     if n_rows is not None:
@@ -65,8 +67,19 @@ def table(records):
     return pl.DataFrame(list(records), schema={"a": pl.Int64, "b": pl.Int64}, orient="row")
 
 
+TABLES = {}
+
+
+def engine(records, known):
+    """Rows under a schema, which the gate tells from its equals; coded once."""
+    key = tuple(records), id(known)
+    if key not in TABLES:
+        TABLES[key] = Table(table(records), known)  # and it keeps the schema
+    return TABLES[key]
+
+
 def coded(records, known):
-    return Table(table(records), known).coded().expose()
+    return engine(records, known).coded().expose()
 
 
 class Listed:
@@ -164,17 +177,6 @@ class Forced:
         weights = -float(rate) * lattice_gaps(scores, sensitivity)
         self.column_models.append(weights - np.logaddexp.reduce(weights))
         return next(self.path, 0)
-
-
-TABLES = {}
-
-
-def engine(records, known):
-    """Rows under a schema, which the gate tells from its equals; coded once."""
-    key = tuple(records), id(known)
-    if key not in TABLES:
-        TABLES[key] = Table(table(records), known)  # and it keeps the schema
-    return TABLES[key]
 
 
 def law_of(records, known, act, epsilon, factor=Fraction(1), path=()):

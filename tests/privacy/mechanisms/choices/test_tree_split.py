@@ -172,7 +172,18 @@ def test_a_whole_layer_costs_epsilon_once(relation, rate, epsilon):
     assert 0.5 * epsilon < largest < epsilon
 
 
+TABLES = {}
+
+
 def table(rows, schema=SCHEMA):
+    """Rows under a schema, coded once."""
+    key = tuple(rows), id(schema)
+    if key not in TABLES:
+        TABLES[key] = read(rows, schema)  # and it keeps the schema
+    return TABLES[key]
+
+
+def read(rows, schema):
     labels = [tuple(levels[k] for levels, k in zip(LEVELS, row, strict=True)) for row in rows]
     types = {"a": pl.String, "b": pl.String, "c": pl.Boolean}
     return Table(pl.DataFrame(labels, schema=types, orient="row"), schema)

@@ -42,7 +42,18 @@ RECORDS = list(product(["x", "y", "?"], [True, None]))
 KINDS = [True, False]
 
 
+TABLES = {}
+
+
 def engine(rows, schema=SCHEMA):
+    """Rows under a schema, coded once."""
+    key = tuple(rows), id(schema)
+    if key not in TABLES:
+        TABLES[key] = read(rows, schema)  # and it keeps the schema
+    return TABLES[key]
+
+
+def read(rows, schema):
     frame = pl.DataFrame(list(rows), schema={"a": pl.String, "b": pl.Boolean}, orient="row")
     return Table(frame, schema)
 
