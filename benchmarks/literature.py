@@ -1,7 +1,7 @@
 """The same work by published methods: coverage, width and CPU seconds side by side.
 
     python benchmarks/literature.py [--only linear cells own] [--n 1000 5000 20000]
-        [--repetitions 100] [--twinify PYTHON] [--original 0] [--seed 1]
+        [--repetitions 100] [--methods NAME …] [--twinify PYTHON] [--original 3] [--seed 1]
 
 Rows are drawn with replacement from populations whose values are the truth; all methods get the
 same rows, public bounds and budget, (1, 10⁻⁶) but in `own`. A cell of a table is over all
