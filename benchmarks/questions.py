@@ -11,7 +11,7 @@ all combinations of what is given, or with `--grid` those of `CONDITIONS`. By ce
 
 * **answered**: the mean over questions of the part of their quantities (coefficients without
   intercepts, shares, cells) that have an interval that counts. One over ten times as wide as those
-  of the rows are in the mean of 60 samples, or that holds all that is possible whatever the rows,
+  of the rows are in the mean of 30 samples, or that holds all that is possible whatever the rows,
   counts as none; where the rows' intervals have no width, the latter decides alone.
 * **coverage** of nominal 95 % where it counts, and that of the rows' own textbook intervals for the
   same quantities, in those samples. It is *low* if a binomial test at 1 % says that it is below
@@ -49,7 +49,7 @@ from row_answers import RowAnswer, row_answer
 from wider_populations import adult
 
 WIDEST = 10.0
-ROW_SAMPLES = 60
+ROW_SAMPLES = 30
 CONDITIONS = (
     *((n, "private", "1e-6", "1") for n in (500, 5_000, 20_000, 50_000)),
     *((5_000, "private", "1e-6", epsilon) for epsilon in ("0.1", "10", "50")),
