@@ -13,7 +13,7 @@ from understudy.features.column_scores import Scores
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.moments.moment_sources import MomentSource
 from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
 
 SCHEMA = Schema.loads(
     column("x", "continuous", lower=0.0, upper=10.0)
@@ -42,22 +42,22 @@ def made(n, seed, absent=0.08):
     )
 
 
-def indicators(frame, matrix, *, among=()):
+def indicators(frame, matrix, *, among=(), schema=SCHEMA):
     """Rows of the matrix record by record, by the definition; of those with a value only."""
     kept = frame
     for name in among:
-        codes = list(SCHEMA.columns[name].codes)
+        codes = list(schema.columns[name].codes)
         kept = kept.filter(~pl.col(name).is_in(codes))
     z = np.zeros((kept.height, len(matrix.whole)))
     z[:, 0] = 1
     for (name, state), row in matrix.place.items():
-        column, values = SCHEMA.columns[name], kept[name]
+        column, values = schema.columns[name], kept[name]
         codes = list(column.codes)
         if state is None:
             low, high = column.bounds
             number = (values.cast(pl.Float64).to_numpy() - (low + high) / 2) / (high - low) * 2
             z[:, row] = np.where(values.is_in(codes).to_numpy(), 0, number)
-        elif state < column.n_ordinary and name in ("x", "pay", "age"):
+        elif state < column.n_ordinary and isinstance(column, NUMERIC):
             edges = np.array([piece.low for piece in column.intervals])
             bins = np.searchsorted(edges, values.to_numpy(), side="right") - 1
             z[:, row] = (bins == state) & ~values.is_in(codes).to_numpy()
@@ -138,15 +138,92 @@ def test_what_is_not_known_of_three_columns_is_bounded(columns, absent):
     assert error[-1] > bound[-1] / 25  # no idle bound
 
 
+WORK = column("sex", "categorical", levels=["f", "m"]) + "".join(
+    [
+        column("hours", "integer", lower=0, upper=80, missing=[-1]),
+        column("own", "categorical", levels=["yes", "no"], missing=["?"]),
+        column("pay", "integer", lower=0, upper=10, missing=[-1]),
+    ]
+)
+RULES = """
+[[forbidden]]
+where = {hours = "-1", own = ["yes", "no"]}
+reviewed = true
+[[forbidden]]
+where = {own = "?", hours = {lower = 0, upper = 80}}
+reviewed = true
+"""
+
+
+def at_work(n, seed, alone):
+    """Hours, and whether one works on one's own, of those who work; some lack one of both."""
+    rng = np.random.default_rng(seed)
+    works, sex = rng.random(n) < 0.6, rng.integers(0, 2, n)
+    lacks = [~works | (rng.random(n) < alone) for _ in range(3)]
+    hours, own = rng.integers(0, 81, n), np.array(["yes", "no"])[rng.integers(0, 2, n)]
+    pay = np.rint(np.clip(hours / 10 + sex + rng.normal(size=n), 0, 10)).astype(int)
+    return pl.DataFrame(
+        {
+            "sex": np.array(["f", "m"])[sex],
+            "hours": np.where(lacks[0], -1, hours),
+            "own": np.where(lacks[1], "?", own),
+            "pay": np.where(lacks[2], -1, pay),
+        }
+    )
+
+
+@pytest.mark.parametrize("columns", [("sex", "hours", "own"), ("sex", "hours", "own", "pay")])
+@pytest.mark.parametrize("alone", [0.0, 0.02])
+def test_values_that_are_absent_together_hide_little(columns, alone):
+    schema, frame = Schema.loads(WORK), at_work(3_000, 8, alone)
+    matrix = matrix_of(frame, schema, columns).among(columns[1:], schema)
+    exact = indicators(frame, matrix, among=columns[1:], schema=schema)
+    rng = np.random.default_rng(2)
+    off = exact - matrix.sums
+    tried = np.concatenate([rng.normal(size=(200, *off.shape)), np.sign(off)[None]])
+    bound = matrix.hidden(tried)
+    assert (np.abs(np.einsum("qij,ij->q", tried, off)) <= bound + 0.5).all()
+    lack = frame.filter(pl.col("hours") == -1).height
+    assert matrix.sums[0, 0] == pytest.approx(exact[0, 0], rel=1e-3 + 3 * alone)
+    count = np.zeros((1, *off.shape))
+    count[0, 0, 0] = 1
+    assert matrix.hidden(count)[0] <= 4 * alone * lack + 0.5  # where before it was all of them
+    if not alone:
+        np.testing.assert_allclose(matrix.sums, exact, atol=0.05)
+
+
+def test_nothing_is_hidden_of_values_that_a_schema_says_are_absent_together():
+    schema, frame = Schema.loads(WORK + RULES), at_work(2_000, 9, 0.0)
+    columns = ("sex", "hours", "own")
+    noisy = matrix_of(frame, schema, columns, stddev=30.0, rng=np.random.default_rng(1))
+    matrix = noisy.among(columns[1:], schema)
+    tried = np.random.default_rng(2).normal(size=(20, *matrix.sums.shape))
+    assert (matrix.hidden(tried) == 0).all()
+    known = matrix_of(frame, schema, columns).among(columns[1:], schema)
+    exact = indicators(frame, known, among=columns[1:], schema=schema)
+    np.testing.assert_allclose(known.sums, exact, atol=0.05)
+
+
+@pytest.mark.parametrize("pure", [False, True], ids=["contrasts", "indicators"])
+@pytest.mark.parametrize("together", [False, True])
+def test_derivatives_are_those_of_differences_where_values_are_absent_together(pure, together):
+    schema = Schema.loads(WORK + RULES * together)
+    matrix = matrix_of(at_work(400, 6, 0.1), schema, schema.names, pure=pure)
+    check_derivatives(matrix.among(schema.names[1:], schema))
+
+
 @pytest.mark.parametrize("pure", [False, True], ids=["contrasts", "indicators"])
 @pytest.mark.parametrize("coded", [(), ("pay",), ("pay", "job", "age")])
 def test_derivatives_are_those_of_differences(pure, coded):
-    """Change one released number at a time: entries change as their derivatives say."""
     matrix = matrix_of(made(400, 6), SCHEMA, ("x", "pay", "sex", "job", "age"), pure=pure)
-    matrix = matrix.among(coded, SCHEMA)
+    check_derivatives(matrix.among(coded, SCHEMA))
+
+
+def check_derivatives(matrix):
+    """Change one released number at a time: entries change as their derivatives say."""
     weights = np.random.default_rng(3).normal(size=matrix.sums.shape)
     gradient = matrix._gradient(weights[None])[0]
-    for k in range(len(matrix.numbers) - 1):  # the last is the number of records
+    for k in range(len(matrix.numbers)):
         numbers = matrix.numbers.copy()
         numbers[k] += 1e-4
         change = (weights * (replace(matrix, numbers=numbers).sums - matrix.sums)).sum()

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import permutations
 
 import numpy as np
 
@@ -140,7 +141,9 @@ class MomentMatrix:
             name: [self.place[name, state] for state in _codes(schema, name)] for name in columns
         }
         numeric = frozenset(name for name, state in self.place if state is None)
-        return replace(self, cases=CompleteCases(self.basis.columns, absent, numeric))
+        impossible = [two for two in permutations(columns, 2) if _never_lacks(schema, *two)]
+        cases = CompleteCases.of(self.basis.columns, absent, numeric, impossible, self.whole)
+        return replace(self, cases=cases)
 
     def noise_covariance(self, derivatives: Floats) -> Floats:
         """Covariance by noise of q estimates, to first order.
@@ -191,8 +194,8 @@ class MomentMatrix:
     def _stddev_of(self, entries: Entries) -> float:
         """Of the noise in a sum of entries of the matrix of all records."""
         derivative = np.zeros((1, *self.whole.shape))
-        for place in entries:
-            derivative[0][place] += 1
+        for row, column, weight in entries:
+            derivative[0, row, column] += weight
         return float(np.sqrt(replace(self, cases=None).noise_covariance(derivative)[0, 0]))
 
     def _gradient(self, derivatives: Floats) -> Floats:
@@ -284,6 +287,16 @@ class MomentMatrix:
         weights = np.zeros(len(self.sums))
         weights[0], weights[self.basis.beside[self.place[name, None]]] = 1, -1
         return weights
+
+
+def _never_lacks(schema: Schema, name: str, other: str) -> bool:
+    """Whether the schema says that every record with a value of the other column has one of it."""
+    if not any({name, other} <= set(rule.where) for rule in schema.forbidden):
+        return False
+    domain = schema.table((name, other))
+    allowed = domain.allowed_mask().reshape(domain.sizes)
+    codes = list(_codes(schema, name))
+    return not allowed[codes, : schema.columns[other].n_ordinary].any()
 
 
 def _codes(schema: Schema, name: str) -> range:
