@@ -8,6 +8,7 @@ again, since the records of another release differ. So what is advised is expect
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
@@ -68,30 +69,29 @@ def declaration(release: Release, estimand: Estimand) -> Advice | None:
     if estimand.kind not in _BY_MOMENTS or "epsilon" not in stated:
         return None
     own = stated["epsilon"]
-    higher = [epsilon for epsilon in EPSILONS if Fraction(epsilon) > Fraction(own)]
-    for epsilon in (own, *higher):
-        try:
-            if not _answers(release, estimand, epsilon):
-                return None
-        except LostInNoiseError:
-            continue
-        except (InferenceError, MethodError, BudgetError):
-            return None
-        return Advice(
-            "declare",
-            estimand.columns,
-            epsilon=epsilon,
-            analysis=f"{estimand.kind} {estimand.formula}",
-            delta=stated.get("delta", "0"),
+    epsilons = [own, *(epsilon for epsilon in EPSILONS if Fraction(epsilon) > Fraction(own))]
+    try:
+        least = bisect_left(
+            epsilons, True, key=lambda epsilon: _answers(release, estimand, epsilon)
         )
-    return None
+    except (InferenceError, MethodError, BudgetError):
+        return None
+    if least == len(epsilons):
+        return None
+    return Advice(
+        "declare",
+        estimand.columns,
+        epsilon=epsilons[least],
+        analysis=f"{estimand.kind} {estimand.formula}",
+        delta=stated.get("delta", "0"),
+    )
 
 
 def _answers(release: Release, estimand: Estimand, epsilon: str) -> bool:
-    """Whether second moments at so much ε answer.
+    """Whether second moments at so much ε answer; they do at more, if they do at some.
 
     Raises:
-        LostInNoiseError: they would, with less noise.
+        InferenceError: they would not without noise either.
     """
     schema, columns = release.schema, estimand.columns
     coded = tuple(name for name in columns if schema.columns[name].codes)
@@ -106,12 +106,17 @@ def _answers(release: Release, estimand: Estimand, epsilon: str) -> bool:
     table = release.tables[0]
     known = [Records.complete_of(table, schema, columns)]
     if any(table[name].n_unique() < 2 for name in columns):
-        return False  # records that do not vary say nothing of what moments would
+        raise InferenceError("Records that do not vary say nothing of what moments would.")
     pure = charge.parameter.pure
     source = assumed_moments(schema, table, asked, columns, stddev, pure=pure)
     matrix = joined_matrix([source], schema, columns, (float(table.height), 0.0))
-    found = None if matrix is None else matrix_answer(estimand, matrix, schema, known)
-    return found is not None and not np.isnan(found.pooled.estimate).any()
+    try:
+        found = None if matrix is None else matrix_answer(estimand, matrix, schema, known)
+    except LostInNoiseError:
+        return False
+    if found is None:
+        raise InferenceError("Second moments have no answer.")
+    return not np.isnan(found.pooled.estimate).any()  # a group may be lost
 
 
 def _is_easier(old: Advice, declared: Advice, release: Release) -> bool:
