@@ -21,7 +21,7 @@ def analyze(
         str | None,
         typer.Argument(
             help="mean, proportion, table, total, quantile, correlation, odds-ratio, independence, "
-            "standardised-difference, ols, logit or poisson."
+            "standardised-difference, ratio, ols, logit or poisson."
         ),
     ] = None,
     formula: Annotated[

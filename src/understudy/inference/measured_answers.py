@@ -15,13 +15,14 @@ from understudy.arrays import Floats
 from understudy.inference.choice.release_facts import Facts
 from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.estimates.estimands import DIFFERENCE, TWO_WAY, Estimand, terms_of
+from understudy.inference.estimates.estimands import OF_GROUPS, TWO_WAY, Estimand, terms_of
 from understudy.inference.moments import moment_answers
 from understudy.inference.moments.affine import absences, affine_weights
 from understudy.inference.moments.firmness import LostInNoiseError
 from understudy.inference.moments.measured_moments import matrix_of
 from understudy.inference.moments.moment_answers import MeasuredAnswer
 from understudy.inference.moments.moment_matrix import MomentMatrix
+from understudy.inference.two_way.group_sums import GroupSums, Shown, counted_sums, moment_sums
 from understudy.inference.two_way.independence import independence
 from understudy.inference.two_way.noisy_cells import (
     NoisyCells,
@@ -32,18 +33,18 @@ from understudy.inference.two_way.noisy_cells import (
     require_possible,
 )
 from understudy.inference.two_way.odds_ratio import odds_ratio
-from understudy.inference.two_way.standardised_difference import (
-    GroupSums,
-    Shown,
-    counted_sums,
-    moment_sums,
-    standardised_difference,
-)
+from understudy.inference.two_way.ratio_of_means import ratio_of_means
+from understudy.inference.two_way.standardised_difference import standardised_difference
 from understudy.inference.two_way.traits import Trait, UntoldError
 from understudy.release import Release
 from understudy.schema import NUMERIC, Schema
 
 MOST_VALUES = 200
+_OF_GROUPS = {
+    "standardised-difference": (standardised_difference, "standardised difference", "less"),
+    "ratio": (ratio_of_means, "ratio of the mean", "over"),
+}
+"""Kind → how it is estimated, what it is called, and what stands between its groups."""
 
 
 def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> MeasuredAnswer | None:
@@ -57,7 +58,7 @@ def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> Measu
     Raises:
         InferenceError: they have one that is lost in their noise, or the question is none.
     """
-    if estimand.kind not in (*TWO_WAY, DIFFERENCE):
+    if estimand.kind not in (*TWO_WAY, *OF_GROUPS):
         return moment_answers.moment_answer(estimand, release)
     schema = release.schema
     traits = traits_of(estimand, schema)
@@ -66,7 +67,7 @@ def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> Measu
         return None if cells is None else _two_way(estimand, cells, traits, schema)
     complete = [Records.complete_of(table, schema, estimand.columns) for table in release.tables]
     matrix = matrix_of(release, estimand.columns)
-    return _difference(estimand, traits, cells, matrix, complete)
+    return _of_groups(estimand, traits, cells, matrix, complete)
 
 
 def matrix_answer(
@@ -83,20 +84,20 @@ def matrix_answer(
     Raises:
         InferenceError: the answer is lost in noise, or the question is none.
     """
-    if estimand.kind not in (*TWO_WAY, DIFFERENCE):
+    if estimand.kind not in (*TWO_WAY, *OF_GROUPS):
         return moment_answers.answer_of(estimand, matrix, schema, sets)
     traits = traits_of(estimand, schema)
     cells = moment_cells(traits, matrix, schema) if len(traits) == 2 else None
     if estimand.kind in TWO_WAY:
         return None if cells is None else _two_way(estimand, cells, traits, schema)
-    return _difference(estimand, traits, cells, matrix, sets)
+    return _of_groups(estimand, traits, cells, matrix, sets)
 
 
 def traits_of(estimand: Estimand, schema: Schema) -> tuple[Trait, ...]:
     """Both traits of a question; of a number that states do not tell, the group alone.
 
     Args:
-        estimand: of a kind of `TWO_WAY`, or `DIFFERENCE`; then the group stands last.
+        estimand: of a kind of `TWO_WAY`, or `OF_GROUPS`; then the group stands last.
         schema: of the release.
 
     Raises:
@@ -123,7 +124,7 @@ def _two_way(
     return MeasuredAnswer(answer(cells, traits), cells.dropped, cells.reason)
 
 
-def _difference(
+def _of_groups(
     estimand: Estimand,
     traits: Sequence[Trait],
     cells: NoisyCells | None,
@@ -133,7 +134,8 @@ def _difference(
     """From counts of each value where there are such, else from second moments."""
     *outcome, group = traits
     _, (text,) = terms_of(estimand.kind, estimand.formula)
-    name = f"standardised difference of {text}, {group.labels[1]} less {group.labels[0]}"
+    estimate, words, between = _OF_GROUPS[estimand.kind]
+    name = f"{words} of {text}, {group.labels[1]} {between} {group.labels[0]}"
     drawn = [_shown(text, group, records) for records in sets]
     if cells is not None:
         values = outcome[0].values
@@ -143,12 +145,12 @@ def _difference(
             value=np.repeat(values, 2),
             weight=np.maximum(cells.counts, 0.0).reshape(-1),
         )
-        pooled = standardised_difference(sums, drawn, counted, name=name, rule=cells.rule)
+        pooled = estimate(sums, drawn, counted, name=name, rule=cells.rule)
         return MeasuredAnswer(pooled, cells.dropped, cells.reason)
     found = None if matrix is None else _number_sums(text, group, matrix, sets[0].schema)
     if matrix is None or found is None:
         return None
-    pooled = standardised_difference(found, drawn, None, name=name, rule=moment_answers.RULE)
+    pooled = estimate(found, drawn, None, name=name, rule=moment_answers.RULE)
     return MeasuredAnswer(pooled, float(matrix.n - found.sizes.sum()))
 
 

@@ -1,4 +1,4 @@
-"""Standardised differences: Cohen's d without noise, and intervals that hold with it."""
+"""Standardised differences and ratios of two means: the textbook's without noise, valid with it."""
 
 import numpy as np
 import polars as pl
@@ -18,9 +18,14 @@ QUESTIONS = [
     ("standardised-difference", "wage ~ rare"),
     ("standardised-difference", "rare ~ sex"),
     ("standardised-difference", "x ~ {region == 'c'}"),
+    ("ratio", "y ~ sex"),
+    ("ratio", "wage ~ rare"),
+    ("ratio", "rare ~ sex"),
+    ("ratio", "x ~ {region == 'c'}"),
     ("odds-ratio", "sex + rare"),
     ("independence", "sex + region"),
 ]
+WITHOUT_TEST = ("standardised-difference", "ratio")
 
 
 def ask(kind, formula, moments, rows):
@@ -60,6 +65,44 @@ def test_without_noise_it_is_cohen_s(rows, exact):
         d = -d if formula.startswith("{3 -") else d
         assert answer.pooled.estimate[0] == pytest.approx(d, abs=2e-4), formula
         assert answer.dropped == pytest.approx(rows.height - frame.height)
+
+
+@pytest.mark.parametrize(
+    ("formula", "outcome", "group"),
+    [
+        ("y ~ sex", "y", "sex == 'm'"),
+        ("wage ~ sex", "wage", "sex == 'm'"),
+        ("rare ~ sex", "rare", "sex == 'm'"),
+        ("{2 * x} ~ {region == 'c'}", "x", "region == 'c'"),
+    ],
+)
+def test_without_noise_a_ratio_is_that_of_two_means_with_fieller_s_interval(
+    rows, exact, formula, outcome, group
+):
+    known = (rows.filter(pl.col("wage") >= 0) if outcome == "wage" else rows).to_pandas()
+    of = known.eval(group).to_numpy()
+    first, second = (known.loc[kept, outcome].to_numpy().astype(float) for kept in (~of, of))
+    pooled = ask("ratio", formula, exact, rows).pooled
+    assert pooled.estimate[0] == pytest.approx(second.mean() / first.mean(), rel=1e-3)
+    # Fieller's: all ρ with (ȳ₁ − ρȳ₀)² ≤ z²(v₁ + ρ²v₀), by a fine grid of them.
+    tried = np.linspace(0, 5 * pooled.estimate[0], 400_001)
+    errors = [y.var(ddof=1) / len(y) for y in (first, second)]
+    near = (second.mean() - tried * first.mean()) ** 2
+    inside = tried[near <= stats.norm.ppf(0.975) ** 2 * (errors[1] + tried**2 * errors[0])]
+    lower, upper = pooled.interval()
+    width = inside.max() - inside.min()
+    assert lower[0] == pytest.approx(inside.min(), abs=0.02 * width)
+    assert upper[0] == pytest.approx(inside.max(), abs=0.02 * width)
+    assert pooled.synthesis_share[0] == 0
+
+
+def test_a_ratio_over_what_is_lost_in_noise_is_refused(rows):
+    rng = np.random.default_rng(4)
+    few = rows.with_columns(rare=(pl.col("rare") & (pl.col("sex") == "m")))
+    with pytest.raises(InferenceError, match="mean of the first group is near 0"):
+        ask("ratio", "rare ~ sex", matrix(rng, few, 30.0), few)
+    with pytest.raises(InferenceError, match="group is too small"):
+        ask("ratio", "y ~ rare", matrix(rng, rows, 120.0), rows)
 
 
 def test_of_normal_numbers_the_error_is_the_textbook_s():
@@ -113,7 +156,7 @@ def test_noise_is_counted_and_another_scale_is_noticed(rows):
         noisy = [
             ask(kind, formula, matrix(rng, rows, 9.0, 5.0, moments), rows).pooled for _ in range(60)
         ]
-        kept = slice(1, None) if kind != "standardised-difference" else slice(None)
+        kept = slice(None) if kind in WITHOUT_TEST else slice(1, None)
         spread = np.var([each.estimate[kept] for each in noisy], axis=0)
         stated = np.mean(
             [(np.diag(each.covariance) * each.synthesis_share)[kept] for each in noisy], axis=0

@@ -29,8 +29,8 @@ SHARES: Final = ("proportion", "table")
 RATIOS: Final = ("mean", *SHARES)
 MODELS: Final = ("ols", "logit", "poisson")
 TWO_WAY: Final = ("odds-ratio", "independence")
-DIFFERENCE: Final = "standardised-difference"
-KINDS: Final = (*RATIOS, "total", "quantile", "correlation", *TWO_WAY, DIFFERENCE, *MODELS)
+OF_GROUPS: Final = ("standardised-difference", "ratio")
+KINDS: Final = (*RATIOS, "total", "quantile", "correlation", *TWO_WAY, *OF_GROUPS, *MODELS)
 MOST_QUANTITIES = 1_000
 _COUNTS: Final = "a noisy table of both columns, or second moments of their levels"
 _SUMS: Final = "second moments of the outcome and the levels of the group, or a table of each value"
@@ -38,7 +38,8 @@ _TWO_TERMS: Final = {
     "correlation": ("a correlation", "released second moments of both columns", "income + age"),
     "odds-ratio": ("an odds ratio", _COUNTS, "works + sex"),
     "independence": ("a test of independence", _COUNTS, "region + works"),
-    DIFFERENCE: ("a standardised difference", _SUMS, "income ~ sex"),
+    "standardised-difference": ("a standardised difference", _SUMS, "income ~ sex"),
+    "ratio": ("a ratio of means", _SUMS, "income ~ sex"),
 }
 MEASURED_ONLY: Final = {
     kind: f"{name} is answered from {what}, and this release has none of them"
@@ -220,7 +221,7 @@ def terms_of(kind: str, formula: str) -> tuple[tuple[str, ...], tuple[str, ...]]
     Raises:
         InferenceError: the formula has not two terms.
     """
-    left, right = formulas.split_groups(formula) if kind == DIFFERENCE else ("", formula)
+    left, right = formulas.split_groups(formula) if kind in OF_GROUPS else ("", formula)
     terms = formulas.split_terms(right) if right else ()
     if len(terms) != 2 - bool(left):
         name, _, example = _TWO_TERMS[kind]

@@ -186,10 +186,21 @@ class MomentMatrix:
         Args:
             derivatives: as for `noise_covariance`.
         """
+        return np.asarray(np.abs(self.cell_offsets(derivatives)).sum(axis=1))
+
+    def cell_offsets(self, derivatives: Floats) -> Floats:
+        """The same by sum that cells leave open, with signs that belong together.
+
+        Args:
+            derivatives: as for `noise_covariance`.
+
+        Returns:
+            Shape (q, sums).
+        """
         if self.together is None or not self.together.off.size:
-            return np.zeros(len(derivatives))
+            return np.zeros((len(derivatives), 0))
         own = self._gradient(derivatives)[:, self.together.entries]
-        return np.asarray(np.abs(own @ self.together.off).sum(axis=1))
+        return np.asarray(own @ self.together.off)
 
     def _stddev_of(self, entries: Entries) -> float:
         """Of the noise in a sum of entries of the matrix of all records."""
