@@ -170,3 +170,34 @@ def test_what_lies_beyond_is_refused_or_at_most_what_is_said(release, line, law)
         # At most 10 are expected; more than 27 have a probability below 1e-5.
         assert wrong <= 27
     assert refused == 400
+
+
+def few(share, seed, epsilon="0.6"):
+    """A release of 500 records, a share of which have a size above the bound."""
+    rng, n = np.random.default_rng(seed), 500
+    size = np.where(rng.random(n) < share, 40, rng.integers(1, 6, n))
+    rows = pl.DataFrame({"size": size, "sex": rng.choice(["f", "m"], n)})
+    schema = us.Schema(columns={name: SCHEMA.columns[name] for name in rows.columns})
+    return us.synthesize(rows, schema, epsilon=epsilon, delta="1e-6", insecure_noise_seed=seed)
+
+
+def refusal(release):
+    """Of the mean; None if it is answered."""
+    try:
+        assert us.analyze(release, "mean", "size").valid
+    except RefusedError as error:
+        return error
+    return None
+
+
+def test_where_too_few_are_counted_to_tell_nothing_is_trusted():
+    """If a sixth lies beyond, no release has a mean; if nobody does, some have."""
+    assert all(refusal(few(1 / 6, seed)) is not None for seed in range(12))
+    clean = [refusal(few(0.0, seed)) for seed in range(12)]
+    assert None in clean
+    refused = {seed: error for seed, error in enumerate(clean) if error is not None}
+    assert refused
+    for seed, error in refused.items():
+        assert "may have size" in error.reason
+        assert error.advice.kind == "count"
+        assert refusal(few(0.0, seed, error.advice.epsilon)) is None

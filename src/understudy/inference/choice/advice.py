@@ -41,7 +41,7 @@ from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Release
 from understudy.schema import Column, Continuous, Integer
 
-Kind = Literal["rules", "release", "bounds", "domain", "declare"]
+Kind = Literal["rules", "release", "bounds", "count", "domain", "declare"]
 
 _ROWS_SHARE = Fraction(1, 20)  # of the budget buys the number of rows, by default
 SPLIT_SETS = 3
@@ -56,9 +56,10 @@ class Advice:
 
     Attributes:
         kind: "rules": ask the same release with uncertainty="rules"; "release": ask a release as
-            the other fields say; "bounds": ask one of a schema with wider bounds; "domain": ask
-            one of a schema that declares all codes of absence; "declare": ask a release that
-            declares this analysis.
+            the other fields say; "bounds": ask one of a schema with wider bounds; "count": ask
+            one of more ε, which counts what lies beyond bounds more closely; "domain": ask one of a
+            schema that declares all codes of absence; "declare": ask a release that declares this
+            analysis.
         columns: columns of that release, and no others.
         method: its method.
         epsilon: least epsilon that is known to be enough; "" where any is.
@@ -86,6 +87,11 @@ class Advice:
             return "take uncertainty='rules', which answers it from the released noisy counts"
         if self.kind == "bounds":
             return f"a release with wider bounds of {' and '.join(self.columns)} answers it"
+        if self.kind == "count":
+            return (
+                f"a release made with epsilon={self.epsilon} and delta={self.delta}, or with a "
+                "larger lines_share, is expected to count them closely enough"
+            )
         if self.kind == "domain":
             return (
                 "a release whose schema declares what stands there in "

@@ -9,6 +9,8 @@ noise. Where a question depends on them (which is tried, with numbers further an
   `FALSE_ALARM`: an even part of that is left for each bound of each line (Bonferroni), and the tail
   of the noise is taken from its exact law, since that of whole numbers with little noise is heavier
   than deviations tell;
+* where there may be more than `MOST_BEYOND` of the records, at 97.5 %, as little noise would be
+  needed to tell, it is refused too: what nobody could see is no reason to trust the bounds;
 * else a note says how many there may be at most, at 97.5 %.
 
 More lines raise the number of records that pass without a refusal, slowly: with normal noise from
@@ -42,7 +44,7 @@ from scipy.special import ndtri
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
 from understudy.features.line_cells import LineCells
-from understudy.inference.choice.advice import Advice, RefusedError
+from understudy.inference.choice.advice import EPSILONS, Advice, RefusedError
 from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import MOST_POINTS, Records, cell_points
 from understudy.inference.estimates.estimands import MODELS, Estimand
@@ -55,8 +57,11 @@ from understudy.release.measurement_content import Kind
 from understudy.release.shape import MOST
 from understudy.schema import NUMERIC, Continuous, Schema
 
+MOST_BEYOND: Final = 0.1
+"""Share of the records that may lie beyond a bound, for all that is known, of an answer on it."""
 FALSE_ALARM: Final = 0.005
 """Probability that noise alone passes for numbers beyond a bound, anywhere in a release."""
+_CLOSER = 2.2  # times as close, as the noisy number of nobody is above 0 half of the time
 _SUMMED = 10.0  # deviations of normal noise up to which its tail is summed
 _NORMAL, _LAPLACE = 1.959963984540054, math.log(20) / math.sqrt(2)  # 97.5 % in deviations
 _FURTHER = (0.01, 0.1, 1.0, 10.0, 1000.0)  # times the range
@@ -128,7 +133,7 @@ def least_certain(line: Measurement, n_lines: int) -> int:
 def doubts(
     release: Release, question: Question, pooled: Pooled, level: float
 ) -> tuple[RefusedError | None, tuple[str, ...]]:
-    """Why an answer is one of clipped numbers, if it surely is; and what else to know.
+    """Why an answer is one of clipped numbers, if it may well be; and what else to know.
 
     Args:
         release: that was asked.
@@ -143,6 +148,9 @@ def doubts(
         return RefusedError(_reason(certain), Advice("bounds", columns)), ()
     if not rests:
         return None, ()
+    unknown = [one for one in rests if one.most > MOST_BEYOND]
+    if unknown:
+        return RefusedError(_unknown(unknown), _closer_count(release, unknown)), ()
     most = ", ".join(f"{one.column} {one.side} {one.bound} {_percent(one.most)}" for one in rests)
     return None, (
         "Numbers outside the declared bounds count as the bounds. By noisy counts these are at "
@@ -157,6 +165,28 @@ def _reason(certain: list[Beyond]) -> str:
         for one in certain
     ]
     return " and ".join(parts)
+
+
+def _unknown(unknown: list[Beyond]) -> str:
+    parts = [
+        f"up to {_percent(one.most)} of the records (by a noisy number) may have {one.column} "
+        f"{one.side} {one.bound}, its declared bound, and count as that"
+        for one in unknown
+    ]
+    return " and ".join(parts)
+
+
+def _closer_count(release: Release, unknown: list[Beyond]) -> Advice | None:
+    """The ε at which the same share of the budget counts closely enough, if nobody lies there."""
+    stated = release.manifest.budget
+    if "epsilon" not in stated:
+        return None
+    most = max(one.most - max(one.share, 0.0) for one in unknown)
+    least = float(Fraction(stated["epsilon"])) * _CLOSER * most / MOST_BEYOND
+    epsilon = next((one for one in EPSILONS if float(one) > least), None)
+    columns = tuple(dict.fromkeys(one.column for one in unknown))
+    delta = stated.get("delta", "0")
+    return None if epsilon is None else Advice("count", columns, epsilon=epsilon, delta=delta)
 
 
 def _percent(share: float) -> str:

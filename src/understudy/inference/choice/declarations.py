@@ -50,7 +50,7 @@ def helped(
         return error
     declared = declaration(release, question.asked)
     old = error.advice
-    if old is not None and old.kind in ("bounds", "domain"):  # less noise does not help
+    if old is not None and old.kind in ("bounds", "count", "domain"):  # no declaration helps
         return error
     if declared is None or (old is not None and _is_easier(old, declared, release)):
         declared = old

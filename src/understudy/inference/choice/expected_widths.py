@@ -10,7 +10,8 @@ With n records, noise variance v in a count and σ² in a sum of products of sco
 
     share of a level, K of them       (1 − 1/K)/K/n + v(1 − 1/K)/n²
     mean of a number                  h²(1/(3n) + σ²/(qn)²), h half its range; by bins: Σ v m²/n²,
-                                      m their middles, and half the width of a bin as a bound
+                                      m their middles, and half the width of a bin as a bound;
+                                      less where moments and counts of bins are put together
     median                            R²(1/(4n) + vK/(4n²)), R its range, and half a bin
     mean by one of K groups           that of the mean, for n/K records, with (1 − 1/K + 1/(qK)²)σ²
                                       in the place of σ²/q²

@@ -110,20 +110,25 @@ class Answers:
         return tuple(dict.fromkeys(lines))
 
     def _beyond(self) -> Iterator[str]:
-        """How many records surely lie beyond which bounds, in sentences."""
-        from understudy.inference.choice.beyond_bounds import (
-            beyond,  # loads the libraries of statistics
+        """How many records lie beyond which bounds, if answers are refused for it, in sentences."""
+        from understudy.inference.choice.beyond_bounds import (  # loads the libraries of statistics
+            MOST_BEYOND,
+            beyond,
         )
 
         lines = (line_of(self._release.measurements, name) for name in self.lined)
         for line in lines:
             for one in beyond(line, self._release) if line else ():
                 if one.certain:
-                    yield (
-                        f" About {100 * one.share:.2g} % of the records have {one.column} "
-                        f"{one.side} {one.bound}, its declared bound, so answers that rest on "
-                        "these are refused."
-                    )
+                    some = f" About {100 * one.share:.2g} % of the records have"
+                elif one.most > MOST_BEYOND:
+                    some = f" Up to {100 * one.most:.2g} % of the records may have"
+                else:
+                    continue
+                yield (
+                    f"{some} {one.column} {one.side} {one.bound}, its declared bound, so answers "
+                    "that rest on these are refused."
+                )
 
     @cached_property
     def triples(self) -> frozenset[frozenset[str]]:
