@@ -8,6 +8,7 @@ from scipy import optimize, stats
 from understudy.inference.estimates.estimands import parse
 from understudy.inference.moments.firmness import LostInNoiseError
 from understudy.inference.moments.moment_answers import answer_of
+from understudy.inference.moments.score_equations import FAMILIES, solution
 from understudy.inference.two_way.noisy_cells import NoisyCells
 from understudy.inference.two_way.odds_ratio import odds_ratio
 from understudy.inference.two_way.traits import Trait
@@ -165,3 +166,14 @@ def test_rare_outcomes_of_a_rare_level_are_covered_given_an_answer(kind, answere
         covers.append(lower <= 0 <= upper)
     assert len(covers) > REPETITIONS / 4
     assert stats.binom.cdf(sum(covers), len(covers), LEAST) > 0.01
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [[[1, 2], [1, -1], [3, -3]], [[2, -3], [2, 2], [-2, -2]]],
+)
+def test_terms_that_rounding_alone_tells_apart_have_no_step(terms):
+    """One is a multiple of another, and yet the matrix has a root by Cholesky."""
+    x = np.array(terms, dtype=np.float64).T
+    with pytest.raises(LostInNoiseError):
+        solution(FAMILIES["logit"], x, np.ones(len(x)), x.T @ np.array([1.0, 0.0]))

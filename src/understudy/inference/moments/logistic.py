@@ -130,10 +130,7 @@ def _fit(kind: str, records: CalibratedRecords) -> ScoreFit:
     eta = x @ estimate
     slope, added = family.slope(eta), x * family.mean(eta)[:, None]
     information = weighted(x, records.weights * slope)
-    try:
-        inverse = np.linalg.inv(information)
-    except np.linalg.LinAlgError:  # a level that weighs nothing, or as much as another
-        raise not_apart(0.0) from None
+    inverse = _inverse(information)
     gamma = records.regression(added)
     change = np.hstack([np.eye(len(estimate)), -gamma, np.zeros((len(estimate), 1))])
     spread = information if kind == "logit" else _spread(family, records, eta)
@@ -191,6 +188,18 @@ def size_of(family: Family, records: CalibratedRecords, weights: Floats, eta: Fl
     return max(float(size), 2 * float(np.sqrt(records.noise[-1, -1])))
 
 
+def _inverse(information: Floats) -> Floats:
+    """H⁻¹.
+
+    Raises:
+        LostInNoiseError: there is none, as a level weighs nothing, or as much as another.
+    """
+    try:
+        return np.asarray(np.linalg.inv(information))
+    except np.linalg.LinAlgError:
+        raise not_apart(0.0) from None
+
+
 def _require_both_ends(kind: str, records: CalibratedRecords, fit: ScoreFit) -> None:
     """Refuse a model of which an interval would be very lopsided.
 
@@ -198,7 +207,7 @@ def _require_both_ends(kind: str, records: CalibratedRecords, fit: ScoreFit) -> 
         LostInNoiseError: it would.
     """
     family, x, covariance = FAMILIES[kind], records.x, fit.noise + fit.sampling + fit.misfit
-    inverse = np.linalg.inv(weighted(x, records.weights * family.slope(x @ fit.estimate)))
+    inverse = _inverse(weighted(x, records.weights * family.slope(x @ fit.estimate)))
     stderr = np.sqrt(np.diag(covariance))
     both = np.array([[-1.0], [1.0]])
     for j in range(len(stderr)):

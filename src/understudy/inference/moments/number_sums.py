@@ -86,7 +86,7 @@ def with_number_counts(
         if one.beside >= 0:
             tells[-1, place[one.beside]] = -1
         spread = tells @ noise @ tells.T + one.noise + np.diag(one.off**2)
-        gain = np.linalg.solve(spread, tells @ noise).T
+        gain = noise @ tells.T @ np.linalg.pinv(spread, hermitian=True)  # known twice: no noise
         kept = np.eye(len(entries)) - gain @ tells
         sums = sums + gain @ (one.values - tells @ sums)
         noise = kept @ noise @ kept.T + gain @ one.noise @ gain.T

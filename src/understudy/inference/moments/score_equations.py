@@ -109,9 +109,9 @@ def _newton(information: Floats, score: Floats) -> Floats | None:
         return None
     try:
         np.linalg.cholesky(scaled)
-    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.solve(scaled, score / size) / size)
+    except np.linalg.LinAlgError:  # of either: rounding may leave what is singular a root
         return None
-    return np.asarray(np.linalg.solve(scaled, score / size) / size)
 
 
 def weighted(x: Floats, weights: Floats) -> Floats:
