@@ -9,6 +9,7 @@ _MOST_DIGITS = 8  # after the point; beyond, numbers are written with an exponen
 P_VALUES: Final = {
     "quantile": "",
     "odds-ratio": " p: two-sided, of the odds ratio 1;",
+    "ratio": " p: two-sided, of the ratio 1;",
     "independence": " p: of independence, below two-sided of the value 0;",
 }
 """What p is, where it is not that of the value 0."""

@@ -94,6 +94,8 @@ def test_without_noise_a_ratio_is_that_of_two_means_with_fieller_s_interval(
     assert lower[0] == pytest.approx(inside.min(), abs=0.02 * width)
     assert upper[0] == pytest.approx(inside.max(), abs=0.02 * width)
     assert pooled.synthesis_share[0] == 0
+    z = (second.mean() - first.mean()) / np.sqrt(sum(errors))  # of the same mean, a ratio of 1
+    assert pooled.pvalue[0] == pytest.approx(2 * stats.norm.sf(abs(z)), rel=0.2, abs=1e-6)
 
 
 def test_a_ratio_over_what_is_lost_in_noise_is_refused(rows):

@@ -64,11 +64,13 @@ class Inverted(Pooled):
         denominator: S of each, shape (k,).
         mixed: v_1 of each, shape (k,).
         squared: v_2 of each, shape (k,).
+        null: value of the hypothesis that p-values are of.
     """
 
     denominator: Floats = field(default_factory=_nothing)
     mixed: Floats = field(default_factory=_nothing)
     squared: Floats = field(default_factory=_nothing)
+    null: float = 0.0
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends, each of shape (k,); infinite where the data do not bound them.
@@ -90,8 +92,9 @@ class Inverted(Pooled):
 
     @property
     def pvalue(self) -> Floats:
-        """Two-sided p-values of the hypotheses that each quantity is 0, by the same tests."""
-        b = np.sign(self.estimate) * np.maximum(np.abs(self.estimate) - self.bias, 0)
+        """Two-sided p-values of the hypotheses that each quantity is `null`, by the same tests."""
+        off = self.estimate - self.null
+        b = np.sign(off) * np.maximum(np.abs(off) - self.bias, 0)
         variance = self._constant + 2 * b * self.mixed + b * b * self.squared
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(2 * stats.norm.sf(np.abs(b * self.denominator) / np.sqrt(variance)))

@@ -71,6 +71,7 @@ def ratio_of_means(
         sets=len(drawn),
         notes=(NOTE,),
         bias=np.array([off / abs(first)]),
+        null=1.0,
         denominator=np.array([first]),
         mixed=np.array([turned @ noise[:, 0] - ratio * sampling[0]]),
         squared=np.array([noise[0, 0] + sampling[0]]),
