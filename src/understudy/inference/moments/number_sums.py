@@ -53,6 +53,50 @@ class _Said:
     beside: int
 
 
+@dataclass(frozen=True)
+class _Sums:
+    """What is known of the sums of some columns.
+
+    Attributes:
+        entries: released numbers, ascending, shape (k,).
+        values: f, shape (k,).
+        noise: C, shape (k, k).
+        off: how far each may lie off, by what cells leave open, shape (k, sums).
+    """
+
+    entries: Integers
+    values: Floats
+    noise: Floats
+    off: Floats
+
+    @classmethod
+    def of(cls, matrix: MomentMatrix, said: Sequence[_Said]) -> _Sums:
+        """By second moments alone: the noise of different sums is independent."""
+        beside = [one.beside for one in said if one.beside >= 0]
+        told = np.concatenate([*(one.entries for one in said), beside])
+        entries = np.unique(told).astype(np.int64)
+        noise = np.diag(matrix.variances[entries])
+        return cls(entries, matrix.numbers[entries], noise, np.zeros((len(entries), 0)))
+
+    def improved(self, one: _Said) -> _Sums:
+        """With what the cells of another column say."""
+        tells = np.zeros((len(one.entries), len(self.entries)))
+        tells[np.arange(len(one.entries)), np.searchsorted(self.entries, one.entries)] = 1
+        if one.beside >= 0:
+            tells[-1, np.searchsorted(self.entries, one.beside)] = -1
+        spread = tells @ self.noise @ tells.T + one.noise + np.diag(one.off**2)
+        # What is known without noise from both may leave no spread.
+        gain = self.noise @ tells.T @ np.linalg.pinv(spread, hermitian=True)
+        kept = np.eye(len(self.entries)) - gain @ tells
+        open_ = one.off > 0
+        return _Sums(
+            self.entries,
+            self.values + gain @ (one.values - tells @ self.values),
+            kept @ self.noise @ kept.T + gain @ one.noise @ gain.T,
+            np.hstack([kept @ self.off, gain[:, open_] * one.off[open_]]),
+        )
+
+
 def with_number_counts(
     matrix: MomentMatrix, measurements: Sequence[Measurement], schema: Schema
 ) -> MomentMatrix:
@@ -74,28 +118,12 @@ def with_number_counts(
                 said.append(_told(matrix, name, column, *counted))
     if not said:
         return matrix
-    beside = [one.beside for one in said if one.beside >= 0]
-    entries = np.unique(np.concatenate([*(one.entries for one in said), beside])).astype(np.int64)
-    place = {entry: k for k, entry in enumerate(entries.tolist())}
-    sums, noise = matrix.numbers[entries], np.diag(matrix.variances[entries])
-    gains, bounds = np.zeros((len(entries), 0)), np.zeros(0)
+    joined = _Sums.of(matrix, said)
     for one in said:
-        at = [place[entry] for entry in one.entries.tolist()]
-        tells = np.zeros((len(at), len(entries)))
-        tells[np.arange(len(at)), at] = 1
-        if one.beside >= 0:
-            tells[-1, place[one.beside]] = -1
-        spread = tells @ noise @ tells.T + one.noise + np.diag(one.off**2)
-        gain = noise @ tells.T @ np.linalg.pinv(spread, hermitian=True)  # known twice: no noise
-        kept = np.eye(len(entries)) - gain @ tells
-        sums = sums + gain @ (one.values - tells @ sums)
-        noise = kept @ noise @ kept.T + gain @ one.noise @ gain.T
-        open_ = one.off > 0
-        gains = np.hstack([kept @ gains, gain[:, open_]])
-        bounds = np.concatenate([bounds, one.off[open_]])
+        joined = joined.improved(one)
     numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
-    numbers[entries], variances[entries] = sums, np.diag(noise)
-    together = Together(entries, noise, gains * bounds)
+    numbers[joined.entries], variances[joined.entries] = joined.values, np.diag(joined.noise)
+    together = Together(joined.entries, joined.noise, joined.off)
     return replace(matrix, numbers=numbers, variances=variances, together=together)
 
 
