@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class CompleteCases:
             impossible: likewise.
             whole: matrix of all records.
         """
-        least = {two: _sum(whole, _without(absent, *two)) for two in _ordered(absent)}
+        least = {two: _sum(whole, _without(absent, *two)) for two in permutations(absent, 2)}
         least |= dict.fromkeys(set(impossible) & set(least), 0.0)
         size = {name: _sum(whole, _absences(absent, name)) for name in absent}
         inside: dict[str, str] = {}
@@ -107,7 +107,7 @@ class CompleteCases:
         """
         wanted, names = whole.copy(), self.names
         wanted[0, 0] -= sum(_sum(whole, _absences(self.absent, name)) for name in names)
-        wanted[0, 0] += sum(_sum(whole, self._both(*two)) for two in combinations(names, 2))
+        wanted[0, 0] += sum(_sum(whole, _both(self.absent, *two)) for two in combinations(names, 2))
         for name, rows in self.columns.items():
             others = self._codes_beside(name)
             wanted[0, rows] -= whole[others][:, rows].sum(axis=0)
@@ -141,7 +141,7 @@ class CompleteCases:
         for name in names:
             _add(free, _absences(self.absent, name), -n)
         for two in combinations(names, 2):
-            _add(free, self._both(*two), n)
+            _add(free, _both(self.absent, *two), n)
         for name, rows in self.columns.items():
             for row, code in product(rows.tolist(), self._codes_beside(name)):
                 _add(free, ((row, code, 1.0),), -2 * own[:, 0, row])
@@ -167,7 +167,7 @@ class CompleteCases:
 
     def counted(self) -> list[Entries]:
         """Sums of entries whose noise `hidden` asks for."""
-        pairs = [self._both(*two) for two in combinations(self.names, 2)]
+        pairs = [_both(self.absent, *two) for two in combinations(self.names, 2)]
         lacking = [
             self._lacking(name, two)
             for name, two in product(self.names, combinations(self.columns, 2))
@@ -206,7 +206,8 @@ class CompleteCases:
             others = [name for name in self.columns if name not in two]
             if others:
                 records = min(
-                    most(self._both(*two)), *(most(_absences(self.absent, name)) for name in two)
+                    most(_both(self.absent, *two)),
+                    *(most(_absences(self.absent, name)) for name in two),
                 )
                 third = free[:, 0, 0] / 2 * (len(self.names) > 2)
                 bound += records * (self._of_sums(free, others) + sum(largest.values()) + third)
@@ -259,13 +260,6 @@ class CompleteCases:
     def _codes_beside(self, name: str) -> list[int]:
         """Rows of the codes by which records are left out, of all columns but one."""
         return [code for other in self.names if other != name for code in self.absent[other]]
-
-    def _both(self, one: str, other: str) -> Entries:
-        return _both(self.absent, one, other)
-
-
-def _ordered(names: Collection[str]) -> list[Two]:
-    return [(one, other) for one, other in product(names, names) if one != other]
 
 
 def _absences(absent: Mapping[str, Sequence[int]], name: str) -> Entries:
