@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy_studies.framework.study import Row
 
-FEWEST = 20
+FEWEST = 30
 """Of fewer usable repetitions than this nothing is drawn and nothing is said."""
 
 Point = tuple[Any, ...]
