@@ -25,7 +25,7 @@ def small(tmp_path_factory):
     rows.to_csv(folder / "people.csv", index=False)
     (folder / "people.toml").write_text(PEOPLE, encoding="utf-8")
     schema = us.Schema.load(folder / "people.toml")
-    release = us.synthesize(rows, schema, epsilon=1, seed=1)
+    release = us.synthesize(rows, schema, epsilon=5, seed=1)
     release.save(folder / "release")
     return SimpleNamespace(folder=folder, rows=rows, schema=schema, release=release)
 

@@ -84,7 +84,7 @@ class AnswerShares:
             if stated.answers is not None:
                 raise MethodError("A part of answers_share buys what has priority, and it is 0.")
             own = first = PRIORITY_ALONE
-        lines = _lines(stated.lines, own, schema, budget, declared, automatic=automatic)
+        lines = _lines(stated.lines, own, schema, declared, automatic=automatic)
         layer = usual_layer_share(
             *(schema, budget, own + lines),
             automatic=automatic,
@@ -141,7 +141,6 @@ def _lines(
     stated: Number | None,
     answers: Fraction,
     schema: Schema,
-    budget: Budget,
     declared: tuple[DeclaredAnalysis, ...],
     *,
     automatic: bool,
@@ -150,5 +149,5 @@ def _lines(
     if not lines_of(schema, declared):
         return Fraction(0)
     if stated is None:
-        return usual_lines_share(budget, answers, automatic=automatic, declared=bool(declared))
+        return usual_lines_share(answers, automatic=automatic, declared=bool(declared))
     return stated_share(stated, "lines_share")

@@ -95,18 +95,17 @@ def usual_layer_share(
     return min(DEFAULT_LAYER_SHARE, (1 - taken) / 2)
 
 
-def usual_lines_share(
-    budget: Budget, answers: Fraction, *, automatic: bool, declared: bool
-) -> Fraction:
+def usual_lines_share(answers: Fraction, *, automatic: bool, declared: bool) -> Fraction:
     """Part of what is left after the number of rows that buys number lines, if none is stated.
 
+    Also without δ: nothing else tells how many numbers lie beyond the bounds.
+
     Args:
-        budget: the stated one.
         answers: part that buys second moments.
         automatic: whether the method is chosen automatically.
         declared: whether a declared analysis asks for numbers on their line.
     """
-    wanted = declared or (automatic and budget.accounting != "pure")
+    wanted = declared or automatic
     return min(DEFAULT_LINES_SHARE, (1 - answers) / 2) if wanted else Fraction(0)
 
 

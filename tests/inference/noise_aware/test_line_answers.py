@@ -310,7 +310,7 @@ def test_a_tenth_of_the_rest_buys_them_and_stands_in_manifest_and_plan(released)
 @pytest.mark.parametrize(
     ("request_", "columns"),
     [
-        ({"delta": 0}, ()),
+        ({"delta": 0}, ("income", "age", "size", "since")),
         ({"delta": "1e-6", "method": "independent"}, ()),
         ({"delta": "1e-6", "lines_share": 0}, ()),
         ({"delta": 0, "lines_share": "0.2"}, ("income", "age", "size", "since")),
