@@ -18,6 +18,14 @@ What STEPS and the universal histogram share: they differ in how the tree comes 
   `projected` takes the nearest table without negative counts, which drops most of what noise alone
   has raised: tables of other columns are usually kept better, upper layers less well. `leaves`
   draws in proportion to the positive leaves alone, as published.
+* **As published** (`mode=paper`): each set has a tree of its own and its own noise, m runs at ε/m
+  each. Every node gets continuous Laplace noise of scale mL/((1 − r)ε) for L layers and the share r
+  of choices, also where the number of rows is public: noise for a record that is added or removed.
+  Where columns are left to the cells below the L layers there are L + 1 layers of counts, so that
+  they cost (L + 1)/L times what was charged. The guarantee is conditional, and names both. It
+  holds at the stated ε for added and removed records where the leaves are one of the L layers, up
+  to floating-point noise, and at (L + 1)/L times the part of counts elsewhere; twice that for
+  replaced ones.
 """
 
 from __future__ import annotations
@@ -42,7 +50,8 @@ from understudy.families.measured_tree import (
     known_layers,
 )
 from understudy.families.measurement_plan import Form, PlannedTable, natural_noise, planned
-from understudy.families.method import Names, Prepared, PreparingMethod
+from understudy.families.method import Names, Prepared
+from understudy.families.published_sets import PublishedSets
 from understudy.models.tree_consistency import Consistency
 from understudy.privacy.accounting.budget import Accounting, Budget, split
 from understudy.privacy.gate import Gate
@@ -51,6 +60,7 @@ from understudy.privacy.mechanisms.counts.lazy_table import require_tokens_fit
 from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.privacy.noise.calibration import NoiseName, calibrate
 from understudy.privacy.noise.distributions import DiscreteGaussian
+from understudy.privacy.noise.perturbation import EXACTLY
 from understudy.schema import Partition, Schema
 
 MOST_NODES = 2**20
@@ -59,11 +69,12 @@ PUBLISHED: dict[str, Consistency] = {"hay": "hay", "paper_phantom": "paper_phant
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeMethod(PreparingMethod):
+class TreeMethod(PublishedSets):
     """Options of the methods that measure a tree of cells.
 
     Attributes:
-        sets: "free" or "split"; the tree is one for all sets.
+        sets: "free" or "split"; the tree is one for all sets. Always "split" with mode=paper, a
+            tree for each set.
         layers: inner layers L; None for all of `order`, or 2 where there is none.
         order: columns that divide the layers, the first one the root; "a+b" puts a group of columns
             in one layer, unless a column is called so. All nodes of a layer are divided alike, and
@@ -73,6 +84,9 @@ class TreeMethod(PreparingMethod):
             gls_inner beyond).
         allocation: how records are shared out: "downward" the tree, "projected" on the nearest
             table without negative counts, or by the positive "leaves" alone, as published.
+        mode: "strict"; or "paper" for a tree and noise for each set, continuous noise of scale L/ε
+            in each of L layers and in the cells below them, at an L-th part of the budget each,
+            although the number of rows is public.
     """
 
     bytes_per_cell: ClassVar[int] = 220  # benchmarks/hierarchy.py
@@ -90,12 +104,13 @@ class TreeMethod(PreparingMethod):
         layers = self.inner(schema)
         shares = split(spend, [1] * (len(layers) + 1))
         distribution = self.noise_name(schema, budget.accounting)
+        noise = partial(planned, mode=self.mode, overspend=self._overspend(schema, len(layers)))
         lazy = self.lazy(schema)
         if lazy:
             self._require_lazy(schema, shares[-1], budget, distribution)
         return (
             *(
-                planned(
+                noise(
                     schema,
                     layer.columns,
                     share,
@@ -107,7 +122,7 @@ class TreeMethod(PreparingMethod):
                 )
                 for depth, (layer, share) in enumerate(zip(layers, shares, strict=False), start=1)
             ),
-            planned(
+            noise(
                 schema,
                 schema.names,
                 shares[-1],
@@ -126,19 +141,22 @@ class TreeMethod(PreparingMethod):
     def lazy(self, schema: Schema) -> bool:
         """Whether leaves are never written out: drawing records is part of the mechanism then."""
         if self.consistency == "auto":
-            return schema.domain.n_cells > DENSE_CELLS
+            return self.mode == "strict" and schema.domain.n_cells > DENSE_CELLS
         return self.consistency == "gls_inner"
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """The tree, once for all fits."""
         schema = gate.schema
         self.require(schema, gate.budget)
+        tree = self.grow(gate, spend)
         measured = MeasuredTree(
-            tree=self.grow(gate, spend),
+            tree=tree,
             lazy=self.lazy(schema),
             noise=self.noise_name(schema, gate.budget.accounting),
             consistency=PUBLISHED.get(self.consistency, "gls"),
             allocation=self.allocation,
+            mode=self.mode,
+            overspend=self._overspend(schema, tree.depth),
         )
         return Prepared(partial(measured.fit, gate), schema)
 
@@ -194,6 +212,18 @@ class TreeMethod(PreparingMethod):
             PlannedLayer((), min(product, schema.domain.n_allowed)) for product in products
         )
 
+    def published_layers(self, schema: Schema) -> int:
+        """L of the paper: layers that columns are put in; the last may be that of the leaves."""
+        if self.order:
+            return len(self.order[: self.layers])
+        return min(self.layers or DEFAULT_LAYERS, len(schema.names))
+
+    def _overspend(self, schema: Schema, inner: int) -> Fraction:
+        """How many times their cost counts are worth: as published an L-th part buys each layer."""
+        if self.mode == "strict":
+            return EXACTLY
+        return Fraction(inner + 1, self.published_layers(schema))
+
     def noise_name(self, schema: Schema, accounting: Accounting) -> NoiseName:
         """The noise."""
         if self.noise != "auto":
@@ -207,6 +237,8 @@ class TreeMethod(PreparingMethod):
             MethodError: says what would work.
         """
         self.require_numbered(schema)
+        if self.mode == "paper":
+            self._require_published(budget)
         if not self.lazy(schema):
             if schema.domain.n_cells > MAX_CELLS:
                 raise MethodError(
@@ -220,6 +252,14 @@ class TreeMethod(PreparingMethod):
             )
         if self.consistency == "hay":
             self._require_constant(schema)
+
+    def _require_published(self, budget: Budget) -> None:
+        self.require_pure(budget)
+        if self.consistency == "gls_inner" or self.noise not in ("auto", "laplace"):
+            raise MethodError(
+                "mode=paper puts continuous Laplace noise into every cell; leave noise at auto, "
+                "and take another consistency than gls_inner."
+            )
 
     def _require_constant(self, schema: Schema) -> None:
         """The fan-out is the same everywhere, whichever columns are chosen."""

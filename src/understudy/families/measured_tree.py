@@ -23,6 +23,7 @@ from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import NoiseName
+from understudy.privacy.noise.perturbation import EXACTLY, Mode
 from understudy.privacy.released import NoisyNodes, NoisyTable
 from understudy.schema import Partition, Schema
 
@@ -87,6 +88,8 @@ class MeasuredTree:
         noise: noise.
         consistency: "gls", "hay" or "paper_phantom".
         allocation: "downward", "projected" or "leaves".
+        mode: "paper" for the noise as published.
+        overspend: how many times its cost that noise is worth.
     """
 
     tree: Partition
@@ -94,6 +97,8 @@ class MeasuredTree:
     noise: NoiseName
     consistency: Consistency
     allocation: Allocation
+    mode: Mode = "strict"
+    overspend: Fraction = EXACTLY
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure every layer, and draw records in proportion to the counts.
@@ -110,7 +115,10 @@ class MeasuredTree:
         """Measure every layer, all cells included."""
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
         layers = self._measured(gate, sum(shares, Fraction(0)))
-        (table,) = gate.ask(NoisyTables([gate.schema.names], noise=self.noise), spend=last)
+        cells = NoisyTables(
+            [gate.schema.names], noise=self.noise, mode=self.mode, overspend=self.overspend
+        )
+        (table,) = gate.ask(cells, spend=last)
         codes, parents = self._leaves
         leaves = table.value.counts.reshape(-1)[codes]
         variance = table.noise.stddev**2
@@ -136,7 +144,10 @@ class MeasuredTree:
         if not self.tree.depth:
             return []
         depths = range(1, self.tree.depth + 1)
-        nodes = gate.ask(HierarchyLayers(self.tree, depths, noise=self.noise), spend=spend)
+        asked = HierarchyLayers(
+            self.tree, depths, noise=self.noise, mode=self.mode, overspend=self.overspend
+        )
+        nodes = gate.ask(asked, spend=spend)
         return [
             NoisyLayer(
                 _of_nodes(counted.value, layer, gate.schema),

@@ -14,7 +14,8 @@ best.
   parts; then L + 1 layers in equal parts.
 * **Public**: the schema with its bins and structural zeros, the options. An empty node is divided
   and perturbed like any other, so the shape of the tree tells nothing beyond the choices.
-* **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace. A layer of
+* **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace; conditional
+  in paper mode. A layer of
   choices costs ε once (`understudy.privacy.selection.aic_score`), as does a layer of counts
   (`understudy.privacy.mechanisms.counts.hierarchy_layer`), since its nodes are disjoint; layers add
   up.
@@ -23,9 +24,10 @@ best.
 * **Choose it** where a few columns matter most, among many cells. **Do not** choose it where all
   pairs of columns matter alike, or for a handful of cells, where layers only divide the budget.
 
-As published: `consistency=paper_phantom`, `allocation=leaves`, `sets=split`. The equations as
-printed leave the leaves uncorrected, so that the synthetic data of that form are those of the flat
-sanitizer, at the leaves' share of the budget.
+As published: `mode=paper`, a tree and noise for each set; `allocation=leaves`; and
+`consistency=paper_phantom`. The equations as printed leave the leaves uncorrected, so that the
+synthetic data of that form are those of the flat sanitizer, at the leaves' share of the budget.
+With a public number of rows a choice of a column is made by equation (5).
 
 Source: Bowen, Liu & Su (2021), "Differentially private data release via statistical election to
 partition sequentially", METRON 79, arXiv:1803.06763, algorithm 1; with budgets for the layers that
@@ -73,7 +75,7 @@ class Steps(TreeMethod):
         name="steps",
         title="a tree of columns chosen by AIC, counted at every level",
         paper="Bowen, Liu & Su (2021), algorithm 1",
-        guarantee="pure ε, or (ε, δ); add/remove and replace",
+        guarantee="pure ε, or (ε, δ); add/remove and replace (conditional in paper mode)",
         data="columns of unequal importance; up to 2⁶² cells",
         cost="rows × layers + nodes + cells (gls) or occupied cells (gls_inner)",
         cost_class="fast",
@@ -127,6 +129,12 @@ class Steps(TreeMethod):
             return ()
         largest = math.prod(schema.sizes) // min(schema.sizes)
         return (PlannedLayer((), min(largest, schema.domain.n_allowed)),)
+
+    def published_layers(self, schema: Schema) -> int:
+        """Two groups are two layers, the other group's that of the leaves."""
+        if self.split == "groups":
+            return min(2, len(schema.names))
+        return super().published_layers(schema)
 
     def require(self, schema: Schema, budget: Budget) -> None:
         """Refuse what cannot be done, from public facts alone."""
