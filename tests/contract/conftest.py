@@ -49,6 +49,9 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"order": "job+sex, age", "noise": "laplace"},
         {"split": "groups", "consistency": "paper_phantom", "allocation": "leaves"},
         {"mode": "paper"},
+        {"split": "groups", "groups": "unordered", "utility": "bic"},
+        {"branches": "sex, sex=f: job, sex=f & job=boss: smokes"},
+        {"split": "groups", "groups": "unordered", "mode": "paper"},
     ],
     "universal-histogram": [
         {},

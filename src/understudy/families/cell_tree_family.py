@@ -39,14 +39,19 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from understudy.domain.cell_tree import Split
 from understudy.errors import MethodError
+from understudy.families.declared_tree import (
+    DeclaredTree,
+    in_branches,
+    in_order,
+    ordered_splits,
+    require_nodes,
+)
 from understudy.families.effort import DENSE_CELLS
 from understudy.families.measured_tree import (
     Allocation,
     MeasuredTree,
     PlannedLayer,
-    along,
     known_layers,
 )
 from understudy.families.measurement_plan import Form, PlannedTable, natural_noise, planned
@@ -63,7 +68,6 @@ from understudy.privacy.noise.distributions import DiscreteGaussian
 from understudy.privacy.noise.perturbation import EXACTLY
 from understudy.schema import Partition, Schema
 
-MOST_NODES = 2**20
 DEFAULT_LAYERS = 2
 PUBLISHED: dict[str, Consistency] = {"hay": "hay", "paper_phantom": "paper_phantom"}
 
@@ -79,6 +83,9 @@ class TreeMethod(PublishedSets):
         order: columns that divide the layers, the first one the root; "a+b" puts a group of columns
             in one layer, unless a column is called so. All nodes of a layer are divided alike, and
             nothing is spent on choosing.
+        branches: a tree whose branches are divided each in its own way, and may be of unequal
+            length: "a, a=x: b, a=x & b=y: c" divides the root by a, the node x by b, and so on;
+            nothing is spent on choosing. A branch that has ended is counted in each layer below.
         noise: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
         consistency: "gls", "gls_inner", "hay", "paper_phantom", or "auto" (gls up to 2²² cells,
             gls_inner beyond).
@@ -94,6 +101,7 @@ class TreeMethod(PublishedSets):
     sets: Literal["free", "split"] = "free"
     layers: Annotated[int, Field(ge=1)] | None = None
     order: Names = ()
+    branches: Names = ()
     noise: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
     consistency: Literal["auto", "gls", "gls_inner", "hay", "paper_phantom"] = "auto"
     allocation: Allocation = "downward"
@@ -118,7 +126,7 @@ class TreeMethod(PublishedSets):
                     distribution,
                     form=Form.NODES,
                     n_cells=layer.nodes,
-                    query=layer_query(layer.columns, depth, alike=layer.known),
+                    query=layer_query(layer.columns, depth, alike=layer.alike),
                 )
                 for depth, (layer, share) in enumerate(zip(layers, shares, strict=False), start=1)
             ),
@@ -164,28 +172,27 @@ class TreeMethod(PublishedSets):
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
         """The inner layers: chosen, drawn at random, or those of the declared order."""
 
-    def in_order(self, schema: Schema) -> Partition:
-        """The tree of the declared columns."""
-        return along(schema, self.declared(schema) or ())
+    @property
+    def declares(self) -> bool:
+        """Whether the tree is declared, so that nothing is chosen or drawn."""
+        return bool(self.order or self.branches)
 
-    def declared(self, schema: Schema) -> tuple[Split, ...] | None:
-        """The columns of `order` that divide each inner layer; None if there is no order.
+    def declared(self, schema: Schema) -> DeclaredTree | None:
+        """The tree of `order` or `branches`; None if there is neither.
 
         Raises:
-            MethodError: an unknown column, or one that stands there twice.
+            MethodError: entries that make no tree.
         """
-        if not self.order:
-            return None
-        groups = [_group(schema, entry) for entry in self.order]
-        used = [j for group in groups for j in group]
-        if len(set(used)) < len(used):
-            raise MethodError("The option order names a column twice.")
-        if self.layers is not None and self.layers > len(groups):
-            raise MethodError(
-                f"The option order has {len(groups)} layers, fewer than layers={self.layers}."
-            )
-        # A group that leaves no column open is the layer of the leaves.
-        return tuple(groups[: self.layers][: -1 if self._closes(schema, used) else None])
+        if self.branches:
+            if self.order or self.layers is not None:
+                raise MethodError("The option branches says all; leave order and layers out.")
+            return in_branches(schema, self.branches)
+        return in_order(schema, self.order, self.layers) if self.order else None
+
+    def known_tree(self, schema: Schema) -> Partition:
+        """The declared tree; the root alone if there is none."""
+        known = self.declared(schema)
+        return Partition(schema.domain) if known is None else known.tree
 
     def inner(self, schema: Schema) -> tuple[PlannedLayer, ...]:
         """The inner layers, as far as they are known.
@@ -193,14 +200,11 @@ class TreeMethod(PublishedSets):
         Raises:
             MethodError: more than `MOST_NODES` nodes.
         """
-        splits = self.declared(schema)
-        if splits is None:
-            layers = self.unknown(schema)
-        else:
-            sizes = [math.prod(schema.sizes[j] for j in group) for group in splits]
-            _require_nodes(math.prod(sizes))
-            layers = known_layers(schema, splits)
-        _require_nodes(max((layer.nodes for layer in layers), default=1))
+        known = self.declared(schema)
+        if known is not None:
+            return known_layers(schema, known.tree)
+        layers = self.unknown(schema)
+        require_nodes(max((layer.nodes for layer in layers), default=1))
         return layers
 
     def unknown(self, schema: Schema) -> tuple[PlannedLayer, ...]:
@@ -214,8 +218,9 @@ class TreeMethod(PublishedSets):
 
     def published_layers(self, schema: Schema) -> int:
         """L of the paper: layers that columns are put in; the last may be that of the leaves."""
-        if self.order:
-            return len(self.order[: self.layers])
+        known = self.declared(schema)
+        if known is not None:
+            return known.published_layers
         return min(self.layers or DEFAULT_LAYERS, len(schema.names))
 
     def _overspend(self, schema: Schema, inner: int) -> Fraction:
@@ -241,9 +246,10 @@ class TreeMethod(PublishedSets):
             self._require_published(budget)
         if not self.lazy(schema):
             if schema.domain.n_cells > MAX_CELLS:
+                other = "consistency=gls_inner, or " * (self.mode == "strict")
                 raise MethodError(
                     f"The full table has {schema.domain.n_cells:.3g} cells, too many to write out "
-                    f"(at most {MAX_CELLS:,}); take consistency=gls_inner, or coarser bins."
+                    f"(at most {MAX_CELLS:,}); take {other}coarser bins."
                 )
         elif self.allocation != "downward":
             raise MethodError(
@@ -263,13 +269,12 @@ class TreeMethod(PublishedSets):
 
     def _require_constant(self, schema: Schema) -> None:
         """The fan-out is the same everywhere, whichever columns are chosen."""
-        splits = self.declared(schema)
-        if splits is None:
+        if self.order:
+            splits, same = ordered_splits(schema, self.order, self.layers), True
+        else:
             depth = len(self.unknown(schema))
             splits = tuple((j,) for j in range(depth))
-            same = len(set(schema.sizes)) == 1
-        else:
-            same = True
+            same = len(set(schema.sizes)) == 1 and not self.branches
         used = {j for group in splits for j in group}
         rest = tuple(j for j in range(len(schema.sizes)) if j not in used)
         sizes = {math.prod(schema.sizes[j] for j in group) for group in (*splits, rest)}
@@ -291,24 +296,3 @@ class TreeMethod(PublishedSets):
                 "auto, or take consistency=gls."
             )
         require_tokens_fit(schema.domain, noise)
-
-    def _closes(self, schema: Schema, used: list[int]) -> bool:
-        whole = self.layers is None or self.layers == len(self.order)
-        return whole and len(used) == len(schema.names)
-
-
-def _group(schema: Schema, entry: str) -> Split:
-    """Places of the columns in one entry of `order`."""
-    names = [entry] if entry in schema.names else [part.strip() for part in entry.split("+")]
-    for name in names:
-        if name not in schema.names:
-            raise MethodError(f"The option order names {name!r}, which is no column of the schema.")
-    return tuple(schema.names.index(name) for name in names)
-
-
-def _require_nodes(nodes: int) -> None:
-    if nodes > MOST_NODES:
-        raise MethodError(
-            f"The inner layers may have up to {nodes:,} nodes, more than {MOST_NODES:,}; take "
-            "fewer layers, declare the order of columns with few states, or coarser bins."
-        )

@@ -35,31 +35,28 @@ class PlannedLayer:
     Attributes:
         columns: names of the columns that divide it and the layers above; () if not known.
         nodes: how many it has; the largest possible number if the columns are not known.
+        alike: whether all nodes above it are known to be divided alike.
     """
 
     columns: tuple[str, ...]
     nodes: int
-
-    @property
-    def known(self) -> bool:
-        """Whether its columns are known beforehand."""
-        return bool(self.columns)
+    alike: bool = False
 
 
-def known_layers(schema: Schema, splits: tuple[Split, ...]) -> tuple[PlannedLayer, ...]:
-    """The layers of a tree in which all nodes of a layer are divided alike.
+def known_layers(schema: Schema, tree: Partition) -> tuple[PlannedLayer, ...]:
+    """The layers of a tree that is known.
 
     Args:
         schema: the public schema.
-        splits: places of the columns that divide each layer.
+        tree: its inner layers.
     """
-    tree = along(schema, splits)
-    names = [schema.names[j] for group in splits for j in group]
-    widths = np.cumsum([len(group) for group in splits]).tolist()
-    return tuple(
-        PlannedLayer(tuple(names[:width]), len(layer))
-        for width, layer in zip(widths, tree.layers[1:], strict=True)
-    )
+    found = []
+    for depth in range(1, tree.depth + 1):
+        above = tree.until(depth)
+        order, alike = above.order
+        names = tuple(schema.names[j] for j in order)
+        found.append(PlannedLayer(names, len(above.layers[-1]), alike))
+    return tuple(found)
 
 
 def along(schema: Schema, splits: tuple[Split, ...]) -> Partition:

@@ -114,8 +114,8 @@ class UniversalHistogram(TreeMethod):
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
         """The tree of the declared columns, or of columns in random order."""
         schema = gate.schema
-        if self.order:
-            return self.in_order(schema)
+        if self.declares:
+            return self.known_tree(schema)
         order = gate.ask(RandomOrder(len(schema.names))).value[: len(self.unknown(schema))]
         return along(schema, tuple((j,) for j in order))
 
@@ -131,8 +131,8 @@ class UniversalHistogram(TreeMethod):
         if self.form == "layers":
             super().require(schema, budget)
             return
-        if self.layers is not None or self.order:
-            raise MethodError("The options layers and order belong to form=layers.")
+        if self.layers is not None or self.declares:
+            raise MethodError("The options layers, order and branches belong to form=layers.")
         if self.mode == "paper":
             raise MethodError("mode=paper is the form with layers; leave form at layers.")
         if self.consistency not in ("auto", "gls", "hay"):
