@@ -13,14 +13,13 @@ What stands near the root is counted once per layer below, and by few large node
 best.
 
 * **Measures** at most L choices, once for all sets, at `choice_share` of the budget, in equal
-  parts; then L + 1 layers in equal parts.
+  parts; then L + 1 layers in equal parts. With `mode=paper` both for each set, at its part.
 * **Public**: the schema with its bins and structural zeros, the options. An empty node is divided
   and perturbed like any other, so the shape of the tree tells nothing beyond the choices.
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace; conditional
-  in paper mode. A layer of
-  choices costs ε once (`understudy.privacy.selection.aic_score`), as does a layer of counts
-  (`understudy.privacy.mechanisms.counts.hierarchy_layer`), since its nodes are disjoint; layers add
-  up.
+  in paper mode. A layer of choices costs ε once (`understudy.privacy.selection.aic_score`,
+  `bic_score`), as does a layer of counts (`understudy.privacy.mechanisms.counts.hierarchy_layer`),
+  since its nodes are disjoint; layers add up.
 * **Costs** records × layers + nodes + cells (`gls`), or + occupied cells and records instead of
   cells (`gls_inner`), which goes up to 2⁶² cells.
 * **Choose it** where a few columns matter most, among many cells. **Do not** choose it where all
@@ -29,7 +28,8 @@ best.
 As published: `mode=paper`, a tree and noise for each set; `allocation=leaves`; and
 `consistency=paper_phantom`. The equations as printed leave the leaves uncorrected, so that the
 synthetic data of that form are those of the flat sanitizer, at the leaves' share of the budget.
-With a public number of rows a choice of a column is made by equation (5).
+With a public number of rows a column is chosen by equation (5). The groups of §2.2.3 are those of
+`groups=unordered`; figure 1 is a tree of `branches`.
 
 Source: Bowen, Liu & Su (2021), "Differentially private data release via statistical election to
 partition sequentially", METRON 79, arXiv:1803.06763, algorithm 1; with budgets for the layers that

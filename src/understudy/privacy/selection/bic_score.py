@@ -88,7 +88,7 @@ def bic(counts: NDArray[Any]) -> Floats:
 
     Example:
         >>> float(bic(np.array([3, 1, 0])).round(6))
-        5.884975
+        5.884976
     """
     n, states = np.maximum(counts.sum(axis=-1), 1), counts.shape[-1]
     return np.asarray(aic_score.aic(counts) + states * (np.log(n) - 2))
