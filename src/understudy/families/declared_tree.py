@@ -26,7 +26,7 @@ from understudy.families.measured_tree import along
 from understudy.schema import Partition, Schema
 
 MOST_NODES = 2**20
-"""Nodes of the inner layers together, or of the largest one."""
+"""Nodes of the largest inner layer."""
 
 Node = tuple[int, ...]
 """State of each column, or `FREE`."""
@@ -38,8 +38,8 @@ class DeclaredTree:
 
     Attributes:
         tree: the layers above that of all cells.
-        published_layers: layers that the declaration has, that of the cells among them if columns
-            are left to it by name alone.
+        published_layers: layers that are declared; the last of them is that of all cells, and not
+            in the tree, if the declaration leaves no column open.
     """
 
     tree: Partition
