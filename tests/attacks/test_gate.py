@@ -48,6 +48,7 @@ from understudy.privacy.mechanisms.sums.linear_regression import Regression
 from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.exact_quartiles import ExactQuartileRanges
 from understudy.privacy.not_dp.exact_statistics import (
     ExactDeviations,
     ExactFullTable,
@@ -221,6 +222,7 @@ def mechanisms(schema):
         "ExactDeviations": ExactDeviations(["c"]),
         "ExactFullTable": ExactFullTable(),
         "ExactMoments": ExactMoments(["d"], ["a"]),
+        "ExactQuartileRanges": ExactQuartileRanges(["c"]),
         "ExactTables": ExactTables([("a",)]),
         "GroupSplit": GroupSplit(tree),
         "HierarchyLayers": HierarchyLayers(tree.divided([(0,)]), [1], "geometric", [1]),

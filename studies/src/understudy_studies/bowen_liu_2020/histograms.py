@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from understudy.arrays import Integers
-from understudy.families.histogram_bins import scott_bins
+from understudy.families.bin_rules import scott_bins
 from understudy.privacy.mechanisms.records.urn import draw_urn
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import perturb

@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from understudy.arrays import Floats, Integers
-from understudy.families.histogram_bins import scott_bins
+from understudy.families.bin_rules import scott_bins
 from understudy.models.bayesian.general_location import Mixture, Statistics
 from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
 from understudy.privacy.mechanisms.sums.moment_noise import MomentNoise, moment_noises
