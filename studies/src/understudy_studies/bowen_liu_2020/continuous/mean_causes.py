@@ -40,6 +40,7 @@ SMOOTHED_END = contradiction(
 )
 SMALL_VARIANCE = reading(
     "how far “smaller” budgets reach is lost; log ε from −2 to 4 here. Up to log ε = −1 the point "
-    "holds in nearly all cases; above, noise of scale R²·20/(nε) in the variance of MODIPS, split, "
-    "is for n ≤ 100 wider than the perturbed histogram’s bias. See “Error for σ² by budget”."
+    "holds in nearly all cases. Above, noise of scale R²·20/(nε) in the variance of MODIPS, split, "
+    "is for n ≤ 100 as wide as the interval of possible variances, to which it is clipped, while "
+    "the perturbed histogram has nearly its own. See “Error for σ² by budget”."
 )
