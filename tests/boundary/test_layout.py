@@ -16,8 +16,10 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # records out of domain, 2 for intervals by tests of the score, 3 for sums of numbers in cells, and
 # noisy tables apart from what is asked of them; 4 for several payments that add up: in which order
 # sums stand, how they are put together, how answers share a budget, and the promise of a manifest
-# apart from its facts; 2 for ratios of means, and what two groups have.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 430, 320, 60
+# apart from its facts; 2 for ratios of means, and what two groups have; 3 for published forms of
+# trees: sets that are made by themselves, BIC, and branches that are declared; 2 for rules
+# of bins, and quartiles that are read off rows.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 433, 320, 60
 
 
 def code_lines(function):

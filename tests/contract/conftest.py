@@ -38,7 +38,8 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"form": form, "noise": distribution}
         for form in ("dense", "filtered", "lazy")
         for distribution in ("geometric", "laplace")
-    ],
+    ]
+    + [{"mode": "paper"}],
     "modips": [{}, {"cells": 12}, {"bounds": "truncate"}],
     "perturbed-histogram": [{"form": form} for form in ("dense", "filtered", "lazy")],
     "smoothed-histogram": [{}, {"bins": 3}],
@@ -47,13 +48,23 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"layers": 1, "noise": "geometric", "consistency": "gls_inner"},
         {"order": "job+sex, age", "noise": "laplace"},
         {"split": "groups", "consistency": "paper_phantom", "allocation": "leaves"},
+        {"mode": "paper"},
+        {"split": "groups", "groups": "unordered", "utility": "bic"},
+        {"branches": "sex, sex=f: job, sex=f & job=boss: smokes"},
+        {"split": "groups", "groups": "unordered", "mode": "paper"},
     ],
-    "universal-histogram": [{}, {"order": "age, job"}, {"form": "ranges", "fanout": 2}],
+    "universal-histogram": [
+        {},
+        {"order": "age, job"},
+        {"form": "ranges", "fanout": 2},
+        {"mode": "paper", "layers": 1},
+    ],
     "privbayes": [
         {},
         {"degree": 1, "score": "mi"},
         {"degree": 2, "noise": "laplace"},
         {"network": "sex, age<-sex, job<-age, income<-age&job, moved, smokes<-moved"},
+        {"mode": "paper", "degree": 1},
     ],
     "pegs-tables": [
         {},
@@ -297,6 +308,11 @@ class Case:
     @property
     def sets_kind(self) -> str:
         return str(self.configured.sets)
+
+    @property
+    def unpaid(self) -> bool:
+        """Whether a published form leaves something unpaid; that of PrivBayes leaves nothing."""
+        return self.options.get("mode") == "paper" and self.method != "privbayes"
 
     def schema(self, n_rows: int, columns: str = COLUMNS) -> us.Schema:
         """The schema under which a table of so many rows is released."""

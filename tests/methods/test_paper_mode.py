@@ -1,11 +1,13 @@
 """Methods as published: what they leave in is stated and stamped, wherever a reader looks."""
 
+from fractions import Fraction
+
 import polars as pl
 import pytest
 
 import understudy as us
 from understudy.privacy.mechanisms.sums.moments import BY_COUNT, ONE_CELL
-from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED
+from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED, overspent
 from understudy.privacy.not_dp.exact_quartiles import UNPAID_QUARTILES
 from understudy.privacy.not_dp.exact_statistics import UNPAID
 
@@ -34,6 +36,9 @@ FRAME = pl.DataFrame(
 )
 CASES = [
     ("laplace", {}, {FLOATING, HALVED}),
+    ("steps", {"layers": 1}, {FLOATING, HALVED, overspent(Fraction(2))}),
+    ("steps", {"layers": 3}, {FLOATING, HALVED}),
+    ("universal-histogram", {}, {FLOATING, HALVED, overspent(Fraction(3, 2))}),
     ("perturbed-histogram", {}, {FLOATING, HALVED}),
     ("perturbed-histogram", {"bins": "scott"}, {FLOATING, HALVED, UNPAID}),
     ("smoothed-histogram", {"bins": "scott"}, {UNPAID}),

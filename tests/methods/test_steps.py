@@ -14,7 +14,7 @@ from understudy.methods.configuration import configure
 from understudy.methods.steps import Steps
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits
+from understudy.privacy.mechanisms.choices.tree_split import ORDER_READ, ColumnSplits
 from understudy.privacy.mechanisms.counts.lazy_leaves import LeafRecords
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -455,3 +455,60 @@ def test_any_rows_will_do(public, rows, consistency, epsilon):
     found = release(rows, epsilon, public, consistency=consistency)
     for row in found.tables[0].iter_rows():
         assert fits(tuple(map(int, row)))
+
+
+# --- other utilities, and groups in any order ----------------------------------------------------
+
+
+@pytest.mark.parametrize("utility", ["aic", "bic"])
+def test_the_utility_stands_in_the_plan_and_in_the_ledger(utility):
+    for options in ({}, {"split": "groups"}, {"split": "groups", "groups": "unordered"}):
+        asked = plan(utility=utility, **options)
+        found = release(some(50), utility=utility, **options)
+        ledger = [e for e in found.manifest.ledger if e["mechanism"] == ColumnSplits.name]
+        assert [t.query for t in asked.setup] == [entry["query"] for entry in ledger]
+        assert {entry["query"].rpartition(", by ")[2] for entry in ledger} == {utility.upper()}
+        assert ("log 2" in ledger[0]["sensitivity"]) == (utility == "bic")
+
+
+def test_two_groups_in_any_order_are_two_choices_at_half_of_what_choices_cost():
+    options = {"split": "groups", "groups": "unordered"}
+    asked = plan(**options)
+    assert [(t.query, t.n_cells, t.share) for t in asked.setup] == [
+        ("two groups of columns, by AIC", 3, Fraction(95, 2000)),
+        ("the columns that divide layer 0, by AIC", 2, Fraction(95, 2000)),
+    ]
+    found = release(some(50), **options)
+    assert spent(found) == 1
+    choices = [e for e in found.manifest.ledger if e["mechanism"] == ColumnSplits.name]
+    assert [entry["cells"] for entry in choices] == [3, 2]
+    assert found.guarantee.kind == "pure"
+
+
+@pytest.mark.parametrize("groups", ["ordered", "unordered"])
+@pytest.mark.parametrize("mode", ["strict", "paper"])
+def test_the_group_of_smaller_aic_divides_the_root(groups, mode):
+    """Next to no noise: AICs are about 8, 6 and 20, since b is always 0, so that a and b stand
+    apart from c."""
+    rng = np.random.default_rng(1)
+    rows = [(int(a), 0, int(c)) for a, c in rng.integers(0, (2, 4), (80, 2))]
+    found = release(rows, 10**6, public=True, split="groups", groups=groups, mode=mode)
+    first = next(m for m in found.measurements if m.kind.is_joint)
+    assert first.columns == ("a", "b")
+    unpaid = ORDER_READ in found.guarantee.leaks
+    assert unpaid == (groups == "unordered" and mode == "paper")
+    choices = [e for e in found.manifest.ledger if e["mechanism"] == ColumnSplits.name]
+    assert len(choices) == (2 if (groups, mode) == ("unordered", "strict") else 1)
+
+
+def test_two_columns_part_in_one_way():
+    two = schema(sizes={"a": 2, "b": 3}, rule="")
+    asked = plan(one=two, split="groups", groups="unordered")
+    assert [(t.query, t.n_cells) for t in asked.setup] == [
+        ("the columns that divide layer 0, by AIC", 2)
+    ]
+
+
+def test_groups_in_any_order_are_for_groups():
+    with pytest.raises(MethodError, match="belongs to split=groups"):
+        plan(groups="unordered")

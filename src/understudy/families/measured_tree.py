@@ -23,6 +23,7 @@ from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import NoiseName
+from understudy.privacy.noise.perturbation import EXACTLY, Mode
 from understudy.privacy.released import NoisyNodes, NoisyTable
 from understudy.schema import Partition, Schema
 
@@ -34,31 +35,28 @@ class PlannedLayer:
     Attributes:
         columns: names of the columns that divide it and the layers above; () if not known.
         nodes: how many it has; the largest possible number if the columns are not known.
+        alike: whether all nodes above it are known to be divided alike.
     """
 
     columns: tuple[str, ...]
     nodes: int
-
-    @property
-    def known(self) -> bool:
-        """Whether its columns are known beforehand."""
-        return bool(self.columns)
+    alike: bool = False
 
 
-def known_layers(schema: Schema, splits: tuple[Split, ...]) -> tuple[PlannedLayer, ...]:
-    """The layers of a tree in which all nodes of a layer are divided alike.
+def known_layers(schema: Schema, tree: Partition) -> tuple[PlannedLayer, ...]:
+    """The layers of a tree that is known.
 
     Args:
         schema: the public schema.
-        splits: places of the columns that divide each layer.
+        tree: its inner layers.
     """
-    tree = along(schema, splits)
-    names = [schema.names[j] for group in splits for j in group]
-    widths = np.cumsum([len(group) for group in splits]).tolist()
-    return tuple(
-        PlannedLayer(tuple(names[:width]), len(layer))
-        for width, layer in zip(widths, tree.layers[1:], strict=True)
-    )
+    found = []
+    for depth in range(1, tree.depth + 1):
+        above = tree.until(depth)
+        order, alike = above.order
+        names = tuple(schema.names[j] for j in order)
+        found.append(PlannedLayer(names, len(above.layers[-1]), alike))
+    return tuple(found)
 
 
 def along(schema: Schema, splits: tuple[Split, ...]) -> Partition:
@@ -87,6 +85,8 @@ class MeasuredTree:
         noise: noise.
         consistency: "gls", "hay" or "paper_phantom".
         allocation: "downward", "projected" or "leaves".
+        mode: "paper" for the noise as published.
+        overspend: how many times its cost that noise is worth.
     """
 
     tree: Partition
@@ -94,6 +94,8 @@ class MeasuredTree:
     noise: NoiseName
     consistency: Consistency
     allocation: Allocation
+    mode: Mode = "strict"
+    overspend: Fraction = EXACTLY
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure every layer, and draw records in proportion to the counts.
@@ -110,7 +112,10 @@ class MeasuredTree:
         """Measure every layer, all cells included."""
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
         layers = self._measured(gate, sum(shares, Fraction(0)))
-        (table,) = gate.ask(NoisyTables([gate.schema.names], noise=self.noise), spend=last)
+        cells = NoisyTables(
+            [gate.schema.names], noise=self.noise, mode=self.mode, overspend=self.overspend
+        )
+        (table,) = gate.ask(cells, spend=last)
         codes, parents = self._leaves
         leaves = table.value.counts.reshape(-1)[codes]
         variance = table.noise.stddev**2
@@ -136,7 +141,10 @@ class MeasuredTree:
         if not self.tree.depth:
             return []
         depths = range(1, self.tree.depth + 1)
-        nodes = gate.ask(HierarchyLayers(self.tree, depths, noise=self.noise), spend=spend)
+        asked = HierarchyLayers(
+            self.tree, depths, noise=self.noise, mode=self.mode, overspend=self.overspend
+        )
+        nodes = gate.ask(asked, spend=spend)
         return [
             NoisyLayer(
                 _of_nodes(counted.value, layer, gate.schema),

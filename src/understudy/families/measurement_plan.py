@@ -14,6 +14,7 @@ from understudy.privacy.noise.calibration import NoiseName, mean_positive
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import (
     DISTRIBUTIONS,
+    EXACTLY,
     Bounds,
     Mode,
     NoiseDistribution,
@@ -119,6 +120,7 @@ def planned(
     threshold: int | None = None,
     bounds: Bounds = "threshold",
     mode: Mode = "strict",
+    overspend: Fraction = EXACTLY,
     records: bool = False,
 ) -> PlannedTable:
     """A planned table with its noise worked out.
@@ -135,6 +137,7 @@ def planned(
         threshold: public threshold.
         bounds: "truncate" for noise inside limits.
         mode: "paper" for the noise as published.
+        overspend: how many times its cost that noise is worth.
         records: whether records leave, and no table.
     """
     noise = count_noise(
@@ -144,6 +147,7 @@ def planned(
         schema=schema,
         bounds=bounds,
         mode=mode,
+        overspend=overspend,
     )
     n_cells = schema.table(columns).n_allowed if n_cells is None else n_cells
     return PlannedTable(

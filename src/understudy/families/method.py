@@ -189,6 +189,14 @@ class Method(ABC):
         return ()
 
     @property
+    def anew(self) -> bool:
+        """Whether each fit buys for itself what `setup` buys, as some published forms do.
+
+        So m sets are m independent runs of `fit`, each at the m-th part of the budget.
+        """
+        return False
+
+    @property
     def prior_weight(self) -> float:
         """Records that are added to each cell of a measured table before records are drawn."""
         return 0.0

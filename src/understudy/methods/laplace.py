@@ -60,7 +60,7 @@ class Laplace(Method):
             number of cells and `spurious`.
         spurious: how many empty cells may survive the threshold on average.
         sets: "free": all sets are drawn from one noisy fit; "split": each has a fit of its own, at
-            its share of the budget.
+            its share of the budget; always "split" with mode=paper.
         mode: "strict", or "paper" for the noise as published: continuous, and of scale 1/ε although
             the number of rows is public.
     """
@@ -81,6 +81,11 @@ class Laplace(Method):
     threshold: Annotated[int, Field(ge=1)] | None = None
     spurious: Annotated[float, Field(gt=0)] = 10.0
     mode: Mode = "strict"
+
+    def __post_init__(self) -> None:
+        """As published each set is made by itself."""
+        if self.mode == "paper":
+            object.__setattr__(self, "sets", "split")
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table over all columns."""

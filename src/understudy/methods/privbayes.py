@@ -14,6 +14,7 @@
   sensitivity grows with the number of rows, so that a private one needs the schema's `row_limit`;
   `f`, the distance from the greatest dependence, for columns of two states.
 * **Measures** d - 1 choices, once for all sets, at `network_share` of the budget in equal parts;
+  with `mode=paper` for each set, at its share;
   then the tables in equal parts. A declared `network` costs nothing.
 * **Public**: the schema with its bins and structural zeros, the options, the network once chosen.
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; **add/remove and replace**. Scores
@@ -26,8 +27,13 @@
   noise mass that `plan` shows for a table exceeds the number of records.
 
 What goes together only by way of other columns is kept as far as the network carries it. Where the
-noisy table knows nothing of some parents a column has its margin of that table, not a uniform one
-as published.
+noisy table knows nothing of some parents a column has its margin of that table.
+
+As published (`mode=paper`) it has a uniform distribution there, and each set a network of its own,
+m runs at ε/m each. Noise is Laplace noise: of scale 2(d − k)/ε where the number of rows is public,
+as published, and half of that where it is private; nothing is left unpaid. If the networks of the
+sets differ, the manifest names each column without parents: no columns are sure to go together.
+Bowen, Liu & Su (2021) ran code with `degree=2`, `score=mi` and `network_share=0.5`.
 
 Source: Zhang, Cormode, Procopiuc, Srivastava & Xiao (2017), "PrivBayes: Private Data Release via
 Bayesian Networks", ACM Transactions on Database Systems 42(4), doi:10.1145/3134428.
@@ -52,7 +58,7 @@ from understudy.families.measurement_plan import (
     planned,
     planned_choice,
 )
-from understudy.families.method import Facts, Names, Prepared, PreparingMethod
+from understudy.families.method import Facts, Names, Prepared
 from understudy.families.network_options import (
     LARGEST_TABLE,
     MOST_CANDIDATES,
@@ -66,6 +72,7 @@ from understudy.families.network_options import (
     useful_cells,
     usual_degree,
 )
+from understudy.families.published_sets import PublishedSets
 from understudy.functions.sequential_generator import Edge
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
@@ -94,11 +101,12 @@ _SCORES: dict[
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class PrivBayes(PreparingMethod):
+class PrivBayes(PublishedSets):
     """Configuration.
 
     Attributes:
-        sets: "free" or "split"; the network is one for all sets.
+        sets: "free" or "split"; the network is one for all sets. Always "split" with mode=paper, a
+            network for each set.
         degree: most parents of a column; None for as many as are θ-useful.
         theta: least number of records per cell and scale of noise, without a degree. The paper has
             4. Which is best depends on the table (`benchmarks/privbayes.py` prints errors by θ).
@@ -108,6 +116,8 @@ class PrivBayes(PreparingMethod):
         noise: noise of the tables; "auto" is geometric for δ = 0 and Gaussian otherwise.
         network: a public network, one entry per column and parents before children, like
             "age, job<-age, income<-age&job"; nothing is then spent on choosing.
+        mode: "strict"; or "paper" for a network for each set, Laplace noise, and uniform columns
+            where nothing is known of their parents.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -130,7 +140,7 @@ class PrivBayes(PreparingMethod):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The tables of a declared network, or as many unknown ones as there will be."""
-        self._require(schema)
+        self._require(schema, budget)
         if self.network:
             tables = self._tables(schema, declared(schema, self.network))
             return tuple(
@@ -173,11 +183,13 @@ class PrivBayes(PreparingMethod):
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """The network, once for all fits."""
         schema = gate.schema
-        self._require(schema)
+        self._require(schema, gate.budget)
         if self.network:
             edges = declared(schema, self.network)
         else:
-            edges = self._chosen(gate, spend, (gate.remaining - spend) / fits)
+            share = self.setup_share(schema)
+            left = spend / share - spend if share else gate.remaining
+            edges = self._chosen(gate, spend, left / fits)
         return Prepared(partial(self._measured, gate, edges), schema)
 
     def _measured(
@@ -186,14 +198,16 @@ class PrivBayes(PreparingMethod):
         """Measure the tables of a network."""
         names = self._tables(gate.schema, edges)
         tables = gate.ask(NoisyTables(names, noise=self._noise(gate.budget)), spend=spend)
-        return BayesianNetwork.fitted(gate.schema, edges, [table.value for table in tables])
+        return self._fitted(gate.schema, edges, [table.value for table in tables])
 
     def network_of(
         self, schema: Schema, tables: tuple[tuple[str, ...], ...]
     ) -> tuple[Edge, ...] | None:
-        """As declared, or as its tables stand."""
+        """As declared, or as its tables stand; of unequal ones, columns alone."""
         if self.network:
             return declared(schema, self.network)
+        if self.anew and len(tables) > self._n_tables(schema):
+            return tuple((name, ()) for name in schema.names)
         return edges_of(tables) if tables else None
 
     def rebuilt(
@@ -202,7 +216,12 @@ class PrivBayes(PreparingMethod):
         """The network, as declared or as the released tables tell, with their counts."""
         released = [table for table, _ in tables]
         edges = self.network_of(schema, tuple(dict.fromkeys(table.columns for table in released)))
-        return None if edges is None else BayesianNetwork.fitted(schema, edges, released)
+        return None if edges is None else self._fitted(schema, edges, released)
+
+    def _fitted(
+        self, schema: Schema, edges: tuple[Edge, ...], tables: Sequence[NoisyTable]
+    ) -> BayesianNetwork:
+        return BayesianNetwork.fitted(schema, edges, tables, margin=self.mode == "strict")
 
     def _chosen(self, gate: Gate, spend: Fraction, left: Fraction) -> tuple[Edge, ...]:
         """The network, chosen column by column; `left` is what the tables of one fit may cost."""
@@ -274,10 +293,16 @@ class PrivBayes(PreparingMethod):
         return joints(edges) if self.network or self._fixed(schema) else own_joints(edges)
 
     def _noise(self, budget: Budget) -> NoiseName:
+        if self.mode == "paper":
+            return "laplace"
         return natural_noise(budget.accounting) if self.noise == "auto" else self.noise
 
-    def _require(self, schema: Schema) -> None:
+    def _require(self, schema: Schema, budget: Budget) -> None:
         """Refuse what cannot be done, from public facts alone."""
+        if self.mode == "paper":
+            self.require_pure(budget)
+            if self.noise not in ("auto", "laplace"):
+                raise MethodError("mode=paper has Laplace noise; leave noise at auto.")
         require_columns(schema)
         if self.network:
             if self.degree is not None:

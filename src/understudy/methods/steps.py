@@ -1,9 +1,11 @@
 """STEPS: a tree of columns, chosen privately, whose nodes are counted with noise at every level.
 
-1. Each node of a layer is divided by the open column of smallest AIC, chosen by the exponential
-   mechanism, for L layers; different nodes may take different columns. `split=groups` instead
-   chooses a group of columns that divides the root, and leaves all others to the leaves. With
-   `order` the columns are declared and nothing is chosen.
+1. Each node of a layer is divided by the open column of smallest AIC (or BIC, `utility=bic`),
+   chosen by the exponential mechanism, for L layers; different nodes may take different columns.
+   `split=groups` instead chooses a group of columns that divides the root, and leaves all others to
+   the leaves; with `groups=unordered` first how the columns fall into two groups, then which comes
+   first. With `order`, or `branches` of unequal length, the columns are declared and nothing is
+   chosen.
 2. All nodes of the L layers and all cells of the full table get noise; counts are made consistent,
    and records drawn in proportion to them (`understudy.families.cell_tree_family`).
 
@@ -11,21 +13,23 @@ What stands near the root is counted once per layer below, and by few large node
 best.
 
 * **Measures** at most L choices, once for all sets, at `choice_share` of the budget, in equal
-  parts; then L + 1 layers in equal parts.
+  parts; then L + 1 layers in equal parts. With `mode=paper` both for each set, at its part.
 * **Public**: the schema with its bins and structural zeros, the options. An empty node is divided
   and perturbed like any other, so the shape of the tree tells nothing beyond the choices.
-* **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace. A layer of
-  choices costs ε once (`understudy.privacy.selection.aic_score`), as does a layer of counts
-  (`understudy.privacy.mechanisms.counts.hierarchy_layer`), since its nodes are disjoint; layers add
-  up.
+* **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace; conditional
+  in paper mode. A layer of choices costs ε once (`understudy.privacy.selection.aic_score`,
+  `bic_score`), as does a layer of counts (`understudy.privacy.mechanisms.counts.hierarchy_layer`),
+  since its nodes are disjoint; layers add up.
 * **Costs** records × layers + nodes + cells (`gls`), or + occupied cells and records instead of
   cells (`gls_inner`), which goes up to 2⁶² cells.
 * **Choose it** where a few columns matter most, among many cells. **Do not** choose it where all
   pairs of columns matter alike, or for a handful of cells, where layers only divide the budget.
 
-As published: `consistency=paper_phantom`, `allocation=leaves`, `sets=split`. The equations as
-printed leave the leaves uncorrected, so that the synthetic data of that form are those of the flat
-sanitizer, at the leaves' share of the budget.
+As published: `mode=paper`, a tree and noise for each set; `allocation=leaves`; and
+`consistency=paper_phantom`. The equations as printed leave the leaves uncorrected, so that the
+synthetic data of that form are those of the flat sanitizer, at the leaves' share of the budget.
+With a public number of rows a column is chosen by equation (5). The groups of §2.2.3 are those of
+`groups=unordered`; figure 1 is a tree of `branches`.
 
 Source: Bowen, Liu & Su (2021), "Differentially private data release via statistical election to
 partition sequentially", METRON 79, arXiv:1803.06763, algorithm 1; with budgets for the layers that
@@ -52,6 +56,7 @@ from understudy.privacy.mechanisms.choices.tree_split import (
     MOST_GROUPED,
     ColumnSplits,
     GroupSplit,
+    Utility,
     choice_query,
 )
 from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
@@ -66,6 +71,11 @@ class Steps(TreeMethod):
     Attributes:
         split: "columns": each node is divided by one column; "groups": a group of columns divides
             the root, and there is one inner layer.
+        groups: "ordered": a group is chosen among all of them; "unordered": for half of what
+            choices may cost how the columns fall into two groups, by how far the groups are apart,
+            and for the other half which of them divides the root. With mode=paper the better one
+            does, unpaid.
+        utility: "aic", or "bic", whose sensitivity grows with the most states of a column.
         choice_share: part of the budget that choices may spend, once for all sets.
     """
 
@@ -73,13 +83,15 @@ class Steps(TreeMethod):
         name="steps",
         title="a tree of columns chosen by AIC, counted at every level",
         paper="Bowen, Liu & Su (2021), algorithm 1",
-        guarantee="pure ε, or (ε, δ); add/remove and replace",
+        guarantee="pure ε, or (ε, δ); add/remove and replace (conditional in paper mode)",
         data="columns of unequal importance; up to 2⁶² cells",
         cost="rows × layers + nodes + cells (gls) or occupied cells (gls_inner)",
         cost_class="fast",
     )
 
     split: Literal["columns", "groups"] = "columns"
+    groups: Literal["ordered", "unordered"] = "ordered"
+    utility: Utility = "aic"
     choice_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
 
     def setup_share(self, schema: Schema) -> Fraction:
@@ -92,32 +104,71 @@ class Steps(TreeMethod):
         """One choice per inner layer, for all of its nodes."""
         if not self._chooses(schema):
             return ()
-        nodes = [1, *(layer.nodes for layer in self.inner(schema))][:-1]
-        shares = split(spend, [1] * len(nodes))
         if self.split == "groups":
-            nodes = [2 ** len(schema.names) - 2]
+            return self._plan_groups(schema, spend, budget)
+        nodes = [1, *(layer.nodes for layer in self.inner(schema))][:-1]
         return tuple(
             planned_choice(
                 schema,
-                choice_query(depth, groups=self.split == "groups"),
+                choice_query(depth, utility=self.utility),
                 share,
                 budget,
                 n_cells=n,
                 chosen=depth > 1,
             )
-            for depth, (n, share) in enumerate(zip(nodes, shares, strict=True), start=1)
+            for depth, (n, share) in enumerate(
+                zip(nodes, split(spend, [1] * len(nodes)), strict=True), start=1
+            )
         )
+
+    def _plan_groups(
+        self, schema: Schema, spend: Fraction, budget: Budget
+    ) -> tuple[PlannedTable, ...]:
+        """The choices among groups: their numbers of candidates, and what they cost."""
+        every = 2 ** len(schema.names) - 2
+        first = choice_query(1, groups=True, utility=self.utility)
+        if not self._apart(schema):
+            return (planned_choice(schema, first, spend, budget, n_cells=every),)
+        query = choice_query(1, groups=True, utility=self.utility, apart=True)
+        shares = self._group_shares(spend)
+        steps = [(query, every // 2), (first, 2)][: len(shares)]
+        return tuple(
+            planned_choice(schema, said, share, budget, n_cells=n)
+            for (said, n), share in zip(steps, shares, strict=True)
+        )
+
+    def _apart(self, schema: Schema) -> bool:
+        """Whether groups are chosen before their order; two columns have one way to part."""
+        return self.groups == "unordered" and len(schema.names) > 2
+
+    def _group_shares(self, spend: Fraction) -> list[Fraction]:
+        """What the choice of two groups costs, and that of their order, unless it is unpaid."""
+        return [spend] if self.mode == "paper" else split(spend, [1, 1])
 
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
         """The declared tree, or one that is chosen layer by layer."""
         if not self._chooses(gate.schema):
-            return self.in_order(gate.schema)
+            return self.known_tree(gate.schema)
         tree = Partition(gate.schema.domain)
         if self.split == "groups":
-            return tree.divided(gate.ask(GroupSplit(tree), spend=spend).value)
+            return self._grouped(gate, tree, spend)
         for share in split(spend, [1] * len(self.inner(gate.schema))):
-            tree = tree.divided(gate.ask(ColumnSplits(tree), spend=share).value)
+            splits = gate.ask(ColumnSplits(tree, self.utility), spend=share).value
+            tree = tree.divided(splits)
         return tree
+
+    def _grouped(self, gate: Gate, tree: Partition, spend: Fraction) -> Partition:
+        """The root, divided by a chosen group."""
+        if not self._apart(gate.schema):
+            return tree.divided(gate.ask(GroupSplit(tree, self.utility), spend=spend).value)
+        first, *second = self._group_shares(spend)
+        parted = GroupSplit(tree, self.utility, apart=True, mode=self.mode)
+        (group,) = gate.ask(parted, spend=first).value
+        for share in second:
+            rest = tuple(j for j in range(len(gate.schema.names)) if j not in group)
+            ordered = GroupSplit(tree, self.utility, groups=(group, rest))
+            (group,) = gate.ask(ordered, spend=share).value
+        return tree.divided([group])
 
     def unknown(self, schema: Schema) -> tuple[PlannedLayer, ...]:
         """The largest possible layers; of groups, all columns but the smallest."""
@@ -128,11 +179,19 @@ class Steps(TreeMethod):
         largest = math.prod(schema.sizes) // min(schema.sizes)
         return (PlannedLayer((), min(largest, schema.domain.n_allowed)),)
 
+    def published_layers(self, schema: Schema) -> int:
+        """Two groups are two layers, the other group's that of the leaves."""
+        if self.split == "groups":
+            return min(2, len(schema.names))
+        return super().published_layers(schema)
+
     def require(self, schema: Schema, budget: Budget) -> None:
         """Refuse what cannot be done, from public facts alone."""
         super().require(schema, budget)
-        if self.order and self.split == "groups":
-            raise MethodError("The option order declares the groups; leave split at columns.")
+        if self.declares and self.split == "groups":
+            raise MethodError("The tree is declared already; leave split at columns.")
+        if self.groups == "unordered" and self.split == "columns":
+            raise MethodError("The option groups belongs to split=groups; set both.")
         if not self._chooses(schema):
             return
         if self.split == "groups" and len(schema.names) > MOST_GROUPED:
@@ -148,4 +207,4 @@ class Steps(TreeMethod):
             )
 
     def _chooses(self, schema: Schema) -> bool:
-        return not self.order and bool(self.unknown(schema))
+        return not self.declares and bool(self.unknown(schema))

@@ -20,8 +20,10 @@ length. For single states it is worse than that of `independent` at the same bud
   little more exact. For layers see `understudy.families.cell_tree_family`.
 * **Fan-out.** 2 in the original; 16 by default, near the best for the mean error of all ranges over
   a large domain (Qardaji, Yang & Li 2013).
-* **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace. The nodes of
-  a layer are disjoint; layers and columns add up.
+* **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace; conditional
+  in paper mode. The nodes of a layer are disjoint; layers and columns add up.
+* **As compared with STEPS**: `mode=paper`, for layers: an order and noise for each set, each of L
+  layers, and the cells below them, at an L-th part of its budget; with `allocation=leaves`.
 * **Costs** rows × columns + nodes.
 * **Choose it** (`ranges`) for distribution functions and quantiles of columns of many ordered
   states, or (`layers`) to see what STEPS' choices are worth. **Do not** choose `ranges` where
@@ -74,7 +76,7 @@ class UniversalHistogram(TreeMethod):
         name="universal-histogram",
         title="a tree of counts in random order, or of ranges of each column",
         paper="Hay, Rastogi, Miklau & Suciu (2010); Bowen, Liu & Su (2021)",
-        guarantee="pure ε, or (ε, δ); add/remove and replace",
+        guarantee="pure ε, or (ε, δ); add/remove and replace (conditional in paper mode)",
         data="columns of many ordered states (ranges); few columns (layers)",
         cost="rows × columns + nodes",
         cost_class="fast",
@@ -112,8 +114,8 @@ class UniversalHistogram(TreeMethod):
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
         """The tree of the declared columns, or of columns in random order."""
         schema = gate.schema
-        if self.order:
-            return self.in_order(schema)
+        if self.declares:
+            return self.known_tree(schema)
         order = gate.ask(RandomOrder(len(schema.names))).value[: len(self.unknown(schema))]
         return along(schema, tuple((j,) for j in order))
 
@@ -129,8 +131,10 @@ class UniversalHistogram(TreeMethod):
         if self.form == "layers":
             super().require(schema, budget)
             return
-        if self.layers is not None or self.order:
-            raise MethodError("The options layers and order belong to form=layers.")
+        if self.layers is not None or self.declares:
+            raise MethodError("The options layers, order and branches belong to form=layers.")
+        if self.mode == "paper":
+            raise MethodError("mode=paper is the form with layers; leave form at layers.")
         if self.consistency not in ("auto", "gls", "hay"):
             raise MethodError("form=ranges is made consistent by hay or gls.")
         for name, tree, _ in self._trees(schema, Fraction(1)):

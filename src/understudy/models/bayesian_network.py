@@ -78,7 +78,12 @@ class BayesianNetwork:
 
     @classmethod
     def fitted(
-        cls, schema: Schema, edges: Sequence[Edge], tables: Sequence[NoisyTable]
+        cls,
+        schema: Schema,
+        edges: Sequence[Edge],
+        tables: Sequence[NoisyTable],
+        *,
+        margin: bool = True,
     ) -> BayesianNetwork:
         """From noisy tables.
 
@@ -87,12 +92,15 @@ class BayesianNetwork:
             edges: each column with its parents, which stand before it.
             tables: for each column at least one that covers it and its parents; of several, the
                 smallest is taken.
+            margin: whether a column has its margin where nothing is known of its parents; uniform
+                if not.
 
         Raises:
             ValueError: edges that are no network, or a column that no table covers.
         """
         require_network(edges, schema.names)
-        return cls(schema.domain, conditionals(tables, edges, schema.domain, schema.names))
+        how = conditionals(tables, edges, schema.domain, schema.names, margin=margin)
+        return cls(schema.domain, how)
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw independent records."""
@@ -117,7 +125,12 @@ class BayesianNetwork:
 
 
 def conditionals(
-    tables: Sequence[NoisyTable], edges: Sequence[Edge], domain: Domain, names: Sequence[str]
+    tables: Sequence[NoisyTable],
+    edges: Sequence[Edge],
+    domain: Domain,
+    names: Sequence[str],
+    *,
+    margin: bool = True,
 ) -> tuple[Conditional, ...]:
     """The distribution of each column given its parents.
 
@@ -126,6 +139,8 @@ def conditionals(
         edges: a column with its parents each.
         domain: sizes and structural zeros of all columns.
         names: of all columns.
+        margin: whether a column has its margin where nothing is known of its parents; uniform if
+            not.
 
     Raises:
         ValueError: a column that no table covers.
@@ -136,7 +151,7 @@ def conditionals(
         weights = _weights(tables, (*parents, column))
         used = tuple(place[name] for name in parents)
         allowed = domain.project((*used, place[column])).allowed_mask().reshape(weights.shape)
-        fitted.append(Conditional(place[column], used, row_shares(weights, allowed)))
+        fitted.append(Conditional(place[column], used, row_shares(weights, allowed, margin=margin)))
     return tuple(fitted)
 
 

@@ -37,7 +37,7 @@ from understudy.models.model import PooledFits
 from understudy.parallel import in_chunks, single_threaded
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.request import Request, request_of
-from understudy.pipeline.set_drawing import draw_sets
+from understudy.pipeline.set_drawing import draw_sets, prepared_by
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
@@ -216,7 +216,7 @@ def replicate(world: World, number: int) -> list[Outcome | None]:
     request = world.request
     gate = world.door(world.sample(rng), request.schema, request.budget, int(rng.integers(2**63)))
     n_rows = gate.ask(RowCount(), spend=request.rows_spend).value
-    prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
+    prepared = prepared_by(request, gate)
     schema = prepared.schema
     drawn = draw_sets(request, prepared, gate, n_rows, rng)
     tables = [decode(records.states, schema, rng, records.values) for records in drawn]

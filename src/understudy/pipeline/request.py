@@ -83,8 +83,12 @@ class Request:
     priority_spend: Fraction = Fraction(0)
 
     def tables(self) -> tuple[PlannedTable, ...]:
-        """What one fit measures."""
-        return self.method.plan(self.schema, self.fit_spend, self.budget)
+        """What one fit measures; and buys before, where each fit does."""
+        if not self.method.anew:
+            return self.method.plan(self.schema, self.fit_spend, self.budget)
+        bought = self.fit_spend * self.method.setup_share(self.schema)
+        steps = self.method.plan_setup(self.schema, bought, self.budget)
+        return steps + self.method.plan(self.schema, self.fit_spend - bought, self.budget)
 
     @property
     def lines(self) -> NumberLines | None:
@@ -113,8 +117,10 @@ class Request:
 
     def setup(self) -> tuple[PlannedTable, ...]:
         """What is measured once, before the fits."""
-        steps = self.method.plan_setup(self.schema, self.setup_spend, self.budget)
-        return self._line_steps() + self.answer_steps() + steps
+        steps = self._line_steps() + self.answer_steps()
+        if self.method.anew:
+            return steps
+        return steps + self.method.plan_setup(self.schema, self.setup_spend, self.budget)
 
     def _line_steps(self) -> tuple[PlannedTable, ...]:
         """The number lines, one step each."""
@@ -152,6 +158,8 @@ class Request:
     @property
     def setup_spend(self) -> Fraction:
         """What may be spent once, before the fits."""
+        if self.method.anew:
+            return Fraction(0)
         return self._method_spend * self.method.setup_share(self.schema)
 
     @property

@@ -6,6 +6,7 @@ What a release does, and what a bootstrap replicate of it does again, is this on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,18 @@ from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Noise, NoisyTable, Released
 from understudy.release.decoding import decode
 from understudy.schema import Schema
+
+
+def prepared_by(request: Request, gate: Gate) -> Prepared:
+    """The method, with what is bought once for all fits; with nothing, where each fit buys its own.
+
+    Args:
+        request: what was asked for.
+        gate: that knows the number of rows by now.
+    """
+    if request.method.anew:
+        return Prepared(partial(request.method.fit, gate), gate.schema)
+    return request.method.setup(gate, request.setup_spend, fits=request.fits)
 
 
 def draw_sets(

@@ -23,7 +23,7 @@ from understudy.pipeline.interruption import Progress, ending_rounds
 from understudy.pipeline.number_places import places_of
 from understudy.pipeline.planning import expected_of
 from understudy.pipeline.request import Request, request_of
-from understudy.pipeline.set_drawing import decoded_sets, draw_sets
+from understudy.pipeline.set_drawing import decoded_sets, draw_sets, prepared_by
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.journal import remove as remove_checkpoint
@@ -173,7 +173,7 @@ def synthesize(
         )
         rng = np.random.default_rng(entropy)
         n_rows = _bought_once(request, gate)
-        prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
+        prepared = prepared_by(request, gate)
         samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
         measurements = measurements_of(gate, prepared.schema)
         places = places_of(measurements, prepared.schema, n_rows, request.method)

@@ -51,7 +51,7 @@ claim: the exponential mechanism over a list is drawn exactly, under a public ru
     test: privacy/selection/test_exponential_mechanism.py attacks/test_selection.py
 claim: each named score has the sensitivity that it states
     proof: selection/scores.py selection/dependence_scores.py
-        selection/tree_distinguisher_score.py selection/aic_score.py
+        selection/tree_distinguisher_score.py selection/aic_score.py selection/bic_score.py
     test: privacy/selection/test_dependence_scores.py
         privacy/selection/test_tree_distinguisher_score.py
         privacy/mechanisms/choices/test_tree_split.py privacy/test_gate.py

@@ -50,6 +50,9 @@ NoiseDistribution: TypeAlias = (
 DISTRIBUTIONS: Final = get_args(NoiseDistribution)
 """The same, as classes."""
 
+EXACTLY = Fraction(1)
+"""The worth of noise in units of what it costs."""
+
 N = TypeVar("N", bound=np.number[Any])
 
 FLOATING = (
@@ -153,6 +156,7 @@ def count_noise(
     schema: Schema,
     bounds: Bounds = "threshold",
     mode: Mode = "strict",
+    overspend: Fraction = EXACTLY,
 ) -> NoiseDistribution:
     """The noise for one contingency table.
 
@@ -167,21 +171,24 @@ def count_noise(
         schema: says which tables are neighbours, and the limit.
         bounds: "truncate" redraws numbers outside [0, limit].
         mode: "paper" for the noise of Bowen & Liu (2020).
+        overspend: in paper mode, how many times its cost the noise is worth; at least 1.
 
     Raises:
         MethodError: combinations that no proof covers.
         BudgetError: so small a cost that the noise could not be drawn exactly.
     """
+    if overspend < 1 or (overspend > 1 and mode == "strict"):
+        raise MethodError("Noise is worth what it costs; more of it is for mode=paper alone.")
     if bounds == "threshold" and mode == "strict":
         return calibrate(
             distribution, spend=spend, accounting=accounting, neighbours=schema.neighbours
         )
     require_pure(accounting)
     if mode == "paper" and bounds == "threshold":
-        return ContinuousLaplace(float(1 / spend))
+        return ContinuousLaplace(float(1 / (overspend * spend)))
     limit = row_bound(schema)
     if mode == "paper":
-        return TruncatedLaplace(float(1 / spend), 0.0, float(limit))
+        return TruncatedLaplace(float(1 / (overspend * spend)), 0.0, float(limit))
     if distribution != "geometric":
         raise MethodError('bounds="truncate" needs geometric noise.')
     delta = l1_sensitivity(schema.neighbours)
@@ -251,9 +258,22 @@ def count_sensitivity(distribution: NoiseDistribution, neighbours: Neighbours, m
     return f"L1 = {l1_sensitivity(neighbours)}"
 
 
-def unpaid_leak(neighbours: Neighbours, bounds: Bounds, mode: Mode) -> tuple[str, ...]:
-    """The unpaid leak of noise on counts."""
+def unpaid_leak(
+    neighbours: Neighbours, bounds: Bounds, mode: Mode, overspend: Fraction = EXACTLY
+) -> tuple[str, ...]:
+    """The unpaid leak of noise on counts; arguments are those of `count_noise`."""
     if mode == "strict":
         return ()
-    halved = (HALVED,) if neighbours == "replace" else ()
-    return (FLOATING, *halved, *((UNCALIBRATED,) if bounds == "truncate" else ()))
+    halved = (HALVED,) * (neighbours == "replace")
+    dearer = (overspent(overspend),) * (overspend > 1)
+    return (FLOATING, *halved, *dearer, *((UNCALIBRATED,) * (bounds == "truncate")))
+
+
+def overspent(overspend: Fraction) -> str:
+    """The unpaid leak of counts whose noise is worth more than they are charged.
+
+    Example:
+        >>> overspent(Fraction(3, 2))
+        'Layers of counts have the noise of 3/2 times the ε that was charged for them.'
+    """
+    return f"Layers of counts have the noise of {overspend} times the ε that was charged for them."

@@ -34,7 +34,9 @@ the rows, so the layer is ε-DP. Under zCDP the same two nodes have ranges ε/2 
 score is the mean AIC of the other group less the mean AIC of that one. (The paper takes the
 absolute difference and then puts the better group first; which one that is depends on the rows as
 well, so here a candidate is an ordered pair.) Under add/remove both means rise by an amount in
-[0, 2), so Δ = 2, not monotone; under replace both move by less than 2 either way, so Δ = 4.
+[0, 2), so Δ = 2, not monotone; under replace both move by less than 2 either way, so Δ = 4. An
+absolute difference changes by no more than the difference does: 2^(p−1) − 1 unordered pairs of
+groups of p columns have the same Δ, and which of the two comes first is one more choice.
 
 `tests/privacy/mechanisms/choices/test_tree_split.py` enumerates the neighbours.
 
@@ -93,6 +95,16 @@ def ordered_groups(columns: Sequence[int]) -> list[Split]:
     """
     sizes = range(1, len(columns))
     return [group for size in sizes for group in combinations(columns, size)]
+
+
+def unordered_groups(columns: Sequence[int]) -> list[Split]:
+    """One group of each pair into which columns can be divided: the one with the first column.
+
+    Example:
+        >>> unordered_groups((0, 1, 2)), len(unordered_groups(range(5)))
+        ([(0,), (0, 1), (0, 2)], 15)
+    """
+    return [group for group in ordered_groups(columns) if columns[0] in group]
 
 
 def group_scores(scores: Floats, groups: Sequence[Split]) -> Floats:

@@ -1,4 +1,4 @@
-"""AIC's sensitivity by enumeration, the law of a layer of choices, and that trees keep quiet."""
+"""AIC's and BIC's sensitivity by enumeration, the law of a layer of choices, and of two groups."""
 
 from fractions import Fraction as F
 from itertools import combinations_with_replacement, product
@@ -12,10 +12,10 @@ from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
+from understudy.privacy.mechanisms.choices.tree_split import ORDER_READ, ColumnSplits, GroupSplit
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import Choice
-from understudy.privacy.selection import aic_score
+from understudy.privacy.selection import aic_score, bic_score
 from understudy.schema import Partition, Schema
 
 pytestmark = pytest.mark.statistical
@@ -82,6 +82,33 @@ def test_two_is_approached_and_four_with_occupied_states():
     assert 3.998 < occupied < 4
 
 
+def slow_bic(counts):
+    """As the formula stands."""
+    return slow_aic(counts) + len(counts) * (np.log(max(sum(counts), 1)) - 2)
+
+
+def test_bic_is_the_formula():
+    for counts in [(0, 0), (1, 0), (3, 1, 0), (63, 65, 64), (10**4, 1, 0, 7)]:
+        assert bic_score.bic(np.array(counts)) == pytest.approx(slow_bic(counts), abs=1e-7)
+
+
+@pytest.mark.parametrize("states", [1, 2, 3, 5])
+def test_the_sensitivity_of_bic_is_attained_by_the_second_record_and_adding_moves_it_up(states):
+    bound = float(bic_score.sensitivity((states,)))
+    up, across = [0.0], [0.0]
+    for n in range(8):
+        for counts in compositions(n, states):
+            value = slow_bic(counts)
+            up += [slow_bic(other) - value for other in added(counts)]
+            across += [abs(slow_bic(other) - value) for other in replaced(counts)]
+    assert min(up) > -1e-9
+    assert max(up) <= bound
+    if states > 1:  # with a single state there is no record of another
+        assert max(up) == pytest.approx(bound, abs=1e-8)
+        assert slow_bic((1, 1) + (0,) * (states - 2)) == pytest.approx(bound, abs=1e-8)
+    assert max(across) < 2
+
+
 def test_groups_differ_by_less_than_two_or_four():
     rng = np.random.default_rng(0)
     groups = aic_score.ordered_groups(range(3))
@@ -106,6 +133,59 @@ def test_groups_differ_by_less_than_two_or_four():
                 largest[kind] = max(largest[kind], np.abs(scores(changed) - before).max())
     assert 1.9 < largest["add_remove"] < aic_score.group_sensitivity("add_remove") == 2
     assert 3 < largest["replace"] < aic_score.group_sensitivity("replace") == 4
+
+
+def joint_changes(slow, absolute):
+    """Largest change of any score of groups, over all small tables and all their neighbours."""
+    groups = (aic_score.unordered_groups if absolute else aic_score.ordered_groups)(range(3))
+    largest = {"add_remove": 0.0, "replace": 0.0}
+
+    def scores(rows):
+        each = [
+            slow(np.bincount([row[j] for row in rows], minlength=k)) if rows else slow([0] * k)
+            for j, k in enumerate((2, 3, 2))
+        ]
+        found = aic_score.group_scores(np.array(each), groups)
+        return np.abs(found) if absolute else found
+
+    known = {}
+    for n in range(4):
+        for rows in combinations_with_replacement(RECORDS, n):
+            known[rows] = scores(rows)
+    for rows, before in known.items():
+        for record in RECORDS:
+            if len(rows) < 3:
+                more = known[tuple(sorted((*rows, record)))]
+                largest["add_remove"] = max(largest["add_remove"], np.abs(more - before).max())
+            for i in range(len(rows)):
+                other = known[tuple(sorted((*rows[:i], record, *rows[i + 1 :])))]
+                largest["replace"] = max(largest["replace"], np.abs(other - before).max())
+    return largest
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_differences_of_groups_keep_to_the_stated_change_and_their_absolute_values_too(absolute):
+    """All tables of up to three records over 2 × 3 × 2 cells, and all their neighbours."""
+    sizes = (2, 3, 2)
+    of_aic, of_bic = joint_changes(slow_aic, absolute), joint_changes(slow_bic, absolute)
+    for relation in ("add_remove", "replace"):
+        assert of_aic[relation] < float(aic_score.group_sensitivity(relation))
+        assert of_bic[relation] < float(bic_score.group_sensitivity(sizes, relation))
+    # AIC's own bound would not do: the second record moves the penalties apart.
+    assert of_bic["add_remove"] > 0.4 * float(bic_score.sensitivity(sizes))
+
+
+def test_a_moved_record_changes_bic_groups_by_more_than_four_where_states_are_many():
+    """So under replace the bound is the larger of 4 and Δ; a record may leave the domain."""
+    assert bic_score.group_sensitivity((2, 3), "replace") == 4
+    assert bic_score.group_sensitivity((2, 9), "replace") == bic_score.sensitivity((9,)) > 4
+
+
+def test_five_columns_fall_into_two_groups_in_15_ways():
+    groups = aic_score.unordered_groups(range(5))
+    both = {frozenset({frozenset(group), frozenset(range(5)) - set(group)}) for group in groups}
+    assert len(groups) == len(both) == 15
+    assert all(0 in group for group in groups)
 
 
 def test_the_score_of_a_group_is_the_difference_of_means():
@@ -135,13 +215,13 @@ LEVELS = (["x", "y"], ["r", "s", "t"], [False, True])
 RECORDS = list(product(range(2), range(3), range(2)))
 
 
-def layer_noise(rows, rate):
+def layer_noise(rows, rate, slow=slow_aic):
     """Log probability of every pair of choices below a root divided by a, by the definition."""
     node_distributions = []
     for node in range(2):
         inside = [row for row in rows if row[0] == node]
         found = [
-            slow_aic([sum(row[j] == k for row in inside) for k in range(size)])
+            slow([sum(row[j] == k for row in inside) for k in range(size)])
             for j, size in ((1, 3), (2, 2))
         ]
         weights = -rate * np.array(found)
@@ -149,16 +229,18 @@ def layer_noise(rows, rate):
     return np.add.outer(*node_distributions)
 
 
+@pytest.mark.parametrize("slow", [slow_aic, slow_bic])
 @pytest.mark.parametrize(
-    ("relation", "rate", "epsilon"), [("add_remove", 0.5, 1.0), ("replace", 0.25, 1.0)]
+    ("relation", "rate", "epsilon"), [("add_remove", 1.0, 1.0), ("replace", 0.5, 1.0)]
 )
-def test_a_whole_layer_costs_epsilon_once(relation, rate, epsilon):
-    """All tables of up to five records, plus tables where the bound is nearly met."""
+def test_a_whole_layer_costs_epsilon_once(relation, rate, epsilon, slow):
+    """All tables of up to three records, plus tables where the bound is nearly met."""
+    rate /= 2 if slow is slow_aic else float(bic_score.sensitivity((2, 3, 2)))
     heavy = [((0, 0, 0),) * 40, ((0, 0, 0),) * 40 + ((1, 0, 0),) * 40]
     tables = [t for n in range(4) for t in combinations_with_replacement(RECORDS, n)] + heavy
     largest = 0.0
     for rows in tables:
-        before = layer_noise(rows, rate)
+        before = layer_noise(rows, rate, slow)
         others = [[*rows, record] for record in RECORDS]
         if relation == "replace":
             others = [
@@ -168,8 +250,9 @@ def test_a_whole_layer_costs_epsilon_once(relation, rate, epsilon):
                 for record in RECORDS
             ]
         for other in others:
-            largest = max(largest, float(np.abs(layer_noise(other, rate) - before).max()))
-    assert 0.5 * epsilon < largest < epsilon
+            largest = max(largest, float(np.abs(layer_noise(other, rate, slow) - before).max()))
+    # Choices among two columns whose BICs both rise lose part of what the bound allows for.
+    assert (0.5 if slow is slow_aic else 0.2) * epsilon < largest < epsilon
 
 
 TABLES = {}
@@ -250,6 +333,76 @@ def test_groups_are_chosen_by_the_larger_difference():
     groups = aic_score.ordered_groups(range(3))
     best = groups[int(np.argmax(aic_score.group_scores(np.array(scores), groups)))]
     assert found == (best,)
+
+
+def means(rows, slow=slow_aic):
+    return np.array(
+        [slow([sum(r[j] == k for r in rows) for k in range(s)]) for j, s in enumerate((2, 3, 2))]
+    )
+
+
+@pytest.mark.parametrize("utility", ["aic", "bic"])
+def test_two_groups_have_the_law_of_their_absolute_difference(utility):
+    """χ² over the three ways of 4,000 choices at ε = 1; false alarms 1 in 1,000."""
+    from scipy import stats
+
+    rows = [(0, 0, 0)] * 4 + [(0, 1, 1)]
+    slow = slow_aic if utility == "aic" else slow_bic
+    delta = 2 if utility == "aic" else float(bic_score.sensitivity((2, 3, 2)))
+    groups = aic_score.unordered_groups(range(3))
+    scores = np.abs(aic_score.group_scores(means(rows, slow), groups))
+    law = np.exp(8 * scores / (2 * delta))
+    law /= law.sum()
+    found, draws, engine = np.zeros(3), 4_000, table(rows)
+    tree = Partition(SCHEMA.domain)
+    for k in range(draws):
+        if k % 20 == 0:
+            gate = open_gate(engine, Budget.of(160, 0), SeededRandomness(k))
+        (group,) = gate.ask(GroupSplit(tree, utility, apart=True), spend=F(8)).value
+        found[groups.index(group)] += 1
+    assert gate.ledger[0].query == f"two groups of columns, by {utility.upper()}"
+    assert stats.chisquare(found, draws * law).pvalue > 1e-3
+    flatter = np.exp(8 * scores / (2 * 1.5 * delta))
+    assert stats.chisquare(found, draws * flatter / flatter.sum()).pvalue < 1e-3
+
+
+def test_the_order_of_two_groups_is_a_choice_of_its_own_or_read_as_published():
+    rows = [(0, k % 3, k % 2) for k in range(60)]
+    groups = aic_score.ordered_groups(range(3))
+    scores = aic_score.group_scores(means(rows), groups)
+    best = groups[int(np.argmax(scores))]  # (0,): all records are of one state
+    other = tuple(j for j in range(3) if j not in best)
+    tree = Partition(SCHEMA.domain)
+    gate = door(rows, epsilon=4000)
+    (group,) = gate.ask(GroupSplit(tree, apart=True), spend=F(2000)).value
+    assert set(group) in (set(best), set(other))
+    assert gate.ask(GroupSplit(tree, groups=(other, best)), spend=F(2000)).value == (best,)
+    assert [entry.cells for entry in gate.ledger] == [3, 2]
+    assert ORDER_READ not in gate.guarantee().leaks
+    for seed in range(5):
+        published = door(rows, epsilon=2000, seed=seed)
+        asked = GroupSplit(tree, apart=True, mode="paper")
+        assert published.ask(asked, spend=F(2000)).value == (best,)
+        assert ORDER_READ in published.guarantee().leaks
+        assert len(published.ledger) == 1
+
+
+@pytest.mark.parametrize("groups", [[], [(0, 1, 2)], [()], [(1, 0)], [(0, 7)], [(0, 0)]])
+def test_groups_that_leave_no_other_are_refused(groups):
+    gate = door([])
+    with pytest.raises(MethodError, match="leaves others"):
+        gate.ask(GroupSplit(Partition(SCHEMA.domain), groups=groups), spend=F(1, 2))
+    assert not gate.ledger
+
+
+def test_bic_divides_a_node_by_the_smallest_and_its_sensitivity_is_told():
+    rows = [(k % 2, 0, k % 2) for k in range(60)]
+    gate = door(rows, epsilon=2000)
+    found = gate.ask(ColumnSplits(Partition(SCHEMA.domain), "bic"), spend=F(2000)).value
+    assert found == ((int(np.argmin(means(rows, slow_bic))),),)
+    (entry,) = gate.ledger
+    assert entry.query == "a column that divides each node of layer 0, by BIC"
+    assert entry.sensitivity == "score: 5 · log 2, monotone"
 
 
 def test_under_replace_the_rate_is_halved():

@@ -11,6 +11,11 @@ domain as one more count, change like a one-way table: one count by 1 under add/
 replace one falls and another rises by 1, or none changes. Each layer has L1 sensitivity 1 or 2 (L2:
 1 or √2), and the costs of layers add up. All ranges get noise, empty ones included, and so do
 ranges of states that cannot occur.
+
+**As published** (`mode=paper`, Bowen, Liu & Su 2021) nodes get continuous Laplace noise for a
+record that is added or removed, also where the number of rows is public, and `overspend` times the
+ε that is charged: the paper divides its budget by L, and counts L + 1 layers. What that leaves
+unpaid is stamped on the guarantee (`understudy.privacy.noise.perturbation.unpaid_leak`).
 """
 
 from __future__ import annotations
@@ -32,7 +37,14 @@ from understudy.privacy.mechanisms.counts.noisy_table import count_charge, query
 from understudy.privacy.mechanisms.counts.threshold_table import columns_of
 from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.noise.distributions import DiscreteNoise
-from understudy.privacy.noise.perturbation import perturb
+from understudy.privacy.noise.perturbation import (
+    EXACTLY,
+    Mode,
+    NoiseDistribution,
+    count_noise,
+    perturb,
+    unpaid_leak,
+)
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import NoisyNodes, NoisyRanges, NoisyTable, Released
 from understudy.privacy.secret_rows import SecretRows
@@ -40,7 +52,7 @@ from understudy.privacy.terms import Terms, View
 
 
 @dataclass(frozen=True)
-class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], DiscreteNoise]):
+class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], NoiseDistribution]):
     """Noisy counts of all nodes of some layers, of records that fit the schema.
 
     A layer is answered as a full table, if all nodes above it were divided alike; else by its
@@ -51,6 +63,9 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], D
         depths: which layers, from 1.
         noise: "geometric", "laplace" or "gaussian".
         weights: how the cost is divided among the layers; evenly if None.
+        mode: "paper" for continuous Laplace noise of scale 1/ε, whatever the distribution; the
+            guarantee then names the unpaid leak.
+        overspend: how many times its cost the noise is worth, in paper mode; that is named, too.
     """
 
     name: ClassVar[str] = "noisy layer"
@@ -59,8 +74,10 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], D
     depths: Sequence[int]
     noise: NoiseName
     weights: Sequence[int | Fraction] | None = None
+    mode: Mode = "strict"
+    overspend: Fraction = EXACTLY
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
         """One step for each layer.
 
         Raises:
@@ -78,23 +95,36 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], D
                 terms,
                 self.name,
                 _query(tree, terms.schema.names),
-                distribution=terms.calibrated(self.noise, share),
+                distribution=self._noise(terms, share),
                 cells=len(tree.layers[-1]) + 1,
                 spend=share,
+                mode=self.mode,
             )
             for share, tree in zip(shares, self._trees, strict=True)
         )
 
     def run(
-        self, rows: SecretRows, charges: tuple[Charge[DiscreteNoise], ...], source: Randomness
+        self, rows: SecretRows, charges: tuple[Charge[NoiseDistribution], ...], source: Randomness
     ) -> Outcome[tuple[Released[NoisyTable | NoisyNodes], ...]]:
         """Count the nodes, layer by layer."""
         exact = rows.cells(rows.view.schema.names)
-        return answers(
-            [
-                _noisy_layer(tree, rows.view, exact, charge.parameter, source)
-                for tree, charge in zip(self._trees, charges, strict=True)
-            ]
+        layers = [
+            _noisy_layer(tree, rows.view, exact, charge.parameter, source)
+            for tree, charge in zip(self._trees, charges, strict=True)
+        ]
+        leaks = unpaid_leak(rows.view.neighbours, "threshold", self.mode, self.overspend)
+        return answers(layers, leaks=leaks)
+
+    def _noise(self, terms: Terms, spend: Fraction) -> NoiseDistribution:
+        """The noise of one layer."""
+        terms.require(spend)
+        return count_noise(
+            self.noise,
+            spend=spend,
+            accounting=terms.accounting,
+            schema=terms.schema,
+            mode=self.mode,
+            overspend=self.overspend,
         )
 
     @property
@@ -103,7 +133,11 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], D
 
 
 def _noisy_layer(
-    tree: Partition, view: View, exact: ExactCells, distribution: DiscreteNoise, source: Randomness
+    tree: Partition,
+    view: View,
+    exact: ExactCells,
+    distribution: NoiseDistribution,
+    source: Randomness,
 ) -> NoisyTable | NoisyNodes:
     nodes = tree.layers[-1]
     place = tree.locate(columns_of(exact.codes, tree.domain))

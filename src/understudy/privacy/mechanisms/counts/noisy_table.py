@@ -25,6 +25,7 @@ from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer, ans
 from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.noise.distributions import DiscreteNoise
 from understudy.privacy.noise.perturbation import (
+    EXACTLY,
     Bounds,
     Mode,
     NoiseDistribution,
@@ -57,6 +58,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
             "threshold" clipping is left to post-processing.
         mode: "paper" for continuous Laplace noise of scale 1/ε, whatever the distribution; the
             guarantee then names the unpaid leak.
+        overspend: how many times its cost the noise is worth, in paper mode; that is named, too.
     """
 
     name: ClassVar[str] = "noisy table"
@@ -66,6 +68,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
     weights: Sequence[int | Fraction] | None = None
     bounds: Bounds = "threshold"
     mode: Mode = "strict"
+    overspend: Fraction = EXACTLY
 
     def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
         """One step for each table.
@@ -85,6 +88,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
                 schema=terms.schema,
                 bounds=self.bounds,
                 mode=self.mode,
+                overspend=self.overspend,
             )
             for share in shares
         ]
@@ -116,7 +120,8 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
             )
             for names, table, charge in zip(self.marginals, exact, charges, strict=True)
         ]
-        return answers(tables, leaks=unpaid_leak(view.neighbours, self.bounds, self.mode))
+        leaks = unpaid_leak(view.neighbours, self.bounds, self.mode, self.overspend)
+        return answers(tables, leaks=leaks)
 
 
 @dataclass(frozen=True)
