@@ -115,7 +115,9 @@ claim: records from an urn
 claim: records by perturbed Gibbs sampling, each step or each block paid for
     proof: mechanisms/records/perturbed_gibbs.py mechanisms/records/perturbed_gibbs_reset.py
         mechanisms/records/gibbs_chain.py mechanisms/records/key_counts.py
+        mechanisms/records/state_weights.py
     test: privacy/mechanisms/records/test_perturbed_gibbs.py
+        privacy/mechanisms/records/test_state_weights.py
         privacy/mechanisms/records/test_perturbed_gibbs_reset.py
         privacy/mechanisms/records/test_key_counts.py
 claim: records by Gibbs sampling through noisy tables
