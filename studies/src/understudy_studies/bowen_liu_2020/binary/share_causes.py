@@ -85,10 +85,11 @@ BEST_AT_HALF = wording(
     "π = ½”."
 )
 THRESHOLD_RMSE = difference(
-    "it holds from some budget on. At small budgets a noisy count is anywhere in [0, n] with "
-    "truncation, variance n²/12, and at one of its ends with thresholding, variance n²/4, while "
-    "the biases are alike; so truncation then has the smaller RMSE. See “RMSE of the two kinds of "
-    "MODIPS”."
+    "it holds in the middle only. Where noise is far wider than [0, n], a noisy count is anywhere "
+    "in it with truncation, variance n²/12, and at one of its ends with thresholding, variance "
+    "n²/4, while the biases are alike; where it hardly reaches a bound, truncation cuts the tail "
+    "that thresholding piles up there. In both truncation has the smaller RMSE. See “RMSE of the "
+    "two kinds of MODIPS”."
 )
 NARROW_SAMPLES = reading(
     "up to which budget intervals shrink and the bias does not is lost; log ε ≤ −4 here. At that "

@@ -156,17 +156,35 @@ def _means(mixed: Mixed, repetitions: int) -> Iterator[Verdict]:
     for method, goal in ((MODIPS, MS), (PERTURBED, ORIGINAL)):
         ends = mixed.between(RMSE, MEANS, method)[:, -1]
         ratios = {m: ends / mixed.between(RMSE, MEANS, m)[:, -1] for m in (MS, ORIGINAL)}
-        error = 1 / np.sqrt(repetitions)  # of the logarithm of a ratio of two RMSEs
-        yield judged_by_margins(
+        claim = (
             f"cell means: with a growing budget {method} comes to "
-            f"{'multiple synthesis' if goal == MS else 'the results of the data'}.",
-            "At the largest budget RMSE is "
-            f"{span(ratios[MS])} times that of multiple synthesis and {span(ratios[ORIGINAL])} "
-            "times that of the data; a mean counts if it is within 10 %",
-            [(float(gap), error) for gap in 0.1 - np.abs(ratios[goal] - 1)],
-            repetitions=repetitions,
-            why=mixed_causes.MEANS_END if method == PERTURBED else None,
+            f"{'multiple synthesis' if goal == MS else 'the results of the data'}."
         )
+        found = (
+            f"At the largest budget RMSE is {span(ratios[MS])} times that of multiple synthesis "
+            f"and {span(ratios[ORIGINAL])} times that of the data; a mean counts if it is within "
+            "10 %"
+        )
+        gaps = 0.1 - np.abs(ratios[goal] - 1)
+        if goal == ORIGINAL:
+            cases = [bool(gap > 0) for gap in gaps]
+            yield judged(claim, found, cases, why=mixed_causes.MEANS_END)
+        else:
+            margins = zip(gaps, _added(ratios[ORIGINAL], repetitions), strict=True)
+            yield judged_by_margins(claim, found, list(margins), repetitions=repetitions)
+
+
+def _added(ratios: Values, repetitions: int) -> Values:
+    """Standard errors of ratios of RMSE of two ways to draw sets from the same data.
+
+    Both have the error of the data, 1, and one of their own, √(r² − 1); only these differ.
+
+    Args:
+        ratios: r, of RMSE to that of the data.
+        repetitions: R.
+    """
+    own = np.sqrt(np.maximum(ratios**2 - 1, 0)) / ratios**2
+    return np.asarray(np.sqrt(2 / repetitions) * own)
 
 
 def _errors(mixed: Mixed, value: str, group: str, repetitions: int) -> Values:

@@ -5,7 +5,7 @@ at one of them, either with probability ½: W/2 from their middle, W their width
 mean of k sets, has the middle as its expectation, like that of a histogram of nothing but noise, so
 that both have the same bias; and it has a standard deviation of W/(2√k), while the histogram's
 estimate hardly varies. So MODIPS has the smaller RMSE where a mean is farther than about W/(2√k)
-from the middle.
+from the middle; k is about half of ten sets, as the others have no record in the cell.
 
 **Cells without records.** At such budgets a cell has records in a set with probability about ½, as
 its noisy count is positive or not. A mean is pooled over the k sets that have some, at least two of
@@ -41,14 +41,15 @@ def of_sets_at_one_bound(sets: int = 10) -> float:
 MEANS_BIASED = wording(
     "it does from about ε = e on. With smaller budgets noisy means of MODIPS lie at the bounds and "
     "the histogram is uniform, so that the middle of the bounds is the expectation of both, and "
-    "their biases are alike in any population; see “Other populations”."
+    "their biases are alike wherever the means are; see “Other populations”."
 )
 MEANS_APART = reading(
     "the means of the cells are lost. With small budgets a noisy mean of MODIPS lies at either "
-    "bound, which gives ten sets an error of W/(2√10), 1.19 here, while the error of the histogram "
-    "is the distance of a mean from the middle of the bounds, at most 1 here. With means farther "
-    "away MODIPS has the smaller RMSE, from log ε = 1 or 2 on; see “Other populations”. (Of study "
-    "2, §4.2 itself says that RMSE is smaller with histograms.)"
+    "bound, which gives the half of ten sets that have records in a cell an error of W/(2√5), 1.7 "
+    "here, while the error of the histogram is the distance of a mean from the middle of the "
+    "bounds, at most 1 here. With means farther away MODIPS has the smaller RMSE from log ε = 2 "
+    "on; see “Other populations”. (Of study 2, §4.2 itself says that with small budgets RMSE is "
+    "smaller with histograms.)"
 )
 MEANS_COVERED = reading(
     "how a set without records in a cell enters is lost. Here a mean is pooled over the sets that "
@@ -66,15 +67,15 @@ MEANS_END = contradiction(
     "√(1 + r + (1 + 2r)/10) times that of the data, r = h²/(12σ²); see “Means from bins”."
 )
 SHARES_APART = difference(
-    "where both are next to nothing. Noise no longer matters from log ε = 4 on, and both draw ten "
-    "sets; before, the histogram is better as half of its budget is for counts, and a sixth of "
-    "that of MODIPS; see “Shares by budget”."
+    "with the smallest budgets both know next to nothing of the shares, and with the largest both "
+    "draw ten sets from them. Between these the histogram is better, as half of its budget is for "
+    "counts, and a sixth of that of MODIPS; see “Shares by budget”."
 )
 SMALL_CELLS = difference(
     "with small budgets the counts of all cells are noise, and their expected share is 1/24, "
-    "whatever it was: the rarest and the commonest cells are biased by .035, about twice the "
-    "standard error of ten sets. Shares of levels, sums of many cells, are not. See “Shares by "
-    "budget”."
+    "whatever it was: the rarest and the commonest cells are biased by .035, more than the "
+    "standard error of ten sets, about .02. Shares of levels, sums of many cells, are hardly "
+    "biased. See “Shares by budget”."
 )
 PRODUCT_COVERED = difference(
     "places within bins are independent of each other, so that spreading numbers over bins widens "
