@@ -17,7 +17,7 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # noisy tables apart from what is asked of them; 4 for several payments that add up: in which order
 # sums stand, how they are put together, how answers share a budget, and the promise of a manifest
 # apart from its facts; 2 for ratios of means, and what two groups have.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 428, 320, 60
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 432, 320, 60
 
 
 def code_lines(function):
