@@ -19,8 +19,11 @@
   200 coefficients, and with `states=table`, tables given few columns.
 * **Weights.** `vector` (default): α_i = scale·(1 − risk) + shift, within [0, 1], the risk being the
   bound from 0, the smallest, to 1, the largest. `scalar`: one α for all. `count`: the share of
-  records with the same predictors whose value is near. `unweighted`: the plain posterior, a
-  baseline.
+  records with the same predictors, or the same `columns` of them, whose value is near.
+  `unweighted`: the plain posterior, a baseline.
+* **Power.** The source raises the density of the mixture, f^α (`power=marginal`, by Metropolis
+  steps). The default, `labels`, raises each component, as a Gibbs sampler does: at small weights
+  it fills components that f^α leaves empty, and scalar weights have far larger bounds.
 * **Public**: schema, options, structural zeros, and the columns that are published as they stand.
 * **Guarantee**: `asymptotic`, which is **none at the number of rows that there is**; for
   `unweighted`, none. The bound is one of these rows and these draws, a record that changes moves
@@ -98,14 +101,17 @@ class PseudoPosteriorMechanism(PreparingMethod):
         bound: of scalar weights, the wanted Lipschitz bound; None: that which vector weights with
             the same scale and shift reach.
         radius: of count weights: how far a near value lies, as a part of the record's own.
+        columns: of count weights: predictors that the intruder is supposed to know; without any,
+            all of them.
         reweight: k: raise weights once, to k of what the largest bound allows; None does not.
         model: of numbers, "mixture" or "normal".
         components: K of the mixture.
         burn_in: sweeps of a chain that are left out.
         thin: sweeps from one draw to the next.
         draws: of each chain.
-        sampler: of the mixture, "gibbs" or, with the extra numpyro, "nuts".
-        power: what a record of weight α is to the mixture: "labels" or, with nuts, "marginal"
+        sampler: of the mixture, "gibbs", the library's own, or, with the extra numpyro, "nuts".
+        power: what a record of weight α is to the mixture: "labels", the power of each component,
+            or "marginal", that of the density, which is the paper's equation
             (`understudy.privacy.samplers.mixture_regression`).
         transform: scale of numbers: "asinh", "log" or "identity".
         offset: added before a logarithm.
@@ -143,6 +149,7 @@ class PseudoPosteriorMechanism(PreparingMethod):
     quantile: Annotated[float, Field(gt=0, le=1)] = 0.95
     bound: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     radius: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.2
+    columns: Names = ()
     reweight: Annotated[float, Field(gt=0, le=1)] | None = None
     model: Literal["mixture", "normal"] = "mixture"
     components: Annotated[int, Field(ge=1, le=100)] = 10
@@ -257,6 +264,7 @@ class PseudoPosteriorMechanism(PreparingMethod):
             level=self.quantile,
             bound=self.bound,
             radius=self.radius,
+            columns=self.columns,
             reweight=self.reweight,
         )
         column_model = self._modelling().sequence(schema, given)
