@@ -133,6 +133,9 @@ NOT DIFFERENTIALLY PRIVATE: an infinite cost, and a release that says so
 claim: exact statistics are charged without limit, and stamped
     proof: not_dp/exact_statistics.py
     test: privacy/test_gate.py methods/test_paper_mode.py
+claim: quartiles that bins follow, as published, cost nothing and are stamped as a leak
+    proof: not_dp/exact_quartiles.py
+    test: families/test_histogram_bins.py methods/test_paper_mode.py
 claim: rows made ℓ-diverse are stamped; nothing else is promised of them
     proof: not_dp/l_diverse_gibbs.py
     test: privacy/not_dp/test_l_diverse_gibbs.py
