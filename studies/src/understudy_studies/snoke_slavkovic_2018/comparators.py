@@ -55,8 +55,8 @@ def clipped(tables: Floats, reach: float) -> Floats:
 def without_privacy(tables: Floats, sets: int, rng: np.random.Generator) -> Floats:
     """Sets from the posterior predictive distribution: (R, n, 2) → (R, m, n, 2)."""
     sums, scatter = _statistics(tables)
-    repeated = (np.repeat(one[:, None], sets, axis=1) for one in (sums, scatter))
-    return _drawn(*repeated, tables.shape[-2], WIDE, rng)
+    sums, scatter = (np.repeat(one[:, None], sets, axis=1) for one in (sums, scatter))
+    return _drawn(sums, scatter, tables.shape[-2], WIDE, rng)
 
 
 def noisy_bayes(

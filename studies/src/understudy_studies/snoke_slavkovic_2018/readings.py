@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from understudy.arrays import Floats
+from understudy.arrays import Flags, Floats
 from understudy_studies.framework.claim_verdicts import (
     Verdict,
     comparison,
@@ -58,11 +58,9 @@ class Measured:
         """The difference, of independent samples."""
         return self._with(self.values - other.values, np.hypot(self.errors, other.errors), other)
 
-    def at(self, places: object) -> Measured:
+    def at(self, places: Flags | Sequence[int] | slice) -> Measured:
         """Some of the cases, as an index picks them."""
-        picked = (np.asarray(one)[places] for one in (self.values, self.errors))  # type: ignore[index]
-        values, errors = picked
-        return replace(self, values=values, errors=errors)
+        return replace(self, values=self.values[places], errors=self.errors[places])
 
     def logarithms(self) -> Measured:
         """Of the numbers."""

@@ -227,7 +227,8 @@ def _beside(curves: Curves) -> TextTable:
             curves.along(name, POINT, GREEDY, method) / printed for name in ("mean", "mean_error")
         )
         cells = (
-            f"{one:.2f} ({one - 1.96 * off:.2f}–{one + 1.96 * off:.2f})"
+            f"{one:.2f}"
+            + ("" if np.isnan(off) else f" ({one - 1.96 * off:.2f}–{one + 1.96 * off:.2f})")
             for one, off in zip(mean, error, strict=True)
         )
         rows.append((column, method, *cells))
