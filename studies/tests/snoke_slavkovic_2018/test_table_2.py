@@ -36,15 +36,16 @@ def two_budgets(monkeypatch):
 def test_sets_are_compared_by_both_trees():
     tables = records(Regressions.of(TRUTH, (4,)), N_ROWS, np.random.default_rng(1))
     condition = CONDITIONS[PAPER]
-    found = simulation.compared(tables[:2], tables[2:], condition, exact=True)
+    found = simulation.Compared(tables[:2], condition, exact=True).with_sets(tables[2:])
     for one, other, greedy in zip(tables[:2], tables[2:], found[GREEDY], strict=True):
         sse = Greedy(complexity=condition.complexity, rule="stop").smallest_sse(one, other)
         assert greedy == pytest.approx(pmse(sse, N_ROWS, N_ROWS))
     assert (found[EXACT] > 0).all()
     assert (found[EXACT] < 0.01).all()
-    same = simulation.compared(tables, tables, condition, exact=True)
+    confidential = simulation.Compared(tables, condition, exact=True)
+    same = confidential.with_sets(tables)
     assert same[GREEDY] == pytest.approx(np.zeros(4)) == same[EXACT]
-    apart = simulation.compared(tables, tables + 100, condition, exact=True)
+    apart = confidential.with_sets(tables + 100)
     assert apart[GREEDY] == pytest.approx(np.full(4, 0.25)) == apart[EXACT]
 
 

@@ -29,7 +29,7 @@ _INSIDE, _BETWEEN, _BEYOND = ORDERED[0], ORDERED[1], ORDERED[3]
 _SHORT = {EXACT: "exact,\n{}", GRID: "grid,\n{}", PARTITIONS: "public,\n{}"}
 _DEPTH = {UNLIMITED: "∞"}
 _COLOURS = dict(
-    zip((10.0, 5.0, 3.0, 2.5, 1.8, 1.0, 0.1), (MUTED, RULE, *ORDERED, KINDS[0]), strict=True)
+    zip((10.0, 5.0, 3.0, 2.5, 1.8, 1.0, 0.1), (MUTED, KINDS[4], *ORDERED, KINDS[1]), strict=True)
 )
 """n·c → colour."""
 

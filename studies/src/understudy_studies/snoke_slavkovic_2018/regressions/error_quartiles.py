@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from understudy_studies.framework.charts import INK, KINDS, MUTED, RULE, style
 from understudy_studies.framework.result_curves import Curves
@@ -23,7 +24,7 @@ def spread(curves: Curves, shown: Sequence[str]) -> Chart:
         shown: names of the methods, from above.
     """
     with style():
-        figure = Figure(figsize=(12, 0.16 * len(shown) * len(COEFFICIENTS) + 1.5))
+        figure = Figure(figsize=(12, 0.14 * len(shown) * len(COEFFICIENTS) + 1.5))
         grid = figure.subplots(
             len(COEFFICIENTS), len(methods.EPSILONS), sharex="row", sharey=True, squeeze=False
         )
@@ -34,9 +35,12 @@ def spread(curves: Curves, shown: Sequence[str]) -> Chart:
                         curves.along(name, (PAPER,), coefficient, method)[k]
                         for name in ("low", "median", "high")
                     )
-                    axes.plot([low, high], [y, y], color=MUTED, linewidth=2.0)
+                    axes.plot([low, high], [y, y], color=MUTED, linewidth=2.5, alpha=0.5)
                     axes.plot([middle], [y], ".", color=_colour(method), markersize=4)
                 axes.set_xscale("log")
+                axes.xaxis.set_major_locator(LogLocator(subs=(1.0,), numticks=4))
+                axes.xaxis.set_major_formatter(FuncFormatter(lambda tick, _place: f"{tick:g}"))
+                axes.xaxis.set_minor_locator(NullLocator())
                 axes.set_yticks(np.arange(len(shown)), shown, fontsize=5)
                 axes.set_ylim(len(shown) - 0.5, -0.5)
                 axes.grid(color=RULE, linewidth=0.4)

@@ -109,9 +109,9 @@ def scenarios() -> tuple[Scenario, ...]:
         Scenario("bounded", every=4),
         Scenario("searches", every=10),
         Scenario("rounds", every=20),
-        Scenario("limits", every=25),
+        Scenario("limits", every=16),
         Scenario("bounded", SMALLER, every=5),
-        Scenario("limits", SMALLER, every=25),
+        Scenario("limits", SMALLER, every=16),
     )
 
 

@@ -21,7 +21,7 @@ PMSE_TABLE2 = Study[Scenario](
     run=run,
     summarise=summarise,
     page_text=page_text,
-    repetitions=1_000,
+    repetitions=500,
     chunk=250,
 )
 

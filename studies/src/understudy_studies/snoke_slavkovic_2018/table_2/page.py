@@ -280,7 +280,7 @@ def _reconstructed() -> TextTable:
         ),
         ("budget of noisy Bayes in five equal parts", "guessed", "lost"),
         ("bounds at 4 deviations", "printed", ""),
-        ("1,000 repetitions", "ours", "2,500 in the paper"),
+        ("500 repetitions", "ours", "2,500 in the paper"),
     )
 
 

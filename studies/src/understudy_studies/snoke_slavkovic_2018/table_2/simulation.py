@@ -16,10 +16,11 @@ from typing import Literal
 import numpy as np
 
 from understudy.arrays import Floats
-from understudy.decision_trees import pmse
+from understudy.decision_trees import CountedTreeClass, pmse
 from understudy.families.method import CostClass
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import Row
+from understudy_studies.measures.cart_path import by_column
 from understudy_studies.snoke_slavkovic_2018 import (
     candidates,
     comparators,
@@ -48,10 +49,10 @@ MEASURES = (GREEDY, EXACT)
 EFFECTIVE, ODDS = "effective candidates", "log₁₀ odds of the published prior"
 REACH = 4.0
 """Bounds of noisy Bayes and of histograms, in standard deviations."""
-WALKS = {100: 25, 200: 25}
+WALKS = {100: 16, 200: 16}
 """Lengths of the walks, and in which part of the repetitions they are made."""
 
-_SOME = {SMALLER: 25, SMALLEST: 25, PRUNED: 50, LARGER_C: 50}
+_SOME = {SMALLER: 16, SMALLEST: 16, PRUNED: 50, LARGER_C: 50}
 """In which part of the repetitions the published mechanism is simulated under other conditions."""
 
 Part = Literal["counted", "averages", "histograms", "searches", "rounds", "limits", "walks"]
@@ -102,7 +103,7 @@ def scenarios() -> tuple[Scenario, ...]:
         Scenario("histograms", every=5),
         Scenario("searches", every=10),
         Scenario("rounds", every=20),
-        Scenario("limits", every=25),
+        Scenario("limits", every=16),
         *(Scenario("walks", every=every, steps=steps) for steps, every in WALKS.items()),
         *(Scenario("counted", name, every=5) for name in others),
         *(Scenario("limits", name, every=_SOME[name]) for name in others),
@@ -121,30 +122,47 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
     truth = Regressions.of(TRUTH, (size,))
     tables = records(truth, condition.n_rows, streams.generator("sample"))
     sample = Sample(tables, condition, streams)
-    both = scenario.condition == PAPER
+    confidential = Compared(tables, condition, exact=scenario.condition == PAPER)
 
     def compare(method: str, epsilon: float | None, sets: Floats) -> Iterator[Row]:
-        for measure, values in compared(tables, sets, condition, exact=both).items():
+        for measure, values in confidential.with_sets(sets).items():
             yield kept(measure, method, epsilon, values)
 
     return list(_PARTS[scenario.part](sample, scenario, compare))
 
 
-def compared(
-    tables: Floats, sets: Floats, condition: Condition, *, exact: bool
-) -> dict[str, Floats]:
-    """The pMSE of one set for each table by one measure or both, each of shape (R,)."""
-    n, greedy = condition.n_rows, condition.unlimited
-    grown = [greedy.sses(one, other)[0] for one, other in zip(tables, sets, strict=True)]
-    found = {GREEDY: pmse(np.array(grown), n, n)}
-    if exact:
-        trees = candidates.trees_of(DEPTH_2)
-        first, second = (trees.counts(candidates.cells(one)) for one in (tables, sets))
-        best = [
-            trees.smallest_sses_of(one, other) for one, other in zip(first, second, strict=True)
+class Compared:
+    """Confidential tables, sorted and counted once for all that is compared with them.
+
+    Args:
+        tables: shape (R, n, 2).
+        condition: under which sets are released.
+        exact: whether to compare by the exact tree too.
+    """
+
+    def __init__(self, tables: Floats, condition: Condition, *, exact: bool) -> None:
+        self._condition = condition
+        self._sorted = [by_column(one) for one in tables]
+        self._trees = candidates.trees_of(DEPTH_2) if exact else None
+        self._counts = None if self._trees is None else self._counted(self._trees, tables)
+
+    def with_sets(self, sets: Floats) -> dict[str, Floats]:
+        """The pMSE of one set for each table, (R, n, 2), by measure, each of shape (R,)."""
+        n, greedy = self._condition.n_rows, self._condition.unlimited
+        grown = [
+            greedy.sses_of(one, by_column(other))[0]
+            for one, other in zip(self._sorted, sets, strict=True)
         ]
-        found[EXACT] = pmse(np.array(best), n, n)
-    return found
+        found = {GREEDY: pmse(np.array(grown), n, n)}
+        if self._trees is not None and self._counts is not None:
+            pairs = zip(self._counts, self._counted(self._trees, sets), strict=True)
+            best = [self._trees.smallest_sses_of(one, other) for one, other in pairs]
+            found[EXACT] = pmse(np.array(best), n, n)
+        return found
+
+    @staticmethod
+    def _counted(trees: CountedTreeClass, tables: Floats) -> candidates.Counts:
+        return trees.counts(candidates.cells(tables))
 
 
 def _counted(sample: Sample, _scenario: Scenario, compare: Compare) -> Iterator[Row]:
@@ -166,10 +184,10 @@ def _averages(sample: Sample, _scenario: Scenario, _compare: Compare) -> Iterato
     """The mean pMSE of m sets: what a simulation of the paper may have kept."""
     tables, streams, m = sample.tables, sample.streams, methods.SETS
 
+    confidential = Compared(tables, sample.condition, exact=False)
+
     def mean(method: str, epsilon: float | None, sets: Floats) -> Row:
-        each = [
-            compared(tables, sets[:, k], sample.condition, exact=False)[GREEDY] for k in range(m)
-        ]
+        each = [confidential.with_sets(sets[:, k])[GREEDY] for k in range(m)]
         return kept(GREEDY, methods.averaged(method), epsilon, np.mean(each, axis=0))
 
     rng = streams.generator(methods.NON_PRIVATE)
