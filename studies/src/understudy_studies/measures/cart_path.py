@@ -42,7 +42,7 @@ class Columns(NamedTuple):
 def by_column(table: ArrayLike) -> Columns:
     """Sort the columns of a table, shape (n, p); a missing number is larger than all others."""
     columns = np.ascontiguousarray(in_order(table).T)
-    rows = columns.argsort(axis=1, kind="stable")
+    rows = columns.argsort(axis=1)  # equal values have one rank, in whatever order
     return Columns(np.take_along_axis(columns, rows, axis=1), rows.astype(np.int32))
 
 

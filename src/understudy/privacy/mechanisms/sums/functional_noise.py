@@ -15,9 +15,9 @@ e^ε times as likely with t as with t': **pure ε**, for add/remove and for repl
 
 **The published bound.** The paper counts each of the (d + 1)² products of a record once, in two
 triangles, and doubles that for a replaced record: Δ = 2(d + 1)², 8 for a single predictor. Ours is
-the exact M = (d + 1)(d + 4)/2, 5 for a single predictor. Since 4(d + 1) ≥ d + 4, the published bound
-is never below M, and Δ_g grows with Δ: with it the proof above holds as it stands, and **pure ε**
-with it. It only buys less, with 1.6 times the noise for d = 1 and up to 4 times for many
+the exact M = (d + 1)(d + 4)/2, 5 for a single predictor. Since 4(d + 1) ≥ d + 4, the published
+bound is never below M, and Δ_g grows with Δ: with it the proof above holds as it stands, and **pure
+ε** with it. It only buys less, with 1.6 times the noise for d = 1 and up to 4 times for many
 predictors. It is here (`functional-published`) because published comparisons rest on it.
 
 **Against the paper.** Each product of two predictors gets one noise, not one in each of two

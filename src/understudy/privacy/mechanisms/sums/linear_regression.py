@@ -1,6 +1,6 @@
 """A linear regression as a question to the gate: what is asked, with which noise, and the answer.
 
-The statistics and their sensitivity are in `normal_equations.py`, the noise of the two mechanisms in
+The statistics and their sensitivity are in `normal_equations.py`, the noise of the mechanisms in
 `functional_noise.py` and `k_norm.py`. Only records count that have a number in each of the columns.
 Coefficients follow from the noisy statistics alone (`understudy.inference.private_regression`).
 
@@ -40,7 +40,6 @@ from understudy.privacy.released import Noise, Released
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.terms import Terms
 from understudy.schema import NUMERIC, Schema
-
 
 RegressionMechanism = Literal["functional", "functional-published", "k-norm"]
 MECHANISMS: dict[str, str] = {
