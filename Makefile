@@ -47,6 +47,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/pmse.py
 	$(BIN)/python benchmarks/censored.py
 	$(BIN)/python benchmarks/pseudo_posterior.py
+	$(BIN)/python benchmarks/mixture_chains.py
 
 studies-install: $(STUDIES)
 

@@ -3,6 +3,7 @@
 import importlib
 import sys
 import tomllib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +17,7 @@ from matplotlib.lines import Line2D
 from understudy_studies.framework import chunk_workers, runner
 from understudy_studies.framework.chart_marks import MOST_LINES, NAMES
 from understudy_studies.framework.charts import render
-from understudy_studies.snoke_slavkovic_2018 import candidates, limits
+from understudy_studies.snoke_slavkovic_2018 import candidates, conditions, proposals
 
 HERE = Path(__file__).parent
 
@@ -164,14 +165,11 @@ def few_partitions():
 @pytest.fixture(scope="module")
 def few_candidates(few_partitions):
     """The same, and few weighted candidates: greedy trees for many take long."""
-    caches = limits.weighted, limits._sets, limits._counts
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "CANDIDATES", 60)
-        for cached in caches:
-            cached.cache_clear()
+        patch.setattr(proposals, "CANDIDATES", 60)
+        for name, one in conditions.CONDITIONS.items():
+            patch.setitem(conditions.CONDITIONS, name, replace(one, worlds=1))
         yield
-    for cached in caches:
-        cached.cache_clear()
 
 
 def untitled_axes(figure: Figure) -> list[str]:

@@ -43,11 +43,13 @@ from understudy.privacy.mechanisms.records.imputers import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
+from understudy.privacy.mechanisms.records.state_weights import StateShares
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
 from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.exact_quartiles import ExactQuartileRanges
 from understudy.privacy.not_dp.exact_statistics import (
     ExactDeviations,
     ExactFullTable,
@@ -208,6 +210,7 @@ def mechanisms(schema):
     model = DistanceFromModel(schema, pairs, np.zeros(12), (1, 2), np.zeros(2))
     limit = TreeLimit(schema.sizes, ((0, 1),), 100.0)
     sweep = GibbsSweep.of(schema.names, schema.domain, {"a": ("b",), "b": ("a",)})
+    shares = tuple((1.0,) * size for size in schema.sizes)
     return {
         "BinomialCount": BinomialCount("b", bounds="threshold", mode="strict"),
         "Candidate": Candidate(("x", "y", "z"), CellCount((0,)), np.array([True, True, False])),
@@ -221,6 +224,7 @@ def mechanisms(schema):
         "ExactDeviations": ExactDeviations(["c"]),
         "ExactFullTable": ExactFullTable(),
         "ExactMoments": ExactMoments(["d"], ["a"]),
+        "ExactQuartileRanges": ExactQuartileRanges(["c"]),
         "ExactTables": ExactTables([("a",)]),
         "GroupSplit": GroupSplit(tree),
         "HierarchyLayers": HierarchyLayers(tree.divided([(0,)]), [1], "geometric", [1]),
@@ -233,6 +237,9 @@ def mechanisms(schema):
         "NumberLines": NumberLines(("c", "d"), (1, 2)),
         "OpenColumns": OpenColumns(("a", "b")),
         "PerturbedGibbs": PerturbedGibbs(sweep=sweep, n_rows=2),
+        "PerturbedGibbs by shares": PerturbedGibbs(
+            sweep=sweep, n_rows=2, shares=StateShares(form="bought", shares=shares)
+        ),
         "PosteriorDraw": PosteriorDraw(posterior(schema), 0, "strict"),
         "RandomOrder": RandomOrder(3),
         "RangeCounts": RangeCounts("c", [np.array([0, 2, 4])], "geometric"),

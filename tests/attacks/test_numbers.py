@@ -30,6 +30,7 @@ from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.exact_quartiles import ExactQuartileRanges
 from understudy.privacy.not_dp.exact_statistics import ExactDeviations
 from understudy.privacy.selection.scores import CellCount
 from understudy.schema import GibbsSweep, Partition, Schema
@@ -141,6 +142,7 @@ SENSELESS = {
         ThresholdTable(("a",), 2**70, noise="laplace"), spend=SPEND
     ),
     "a deviation of levels": lambda g: g.ask(ExactDeviations(["a"])),
+    "quartiles of levels": lambda g: g.ask(ExactQuartileRanges(["a"])),
     "an order of fewer than none": lambda g: g.ask(RandomOrder(-1)).value,
 }
 DRAWN = (

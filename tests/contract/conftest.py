@@ -72,7 +72,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"keys": "job<-age & sex, sex<-age & job, income<-job", "noise": "laplace"},
     ],
     "pegs": [{"choice_share": 0.3}, {"keys": "job<-age & sex, income<-job", "sweeps": 2}],
-    "pegs-reset": [{}, {"block": 0, "key_limit": 4, "choice_share": 0.3}],
+    "pegs-reset": [{"weights": "marginals"}, {"block": 0, "key_limit": 4, "choice_share": 0.3}],
     "pmse": [
         {"candidates": 8, "refinements": 1},
         {"search": "together", "trees": "depth-3", "candidates": 8, "records": 30, "draws": 2},

@@ -47,7 +47,7 @@ def public(n_rows):
     return SCHEMA.model_copy(update={"rows": "public", "n_rows": n_rows, "row_limit": None})
 
 
-@pytest.mark.parametrize("mechanism", ["functional", "k-norm"])
+@pytest.mark.parametrize("mechanism", ["functional", "functional-published", "k-norm"])
 @pytest.mark.parametrize("schema", [SCHEMA, public(20_000)], ids=["add_remove", "replace"])
 def test_coefficients_with_guarantee_and_ledger(people, mechanism, schema):
     found = us.regress(
@@ -67,7 +67,8 @@ def test_coefficients_with_guarantee_and_ledger(people, mechanism, schema):
     (entry,) = found.ledger
     assert entry.spent == 2
     assert entry.query == "normal equations of income on age"
-    assert mechanism in found.mechanism.lower()
+    assert mechanism.removesuffix("-published") in found.mechanism.lower()
+    assert ("published" in found.mechanism) == mechanism.endswith("-published")
 
 
 def test_the_noise_can_be_seeded_and_is_then_stamped(people):

@@ -12,11 +12,12 @@ import understudy as us
 from understudy.engine import Table
 from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.families.bin_edges import bins_with_rules, numeric_columns
-from understudy.families.histogram_bins import scott_bins
+from understudy.families.bin_rules import bins_by_width, scott_bins, sturges_bins
 from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.privacy.not_dp.exact_quartiles import UNPAID_QUARTILES, ExactQuartileRanges
 from understudy.privacy.not_dp.exact_statistics import UNPAID, ExactDeviations
 
 HEAD = {"private": "row_limit = 5000", "public": 'rows = "public"\nn_rows = 1000'}
@@ -97,6 +98,37 @@ def test_scotts_rule_takes_public_numbers_only():
     assert UNPAID not in gate.guarantee().leaks
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 64, 65, 1000])
+def test_sturges_rule_counts_doublings(n):
+    """K − 1 is the least number of doublings of one record that makes n."""
+    doublings = next(k for k in range(64) if 2**k >= n)
+    assert sturges_bins(n) == 1 + doublings
+
+
+def test_the_rule_of_freedman_and_diaconis_is_two_quartile_ranges_over_a_cube_root():
+    for n, spread in ((8, 1.0), (1000, 0.5), (27, 2.0)):
+        wide = 2 * spread / round(n ** (1 / 3))
+        assert bins_by_width("fd", 7.0, spread, n) == int(np.ceil(round(7 / wide, 9)))
+    assert bins_by_width("fd", 7.0, [0.0, 1.0], [9, 0]).tolist() == [1, 4]
+
+
+def test_other_rules_take_public_numbers_only():
+    """Sturges' rule takes rows alone, that of Freedman & Diaconis 1.349 public deviations."""
+    assert bins_of(method(bins="sturges").binned(schema())) == 11
+    guess = method(bins="sturges", expected_rows=100).binned(schema("private"))
+    assert bins_of(guess) == 8
+    expected = int(bins_by_width("fd", 7, 1.349 * 7 / 6, 1000))
+    assert bins_of(method(bins="fd").binned(schema())) == expected
+    given = method(bins="fd", deviations={"x": 1}).binned(schema())
+    assert bins_of(given) == int(bins_by_width("fd", 7, 1.349, 1000)) == 26
+    for rule in ("sturges", "fd"):
+        gate = door(schema())
+        binned = method(bins=rule).setup(gate, Fraction(1)).schema
+        assert binned == method(bins=rule).binned(schema())
+        assert gate.ledger == ()
+        assert not {UNPAID, UNPAID_QUARTILES} & set(gate.guarantee().leaks)
+
+
 def test_columns_share_scotts_rule():
     """Two numeric columns take the exponent 1/4; one with a single value is none of them."""
     more = COLUMNS
@@ -125,8 +157,12 @@ def test_columns_share_scotts_rule():
         ({"bins": "scott", "mode": "paper"}, "private", "expected_rows"),
         ({"bins": "scott", "deviations": {"sex": 1.0}}, "public", "no numeric column"),
         ({"bins": "bought", "deviations": {"x": 1.0}}, "public", "belongs to bins=scott"),
+        ({"bins": "sturges", "deviations": {"x": 1.0}}, "public", "belongs to bins=scott"),
+        ({"bins": "fd", "mode": "paper", "deviations": {"x": 1.0}}, "public", "mode=strict"),
+        ({"bins": "sturges"}, "private", "expected_rows"),
+        ({"bins": "fd"}, "private", "expected_rows"),
         ({"bins": 0}, "public", "between 1 and 1,048,576"),
-        ({"bins": "many"}, "public", "'scott' or 'bought'"),
+        ({"bins": "many"}, "public", "'fd' or 'bought'"),
         ({"bins": "scott", "deviations": {"x": 0}}, "public", "greater than 0"),
         ({"bins": "bought", "bins_share": 1}, "public", "less than 1"),
     ],
@@ -214,6 +250,40 @@ def test_in_paper_mode_the_bins_follow_the_rows_and_the_guarantee_says_so():
         options={"bins": "scott", "mode": "paper"},
     )
     assert bins_of(narrow.schema) == int(scott_bins(7, frame(sd=0.5)["x"].std(), 1000)) == 42
+
+
+@pytest.mark.parametrize("sd", [0.5, 1.0])
+@pytest.mark.parametrize("name", ["perturbed-histogram", "smoothed-histogram"])
+def test_quartiles_are_read_in_paper_mode_and_the_guarantee_says_so(name, sd):
+    options = {"bins": "fd", "mode": "paper"}
+    release = us.synthesize(frame(sd=sd), schema(), epsilon=1, method=name, options=options)
+    values = frame(sd=sd)["x"].drop_nulls().to_numpy()
+    exact = np.subtract(*np.quantile(values, [0.75, 0.25]))
+    assert bins_of(release.schema) == int(bins_by_width("fd", 7, exact, 1000))
+    assert release.guarantee.kind == "conditional"
+    assert UNPAID_QUARTILES in release.guarantee.leaks
+    assert UNPAID not in release.guarantee.leaks
+    step = release.manifest.ledger[0]
+    assert (step["query"], step["noise"]) == ("interquartile range of x", "none: unpaid")
+
+
+def test_sturges_rule_reads_nothing_in_paper_mode_either():
+    options = {"bins": "sturges", "mode": "paper"}
+    release = us.synthesize(
+        frame(), schema(), epsilon=1, method="smoothed-histogram", options=options
+    )
+    assert bins_of(release.schema) == 11
+    assert release.guarantee.kind == "pure"
+
+
+def test_exact_quartile_ranges_are_those_of_the_numbers():
+    (released,) = door(schema()).ask(ExactQuartileRanges(("x",)))
+    values = frame()["x"].drop_nulls().to_numpy()
+    exact = np.subtract(*np.quantile(values, [0.75, 0.25]))
+    assert released.value == pytest.approx(exact)
+    empty = open_gate(Table(frame().clear(), schema("private")), Budget.of(1), SeededRandomness(1))
+    (nothing,) = empty.ask(ExactQuartileRanges(("x",)))
+    assert nothing.value == 0
 
 
 def test_exact_deviations_are_those_of_the_numbers():

@@ -168,6 +168,26 @@ def moments(model, n, draws, seed=1):
     return np.array(found)
 
 
+def test_published_means_are_the_centres_that_the_model_draws_about():
+    """Whatever the noisy counts are: a cell of few records, or of none, does not scale them."""
+    of = schema(f'[columns.g]\nkind = "boolean"\n{REVIEWED}\n{NUMBER}', 60)
+    rows = {"g": [True] * 3 + [False] * 57, "x": [5.0] * 3 + [-1.0] * 57}
+    model, one = fitted(pl.DataFrame(rows), of, seed=2, epsilon="4", mode="paper")
+    (block,) = model.blocks
+    statistics = block.statistics
+    binned = of.with_bins({"x": 1})
+    share = Fraction(99, 100) * 4 / 3
+    plan = moment_noises(binned, ("x",), ("g", "x"), spend=2 * share, mode="paper")
+    assert plan[0].distribution.scale == pytest.approx(10 / float(share))
+    assert "mean of x by g" in [step.query for step in one.ledger]
+    counts = np.maximum(statistics.counts, 1)
+    centres = 1 + statistics.sums[:, 0] / counts  # the middle of the bounds is 1
+    # False comes first; noise has scale R/n_k: 0.13 and 2.5. Ten of them leave a false alarm of
+    # 5e-5 each.
+    for centre, exact, records in zip(centres, (-1.0, 5.0), (57, 3), strict=True):
+        assert abs(centre - exact) < 10 * 10 / float(share) / records
+
+
 def test_without_noise_it_is_multiple_synthesis():
     """300 sets of each: posterior and prediction have the same law."""
     n, of = 500, schema(MIXED, 500)

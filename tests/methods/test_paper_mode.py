@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.privacy.mechanisms.sums.moments import ONE_CELL
+from understudy.privacy.mechanisms.sums.moments import BY_COUNT, ONE_CELL
 from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED, overspent
+from understudy.privacy.not_dp.exact_quartiles import UNPAID_QUARTILES
 from understudy.privacy.not_dp.exact_statistics import UNPAID
 
 COLUMNS = """
@@ -41,8 +42,9 @@ CASES = [
     ("perturbed-histogram", {}, {FLOATING, HALVED}),
     ("perturbed-histogram", {"bins": "scott"}, {FLOATING, HALVED, UNPAID}),
     ("smoothed-histogram", {"bins": "scott"}, {UNPAID}),
-    ("modips", {}, {FLOATING, HALVED, ONE_CELL}),
-    ("modips", {"bounds": "truncate"}, {FLOATING, HALVED, ONE_CELL, UNCALIBRATED}),
+    ("smoothed-histogram", {"bins": "fd"}, {UNPAID_QUARTILES}),
+    ("modips", {}, {FLOATING, HALVED, ONE_CELL, BY_COUNT}),
+    ("modips", {"bounds": "truncate"}, {FLOATING, HALVED, ONE_CELL, BY_COUNT, UNCALIBRATED}),
 ]
 
 
@@ -80,6 +82,35 @@ def test_the_strict_form_leaves_nothing_in(method, options, leaks):
 def test_with_private_rows_counts_are_not_halved():
     promise = release("laplace", {"mode": "paper"}, rows="private").guarantee
     assert promise.leaks == (FLOATING,)
+
+
+def test_means_of_cells_as_published_say_that_their_noise_rests_on_private_counts(tmp_path):
+    found = release("modips", {"mode": "paper"})
+    steps = [step for step in found.manifest.ledger if step["query"].startswith("mean of ")]
+    assert [step["query"] for step in steps] == ["mean of x by sick", "mean of y by sick"] * 2
+    assert {step["sensitivity"] for step in steps} == {
+        "L1 = 10/n_k, as published",
+        "L1 = 1/n_k, as published",
+    }
+    assert all(step["noise"].endswith("divided by the private n_k of a cell") for step in steps)
+    kinds = [one.kind for one in found.measurements]
+    assert kinds.count("means") == 4
+    assert "sums" not in kinds
+    again = us.Release.load(found.save(tmp_path / "release"))
+    (first,) = [one for one in again.measurements if one.kind == "means"][:1]
+    assert first.frame(again.schema).columns == ["sick", "x", "y", "mean"]
+
+
+def test_of_a_single_cell_the_sum_is_measured_in_both_modes():
+    for mode in ("strict", "paper"):
+        numbers = FRAME.select("x")
+        of = us.Schema.loads(
+            "rows = 'public'\nn_rows = 40\n"
+            + COLUMNS[COLUMNS.index("[columns.x]") :].split("[columns.y]")[0]
+        )
+        found = us.synthesize(numbers, of, method="modips", epsilon=1, options={"mode": mode})
+        assert BY_COUNT not in found.guarantee.leaks
+        assert "sum of x" in [step["query"] for step in found.manifest.ledger]
 
 
 def test_what_is_read_without_pay_stands_in_the_ledger():

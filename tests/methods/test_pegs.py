@@ -9,6 +9,7 @@ import pytest
 import understudy as us
 from understudy.errors import InferenceError, MethodError
 from understudy.methods.configuration import configure
+from understudy.privacy.mechanisms.records.state_weights import UNPAID
 from understudy.schema import Schema
 
 COLUMNS = """
@@ -209,3 +210,64 @@ def test_a_diverse_release_is_stamped_not_private(tmp_path):
     made.save(tmp_path / "made")
     text = (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
     assert "without any privacy noise" in text
+
+
+@pytest.mark.parametrize("method", PAID)
+def test_weights_by_marginals_are_bought_and_paid_for(method):
+    """A tenth of the budget for a count by each column, the rest for the records."""
+    plan = us.plan(schema(), epsilon=1, method=method, options={"weights": "marginals"})
+    assert [table.columns for table in plan.setup] == [("sex",), ("job",), ("age",)]
+    assert sum(table.share for table in plan.setup) == Fraction(1, 10)
+    assert [table.share for table in plan.tables] == [Fraction(9, 10)]
+    assert "each state of a row, or more, by their shares in all rows." in plan.remarks[1]
+    found = release(method, weights="marginals", weights_share="0.25")
+    entries = found.manifest.ledger
+    assert [Fraction(one["epsilon_exact"]) for one in entries] == [Fraction(1, 12)] * 3 + [
+        Fraction(3, 4)
+    ]
+    assert "or more, by released marginals" in entries[3]["noise"]
+    assert (found.guarantee.kind, found.guarantee.leaks) == ("pure", ())
+
+
+def test_weights_by_marginals_share_the_budget_with_bought_keys():
+    found = release(
+        "pegs", epsilon=100, weights="marginals", choice_share="0.3", weights_share="0.2"
+    )
+    costs = [Fraction(one["epsilon_exact"]) for one in found.manifest.ledger]
+    assert costs == [10] * 3 + [Fraction(20, 3)] * 3 + [50]
+
+
+@pytest.mark.parametrize("mode", ["strict", "paper"])
+@pytest.mark.parametrize("method", PAID)
+def test_weights_by_marginals_keep_marginals_where_even_ones_keep_nothing(method, mode):
+    """At ε = 60, of which 6 or none buy counts, 400 records of pegs have α = 20 to 22 or more. The
+    share of bosses is 0.16 in the rows and 1/3 in an even spread; the standard error of 400
+    records is 0.02, so a half-way bound is four of them away from either."""
+    epsilon = "60"
+    by_marginals = release(method, epsilon, weights="marginals", mode=mode).tables[0]
+    even = release(method, "1").tables[0]
+    assert (people()["job"] == "boss").mean() < 0.2
+    assert (by_marginals["job"] == "boss").mean() < 0.25 < (even["job"] == "boss").mean()
+
+
+@pytest.mark.parametrize("method", PAID)
+def test_marginals_read_off_the_rows_are_stamped(method, tmp_path):
+    found = release(method, weights="marginals", mode="paper")
+    assert (found.guarantee.kind, found.guarantee.leaks) == ("conditional", (UNPAID,))
+    assert [Fraction(one["epsilon_exact"]) for one in found.manifest.ledger] == [1]
+    again = us.Release.load(found.save(tmp_path / "release"))
+    assert again.guarantee == found.guarantee
+    page = (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
+    assert "which were not paid for; states rarer than an even spread" in page
+    assert release(method).guarantee.kind == "pure"
+
+
+@pytest.mark.parametrize("method", PAID)
+def test_options_of_weights_that_contradict_each_other_are_refused(method):
+    for options, said in [
+        ({"mode": "paper"}, "set both or neither"),
+        ({"weights": "marginals", "weights_share": 0.5, "choice_share": 0.5}, "leave nothing"),
+        ({"weights": "marginals", "weights_share": 0}, "weights_share"),
+    ]:
+        with pytest.raises(MethodError, match=said):
+            us.plan(schema(), epsilon=1, method=method, options=options)

@@ -10,7 +10,7 @@ from scipy import stats
 import understudy as us
 from understudy.engine import Table
 from understudy.errors import MethodError
-from understudy.families.histogram_bins import scott_bins
+from understudy.families.bin_rules import scott_bins
 from understudy.methods.configuration import configure
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget

@@ -282,7 +282,7 @@ WRONG = {
     "no column": ({"network": "sx, age, height, income"}, "'sx', which is no column"),
     "raised": ({"weights": "unweighted", "reweight": 0.5}, "no weights to raise"),
     "quantile": ({"quantile": 0}, "quantile"),
-    "marginal": ({"power": "marginal"}, "needs the sampler 'nuts'"),
+    "intruder": ({"columns": "sex"}, "for count weights"),
 }
 
 

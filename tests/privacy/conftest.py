@@ -13,7 +13,8 @@ from understudy.privacy.mechanisms.records.key_counts import HashedRows
 
 
 def step(record, column, real, *, sweep, prior, used):
-    """New states of a column and their probabilities; `real` are the records that count."""
+    """New states of a column and their probabilities; `real` are the records that count. The prior
+    is one weight, or those of the states of each column."""
     key = tuple(record[j] for j in sweep.given[column])
     weights = {}
     for state in range(sweep.domain.sizes[column]):
@@ -25,7 +26,8 @@ def step(record, column, real, *, sweep, prior, used):
             for row, n in real.items()
             if row[column] == state and tuple(row[j] for j in sweep.given[column]) == key
         )
-        weights[after] = (0 if (column, key) in used else alike) + prior
+        added = prior[column][state] if isinstance(prior, tuple) else prior
+        weights[after] = (0 if (column, key) in used else alike) + added
     total = sum(weights.values())
     return {after: weight / total for after, weight in weights.items()}, (column, key)
 

@@ -37,14 +37,15 @@ def regress(
     mechanism: Annotated[
         str,
         typer.Option(
-            help="sufficient-statistics; or k-norm or functional: an ols of numbers for a pure "
-            "epsilon, without standard errors."
+            help="sufficient-statistics; or k-norm, functional or functional-published (with the "
+            "published, larger sensitivity): an ols of numbers for a pure epsilon, without "
+            "standard errors."
         ),
     ] = USUAL,
     repair: Annotated[
         str | None,
         typer.Option(
-            help="For k-norm and functional: ridge or trim, where noise leaves no positive "
+            help="For k-norm and both functional: ridge or trim, where noise leaves no positive "
             "definite matrix."
         ),
     ] = None,

@@ -264,16 +264,28 @@ def _mixture(layout: Layout, measured: Measured) -> MixtureStatistics:
     counts = measured.counts if layout.counted else measured.n_rows
     assert counts is not None
     scatter = np.zeros((p, p))
+    numbers = np.asarray(counts, dtype=np.float64).reshape(-1)
     pairs = np.triu_indices(p)
     scatter[pairs] = [moment.values[0] for moment in measured.moments[p:]]
     scatter.T[pairs] = scatter[pairs]
     return MixtureStatistics(
-        np.asarray(counts, dtype=np.float64).reshape(-1),
-        np.stack([moment.values for moment in measured.moments[:p]], axis=-1),
+        numbers,
+        np.stack([_sums(moment, numbers) for moment in measured.moments[:p]], axis=-1),
         scatter,
         n_rows=None if measured.n_rows is None else float(measured.n_rows),
         exact=measured.exact,
     )
+
+
+def _sums(moment: NoisyMoment, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sums by cell; such that the model finds noisy means again, where it is they that are known.
+
+    Args:
+        moment: sums or means of (x − middle of the bounds) by cell.
+        counts: of the cells, with their noise.
+    """
+    means = moment.statistic == "mean"
+    return moment.values * np.maximum(counts, 1) if means else moment.values
 
 
 def _present(layout: Layout, schema: Schema) -> NDArray[np.bool_]:

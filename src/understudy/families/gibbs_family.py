@@ -19,122 +19,25 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from understudy.errors import MethodError
-from understudy.families.effort import Effort, expected_rows, known_rows
+from understudy.families.effort import Effort, expected_rows
 from understudy.families.key_choice import (
     bought_keys,
-    distinct_tables,
     gibbs_sweep,
-    own_tables,
     planned_keys,
 )
-from understudy.families.measurement_plan import Form, PlannedTable, announced
+from understudy.families.measurement_plan import Form, PlannedTable, announced, natural_noise
 from understudy.families.method import Method, Names, Prepared, PreparingMethod
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model
-from understudy.models.conditional_tables import Allocation, ConditionalTables, Seeds
-from understudy.privacy.accounting.budget import Budget, exact
+from understudy.privacy.accounting.budget import Budget, exact, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
-from understudy.privacy.mechanisms.records.key_counts import n_cells
-from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
-from understudy.privacy.noise.calibration import NoiseName
-from understudy.privacy.released import NoisyTable
+from understudy.privacy.mechanisms.records.state_weights import StateShares
+from understudy.privacy.noise.perturbation import Mode
 from understudy.schema import GibbsSweep, Schema
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoisyTableGibbs:
-    """Gibbs sampling from the noisy table of each column with its key.
-
-    Attributes:
-        sweep: what each column is drawn given.
-        shared: whether columns share a table that serves several of them.
-        lazy: whether tables are never written out.
-        noise: noise.
-        sweeps: how often each column is drawn.
-        allocation: how negative counts are dealt with.
-        seeds: from where sweeps start.
-    """
-
-    sweep: GibbsSweep
-    shared: bool
-    lazy: bool
-    noise: NoiseName
-    sweeps: int
-    allocation: Allocation
-    seeds: Seeds
-
-    @property
-    def tables(self) -> tuple[tuple[str, ...], ...]:
-        """Names of the columns of each table that is written out."""
-        return distinct_tables(self.sweep) if self.shared else own_tables(self.sweep)
-
-    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """The tables, in equal parts; one step if they are not written out."""
-        if self.lazy:
-            return (planned_rows(schema, self._rows(1), spend, budget, n_cells(self.sweep)),)
-        tables = NoisyTables(self.tables, noise=self.noise)
-        return announced(tables, schema, spend, budget, self.tables)
-
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
-        """Measure the tables; draw records through the gate where they are not written out.
-
-        Args:
-            gate: in whose columns the keys are.
-            spend: cost of all tables together.
-            n_rows: records to be drawn.
-        """
-        if self.lazy:
-            return PaidRecords.of(gate.ask(self._rows(n_rows), spend=spend))
-        tables = gate.ask(NoisyTables(self.tables, noise=self.noise), spend=spend)
-        return self.model([table.value for table in tables], known_rows(gate))
-
-    def _rows(self, n_rows: int) -> LazyRows:
-        return LazyRows(sweep=self.sweep, sweeps=self.sweeps, n_rows=n_rows, noise=self.noise)
-
-    def model(self, tables: Sequence[NoisyTable], n_rows: int) -> Model:
-        """The model of measured tables.
-
-        Args:
-            tables: in the order of `tables`.
-            n_rows: rows of the confidential table, as known.
-        """
-        return ConditionalTables.fitted(
-            self.sweep,
-            tables,
-            n_rows,
-            sweeps=self.sweeps,
-            allocation=self.allocation,
-            seeds=self.seeds,
-        )
-
-
-def planned_rows(
-    schema: Schema,
-    rows: LazyRows,
-    spend: Fraction,
-    budget: Budget,
-    most_cells: int,
-    *,
-    chosen: bool = False,
-) -> PlannedTable:
-    """Records swept through noisy tables that are not written out, as they are announced.
-
-    Args:
-        schema: the public schema.
-        rows: the mechanism.
-        spend: its cost.
-        budget: the whole budget.
-        most_cells: of all tables together.
-        chosen: whether an earlier step chooses the keys.
-    """
-    how = {"form": Form.SWEEPS, "chosen": chosen, "records": True}
-    (step,) = announced(rows, schema, spend, budget, [schema.names], **how)
-    return replace(step, n_cells=most_cells, noise_mass=0.0)
-
 
 BYTES_PER_CELL = 60
 """Of an occupied cell, its row included, while tables are being put behind one another."""
@@ -187,13 +90,30 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
     Attributes:
         choice_share: part of the budget that buys a key of at most `key_limit` values for each
             column, once for all sets; 0 for public keys.
+        weights: weights that are added to the states of a row: "even", or in proportion to
+            "marginals", which are bought once for all sets; the rarest state sets their scale
+            (`understudy.privacy.mechanisms.records.state_weights`).
+        weights_share: part of the budget that buys these, a noisy count by each column.
+        mode: "paper" reads the marginals off the rows, unpaid, and keeps the sum of even weights;
+            the guarantee is then conditional. Seeds and keys are public all the same.
     """
 
     choice_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    weights: Literal["even", "marginals"] = "even"
+    weights_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    mode: Mode = "strict"
 
     @abstractmethod
-    def mechanism(self, sweep: GibbsSweep, n_rows: int) -> PerturbedGibbs | ResetBlocks:
-        """The named mechanism, over known keys, that draws so many records."""
+    def mechanism(
+        self, sweep: GibbsSweep, n_rows: int, shares: StateShares
+    ) -> PerturbedGibbs | ResetBlocks:
+        """The named mechanism, over known keys, that draws so many records.
+
+        Args:
+            sweep: what each column is drawn given.
+            n_rows: how many records.
+            shares: how weights are divided among states.
+        """
 
     @property
     @abstractmethod
@@ -206,48 +126,87 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
         sweep, buys = self.sweep(schema), self._buys(schema)
         most = sum(int(self.key_limit) * size for size in schema.sizes)
         how = {"form": Form.SWEEPS, "chosen": buys, "records": True}
-        asked, columns = self.mechanism(sweep, 1), [schema.names]
+        asked, columns = self.mechanism(sweep, 1, self._unknown), [schema.names]
         (step,) = announced(asked, schema, spend, budget, columns, **how)
         return (replace(step, n_cells=most) if buys else step,)
 
     def setup_share(self, schema: Schema) -> Fraction:
-        """Nothing where keys are public, or where there is nothing to choose."""
-        return exact(self.choice_share) if self._buys(schema) else Fraction(0)
+        """Nothing where keys are public, or where there is nothing to choose, and weights even."""
+        return sum(self._bought_shares(schema), Fraction(0))
 
     def plan_setup(
         self, schema: Schema, spend: Fraction, budget: Budget
     ) -> tuple[PlannedTable, ...]:
-        """One choice for each column."""
-        return planned_keys(schema, spend, budget) if self._buys(schema) else ()
+        """One choice for each column, then one count by each."""
+        steps: tuple[PlannedTable, ...] = ()
+        choices, counts = self._bought_spends(schema, spend)
+        if choices:
+            steps += planned_keys(schema, choices, budget)
+        if counts:
+            tables = _marginals(schema, budget)
+            steps += announced(tables, schema, counts, budget, tables.marginals)
+        return steps
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
-        """The keys, once for all sets."""
+        """The keys and the marginals, once for all sets."""
         self._require()
-        schema = gate.schema
-        if self._buys(schema):
-            sweep = bought_keys(gate, [self.key_limit * size for size in schema.sizes], spend)
+        schema, shares = gate.schema, self._unknown
+        choices, counts = self._bought_spends(schema, spend)
+        if choices:
+            sweep = bought_keys(gate, [self.key_limit * size for size in schema.sizes], choices)
         else:
             sweep = self.sweep(schema)
-        return Prepared(partial(self._drawn, gate, sweep), schema)
+        if counts:
+            noisy = gate.ask(_marginals(schema, gate.budget), spend=counts)
+            counted = (table.value.counts.clip(0).tolist() for table in noisy)
+            shares = StateShares(form="bought", shares=tuple(map(tuple, counted)))
+        return Prepared(partial(self._drawn, gate, sweep, shares), schema)
 
-    def _drawn(self, gate: Gate, sweep: GibbsSweep, spend: Fraction, n_rows: int) -> Model:
+    def _drawn(
+        self, gate: Gate, sweep: GibbsSweep, shares: StateShares, spend: Fraction, n_rows: int
+    ) -> Model:
         """Draw the records through the gate."""
-        return PaidRecords.of(gate.ask(self.mechanism(sweep, n_rows), spend=spend))
+        return PaidRecords.of(gate.ask(self.mechanism(sweep, n_rows, shares), spend=spend))
 
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
         """How little this budget buys, where the number of rows is public."""
         if schema.rows != "public" or not schema.n_rows:
             return ()
         n, sweep = schema.n_rows, self.sweep(schema)
-        epsilon = self.mechanism(sweep, n).epsilon(spend, budget.accounting, schema.neighbours)
+        asked = self.mechanism(sweep, n, self._unknown)
+        epsilon = asked.epsilon(spend, budget.accounting, schema.neighbours)
         prior = float(state_weight(epsilon))
+        left = (
+            f"For {n:,} records this budget leaves ε = {float(epsilon):.3g} for each "
+            f"{self.paid_for}, so {prior:,.4g} records are added to each state of a row"
+        )
+        if self.weights == "marginals":
+            how = "on average" if self.mode == "paper" else "or more, by their shares in all rows"
+            return (f"{left}, {how}.",)
         factor = max(size * (n + prior) / (n + size * prior) for size in schema.sizes)
         return (
-            f"For {n:,} records this budget leaves ε = {float(epsilon):.3g} for each "
-            f"{self.paid_for}, so {prior:,.4g} records are added to each state of a row. Were all "
-            f"{n:,} rows alike, that would raise the share of their state to at most "
-            f"{factor:,.4g} times what an even spread gives it.",
+            f"{left}. Were all {n:,} rows alike, that would raise the share of their state to at "
+            f"most {factor:,.4g} times what an even spread gives it.",
         )
+
+    @property
+    def _unknown(self) -> StateShares:
+        """How weights are divided, before anything is bought."""
+        if self.weights == "even":
+            return StateShares()
+        return StateShares(form="paper" if self.mode == "paper" else "bought")
+
+    def _bought_shares(self, schema: Schema) -> tuple[Fraction, Fraction]:
+        """Parts of the budget for keys, and for marginals."""
+        keys = exact(self.choice_share) if self._buys(schema) else Fraction(0)
+        marginals = self._unknown.form == "bought"
+        return keys, exact(self.weights_share) if marginals else Fraction(0)
+
+    def _bought_spends(self, schema: Schema, spend: Fraction) -> tuple[Fraction, Fraction]:
+        """The cost of keys, and of marginals, which together cost `spend`."""
+        shares = self._bought_shares(schema)
+        keys, marginals = split(spend, shares) if any(shares) else shares
+        return keys, marginals
 
     def _buys(self, schema: Schema) -> bool:
         return self.choice_share > 0 and len(schema.names) > 1
@@ -255,3 +214,14 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
     def _require(self) -> None:
         if self.choice_share and (self.keys or self.order):
             raise MethodError("choice_share buys the keys; leave keys and order out, or it.")
+        if self.mode == "paper" and self.weights == "even":
+            raise MethodError(
+                "mode=paper is how weights=marginals was published; set both or neither."
+            )
+        if self.weights == "marginals" and self.choice_share + self.weights_share >= 1:
+            raise MethodError("choice_share and weights_share leave nothing for the records.")
+
+
+def _marginals(schema: Schema, budget: Budget) -> NoisyTables:
+    """A noisy count by each column."""
+    return NoisyTables([(name,) for name in schema.names], natural_noise(budget.accounting))

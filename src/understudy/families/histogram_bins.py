@@ -1,21 +1,25 @@
 """How a histogram chooses the bins of its numeric columns; shared by all histogram methods.
 
 * `schema`: the bins of the schema. A number: that many of equal width for each column.
-* `scott`: Scott's rule, K = ⌈(c₁ − c₀)/(3.49·σ·n^(−1/(2 + p)))⌉ for bounds c₀, c₁ and p numeric
-  columns, with a **public** deviation σ, by default (c₁ − c₀)/6, and a public number of rows: the
-  declared one, or `expected_rows`.
+* `sturges`: Sturges' rule, from the number of rows alone: the declared one, or `expected_rows`.
+* `scott`: Scott's rule, with a **public** deviation σ, by default a sixth of the width of the
+  bounds, and a public number of rows.
+* `fd`: the rule of Freedman & Diaconis, with the interquartile range of a normal distribution of
+  that public deviation.
 * `bought`: Scott's rule with a noisy deviation, bought once for all sets at `bins_share` of the
   budget: for each column the table of its codes, spikes and numbers as one bin, a sum, and a
   scatter, at shares of 1, 1 and 8. It pays where n·s²/(c₁ − c₀)² is well above the noise that
   `plan` shows.
-* In paper mode, `scott` takes the exact deviations of the rows. The number of bins then tells
-  something about the rows that no ε covers; the guarantee says so and is conditional.
+* In paper mode, `scott` takes the exact deviations of the rows, and `fd` their exact interquartile
+  ranges. The number of bins then tells something about the rows that no ε covers; the guarantee
+  says so and is conditional. Sturges' rule reads no row, and is the same in both modes.
 
-Deviations that are bought or read are taken to lie between 1/50 and 1/2 of the width of the bounds
-(no deviation is larger), so that the largest possible table is known beforehand; that is the one
-that a plan shows. Edges that rules need are kept (`bin_edges.py`).
+Spreads that are bought or read are taken to lie between 1/50 of the width of the bounds and the
+largest there can be (half of the width for a deviation, all of it for an interquartile range), so
+that the largest possible table is known beforehand; that is the one that a plan shows. Edges that
+rules need are kept (`bin_edges.py`).
 
-Source: Scott (1979); Bowen & Liu (2020), §3.1.2, eq. 4.
+The rules, with their sources: `bin_rules.py`. Source: Bowen & Liu (2020), §3.1.2 and §4.2.
 """
 
 from __future__ import annotations
@@ -25,12 +29,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Literal
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.bin_edges import MOST_BINS, bins_with_rules, numeric_columns
+from understudy.families.bin_rules import QUARTILES, WidthRule, bins_by_width, sturges_bins
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method, Prepared
 from understudy.privacy.accounting.budget import Budget, exact, split
@@ -38,35 +41,15 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.mechanisms.sums.moments import Moments
 from understudy.privacy.noise.perturbation import Mode
+from understudy.privacy.not_dp.exact_quartiles import ExactQuartileRanges
 from understudy.privacy.not_dp.exact_statistics import ExactDeviations
 from understudy.privacy.released import NoisyTable
 from understudy.schema import NUMERIC, Schema
 
-SCOTT = 3.49
 FINEST = 50
 PUBLIC_DEVIATION = 6
+_LARGEST: dict[WidthRule, int] = {"scott": 2, "fd": 1}  # of spreads: width over this
 _WEIGHTS = (1, 1, 8)  # count, sum, scatter: what Scott's rule needs most is the last
-
-
-def scott_bins(
-    width: ArrayLike, deviation: ArrayLike, n_rows: ArrayLike, n_numeric: int = 1
-) -> NDArray[np.int64]:
-    """Numbers of bins by Scott's rule; at least 1, and 1 where the deviation is 0.
-
-    Args:
-        width: of the bounds, any shape; all arguments are broadcast.
-        deviation: standard deviation σ, in the same unit.
-        n_rows: number of rows; 0 counts as 1.
-        n_numeric: numeric columns p.
-
-    Example:
-        >>> scott_bins(7.0, 1.0, [40, 100, 1000]).tolist()
-        [7, 10, 21]
-    """
-    rows = np.maximum(np.asarray(n_rows, dtype=np.float64), 1)
-    bin_width = SCOTT * np.asarray(deviation, dtype=np.float64) * rows ** (-1 / (2 + n_numeric))
-    wide = np.where(bin_width > 0, bin_width, np.inf)
-    return np.maximum(np.ceil(np.asarray(width) / wide), 1).astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,15 +57,16 @@ class Binned(Method):
     """Bin options of a histogram method.
 
     Attributes:
-        bins: "schema", "scott", "bought", or a number of bins for every numeric column.
-        deviations: public standard deviation of some columns, for bins=scott; the others have a
-            sixth of the width of their bounds.
-        expected_rows: public guess of the number of rows, for Scott's rule where it is private.
+        bins: "schema"; "sturges", "scott" or "fd" for a rule; "bought"; or a number of bins for
+            every numeric column.
+        deviations: public standard deviation of some columns, for bins=scott and bins=fd; the
+            others have a sixth of the width of their bounds.
+        expected_rows: public guess of the number of rows, for the rules where it is private.
         bins_share: share of the budget that bins=bought may spend, once for all sets.
         mode: "paper" for the method as published, with what that leaves in.
     """
 
-    bins: Literal["schema", "scott", "bought"] | int = "schema"
+    bins: Literal["schema", "sturges", "scott", "fd", "bought"] | int = "schema"
     deviations: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = field(
         default_factory=dict
     )
@@ -117,16 +101,12 @@ class Binned(Method):
         schema = gate.schema
         self._require_bins(schema)
         if self.bins == "bought":
-            deviations = _bought(gate, spend)
-        elif self.bins == "scott" and self.mode == "paper":
-            names = numeric_columns(schema)
-            released = gate.ask(ExactDeviations(names))
-            deviations = {
-                name: deviation.value for name, deviation in zip(names, released, strict=True)
-            }
+            spreads = _bought(gate, spend)
+        elif self.mode == "paper" and self.bins in ("scott", "fd"):
+            spreads = _read_off(gate, self.bins)
         else:
             return gate.rebinned(self._public_bins(schema))
-        return gate.rebinned(bins_with_rules(schema, self._by_scott(schema, deviations)))
+        return gate.rebinned(bins_with_rules(schema, self._by_rule(schema, spreads)))
 
     def binned(self, schema: Schema) -> Schema:
         """The schema in the chosen bins; in the most there can be, if rows decide on them.
@@ -144,28 +124,36 @@ class Binned(Method):
         names = numeric_columns(schema)
         if isinstance(self.bins, int):
             return bins_with_rules(schema, dict.fromkeys(names, self.bins))
+        if self.bins == "sturges":
+            number = int(sturges_bins(self._rows(schema)))
+            return bins_with_rules(schema, dict.fromkeys(names, number))
         by_rows = self.bins == "bought" or self.mode == "paper"
         default = {name: _width(schema, name) / PUBLIC_DEVIATION for name in names}
         public = dict.fromkeys(names, 0.0) if by_rows else default | self.deviations
-        return bins_with_rules(schema, self._by_scott(schema, public, clipped=by_rows))
+        if self.bins == "fd":
+            public = {name: QUARTILES * deviation for name, deviation in public.items()}
+        return bins_with_rules(schema, self._by_rule(schema, public, clipped=by_rows))
 
-    def _by_scott(
-        self, schema: Schema, deviations: Mapping[str, float], *, clipped: bool = True
+    def _by_rule(
+        self, schema: Schema, spreads: Mapping[str, float], *, clipped: bool = True
     ) -> dict[str, int]:
+        """Numbers of bins from deviations, or for bins=fd from interquartile ranges."""
+        rule: WidthRule = "fd" if self.bins == "fd" else "scott"
         names, numbers = numeric_columns(schema), {}
         for name in names:
-            width, deviation = _width(schema, name), deviations[name]
+            width, spread = _width(schema, name), spreads[name]
             if clipped:
-                deviation = min(max(deviation, width / FINEST), width / 2)
-            numbers[name] = int(scott_bins(width, deviation, self._rows(schema), len(names)))
+                spread = min(max(spread, width / FINEST), width / _LARGEST[rule])
+            rows = self._rows(schema)
+            numbers[name] = int(bins_by_width(rule, width, spread, rows, len(names)))
         return numbers
 
     def _rows(self, schema: Schema) -> int:
         rows = schema.n_rows if schema.rows == "public" else self.expected_rows
         if rows is None:
             raise MethodError(
-                "Scott's rule needs the number of rows, which is private here; give a public guess "
-                "of it in the option expected_rows, or a number of bins."
+                "This rule needs the number of rows, which is private here; give a public guess of "
+                "it in the option expected_rows, or a number of bins."
             )
         return rows
 
@@ -178,8 +166,10 @@ class Binned(Method):
             raise MethodError(
                 f"The option deviations names {unknown[0]!r}, which is no numeric column."
             )
-        if self.deviations and (self.bins != "scott" or self.mode == "paper"):
-            raise MethodError("The option deviations belongs to bins=scott and mode=strict.")
+        if self.deviations and (self.bins not in ("scott", "fd") or self.mode == "paper"):
+            raise MethodError(
+                "The option deviations belongs to bins=scott or bins=fd, and mode=strict."
+            )
         if self.bins == "bought" and not names:
             raise MethodError("There is no numeric column to buy bins for; take bins=schema.")
 
@@ -208,6 +198,16 @@ def _planned_deviation(
     (count,) = announced(NoisyTables(columns, noise="geometric"), binned, counted, budget, columns)
     moments = announced(_moments(name), binned, summed, budget, columns * 2, form=Form.MOMENTS)
     return [count, *moments]
+
+
+def _read_off(gate: Gate, rule: WidthRule) -> dict[str, float]:
+    """The exact spread of each numeric column, unpaid, as published."""
+    names = numeric_columns(gate.schema)
+    if rule == "scott":
+        spreads = gate.ask(ExactDeviations(names))
+    else:
+        spreads = gate.ask(ExactQuartileRanges(names))
+    return {name: found.value for name, found in zip(names, spreads, strict=True)}
 
 
 def _bought(gate: Gate, spend: Fraction) -> dict[str, float]:

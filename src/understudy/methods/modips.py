@@ -20,8 +20,9 @@ rule for partially synthetic data holds (T = ū + b/m).
 * **Public**: the schema, with bounds of all normal columns; the prior; the blocks.
 * **Guarantee**: pure ε-DP, both neighbouring relations; the sensitivities are proven in
   `privacy/mechanisms/sums/moments.py`, for sums that stay valid when a record changes its cell. In
-  paper mode it is conditional: continuous noise, halved counts and within-cell sensitivities, as
-  published.
+  paper mode it is conditional, as published: continuous noise, halved counts, sensitivities of a
+  record that keeps its cell, and noise in the means of cells of scale R/n_k, n_k their private
+  counts, where the strict form has it in their sums.
 * **Budget**: `split` gives every statistic of every block an equal share; `weighted` one in
   proportion to the weights of counts, sums and scatters; `nonsplit` gives all sums and scatters of
   a block noise of one scale.

@@ -9,6 +9,9 @@
 * **Guarantee**: pure ε, or (ε, δ); add/remove and replace. α = 1/(e^ε₀ − 1), where all ñ·s·M steps
   cost ε₀ each (δ > 0: ε₀²/8 in zCDP for add/remove, ε₀²/2 for replace). Proof:
   `understudy.privacy.mechanisms.records.perturbed_gibbs`.
+* **Weights by marginals** (`weights=marginals`): α is then the weight of the rarest state, and
+  others have more, in proportion to noisy marginals that are bought. `mode=paper` reads the
+  marginals off the rows instead and keeps the sum of even weights; its guarantee is conditional.
 * **Costs** one binary search a step, whatever the number of cells; memory by occupied rows.
 * **Choose it** for a handful of records, or to reproduce the paper, whose ε is per record. For more
   than a few, ε₀ is so small that records are all but uniform: take `pegs-tables`, which pays for
@@ -31,6 +34,7 @@ from pydantic import Field
 from understudy.families.gibbs_family import PaidGibbsRecords
 from understudy.families.method import Facts
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
+from understudy.privacy.mechanisms.records.state_weights import StateShares
 from understudy.schema import GibbsSweep, Schema
 
 
@@ -47,7 +51,7 @@ class Pegs(PaidGibbsRecords):
         name="pegs",
         title="perturbed Gibbs sampling that pays for each record; for a handful of records",
         paper="Park & Ghosh (2014)",
-        guarantee="pure ε, or (ε, δ); add/remove and replace",
+        guarantee="pure ε, or (ε, δ); add/remove and replace (conditional in paper mode)",
         data="many categorical columns, few records to draw",
         cost="rows × columns + records × sweeps × columns",
         cost_class="fast",
@@ -55,9 +59,9 @@ class Pegs(PaidGibbsRecords):
 
     sweeps: Annotated[int, Field(ge=1)] = 1
 
-    def mechanism(self, sweep: GibbsSweep, n_rows: int) -> PerturbedGibbs:
+    def mechanism(self, sweep: GibbsSweep, n_rows: int, shares: StateShares) -> PerturbedGibbs:
         """The named mechanism."""
-        return PerturbedGibbs(sweep=sweep, n_rows=n_rows, sweeps=self.sweeps)
+        return PerturbedGibbs(sweep=sweep, n_rows=n_rows, sweeps=self.sweeps, shares=shares)
 
     @property
     def turns(self) -> int:

@@ -9,6 +9,8 @@
 * **Guarantee**: pure ε, or (ε, δ); add/remove and replace. The paper's claim holds for add/remove
   alone; replacing a record may change two rows of each table and costs twice as much in pure DP,
   which is allowed for. Proof: `understudy.privacy.mechanisms.records.perturbed_gibbs_reset`.
+* **Weights by marginals** (`weights=marginals`), as in `pegs`; rows that were drawn from are then
+  drawn by these weights alone.
 * **Costs** one binary search a step, whatever the number of cells; memory by occupied rows.
 * **Choose it** over `pegs` for more than a few records. `pegs-tables` is better still for many:
   here at most one draw from each row of each block says anything.
@@ -30,6 +32,7 @@ from pydantic import Field
 from understudy.families.gibbs_family import PaidGibbsRecords
 from understudy.families.method import Facts
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks, usual_block
+from understudy.privacy.mechanisms.records.state_weights import StateShares
 from understudy.schema import GibbsSweep, Schema
 
 
@@ -47,7 +50,7 @@ class PegsReset(PaidGibbsRecords):
         name="pegs-reset",
         title="perturbed Gibbs sampling in blocks, each of which draws from a row once",
         paper="Park & Ghosh (2014), §3.4",
-        guarantee="pure ε, or (ε, δ); add/remove and replace",
+        guarantee="pure ε, or (ε, δ); add/remove and replace (conditional in paper mode)",
         data="many categorical columns",
         cost="rows × columns + records × columns",
         cost_class="fast",
@@ -55,9 +58,9 @@ class PegsReset(PaidGibbsRecords):
 
     block: Annotated[int, Field(ge=0)] | None = None
 
-    def mechanism(self, sweep: GibbsSweep, n_rows: int) -> ResetBlocks:
+    def mechanism(self, sweep: GibbsSweep, n_rows: int, shares: StateShares) -> ResetBlocks:
         """The named mechanism."""
-        return ResetBlocks(sweep=sweep, n_rows=n_rows, block=self._block(sweep))
+        return ResetBlocks(sweep=sweep, n_rows=n_rows, block=self._block(sweep), shares=shares)
 
     def _block(self, sweep: GibbsSweep) -> int:
         """Records of a block; bought keys must not decide on it, since the plan announces it."""

@@ -56,7 +56,6 @@ from pydantic import Field
 
 from understudy.errors import MethodError
 from understudy.families.effort import DENSE_CELLS, Effort, expected_rows, known_rows
-from understudy.families.gibbs_family import NoisyTableGibbs, planned_rows
 from understudy.families.key_choice import (
     TableLimit,
     bought_keys,
@@ -71,6 +70,7 @@ from understudy.families.key_choice import (
 from understudy.families.measurement_plan import PlannedTable, natural_noise, planned
 from understudy.families.method import Facts, Names, Prepared, PreparingMethod
 from understudy.families.network_options import LARGEST_TABLE, require_columns
+from understudy.families.noisy_table_gibbs import NoisyTableGibbs, planned_rows
 from understudy.models import Model
 from understudy.models.conditional_tables import Allocation, Seeds
 from understudy.privacy.accounting.budget import Approximate, Budget, exact

@@ -7,13 +7,15 @@
 
 * **Measures** one table over all columns, and the out-of-domain count; for `bins=bought` the
   deviations of the numeric columns before it, once for all sets.
-* **Bins** (`histogram_bins`): those of the schema, a number, Scott's rule with a deviation that is
-  public, or bought. The forms `dense`, `filtered` and `lazy` are those of `laplace`.
+* **Bins** (`histogram_bins`): those of the schema, a number, the rules of Sturges, of Scott or of
+  Freedman & Diaconis from what is public, or Scott's with a bought deviation. The forms
+  `dense`, `filtered` and `lazy` are those of `laplace`.
 * **Public**: the schema with its bounds and structural zeros; what the bins are made of.
 * **Guarantee**: pure ε-DP, add/remove and replace. `mode=paper`, dense only, has continuous noise
-  of scale 1/ε, half of what a replaced record needs, and reads the deviations for `bins=scott` off
-  the rows; the guarantee then is conditional and says so. Bowen & Liu take Scott's rule and ten
-  sets at ε/10 each (`bins=scott`, `sets=split`); free sets cost less noise.
+  of scale 1/ε, half of what a replaced record needs, and reads the deviations for `bins=scott` or
+  the quartiles for `bins=fd` off the rows; the guarantee then is conditional and says so.
+  Bowen & Liu take Scott's rule and ten sets at ε/10 each (`bins=scott`, `sets=split`); free sets
+  cost less noise.
 * **Costs** like `laplace`: K cells (dense), or occupied cells and records.
 * **Choose it** for one or two numbers of any shape, and mixed tables of few columns. **Do not**
   choose it when the noise mass that `plan` shows exceeds the number of records: fewer bins, or a

@@ -19,22 +19,23 @@
   200 coefficients, and with `states=table`, tables given few columns.
 * **Weights.** `vector` (default): α_i = scale·(1 − risk) + shift, within [0, 1], the risk being the
   bound from 0, the smallest, to 1, the largest. `scalar`: one α for all. `count`: the share of
-  records with the same predictors whose value is near. `unweighted`: the plain posterior, a
-  baseline.
+  records with the same predictors, or the same `columns` of them, whose value is near.
+  `unweighted`: the plain posterior, a baseline.
+* **Power.** The source raises the density of the mixture, f^α (`power=marginal`). The default,
+  `labels`, raises each component, as a Gibbs sampler does; bounds differ (`mixture_regression`).
 * **Public**: schema, options, structural zeros, and the columns that are published as they stand.
 * **Guarantee**: `asymptotic`, which is **none at the number of rows that there is**; for
   `unweighted`, none. The bound is one of these rows and these draws, a record that changes moves
   the weights of others, and the published proof lets records fill the space of values
   (`understudy.privacy.not_dp.record_weights`, with an example). So the ledger's cost is
-  infinite, and `allow_nonprivate` is needed. Bounds and weights are for the steward alone; they are
-  printed when the release is made.
+  infinite, and `allow_nonprivate` is needed. When it is made the steward alone is shown bounds.
 * **As published** (`mode=paper`): a value's component is drawn given the confidential value of the
   same record, and the bound is printed; the release says both. In strict mode the component is
   drawn by its probability, so that records are a function of θ and of what is published anyway.
-* **Records** that do not fit the schema are left out of the model. In partially synthetic sets they
-  keep their predictors where these fit; else those of another record stand in.
+* **Records** that do not fit the schema are left out of the model. Partially synthetic sets keep
+  their predictors where these fit; else those of another record stand in.
 * **Costs** one to three Markov chains, once for all sets: 6,000 records with 20 features and ten
-  components take about five seconds a chain, and a logit one third of a second to one.
+  components take some five seconds a chain, f^α up to twice that, a logit up to one second.
 * **Choose it** to reproduce published results, or where disclosure is limited by other means and
   the utility of a model matters. **Do not** choose it for a promise: `censored-posterior` keeps the
   idea and has one, `independent` and `marginals` are closer to the rows at the same ε.
@@ -88,35 +89,32 @@ class PseudoPosteriorMechanism(PreparingMethod):
 
     Attributes:
         sets: always "split": each set is drawn from parameters of its own.
-        sensitive: columns that are drawn; without any all are. The others are published as they
-            stand.
-        weights: of records: "vector", by the risk of each; "scalar", one for all; "count", by how
-            many near values there are; "unweighted", the plain posterior.
+        sensitive: columns that are drawn, without any all; others are published as they stand.
+        weights: of records: "vector", "scalar", "count", or "unweighted", the plain posterior.
         scale: c of vector weights.
         shift: g of vector weights.
         quantile: of the largest log-likelihood of a draw; draws above it are dropped.
-        bound: of scalar weights, the wanted Lipschitz bound; None: that which vector weights with
-            the same scale and shift reach.
+        bound: of scalar weights, the wanted Lipschitz bound; None: that of like vector weights.
         radius: of count weights: how far a near value lies, as a part of the record's own.
+        columns: of count weights: predictors that an intruder is supposed to know; none are all.
         reweight: k: raise weights once, to k of what the largest bound allows; None does not.
         model: of numbers, "mixture" or "normal".
         components: K of the mixture.
         burn_in: sweeps of a chain that are left out.
         thin: sweeps from one draw to the next.
         draws: of each chain.
-        sampler: of the mixture, "gibbs" or, with the extra numpyro, "nuts".
-        power: what a record of weight α is to the mixture: "labels" or, with nuts, "marginal"
-            (`understudy.privacy.samplers.mixture_regression`).
+        sampler: of the mixture, "gibbs", the library's own, or, with the extra numpyro, "nuts".
+        power: of what α is the power: "labels", of each component, or "marginal", of the mixture's
+            density (`understudy.privacy.samplers.mixture_regression`).
         transform: scale of numbers: "asinh", "log" or "identity".
         offset: added before a logarithm.
         unit: of asinh, in units of the column; None: a thousandth of its larger bound.
         network: what each column is drawn given, like "job, income<-job & age"; by default tables
-            are given `parents` columns before them, and numbers and logits all that 64 features can
-            say.
-        states: of states, and of spikes and codes of numbers: "table", "logit", or "auto" for a
-            logit where a column is given others and has at most 200 coefficients, else a table.
-        parents: most parents of a table, without a network; and, with and without, of a table that
-            says whether a number is a spike or a code: the last ones of the column's.
+            are given `parents` columns before them, numbers and logits all that 64 features say.
+        states: of states, spikes and codes of numbers: "table", "logit", or "auto" for a logit
+            where a column is given others and has at most 200 coefficients, else a table.
+        parents: most parents of a table, without a network; and always of a table that says
+            whether a number is a spike or a code: the last ones of the column's.
         mode: "strict", or "paper" for components given the confidential values.
     """
 
@@ -143,6 +141,7 @@ class PseudoPosteriorMechanism(PreparingMethod):
     quantile: Annotated[float, Field(gt=0, le=1)] = 0.95
     bound: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     radius: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.2
+    columns: Names = ()
     reweight: Annotated[float, Field(gt=0, le=1)] | None = None
     model: Literal["mixture", "normal"] = "mixture"
     components: Annotated[int, Field(ge=1, le=100)] = 10
@@ -228,9 +227,8 @@ class PseudoPosteriorMechanism(PreparingMethod):
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """Chains once for all sets, then records.
 
-        A sweep takes a millisecond, and 2 ns for each record, component and feature; a
-        log-likelihood 20 ns for each component, and is read twice. What logits take `_of_logit`
-        says.
+        A sweep takes a millisecond, and 2 ns for each record, component and feature; for f^α about
+        twice that. A log-likelihood takes 20 ns a component, and is read twice.
         """
         column_model, n = self._mechanism(schema).column_model, expected_rows(schema)
         components, sweeps = 1, 1
@@ -239,7 +237,8 @@ class PseudoPosteriorMechanism(PreparingMethod):
         models = column_model.column_models
         numbers = [model for model in models if isinstance(model, NumberModel)]
         features = sum(1 + len(model.features.names) for model in numbers)
-        chain = sweeps * (1e-3 * len(numbers) + 2e-9 * n * components * features)
+        each = 4e-9 if self.power == "marginal" else 2e-9
+        chain = sweeps * (1e-3 * len(numbers) + each * n * components * features)
         chain += sum(_of_logit(logit, n, self.draws) for logit in _logits(column_model))
         chain += 4e-8 * self.draws * n * (components * len(numbers) + len(models))
         chains = _CHAINS[self.weights] + (self.reweight is not None)
@@ -257,6 +256,7 @@ class PseudoPosteriorMechanism(PreparingMethod):
             level=self.quantile,
             bound=self.bound,
             radius=self.radius,
+            columns=self.columns,
             reweight=self.reweight,
         )
         column_model = self._modelling().sequence(schema, given)

@@ -10,13 +10,14 @@ It is `dp-prior` on bins, and shares its mechanism (`understudy.privacy.mechanis
 
 * **Measures** nothing but, for `bins=bought`, the deviations of the numeric columns, once for all
   sets; what leaves is the records. The density would reveal the counts exactly, and stays inside.
-* **Bins** (`histogram_bins`): those of the schema, a number, Scott's rule with a deviation that is
-  public, or bought.
+* **Bins** (`histogram_bins`): those of the schema, a number, the rules of Sturges, of Scott or of
+  Freedman & Diaconis from what is public, or Scott's with a bought deviation.
 * **Public**: the schema with its bounds and structural zeros; what the bins are made of; the number
   of records drawn, or that number bought with noise.
 * **Guarantee**: pure ε-DP, add/remove and replace. It is the drawing that protects, so no seed is
-  accepted, and m sets have ε/m each. In `mode=paper` the deviations for `bins=scott` are read off
-  the rows; the guarantee then is conditional and says so. Nothing else differs from the paper.
+  accepted, and m sets have ε/m each. In `mode=paper` the deviations for `bins=scott`, or the
+  quartiles for `bins=fd`, are read off the rows; the guarantee then is conditional and says so.
+  Nothing else differs from the paper.
 * **Costs** occupied cells and records, up to 2⁶² cells.
 * **Bias.** As n(e^(ε/n) − 1) is hardly more than ε, λ is about K/(K + ε) at any n: with K = 7,
   n = 40 and ε = 1 it is 0.874. Under Scott's rule K grows with n, so results get *worse* with more

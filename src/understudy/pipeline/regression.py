@@ -134,7 +134,8 @@ def regress(
         mechanism: "sufficient-statistics"; or, of an "ols" without standard errors and for a pure
             ε, "k-norm" (Awan & Slavković 2018) or "functional" (Zhang et al. 2012), which has
             twice the noise where records are added or removed, and much alike where they are
-            replaced.
+            replaced; "functional-published" has the noise of its published sensitivity, which is
+            larger than needed.
         repair: for the latter two, what is done where noise leaves no positive definite matrix:
             "ridge" (if none is given) or "trim".
         level: confidence level of the intervals shown, in (0, 1).

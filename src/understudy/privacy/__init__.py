@@ -115,7 +115,9 @@ claim: records from an urn
 claim: records by perturbed Gibbs sampling, each step or each block paid for
     proof: mechanisms/records/perturbed_gibbs.py mechanisms/records/perturbed_gibbs_reset.py
         mechanisms/records/gibbs_chain.py mechanisms/records/key_counts.py
+        mechanisms/records/state_weights.py
     test: privacy/mechanisms/records/test_perturbed_gibbs.py
+        privacy/mechanisms/records/test_state_weights.py
         privacy/mechanisms/records/test_perturbed_gibbs_reset.py
         privacy/mechanisms/records/test_key_counts.py
 claim: records by Gibbs sampling through noisy tables
@@ -131,6 +133,9 @@ NOT DIFFERENTIALLY PRIVATE: an infinite cost, and a release that says so
 claim: exact statistics are charged without limit, and stamped
     proof: not_dp/exact_statistics.py
     test: privacy/test_gate.py methods/test_paper_mode.py
+claim: quartiles that bins follow, as published, cost nothing and are stamped as a leak
+    proof: not_dp/exact_quartiles.py
+    test: families/test_histogram_bins.py methods/test_paper_mode.py
 claim: rows made ℓ-diverse are stamped; nothing else is promised of them
     proof: not_dp/l_diverse_gibbs.py
     test: privacy/not_dp/test_l_diverse_gibbs.py

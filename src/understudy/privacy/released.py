@@ -170,16 +170,17 @@ class NoisyMoment:
     """A noisy sum of bounded numbers by cell, or a noisy scatter pooled within cells.
 
     Attributes:
-        statistic: "sum": of (x - middle of the bounds), by cell; "scatter": Σ (x - x̄)(y - ȳ), the
+        statistic: "sum": of (x - middle of the bounds), by cell; "mean": the same over the number
+            of records of the cell, as published; "scatter": Σ (x - x̄)(y - ȳ), the
             means taken within each cell.
         of: the numeric column of a sum; the two columns of a scatter, equal ones for a variance.
         columns: columns of the table of cells; numeric ones among `of` have a single bin there.
-        values: sums, one per cell in C order, shape (cells,), 0 where the cell has no number; or
-            one scatter, shape (1,). In units of the columns.
+        values: sums or means, one per cell in C order, shape (cells,), 0 where the cell has no
+            number; or one scatter, shape (1,). In units of the columns.
         bins: the single bins.
     """
 
-    statistic: Literal["sum", "scatter"]
+    statistic: Literal["sum", "mean", "scatter"]
     of: tuple[str, ...]
     columns: tuple[str, ...]
     values: NDArray[np.float64]

@@ -40,10 +40,11 @@ class Measurement:
             threshold; "totals": nothing but totals; "successes": a noisy number of records with the
             second level of a column; "line": a noisy count of every cell of a number line, finer
             than a table, and of what lies beyond the bounds; "sums": a noisy sum of (value - middle
-            of the bounds) in every cell; "scatter": a noisy sum of squares or products about the
-            means of the cells; "products": noisy sums over all records of scores of the columns,
-            and of products of two of them; "draws": records drawn from rows and a prior; "sweeps":
-            records drawn column by column, each given some others; "distribution": counts that the
+            of the bounds) in every cell; "means": the same over its number of records, which
+            divides the noise too; "scatter": a noisy sum of squares or products about the means of
+            the cells; "products": noisy sums over all records of scores of the columns, and of
+            products of two of them; "draws": records drawn from rows and a prior; "sweeps": records
+            drawn column by column, each given some others; "distribution": counts that the
             exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
             hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
             full table below such nodes; "ranges": a noisy count of every range of states in a layer
@@ -302,7 +303,7 @@ def _cells_of(
 
 def _count_name(kind: Kind, axes: Collection[str]) -> str:
     """Name of the column of counts or sums, with underscores if a variable is called so."""
-    name = "sum" if kind in (Kind.SUMS, Kind.PRODUCTS) else "count"
+    name = {Kind.SUMS: "sum", Kind.PRODUCTS: "sum", Kind.MEANS: "mean"}.get(kind, "count")
     while name in axes:
         name += "_"
     return name

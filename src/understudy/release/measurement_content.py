@@ -46,6 +46,7 @@ class Kind(StrEnum):
     TOTALS = "totals"
     SUCCESSES = "successes"
     SUMS = "sums"
+    MEANS = "means"
     SCATTER = "scatter"
     PRODUCTS = "products"
     DRAWS = "draws"
@@ -64,7 +65,7 @@ class Kind(StrEnum):
     @property
     def has_every_cell(self) -> bool:
         """Whether every cell of a table has a number in it."""
-        return self in (Kind.TABLE, Kind.SUMS, Kind.DISTRIBUTION)
+        return self in (Kind.TABLE, Kind.SUMS, Kind.MEANS, Kind.DISTRIBUTION)
 
     @property
     def is_joint(self) -> bool:
@@ -95,7 +96,7 @@ class Kind(StrEnum):
     @property
     def is_of_numbers(self) -> bool:
         """Whether numeric columns are summed."""
-        return self in (Kind.SUMS, Kind.SCATTER)
+        return self in (Kind.SUMS, Kind.MEANS, Kind.SCATTER)
 
     @property
     def is_of_one_column(self) -> bool:
@@ -115,7 +116,8 @@ class Kind(StrEnum):
     @property
     def has_stddev(self) -> bool:
         """Whether one number of it has noise of a known standard deviation."""
-        return self.has_noise and self not in (Kind.DRAWS, Kind.SWEEPS, Kind.EXACT)
+        unknown = (Kind.MEANS, Kind.DRAWS, Kind.SWEEPS, Kind.EXACT)
+        return self.has_noise and self not in unknown
 
     @property
     def totals(self) -> tuple[str, ...] | None:
@@ -220,7 +222,8 @@ def _(value: NoisyMoment, schema: Schema) -> Content:
         totals = {"scatter": float(value.values[0])}
         return Content(Kind.SCATTER, value.columns, totals=totals, of=value.of, bins=value.bins)
     codes = np.arange(value.values.size, dtype=np.int64)
-    return Content(Kind.SUMS, value.columns, codes, value.values, of=value.of, bins=value.bins)
+    kind = Kind.MEANS if value.statistic == "mean" else Kind.SUMS
+    return Content(kind, value.columns, codes, value.values, of=value.of, bins=value.bins)
 
 
 @content_of.register

@@ -135,7 +135,6 @@ def planted_binary(names):
     """Results with the paper's pattern; `names` says which method gets whose numbers."""
     where = {  # log ε at which half of the bias is gone, for n = 40
         binary.LAPLACE: -3.0,
-        binary.UNDRAWN: -3.0,
         binary.THRESHOLD: -1.0,
         binary.TRUNCATION: -0.5,
         binary.DP_PRIOR: 1.5,
@@ -154,7 +153,7 @@ def planted_binary(names):
             whose = names.get(method, method)
             half = where[whose] - (0 if whose in {binary.MD, binary.DP_PRIOR} else shift)
             left = 1 / (1 + math.exp(2 * min(budget - half, 50)))
-            noise = {binary.LAPLACE: 0.3, binary.UNDRAWN: 0.3, binary.MD: -0.7}.get(whose, 0.05)
+            noise = {binary.LAPLACE: 0.3, binary.MD: -0.7}.get(whose, 0.05)
             bias = (0.5 - scenario.pi) * left
             wide = math.hypot(bias, stderr) * (1 + noise * (budget < -4))
             covers = 0.95 if whose == binary.THRESHOLD else 0.95 * (1 - left)
@@ -201,13 +200,13 @@ def test_planted_shares_that_are_not_the_papers_do_not_agree():
 def test_study_1_runs_to_its_page(tmp_path, serial, monkeypatch):
     monkeypatch.setattr(binary, "LOG_EPSILONS", (*range(-10, -3), 0, 1, 10))
     monkeypatch.setattr(charts, "_DPI", 20)
-    page = run_study(BOWEN_LIU_1, tmp_path / "out", reps=20, jobs=1).read_text(encoding="utf-8")
+    page = run_study(BOWEN_LIU_1, tmp_path / "out", reps=30, jobs=1).read_text(encoding="utf-8")
     assert page.count("<svg") == 4
     assert "Beside the paper" in page
     with (tmp_path / "out" / "results.csv").open(encoding="utf-8") as stream:
         results = list(csv.DictReader(stream))
     assert len(results) == 9 * (2 + len(binary.METHODS) * len(binary.LOG_EPSILONS))
-    assert {one["repetitions"] for one in results} == {"20"}
+    assert {one["repetitions"] for one in results} == {"30"}
     markdown = (tmp_path / "out" / "bowen-liu-1.md").read_text(encoding="utf-8")
     assert "## Beside the paper" in markdown
-    assert "--reps 20 --seed 1" in markdown
+    assert "--reps 30 --seed 1" in markdown

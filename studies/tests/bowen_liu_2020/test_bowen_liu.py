@@ -12,10 +12,16 @@ from understudy_studies.all_studies import STUDIES
 from understudy_studies.bowen_liu_2020 import BOWEN_LIU_1, BOWEN_LIU_2, BOWEN_LIU_3
 from understudy_studies.bowen_liu_2020.panels import Panel, spread
 from understudy_studies.framework import interval_tally as sums
-from understudy_studies.framework.claim_verdicts import comparison, count, judged, told
+from understudy_studies.framework.claim_verdicts import (
+    UNEXPLAINED,
+    comparison,
+    count,
+    judged,
+    told,
+)
 from understudy_studies.framework.interval_tally import Intervals, pooled, pooled_where
 from understudy_studies.framework.random_streams import Streams
-from understudy_studies.framework.result_curves import Curves, Reading
+from understudy_studies.framework.result_curves import FEWEST, Curves, Reading
 from understudy_studies.framework.runner import run_study
 from understudy_studies.framework.study import RunRecord
 
@@ -103,15 +109,15 @@ def test_of_a_trial_run_nothing_is_said():
     def unasked():
         raise AssertionError
 
-    run_record = RunRecord("", 1, (19, 19), 1, "", 0.0)
+    run_record = RunRecord("", 1, (FEWEST - 1, FEWEST - 1), 1, "", 0.0)
     findings, table = told(unasked, run_record)
     assert table is None
     assert len(findings) == 1
     findings, table = told(
-        lambda: (judged("c", "m", [False]),), replace(run_record, repetitions=(20, 20))
+        lambda: (judged("c", "m", [False]),), replace(run_record, repetitions=(FEWEST, FEWEST))
     )
     assert table is not None
-    assert "It does not hold here: “c” m (0 of 1 case)." in findings
+    assert f"It does not hold here: “c” m (0 of 1 case). {UNEXPLAINED}" in findings
 
 
 @pytest.mark.parametrize("study", [BOWEN_LIU_1, BOWEN_LIU_2, BOWEN_LIU_3], ids=lambda one: one.name)
@@ -145,7 +151,7 @@ def curve(estimand, method, budget, usable, bias):
 
 
 def test_places_that_rest_on_few_repetitions_are_left_out():
-    rows = [curve("x", "m", 0, 19, 5.0), curve("x", "m", 1, 20, 1.0)]
+    rows = [curve("x", "m", 0, FEWEST - 1, 5.0), curve("x", "m", 1, FEWEST, 1.0)]
     curves = Curves([*rows, curve("x", "base", None, 100, 2.0)], ("n",))
     assert np.isnan(curves.trusted("bias", (1,), "x", "m")).tolist() == [True, False]
     assert curves.trusted("bias", (1,), "x", "base").tolist() == [2, 2]

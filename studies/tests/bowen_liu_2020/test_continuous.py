@@ -218,7 +218,7 @@ def planted_continuous(names, sign=1, by_size=1):
         head = {"shape": scenario.shape, "variance": scenario.variance}
         head |= {"n_rows": scenario.n_rows, "estimand": "bins", "log_epsilon": None}
         rows.append(head | {"method": continuous.PERTURBED, "bins_median": 7.0 * sign})
-    return continuous_claims.about_study(Curves(rows, ("shape", "variance", "n_rows")))
+    return continuous_claims.about_study(Curves(rows, ("shape", "variance", "n_rows")), 5_000)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_study_2_runs_to_its_page(tmp_path, serial, monkeypatch):
     page_text = sys.modules["understudy_studies.bowen_liu_2020.continuous.page"]
     monkeypatch.setattr(page_text, "MEASURES", {"bias": "bias", "rmse": "error"})
     monkeypatch.setattr(charts, "_DPI", 20)
-    page = run_study(BOWEN_LIU_2, tmp_path / "out", reps=20, jobs=1).read_text(encoding="utf-8")
+    page = run_study(BOWEN_LIU_2, tmp_path / "out", reps=30, jobs=1).read_text(encoding="utf-8")
     assert page.count("<svg") == 6
     assert "Beside the paper" in page
     assert "nan" not in (tmp_path / "out" / "bowen-liu-2.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.families.histogram_bins import scott_bins
+from understudy.families.bin_rules import scott_bins
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy_studies.measures.grouped_histograms import bin_counts, bin_shares, draw_values

@@ -22,6 +22,7 @@ from understudy_studies.savitsky_williams_hu_2020 import (
     consumer_case,
     consumer_files,
     figures,
+    mechanism_results,
     mechanisms,
     population,
     resampling,
@@ -32,9 +33,12 @@ from understudy_studies.savitsky_williams_hu_2020 import (
 from understudy_studies.savitsky_williams_hu_2020.mechanism_results import Results
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import (
     COUNT,
+    COUNT_ALL,
+    COUNT_FEW,
     DATA,
     MAIN,
     MECHANISMS,
+    READINGS,
     SCALAR,
     SETS,
     SETTINGS,
@@ -107,13 +111,16 @@ def few():
         patch.setattr(mechanisms, "BURN_IN", 2)
         patch.setattr(mechanisms, "THIN", 1)
         patch.setattr(resampling, "RESAMPLES", 20)
-        yield consumer_case.Case("few consumers", schema, lambda: columns, "")
+        yield consumer_case.Case(
+            "few consumers", schema, lambda: columns, "", ("gender", "earner"), ("gender",)
+        )
 
 
 @pytest.fixture(scope="module")
 def fitted(few):
     """All mechanisms at the main setting, by name."""
-    return {one.mechanism: one for one in mechanisms.fits(few, MODEL, MAIN, Streams(3))}
+    found = mechanisms.fits(few, MODEL, Streams(3), settings=(MAIN,), readings=READINGS)
+    return {one.mechanism: one for one in found}
 
 
 # The simulated table
@@ -222,24 +229,38 @@ def test_the_distance_is_the_wasserstein_distance():
 def test_fits_are_those_of_a_release(few, fitted):
     """Each by its own weighting: the scalar one is set by the vector weights' bound."""
     found = fitted
-    assert set(found) == set(MECHANISMS)
+    assert set(found) == {*MECHANISMS, *READINGS}
     vector, scalar = found[VECTOR].posterior, found[SCALAR].posterior
-    expected = vector_weights(vector.before.by_record, scale=MAIN[0], shift=MAIN[1])
+    plain = found[UNWEIGHTED].posterior.after
+    assert vector.before is scalar.before is plain  # one chain without weights for all
+    expected = vector_weights(plain.by_record, scale=MAIN[0], shift=MAIN[1])
     assert (vector.weights == expected).all()
-    alpha = min(1.0, vector.after.bound / scalar.before.bound)
+    alpha = min(1.0, vector.after.bound / plain.bound)
     assert scalar.weights == pytest.approx(np.full(150, alpha))
     assert (found[UNWEIGHTED].posterior.weights == 1).all()
     assert 0 < found[COUNT].posterior.weights.min() < found[COUNT].posterior.weights.max()
+    assert (found[COUNT_ALL].posterior.weights == found[COUNT].posterior.weights).all()
+    fewer = found[COUNT_FEW].posterior.weights  # of more records alike fewer are near
+    assert (fewer != found[COUNT].posterior.weights).any()
     column_model = found[VECTOR].model.column_model.column_models[0]
     assert (column_model.response.form, column_model.response.unit) == ("asinh", 1_000.0)
     assert column_model.regression.prior.components == 10
-    others = mechanisms.fits(few, MODEL, SETTINGS[4], Streams(3))
-    assert [one.mechanism for one in others] == [VECTOR, SCALAR]
-    one = mechanisms.Model("identity", 1.0, 1)
-    (single,) = mechanisms.fits(few, one, MAIN, Streams(3), alone=True)
-    assert single.mechanism == VECTOR
-    column_model = single.model.column_model.column_models[0]
+    assert column_model.regression.power == "marginal"
+
+
+def test_settings_and_models_are_those_asked_for(few):
+    found = mechanisms.fits(few, MODEL, Streams(3), settings=SETTINGS[3:])
+    assert [(one.mechanism, one.setting) for one in found] == [
+        (UNWEIGHTED, MAIN),
+        *((name, setting) for setting in SETTINGS[3:] for name in (VECTOR, SCALAR)),
+        (COUNT, MAIN),
+    ]
+    other = mechanisms.Model("identity", 1.0, 1, "labels")
+    first = next(mechanisms.fits(few, other, Streams(3)))
+    column_model = first.model.column_model.column_models[0]
     assert (column_model.response.form, column_model.regression.prior.components) == ("identity", 1)
+    assert column_model.regression.power == "labels"
+    assert not first.marginal
 
 
 def test_printed_bounds_are_those_of_weights_times_log_likelihoods(few, fitted):
@@ -256,6 +277,11 @@ def test_printed_bounds_are_those_of_weights_times_log_likelihoods(few, fitted):
     assert mechanisms.printed_bounds(plain, few.records()).bound == pytest.approx(
         plain.posterior.after.bound
     )
+    raised = mechanisms.Model("asinh", 1_000.0, power="labels")
+    *_, vector, _, _ = mechanisms.fits(few, raised, Streams(3), settings=(MAIN,))
+    assert vector.mechanism == VECTOR
+    printed = mechanisms.printed_bounds(vector, few.records()).bound
+    assert 0 < printed != vector.posterior.after.bound
 
 
 def test_only_the_papers_way_looks_at_confidential_incomes(few, fitted):
@@ -284,9 +310,13 @@ def test_a_row_holds_what_was_measured(few, fitted):
     counts = resampling.resampled_counts(150, np.random.default_rng(1))
     same = np.tile(few.values, (SETS, 1))
     row = risk_and_utility.of_fit(few, fit, (same, same + 1_000), counts)
-    assert set(row) == {"mechanism", *risk_and_utility.NUMBERS, *risk_and_utility.TEXTS} - {
-        "values"
-    }
+    assert set(row) == {
+        "mechanism",
+        "scale",
+        "shift",
+        *risk_and_utility.NUMBERS,
+        *risk_and_utility.TEXTS,
+    } - {"values"}
     assert row["mean_off"] == pytest.approx(0, abs=1e-6)
     assert row["percentile_off"] == row["percentile_single"] == 0
     assert row["mean_peeking_off"] == pytest.approx(1_000)
@@ -304,23 +334,46 @@ def test_a_row_holds_what_was_measured(few, fitted):
 
 def test_a_chunk_is_reproducible(few, monkeypatch):
     monkeypatch.setattr(consumer_case, "find", lambda _name: few)
-    one = Scenario(few.name, "asinh", 1_000.0, 10, True, *SETTINGS[4])
+    one = Scenario(few.name, "asinh", 1_000.0, 10, "marginal", False)
     found = run(one, 2, 7)
-    assert [row["mechanism"] for row in found] == [DATA, VECTOR, SCALAR] * 2
-    assert found[:3] == run(one, 1, 7)
-    assert len({found[1]["bound"], found[4]["bound"], run(one, 1, 8)[1]["bound"]}) == 3
+    names = [DATA, UNWEIGHTED, VECTOR, SCALAR, COUNT]
+    assert [row["mechanism"] for row in found] == names * 2
+    assert found[:5] == run(one, 1, 7)
+    assert len({found[2]["bound"], found[7]["bound"], run(one, 1, 8)[2]["bound"]}) == 3
+    whole = run(replace(one, whole=True), 1, 7)
+    assert [(row["scale"], row["shift"]) for row in whole if row["mechanism"] == SCALAR] == [
+        *SETTINGS
+    ]
+    assert whole[2]["bound"] == found[2]["bound"]
+    assert [row["mechanism"] for row in whole[-2:]] == [*READINGS]
+
+
+def test_effective_draws_are_those_of_a_known_chain():
+    """An autoregression of 0.8 has (1 − 0.8)/(1 + 0.8) of its draws; within a third, over 20."""
+    rng = np.random.default_rng(4)
+    chains = np.zeros((20, 4_000))
+    for t in range(1, 4_000):
+        chains[:, t] = 0.8 * chains[:, t - 1] + rng.normal(size=20)
+    found = np.mean([risk_and_utility.effective_draws(one) for one in chains])
+    assert found == pytest.approx(4_000 / 9, rel=0.33)
+    alone = np.mean([risk_and_utility.effective_draws(one) for one in rng.normal(size=(20, 4_000))])
+    assert 3_000 < alone <= 4_000
+    assert risk_and_utility.effective_draws(np.ones(50)) == 50
 
 
 def test_sums_are_those_worked_by_hand():
     numbers = dict.fromkeys(risk_and_utility.NUMBERS, 1.0)
     texts = dict.fromkeys(risk_and_utility.TEXTS, "1 2")
-    rows = [{"mechanism": VECTOR, **numbers, **texts} for _ in range(2)]
+    place = {"scale": 0.7, "shift": 0.0}
+    rows = [{"mechanism": VECTOR, **place, **numbers, **texts} for _ in range(2)]
     rows[1] |= {"bound": 3.0, "risks": "2 5"}
-    rows.append({"mechanism": DATA, "mean": "4 6", "values": "7"})
-    data, vector = summarise(None, rows)
-    assert data == {"mechanism": DATA, "mean": "4 6", "values": "7"}
+    rows.append({"mechanism": DATA, **place, "mean": "4 6", "values": "7"})
+    rows.append({"mechanism": VECTOR, **place, **numbers, **texts, "scale": 0.6})
+    vector, data, other = summarise(None, rows)
+    assert data == {"mechanism": DATA, **place, "mean": "4 6", "values": "7"}
     assert (vector["bound"], vector["bound_se"], vector["bound_each"]) == (2.0, 1.0, "1 3")
     assert vector["risks"] == "1.5 3.5"
+    assert (other["scale"], other["bound_each"]) == (0.6, "1")
 
 
 # What is told
@@ -328,23 +381,25 @@ def test_sums_are_those_worked_by_hand():
 
 def made_up(one, reverse=False):
     """Rows in which all of the paper's points hold, or their opposites."""
-    step = SETTINGS.index((one.scale, one.shift))
-    bounds = {UNWEIGHTED: 50.0, VECTOR: TABLE_2[step], SCALAR: TABLE_2[step] + 0.1, COUNT: 11.0}
-    off = {UNWEIGHTED: 3e3, VECTOR: 3e3, SCALAR: (4 + step) * 1e3, COUNT: 8e3}
-    if reverse:
-        bounds = {UNWEIGHTED: 1.0, VECTOR: 10.0 + step, SCALAR: 40.0, COUNT: 5.0}
-        off = {UNWEIGHTED: 1e3, VECTOR: (9 + 9 * step) * 1e3, SCALAR: 8e3, COUNT: 2e3}
     column_model = 1.6e5 + 3e3 * stats.norm.ppf(resampling.PROBABILITIES)
     groups = np.geomspace(1e3, 1e6, risk_and_utility.GROUPS)
-    data = {"mechanism": DATA, "values": joined(groups)} | dict.fromkeys(
-        risk_and_utility.STATISTICS, joined(column_model)
-    )
-    names = MECHANISMS if (one.scale, one.shift) == MAIN else (VECTOR, SCALAR)
-    names = names if one.compared else (VECTOR,)
-    return [
-        data,
-        *(_made_up_row(name, bounds[name], off[name], column_model, reverse) for name in names),
+    rows = [
+        {"mechanism": DATA, "values": joined(groups), "scale": MAIN[0], "shift": MAIN[1]}
+        | dict.fromkeys(risk_and_utility.STATISTICS, joined(column_model))
     ]
+    for step, setting in enumerate(SETTINGS if one.whole else (MAIN,)):
+        bounds = {UNWEIGHTED: 50.0, VECTOR: TABLE_2[step], SCALAR: TABLE_2[step] + 0.1, COUNT: 11.0}
+        off = {UNWEIGHTED: 3e3, VECTOR: 3e3, SCALAR: (4 + step) * 1e3, COUNT: 8e3}
+        if reverse:
+            bounds = {UNWEIGHTED: 1.0, VECTOR: 10.0 + step, SCALAR: 40.0, COUNT: 5.0}
+            off = {UNWEIGHTED: 1e3, VECTOR: (9 + 9 * step) * 1e3, SCALAR: 8e3, COUNT: 2e3}
+        names = MECHANISMS if setting == MAIN else (VECTOR, SCALAR)
+        for name in names:
+            row = _made_up_row(name, bounds[name], off[name], column_model, reverse)
+            rows.append({**row, "scale": setting[0], "shift": setting[1]})
+    if one.whole:
+        rows += [{**rows[4], "mechanism": name} for name in READINGS]
+    return rows
 
 
 def _made_up_row(name, bound, off, column_model, reverse):
@@ -371,27 +426,44 @@ def made_up_results(reverse=False):
 
 
 def test_verdicts_can_say_yes_and_no():
-    yes = list(claims.about(made_up_results().logarithm))
+    yes = list(claims.about(made_up_results()))
     assert [one.word for one in yes] == ["agrees"] * 15
-    no = list(claims.about(made_up_results(reverse=True).own))
+    no = list(claims.about(made_up_results(reverse=True)))
     assert [one.word for one in no] == ["not"] * 15
+    assert all(one.cause is not None for one in no)
 
 
 def test_pairs_of_settings_are_compared_at_their_own_bounds():
     """Made up: scalar bounds are above those of the same setting, and below those before it."""
     words = list(findings(made_up_results()))
-    assert any("there are 10 pairs of settings" in one and "in 0 of them" in one for one in words)
+    assert any("There are 10 pairs of settings" in one and "in 0 of them" in one for one in words)
     assert any("11.4 to 20.2 by its table 2" in one for one in words)
 
 
-def test_models_with_all_mechanisms_are_kept_apart():
+def test_the_reported_model_is_kept_apart_from_other_readings():
     results = made_up_results()
-    assert [one.model.unit for one in results.views] == [1_000, 20_000]
+    assert results.reported.words == "asinh(income/$1,000)"
     assert [one.words for one in results.others] == [
+        "asinh(income/$20,000)",
+        "asinh(income/$1,000), powers of components",
         "income in dollars",
         "asinh(income/$1,000), one regression",
     ]
-    assert results.logarithm.every("bound", VECTOR).shape == (5, 3)
+    assert [one.model.unit for one in results.scales] == [1_000, 20_000]
+    assert results.reported.every("bound", VECTOR).shape == (5, 3)
+    assert results.others[0].every("bound", VECTOR).shape == (1, 3)
+
+
+def test_quantiles_over_repetitions_and_their_errors():
+    """Of 400 samples of 30 normal numbers: errors within a fifth (5 of what their mean varies)."""
+    samples = np.random.default_rng(6).normal(size=(400, 30))
+    for level in (0.1, 0.5, 0.9):
+        found = np.array([mechanism_results.quantile_and_error(one, level) for one in samples])
+        spread = found[:, 0].std(ddof=1)
+        assert abs(found[:, 0].mean() - stats.norm.ppf(level)) < 0.1
+        assert np.sqrt((found[:, 1] ** 2).mean()) == pytest.approx(spread, rel=0.2)
+    mean, error = mechanism_results.mean_and_error_of(samples[0])
+    assert (mean, error) == pytest.approx((samples[0].mean(), stats.sem(samples[0])))
 
 
 @pytest.mark.parametrize(
@@ -416,14 +488,16 @@ def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
     out = tmp_path / "out"
     page = run_study(fake, out, reps=3, jobs=1).read_text(encoding="utf-8")
     assert page.count("<svg") == (0 if real else 7)
+    assert "What hangs on the readings" in page
     assert ("data in this study are simulated" in page) == (not real)
     markdown = (out / f"{study.name}.md").read_text(encoding="utf-8")
     assert "None of these sets is differentially private" in markdown
     assert "| 0.6, −0.1 | 7.30 | 14.6 |" in markdown
     assert "nan" not in markdown
+    assert "no cause is known" not in markdown
     with (out / "results.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
-    assert len(rows) == 2 * (5 + 4 * 3) + 2 * 5 * 2
+    assert len(rows) == (1 + 2 * 5 + 2 + 2) + 4 * 5
     assert len(rows[0]["percentile"].split()) == resampling.POINTS
 
 
@@ -431,7 +505,7 @@ def test_of_few_repetitions_nothing_is_said(serial, tmp_path):
     study = savitsky_williams_hu_2020.PSEUDO_POSTERIOR
     fake = replace(study, run=lambda one, repetitions, seed: made_up(one) * repetitions)
     page = run_study(fake, tmp_path / "out", reps=1, jobs=1).read_text(encoding="utf-8")
-    assert "With fewer than 3 repetitions nothing is said about the paper" in page
+    assert "With fewer than 30 repetitions nothing is said about the paper" in page
 
 
 def test_violins_are_as_wide_as_their_law_is_dense():

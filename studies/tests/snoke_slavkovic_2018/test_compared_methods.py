@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
 from understudy.decision_trees import Greedy, Stumps
 from understudy.engine import Table
@@ -25,6 +25,7 @@ from understudy_studies.snoke_slavkovic_2018 import (
     comparators,
     limits,
     methods,
+    proposals,
     searches,
     walks,
 )
@@ -35,6 +36,8 @@ from understudy_studies.snoke_slavkovic_2018.candidates import (
     PRIOR,
     TRUTH,
 )
+from understudy_studies.snoke_slavkovic_2018.conditions import CONDITIONS, PAPER, SMALLER
+from understudy_studies.snoke_slavkovic_2018.limits import TiltedPrior
 from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Regressions, fitted, records
 from understudy_studies.snoke_slavkovic_2018.regressions import simulation as regression
 
@@ -135,7 +138,7 @@ def test_one_grid_keeps_its_promise_for_neighbours(name):
     q = searches.scores(neighbours, name)
     moved = np.abs(q[1:] - q[0]).max()
     assert 0 < moved <= N_ROWS / (N_ROWS + 1)
-    log_shares = np.log(softmax(searches.rate(1.0) * q, axis=1))
+    log_shares = log_softmax(searches.rate(1.0) * q, axis=1)
     assert np.abs(log_shares[1:] - log_shares[0]).max() <= 1.0
 
 
@@ -167,50 +170,91 @@ def test_with_a_large_budget_searches_take_the_best():
     assert sse(columns) > sse(rounds) > sse(grid)
 
 
-def test_limits_stand_for_the_prior():
+@pytest.mark.parametrize("shares", [proposals.DEEP, proposals.ALL_DEPTHS])
+def test_limits_stand_for_the_prior(shares):
     """Without a score the law is the prior: its mass, means and deviations come out."""
-    theta, weights = limits.weighted().theta, np.exp(limits.weighted().prior)
-    assert len(theta) == limits.CANDIDATES
-    assert weights.sum() == pytest.approx(1, abs=0.02)
+    points = proposals.weighted(5, shares)
+    theta, weights = points.theta, np.exp(points.prior)
+    assert len(theta) == pytest.approx(proposals.CANDIDATES, abs=5)
+    assert weights.sum() == pytest.approx(1, abs=0.05)
     mean = weights @ theta / weights.sum()
-    assert (mean - PRIOR.means) / PRIOR.stddevs == pytest.approx(np.zeros(5), abs=0.12)
+    assert (mean - PRIOR.means) / PRIOR.stddevs == pytest.approx(np.zeros(5), abs=0.2)
     square = weights @ (theta - PRIOR.means) ** 2 / weights.sum()
-    assert np.sqrt(square) / PRIOR.stddevs == pytest.approx(np.ones(5), abs=0.12)
-    drawn = limits.drawn(np.zeros((1, len(theta))), 1.0, 5_000, np.random.default_rng(2))[0]
+    assert np.sqrt(square) / PRIOR.stddevs == pytest.approx(np.ones(5), abs=0.25)
+    law = TiltedPrior(points, np.zeros((1, len(theta))), 1.0)
+    drawn = law.drawn(5_000, np.random.default_rng(2))[0]
     assert (drawn.mean(axis=0) - mean) / PRIOR.stddevs == pytest.approx(np.zeros(5), abs=0.1)
+
+
+@pytest.mark.parametrize("k", range(10))
+def test_densities_of_proposals_are_those_of_their_points(k):
+    """Points are images of a uniform place, so the density is 1 over the volume of its image."""
+    one, step = proposals.proposals()[k], 1e-5
+    places = np.random.default_rng(k).uniform(0.05, 0.95, (20, 5))
+    columns = [
+        (one.at(places + step * side) - one.at(places - step * side)) / (2 * step)
+        for side in np.eye(5)
+    ]
+    volumes = np.abs(np.linalg.det(np.stack(columns, axis=-1)))
+    assert one.log_density(one.at(places)) == pytest.approx(-np.log(volumes), abs=1e-4)
+
+
+def test_ridges_leave_both_columns_as_they_are():
+    theta = proposals.Ridge(1e-6).at(np.random.default_rng(1).random((50, 5)))
+    mean, first, intercept, slope, residual = candidates.regressions_of(theta)
+    assert mean == pytest.approx(np.zeros(50), abs=1e-4)
+    assert first == pytest.approx(np.ones(50), abs=1e-4)
+    assert intercept + slope * mean == pytest.approx(np.zeros(50), abs=1e-4)
+    assert np.hypot(slope * first, residual) == pytest.approx(np.full(50, math.sqrt(2)), abs=1e-4)
+    assert slope.min() < -0.5
+    assert slope.max() > 1.2
 
 
 def test_limits_are_right_for_a_score_with_a_known_integral():
     """A normal bump about the truth under both priors; the effective number of equal weights."""
     width = 0.15 * PRIOR.stddevs
-    theta = limits.weighted().theta
-    bump = -0.5 * (((theta - HERE) / width) ** 2).sum(axis=1)[None]
-    flat = limits.flat_stddevs()
+    points = proposals.weighted(5, proposals.DEEP)
+    bump = -0.5 * (((points.theta - HERE) / width) ** 2).sum(axis=1)[None]
+    flat = proposals.flat_stddevs()
     total = flat**2 + width**2
     expected = np.log10(np.e) * (np.log(width**2 / total) - HERE**2 / total).sum() / 2
-    assert limits.log_odds(bump, 1.0) == pytest.approx([expected], abs=0.05)
-    even = -limits.weighted().prior[None]
-    assert limits.effective(even, 1.0) == pytest.approx([limits.CANDIDATES])
+    assert TiltedPrior(points, bump, 1.0).log_odds() == pytest.approx([expected], abs=0.05)
+    even = TiltedPrior(points, -points.prior[None], 1.0)
+    assert even.effective() == pytest.approx([len(points.theta)])
 
 
-def test_greedy_scores_are_those_of_greedy_trees(monkeypatch):
-    sets = candidates.simulated(limits.weighted().theta[::100])
-    monkeypatch.setattr(limits, "_sets", lambda: sets)
-    found = limits.greedy_scores(TABLES[:2], 2, None)
+def test_greedy_scores_are_means_over_sets_of_greedy_trees():
+    theta = proposals.weighted(5, proposals.DEEP).theta[::200]
+    condition = CONDITIONS[SMALLER]
+    tables, rng = TABLES[:2, : condition.n_rows], np.random.default_rng(7)
+    worlds = rng.standard_normal((3, condition.n_rows, 2))
+    found = limits.greedy_scores(tables, theta, condition.trees(2, None), worlds)
     for depth, q in zip((2, None), found, strict=True):
-        trees = Greedy(depth=depth, complexity=limits.COMPLEXITY)
-        expected = [[trees.smallest_sse(one, other) for other in sets] for one in TABLES[:2]]
+        trees = Greedy(depth=depth, complexity=condition.complexity, rule="stop")
+        sets = [[candidates.sets_of(k, w, bounded=False) for w in worlds] for k in theta]
+        expected = [
+            [np.mean([trees.smallest_sse(one, other) for other in each]) for each in sets]
+            for one in tables
+        ]
         assert q == pytest.approx(np.array(expected))
+
+
+def test_all_studies_stop_their_trees_by_one_rule():
+    rules = {one.rule for name, one in CONDITIONS.items() if "pruned" not in name}
+    assert rules == {"stop"}
+    assert CONDITIONS[PAPER].n_rows == N_ROWS
 
 
 def test_walks_leave_the_data_if_the_budget_is_small():
     """With a large budget the walk stays where trees see little, with a tiny one it drifts away."""
+    condition = CONDITIONS[SMALLER]
+    table, trees = TABLES[0, : condition.n_rows], condition.unlimited
 
     def distance(epsilon):
         source = SeededRandomness(5)
-        end = walks.walked(TABLES[0], epsilon, source, sets=1, steps=100)
+        end = walks.walked(table, trees, epsilon, source, sets=1, steps=100)
         return float(
-            np.abs(np.array(candidates.regressions_of(end)) - np.array(fitted(TABLES[0]))).max()
+            np.abs(np.array(candidates.regressions_of(end)) - np.array(fitted(table))).max()
         )
 
     assert distance(100.0) < 0.3
@@ -249,10 +293,10 @@ def test_noise_of_bayes_has_the_scale_of_a_fifth_of_the_budget():
 
 
 def test_one_repetition_of_a_smoothed_histogram_is_what_the_gate_gives():
-    sides = comparators.bins_of(4.0)
-    prior = comparators.prior_of(30.0, per_record=False)
+    smoothing = comparators.smoothing_of(methods.SMOOTHED, 4.0, 30.0)
+    sides = smoothing.sides
     found = comparators.smoothed_histogram(
-        TABLES[:1], 4.0, prior, np.random.default_rng(3), SeededRandomness(3)
+        TABLES[:1], 4.0, smoothing, np.random.default_rng(3), SeededRandomness(3)
     )
     released = gate_of(TABLES[0], 4.0, int(sides[0]), 3).ask(
         Urn(columns=("x1", "x2"), reinforced=False, n_rows=N_ROWS), spend=Fraction(30)
@@ -263,10 +307,18 @@ def test_one_repetition_of_a_smoothed_histogram_is_what_the_gate_gives():
     assert found[0, 0] == pytest.approx(expected)
 
 
-def test_epsilon_for_each_record_is_the_weight_of_one_record():
-    assert float(comparators.prior_of(1.0, per_record=True)) == pytest.approx(1 / math.expm1(1))
-    whole = float(comparators.prior_of(1.0, per_record=False))
-    assert whole == pytest.approx(1 / math.expm1(1 / N_ROWS))
+def test_weights_of_smoothed_histograms_are_what_their_names_say():
+    """A record more in a bin of weight w multiplies the probability of a draw by up to 1 + 1/w."""
+
+    def cost(method, epsilon):
+        return math.log1p(1 / comparators.smoothing_of(method, 4.0, epsilon).prior)
+
+    for epsilon in (0.25, 4.0):
+        assert cost(methods.PER_RECORD, epsilon) == pytest.approx(epsilon)
+        assert cost(methods.SMOOTHED, epsilon) == pytest.approx(epsilon / N_ROWS)
+        assert cost(methods.AS_PRINTED, epsilon) == pytest.approx(math.log1p(epsilon))
+    assert comparators.smoothing_of(methods.AS_PRINTED, 4.0, 1.0).sides.tolist() == [45, 45]
+    assert comparators.smoothing_of(methods.AS_PRINTED, 2.0, 1.0).sides.tolist() == [23, 23]
 
 
 @pytest.mark.parametrize("name", regression.MECHANISMS)
@@ -287,7 +339,7 @@ def test_one_repetition_of_a_regression_is_what_the_gate_gives(name):
 
 
 def test_synthesis_without_privacy_recovers_the_regression():
-    """3,000 sets of 1,000: the mean slope is off by less than six of its errors."""
+    """300 sets: the mean slope is off by less than six of its errors."""
     sets = comparators.without_privacy(TABLES, 100, np.random.default_rng(6))
     found, target = fitted(sets), fitted(TABLES)
     error = 6 * math.sqrt(2 / N_ROWS / 100)
@@ -303,4 +355,7 @@ def test_every_method_says_what_its_budget_is_worth():
         == methods.VIOLATED
     )
     assert methods.worth(methods.within(methods.PER_RECORD, 2.0)) == methods.MUCH_MORE
+    assert methods.worth(methods.within(methods.AS_PRINTED, 2.0)) == methods.FITTED
+    assert methods.worth(methods.within(methods.FUNCTIONAL_8, 2.0)) == methods.PURE
+    assert methods.worth(methods.averaged(methods.NON_PRIVATE)) == methods.NONE
     assert methods.worth(methods.LIMIT) == methods.CONDITIONAL

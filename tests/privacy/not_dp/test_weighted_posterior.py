@@ -139,6 +139,35 @@ def test_count_weights_are_those_of_the_column_among_equal_predictors():
     assert fitted.weights.tolist() == expected.tolist()
 
 
+def test_count_weights_compare_records_that_the_intruder_cannot_tell_apart():
+    """Of two predictors one is known; without a list all are."""
+    rng, records = np.random.default_rng(3), people(200)
+    records = {**records, "job": Drawn(rng.integers(0, 3, 200))}
+    income = numbers().column_models[0]
+    column_model = SequentialModel((income,), ("sex", "job"))
+    column = SCHEMA.columns["income"]
+    for columns in ((), ("job",), ("sex", "job")):
+        fitted = fit(column_model, records, form="count", columns=columns)
+        given = [records[name] for name in columns or ("sex", "job")]
+        expected = isolation_weights(column, records["income"], given, 0.2)
+        assert fitted.weights.tolist() == expected.tolist()
+    with pytest.raises(MethodError, match="age is none"):
+        PseudoPosterior(column_model, Weighting(form="count", columns=("job", "age")))
+
+
+def test_bounds_that_are_given_stand_for_those_of_a_chain():
+    records, column_model = people(200), numbers()
+    plain = fit(column_model, records, form="unweighted", seed=5).after
+    for form in ("vector", "scalar"):
+        mechanism = PseudoPosterior(column_model, Weighting(form=form, bound=None), 40)
+        fitted = mechanism.fit(records, SeededRandomness(6), before=plain)
+        assert fitted.before is plain
+        if form == "vector":
+            assert fitted.weights.tolist() == vector_weights(plain.by_record).tolist()
+        again = mechanism.fit(records, SeededRandomness(6))
+        assert again.before is not plain
+
+
 @pytest.mark.parametrize("level", [0.3, 0.95, 1.0])
 def test_only_draws_that_were_kept_are_released_each_once_and_in_random_order(level):
     fits = [fit(TABLE, people(30), seed=seed, draws=40, level=level) for seed in range(20)]

@@ -33,6 +33,7 @@ WRONG = {
     "bound": {"bound": 0.0},
     "radius": {"radius": -1.0},
     "reweight": {"reweight": 1.5},
+    "an intruder of other weights": {"columns": ("sex",)},
     "nothing to raise": {"form": "unweighted", "reweight": 0.9},
 }
 

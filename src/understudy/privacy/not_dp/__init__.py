@@ -3,6 +3,7 @@
 from typing import Final
 
 from understudy.privacy.mechanism import Mechanisms
+from understudy.privacy.not_dp.exact_quartiles import ExactQuartileRanges
 from understudy.privacy.not_dp.exact_statistics import (
     ExactDeviations,
     ExactFullTable,
@@ -17,6 +18,7 @@ WITHOUT_EPSILON: Final[Mechanisms] = (
     ExactDeviations,
     ExactFullTable,
     ExactMoments,
+    ExactQuartileRanges,
     ExactTables,
     OpenColumns,
     PosteriorDraw,

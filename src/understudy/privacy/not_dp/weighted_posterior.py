@@ -87,7 +87,8 @@ class PseudoPosterior:
         draws: S of each chain.
 
     Raises:
-        MethodError: no draw, or count weights for something else than one numeric column.
+        MethodError: no draw, count weights for something else than one numeric column, or an
+            intruder's column that is no predictor.
     """
 
     column_model: SequentialModel
@@ -106,15 +107,19 @@ class PseudoPosterior:
         """How many draws can be released, whatever the rows: so many are kept at least."""
         return max(1, math.floor(self.weighting.level * self.draws))
 
-    def fit(self, records: Records, source: Randomness) -> FittedPosterior:
+    def fit(
+        self, records: Records, source: Randomness, *, before: LipschitzBounds | None = None
+    ) -> FittedPosterior:
         """Steps (1) to (5).
 
         Args:
             records: all columns of the model, n ≥ 0 records.
             source: where the randomness comes from.
+            before: bounds under the plain posterior that other weights were made from too; None
+                finds them.
         """
         with threadpool_limits(limits=1):  # small matrices: more threads wait for each other
-            before, weights = self._weights(records, source)
+            before, weights = self._weights(records, source, before)
             theta, after = self._chain(records, weights, source)
             if self.weighting.reweight is not None:
                 weights = reweighted(weights, after.by_record, share=self.weighting.reweight)
@@ -123,7 +128,7 @@ class PseudoPosterior:
         return FittedPosterior(theta, weights, before, after, kept[source.permutation(len(kept))])
 
     def _weights(
-        self, records: Records, source: Randomness
+        self, records: Records, source: Randomness, before: LipschitzBounds | None
     ) -> tuple[LipschitzBounds | None, Floats]:
         """Bounds under the plain posterior, where they are needed, and the weights."""
         form, ones = self.weighting.form, np.ones(_size(records))
@@ -131,7 +136,8 @@ class PseudoPosterior:
             return None, self._counted(records)
         if not self.weighting.compares:
             return None, ones
-        _, before = self._chain(records, ones, source)
+        if before is None:
+            _, before = self._chain(records, ones, source)
         by_risk = vector_weights(
             before.by_record, scale=self.weighting.scale, shift=self.weighting.shift
         )
@@ -156,7 +162,8 @@ class PseudoPosterior:
     def _counted(self, records: Records) -> Floats:
         (column_model,) = self.column_model.column_models
         assert isinstance(column_model, NumberModel)
-        given = [records[name] for name in self.column_model.given]
+        names = self.weighting.columns or self.column_model.given
+        given = [records[name] for name in names]
         return isolation_weights(
             column_model.declared, records[column_model.column], given, self.weighting.radius
         )
@@ -167,6 +174,11 @@ class PseudoPosterior:
             raise MethodError(
                 "Count weights compare the values of one numeric column among records with the "
                 "same predictors; name that column alone as sensitive, or take other weights."
+            )
+        unknown = [name for name in self.weighting.columns if name not in self.column_model.given]
+        if unknown:
+            raise MethodError(
+                f"The intruder's columns are predictors that stay: {', '.join(unknown)} is none."
             )
 
 

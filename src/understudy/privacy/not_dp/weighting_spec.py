@@ -17,7 +17,9 @@ public pattern p (its combination of predictors) has the isolation risk
 
 the chance that a guess at random among them misses y_i by more than r; and the weight
 α_i = 1 - IR_i, the share within r. The only record of a pattern counts itself alone, and so weighs
-1: this measure does not see that whoever knows the pattern knows the record.
+1: this measure does not see that whoever knows the pattern knows the record. Which predictors make
+the pattern is what the intruder is supposed to know (`columns`): with many of them most records
+are alone and weigh 1, with few of them most weigh little.
 
 A weight by count carries no guarantee, as a weight is a function of the values of all records of
 the pattern, and one record replaced moves them all. The risk rests on how an intruder is supposed
@@ -156,6 +158,8 @@ class Weighting:
         bound: of scalar weights, the wanted Lipschitz bound Δ_α; None: that which vector weights
             of the same c and g reach.
         radius: of count weights, how far a value lies from one near it, as a part of its size.
+        columns: of count weights, the predictors that the intruder is supposed to know; none
+            are all.
         reweight: k in (0, 1]: weights are then raised once, to k·α_i·Δ_α/Δ_{α,i}; None leaves
             them.
 
@@ -170,6 +174,7 @@ class Weighting:
     bound: float | None = None
     radius: float = 0.2
     reweight: float | None = None
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check what is public."""
@@ -183,6 +188,8 @@ class Weighting:
             raise MethodError("The wanted bound of scalar weights must be positive and finite.")
         if not 0 <= self.radius < math.inf:
             raise MethodError("The radius of count weights must be 0 or more, and finite.")
+        if self.columns and self.form != "count":
+            raise MethodError("The intruder's columns are for count weights; leave them out.")
         if self.reweight is not None and self.form == "unweighted":
             raise MethodError("There are no weights to raise; take reweight with other weights.")
         if self.reweight is not None and not 0 < self.reweight <= 1:

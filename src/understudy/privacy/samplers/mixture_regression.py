@@ -5,10 +5,14 @@ contributes, as "power" says,
 
     labels: c(θ) = K^(α - 1)·Σ_k (π_k·N_k)^α,      marginal: c(θ) = (Σ_k π_k·N_k)^α.
 
-The first is the target of the Gibbs sampler (`mixture_gibbs`). Its factor K^(α - 1) does not depend
-on θ, so that the target is as it was; with it a record of weight 0 contributes nothing, 1, and one
-of weight 1 its density. The second needs the sampler by gradients (`nuts_mixture`, an extra), which
-takes either.
+The second is the paper's: its equation raises the density f of the mixture. The first raises each
+component by itself, as a Gibbs sampler with a label for each record does (`mixture_gibbs`). Its
+factor K^(α - 1) does not depend on θ, so that the target is as it was; with it a record of weight 0
+contributes nothing, 1, and one of weight 1 its density. Where weights are below 1 the two differ
+much: under "labels" components fill up that stay empty under "marginal". The library's own sampler,
+"gibbs", draws each block of θ under the first (`mixture_gibbs`), and corrects a proposal for each
+under the second (`mixture_metropolis`); the sampler by gradients (`mixture_nuts`, an extra) takes
+either.
 
 **New numbers** come from a component that is drawn with probability π_k, and so are a function of θ
 and x. The paper draws the component given the confidential number of the same record (`labels`),
@@ -38,6 +42,7 @@ from understudy.privacy.samplers.column_model import Floats, Integers, Theta
 from understudy.privacy.samplers.mixture_density import POWERS, Power
 from understudy.privacy.samplers.mixture_gibbs import MixtureGibbs, mixture_draws
 from understudy.privacy.samplers.mixture_kernels import densities, drawn_labels, log_contributions
+from understudy.privacy.samplers.mixture_metropolis import MixtureMetropolis, metropolis_draws
 from understudy.privacy.samplers.mixture_nuts import MixtureNuts, check_numpyro, nuts_draws
 from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures
 
@@ -55,12 +60,11 @@ class MixtureRegression:
         prior: K and the rest.
         burn_in: sweeps left out at the beginning.
         thin: sweeps from one kept draw to the next.
-        sampler: which chain.
+        sampler: the library's own, or by gradients.
         power: what a record of weight α contributes.
 
     Raises:
-        MethodError: numbers of sweeps out of range, a sampler that is not installed, or one that
-            does not have the power.
+        MethodError: numbers of sweeps out of range, or a sampler that is not there.
     """
 
     prior: MixturePrior = field(default_factory=MixturePrior)
@@ -75,8 +79,6 @@ class MixtureRegression:
             raise MethodError("A mixture's sampler is gibbs or nuts, its power labels or marginal.")
         if self.sampler == "nuts":
             check_numpyro()
-        elif self.power == "marginal":
-            raise MethodError("The power 'marginal' of a mixture needs the sampler 'nuts'.")
         if self.burn_in < 0 or self.thin < 1:
             raise MethodError("A chain leaves out 0 sweeps or more, and thins by 1 or more.")
 
@@ -85,8 +87,8 @@ class MixtureRegression:
     ) -> Theta:
         """Shapes (S, K), (S, K, p) and (S, K); see `Regression`."""
         rows = responses, design, weights
-        chain = self._gibbs if self.sampler == "gibbs" else self._nuts
-        kept = chain(rows, source, draws)
+        own = self._gibbs if self.power == "labels" else self._metropolis
+        kept = (own if self.sampler == "gibbs" else self._nuts)(rows, source, draws)
         return {
             "log_shares": kept.log_shares,
             "coefficients": kept.coefficients,
@@ -99,6 +101,13 @@ class MixtureRegression:
         with threadpool_limits(limits=1, user_api="blas"):
             kept = mixture_draws(sampler, source, draws=draws, burn_in=self.burn_in, thin=self.thin)
         return Mixtures(kept.log_shares[0], kept.coefficients[0], kept.variances[0])
+
+    def _metropolis(self, rows: _Rows, source: Randomness, draws: int) -> Mixtures:
+        target = MixtureMetropolis(self.prior, *rows)
+        with threadpool_limits(limits=1, user_api="blas"):
+            return metropolis_draws(
+                target, source, draws=draws, burn_in=self.burn_in, thin=self.thin
+            )
 
     def _nuts(self, rows: _Rows, source: Randomness, draws: int) -> Mixtures:
         target = MixtureNuts(self.prior, *rows, self.power)

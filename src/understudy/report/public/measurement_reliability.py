@@ -68,9 +68,10 @@ def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
 
 def _what(measurement: Measurement) -> str:
     """What was measured: the table, or what was summed over its cells."""
-    if measurement.kind is Kind.SUMS:
+    if measurement.kind in (Kind.SUMS, Kind.MEANS):
+        word = "sum" if measurement.kind is Kind.SUMS else "mean"
         by = [name for name in measurement.columns if name not in measurement.bins]
-        return f"sum of {measurement.of[0]}" + f" by {times(by)}" * bool(by)
+        return f"{word} of {measurement.of[0]}" + f" by {times(by)}" * bool(by)
     if measurement.kind is Kind.SUCCESSES:
         return f"successes of {measurement.columns[0]}"
     if measurement.kind is Kind.SCATTER:
@@ -91,6 +92,7 @@ _KIND_WORDS = {
     Kind.TOTALS: "totals only",
     Kind.SUCCESSES: "one number",
     Kind.SUMS: "sum in every cell",
+    Kind.MEANS: "mean in every cell",
     Kind.SCATTER: "one number, pooled within cells",
     Kind.PRODUCTS: "sums of scores and of their products",
     Kind.EXACT: "exact statistics, not published",

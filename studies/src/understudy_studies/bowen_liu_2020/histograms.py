@@ -1,8 +1,8 @@
-"""Histograms of many repetitions: Scott's bins, noisy counts, and records uniform in their bins.
+"""Histograms of many repetitions: bins by a rule, noisy counts, and records uniform in their bins.
 
 The number of bins differs between repetitions, as Scott's rule takes the standard deviation of the
-confidential data (the paper's rule; a release with public bins does not). Repetitions with the same
-number go together.
+confidential data (the paper's rule; a release with public bins does not), and that of Freedman &
+Diaconis their quartiles. Repetitions with the same number go together.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
 from understudy.arrays import Integers
-from understudy.families.histogram_bins import scott_bins
+from understudy.families.bin_rules import bins_by_width, scott_bins, sturges_bins
 from understudy.privacy.mechanisms.records.urn import draw_urn
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import perturb
@@ -23,6 +24,8 @@ from understudy_studies.framework.interval_tally import Values
 from understudy_studies.measures.grouped_histograms import bin_counts, bin_shares, draw_values
 
 PIECE = 2**16  # records that are in memory at once
+
+Rule = Literal["sturges", "fd"]
 
 Place = tuple[Integers, Integers]
 """Repetition and set of each of some synthetic sets."""
@@ -66,7 +69,7 @@ class Drawing:
 
 
 def binned(data: Values, bounds: tuple[float, float], variance: Values) -> Iterator[Binned]:
-    """Histograms of all repetitions, by number of bins.
+    """Histograms of all repetitions in bins by Scott's rule, by number of bins.
 
     Args:
         data: shape (repetitions, n).
@@ -74,7 +77,21 @@ def binned(data: Values, bounds: tuple[float, float], variance: Values) -> Itera
         variance: of the data, shape (repetitions,).
     """
     low, high = bounds
-    numbers = scott_bins(high - low, np.sqrt(variance), data.shape[1])
+    yield from counted(data, bounds, scott_bins(high - low, np.sqrt(variance), data.shape[1]))
+
+
+def by_rule(data: Values, bounds: tuple[float, float], rule: Rule) -> Iterator[Binned]:
+    """The same in bins by Sturges' rule, or by that of Freedman & Diaconis."""
+    n = data.shape[1]
+    if rule == "sturges":
+        yield from counted(data, bounds, np.full(len(data), sturges_bins(n)))
+        return
+    low, high = np.quantile(data, [0.25, 0.75], axis=1)
+    yield from counted(data, bounds, bins_by_width("fd", bounds[1] - bounds[0], high - low, n))
+
+
+def counted(data: Values, bounds: tuple[float, float], numbers: Integers) -> Iterator[Binned]:
+    """Histograms of all repetitions, each in a number of bins of its own, shape (repetitions,)."""
     for n_bins in np.unique(numbers):
         places = np.flatnonzero(numbers == n_bins)
         yield Binned(int(n_bins), places, bin_counts(data[places], edges(int(n_bins), bounds)))

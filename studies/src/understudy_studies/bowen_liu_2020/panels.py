@@ -40,7 +40,7 @@ WORDS = {
     "original": "the data themselves",
     "MS": "synthesis without privacy",
     "MD": "multinomial–Dirichlet",
-    "Laplace, undrawn": "Laplace, counts not drawn anew",
+    "Laplace, drawn": "Laplace, records drawn anew",
     "DP-prior": "Dirichlet prior from ε",
 }
 """Names of methods in the results that a reader of a figure would not know → words."""

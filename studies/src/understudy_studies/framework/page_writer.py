@@ -38,7 +38,7 @@ def markdown(study: Study[Any], page_text: PageText, run_record: RunRecord) -> s
         *page_text.done,
         "\n".join(f"* **{name}**: {value}" for name, value in page_text.parameters.items()),
         "## Tables",
-        *(_markdown_table(grid) for grid in page_text.tables),
+        *(markdown_table(grid) for grid in page_text.tables),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -46,10 +46,11 @@ def markdown(study: Study[Any], page_text: PageText, run_record: RunRecord) -> s
 def _comparison(page_text: PageText) -> tuple[str, ...]:
     if page_text.comparison is None:
         return ()
-    return "## Beside the paper", _markdown_table(page_text.comparison)
+    return "## Beside the paper", markdown_table(page_text.comparison)
 
 
-def _markdown_table(grid: TextTable) -> str:
+def markdown_table(grid: TextTable) -> str:
+    """A table in Markdown, under its caption; what is doubtful in bold."""
     rule = ["---"] * grid.words + ["---:"] * (len(grid.headings) - grid.words)
     rows = [
         [f"**{text}**" if (i, j) in grid.doubtful else text for j, text in enumerate(row)]

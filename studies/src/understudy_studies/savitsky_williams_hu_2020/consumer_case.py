@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,14 @@ SIMULATED, DIARY, HORNBY = "simulated consumers", "diary sample", "packaged samp
 INCOME = "income"
 """The sensitive column of every table."""
 
+_FOUR = ("gender", "age", "education", "region"), ("gender", "age", "region")
+_KNOWN: Final = {
+    SIMULATED: _FOUR,
+    DIARY: _FOUR,
+    HORNBY: (("age", "education", "marital"), ("age", "marital")),
+}
+"""By table: the columns that an intruder is supposed to know, and fewer of them."""
+
 Columns = Mapping[str, NDArray[np.int64]]
 
 
@@ -32,12 +41,17 @@ class Case:
         schema: its public schema; predictors first, income last.
         columns: gives states of the predictors, and income in dollars.
         words: what the table is.
+        known: predictors that an intruder is supposed to know, as count weights compare records:
+            the reading that is reported.
+        known_few: the same, fewer of them.
     """
 
     name: str
     schema: Schema
     columns: Callable[[], Columns]
     words: str
+    known: tuple[str, ...] = ()
+    known_few: tuple[str, ...] = ()
 
     @property
     def predictors(self) -> tuple[str, ...]:
@@ -98,10 +112,11 @@ class Case:
 def find(name: str) -> Case:
     """The case of this name: `SIMULATED`, `DIARY` or `HORNBY`."""
     if name == SIMULATED:
-        return Case(name, population.schema(), population.consumers, population.WORDS)
+        schema, words = population.schema(), population.WORDS
+        return Case(name, schema, population.consumers, words, *_KNOWN[name])
     folder, words = {
         DIARY: (consumer_files.DIARY, consumer_files.DIARY_WORDS),
         HORNBY: (consumer_files.HORNBY, consumer_files.HORNBY_WORDS),
     }[name]
     schema = consumer_files.schema(folder)
-    return Case(name, schema, lambda: consumer_files.consumers(folder), words)
+    return Case(name, schema, lambda: consumer_files.consumers(folder), words, *_KNOWN[name])

@@ -55,17 +55,17 @@ def charts(results: Results) -> tuple[Chart, ...]:
 
 
 def _panels(
-    results: Results, height: float, *, more: bool = False
+    results: Results, height: float, *, whole: bool = False
 ) -> tuple[Figure, list[tuple[Axes, View]]]:
-    """A panel for each scale of income, side by side, and perhaps one more for other models."""
+    """A panel for each scale of income side by side, or for the model with all settings."""
+    views = (results.reported,) if whole else results.scales
     figure = Figure(figsize=(9.5, height))
-    axes = figure.subplots(1, len(results.views) + more, squeeze=False)[0]
-    for one, words in zip(axes, [*(view.words for view in results.views), "other models"],
-                          strict=False):  # fmt: skip
+    axes = figure.subplots(1, len(views), squeeze=False)[0]
+    for one, words in zip(axes, [view.words for view in views], strict=True):
         one.set_title(words)
         one.grid(axis="y", color=RULE, linewidth=0.5)
         one.set_axisbelow(True)
-    return figure, list(zip(axes, results.views, strict=False))
+    return figure, list(zip(axes, views, strict=True))
 
 
 def _named(axes: Axes, names: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ def _risks(results: Results) -> Chart:
 
 def _bounds(results: Results) -> Chart:
     """Table 2."""
-    figure, panels = _panels(results, 4.1, more=bool(results.others))
+    figure, panels = _panels(results, 4.1, whole=True)
     across = np.arange(len(SETTINGS))
     for axes, view in panels:
         for mechanism in (VECTOR, SCALAR):
@@ -113,10 +113,7 @@ def _bounds(results: Results) -> Chart:
             axes.plot(
                 across, every.mean(axis=1), color=COLOURS[mechanism], marker="o", markersize=4
             )
-        axes.plot(across, view.along("printed", VECTOR), color=COLOURS[VECTOR], linestyle="--")
         axes.axhline(view.number("bound", UNWEIGHTED), color=COLOURS[UNWEIGHTED], linewidth=1.2)
-    for view, colour in zip(results.others, (KINDS[4], KINDS[5]), strict=False):
-        figure.axes[-1].plot(across, view.along("printed", VECTOR), color=colour, linestyle="--")
     for axes in figure.axes:
         axes.plot(across, TABLE_2, color=INK, linestyle=":", marker="x", linewidth=1.2)
         axes.set_ylim(bottom=0)
@@ -127,20 +124,15 @@ def _bounds(results: Results) -> Chart:
     _legend(figure, [
         (_line(INK, ":", "x"), "the paper’s table 2"),
         (_line(COLOURS[VECTOR]), "vector"),
-        (_line(COLOURS[VECTOR], "--", ""), "vector, of α·|log f|"),
         (_line(COLOURS[SCALAR]), "scalar, set by the vector’s"),
         (_line(COLOURS[UNWEIGHTED], "-", ""), "unweighted"),
-        *((_line(colour, "--", ""), view.words)
-          for view, colour in zip(results.others, (KINDS[4], KINDS[5]), strict=False)),
-    ], beside=5 if not results.others else 4)  # fmt: skip
+    ])  # fmt: skip
     return Chart(
         "bounds",
         figure,
         "The largest bound Δ_α at each setting of the weights, as the paper’s table 2; dots are "
         "single repetitions. Scalar weights are α = Δ_α/Δ, so that their bound would be the vector "
-        "weights’ if the posterior stayed as it is; the line is what it is when computed anew. "
-        "Other models: vector weights on income itself, with densities per dollar, and with one "
-        "regression in place of a mixture.",
+        "weights’ if the posterior stayed as it is; the line is what it is when computed anew.",
     )
 
 
@@ -167,7 +159,7 @@ def _statistics(results: Results, statistic: str) -> Chart:
 
 def _settings(results: Results) -> Chart:
     """Figure 5."""
-    figure, panels = _panels(results, 4.2)
+    figure, panels = _panels(results, 4.2, whole=True)
     for axes, view in panels:
         axes.axhline(view.centre(PERCENTILE) / _THOUSAND, color=MUTED, linewidth=0.9,
                      linestyle="--")  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from understudy.privacy.not_dp.weighted_posterior import FittedPosterior, Pseudo
 from understudy.privacy.not_dp.weighting_spec import Weighting
 from understudy.privacy.samplers.column_model import Records
 from understudy.privacy.samplers.column_sequence import SequentialModel
+from understudy.privacy.samplers.mixture_density import Power
 from understudy.privacy.samplers.mixture_prior import MixturePrior
 from understudy.privacy.samplers.mixture_regression import MixtureRegression
 from understudy.privacy.samplers.numeric_column import NumberModel
@@ -22,14 +24,18 @@ from understudy_studies.savitsky_williams_hu_2020.consumer_case import INCOME, C
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import (
     COMPONENTS,
     COUNT,
+    COUNT_ALL,
+    COUNT_FEW,
     MAIN,
+    REPORTED,
     SCALAR,
     SETS,
+    SETTINGS,
     UNWEIGHTED,
     VECTOR,
 )
 
-DRAWS, BURN_IN, THIN = 250, 250, 2
+DRAWS, BURN_IN, THIN = 120, 40, 1
 """Draws of each chain, sweeps left out before them, and sweeps from one to the next."""
 
 
@@ -41,11 +47,14 @@ class Model:
         form: of the scale, "asinh" or "identity".
         unit: dollars of a unit of asinh.
         components: K.
+        power: what a record's weight is a power of: "marginal", the density of the mixture, or
+            "labels", each component.
     """
 
     form: Form
     unit: float
     components: int = COMPONENTS
+    power: Power = REPORTED
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +62,31 @@ class Fit:
     """A mechanism, fitted.
 
     Attributes:
-        mechanism: one of `source.MECHANISMS`.
+        mechanism: its name.
+        setting: c and g of vector weights, or of those that set the scalar ones.
         model: of the columns, with its weights.
         posterior: what was drawn.
     """
 
     mechanism: str
+    setting: tuple[float, float]
     model: PseudoPosterior
     posterior: FittedPosterior
+
+    @property
+    def marginal(self) -> bool:
+        """Whether weights are powers of the density."""
+        regression = getattr(self.model.column_model.column_models[0], "regression", None)
+        return isinstance(regression, MixtureRegression) and regression.power == "marginal"
 
 
 def income_law(case: Case, model: Model) -> SequentialModel:
     """Income given the predictors."""
     regression = MixtureRegression(
-        prior=MixturePrior(components=model.components), burn_in=BURN_IN, thin=THIN
+        prior=MixturePrior(components=model.components),
+        burn_in=BURN_IN,
+        thin=THIN,
+        power=model.power,
     )
     column_model = NumberModel.of(
         case.schema, INCOME, case.predictors, regression, form=model.form, unit=model.unit
@@ -75,43 +95,59 @@ def income_law(case: Case, model: Model) -> SequentialModel:
 
 
 def fits(
-    case: Case, model: Model, setting: tuple[float, float], streams: Streams, *, alone: bool = False
-) -> list[Fit]:
-    """All mechanisms of a setting, each with chains of its own.
+    case: Case,
+    model: Model,
+    streams: Streams,
+    *,
+    settings: Sequence[tuple[float, float]] = SETTINGS,
+    readings: Sequence[str] = (),
+) -> Iterator[Fit]:
+    """All mechanisms, each with a chain of its own.
 
-    Scalar weights are those that would have the vector weights' Δ_α if the posterior were to stay.
-    The other two mechanisms have no setting, and come with the main one.
+    Weights are made from one chain of the plain posterior, as in the paper. Scalar weights are
+    those that would have the vector weights' Δ_α if the posterior were to stay.
 
     Args:
         case: the table.
         model: of income.
-        setting: c and g.
         streams: of the repetition.
-        alone: whether only vector weights are wanted.
+        settings: c and g.
+        readings: further readings of count weights, of `pseudo_posterior_paper.READINGS`.
     """
     column_model, records = income_law(case, model), case.records()
-    scale, shift = setting
 
-    def fit(form: str, weighting: Weighting) -> Fit:
+    def fit(
+        name: str,
+        weighting: Weighting,
+        setting: tuple[float, float] = MAIN,
+        before: LipschitzBounds | None = None,
+    ) -> Fit:
         whole = PseudoPosterior(column_model, weighting, draws=DRAWS)
-        return Fit(form, whole, whole.fit(records, streams.randomness("fit", form)))
+        source = streams.randomness("fit", name, *setting)
+        return Fit(name, setting, whole, whole.fit(records, source, before=before))
 
-    vector = fit(VECTOR, Weighting(form="vector", scale=scale, shift=shift))
-    if alone:
-        return [vector]
-    wanted = vector.posterior.after.bound
-    found = [vector, fit(SCALAR, Weighting(form="scalar", bound=wanted))]
-    if setting == MAIN:
-        found.append(fit(UNWEIGHTED, Weighting(form="unweighted")))
-        found.append(fit(COUNT, Weighting(form="count")))
-    return found
+    plain = fit(UNWEIGHTED, Weighting(form="unweighted"))
+    yield plain
+    before = plain.posterior.after
+    for setting in settings:
+        scale, shift = setting
+        vector = fit(VECTOR, Weighting(form="vector", scale=scale, shift=shift), setting, before)
+        yield vector
+        wanted = vector.posterior.after.bound
+        yield fit(SCALAR, Weighting(form="scalar", bound=wanted), setting, before)
+    columns = {COUNT: case.known, COUNT_FEW: case.known_few, COUNT_ALL: ()}
+    for name in (COUNT, *readings):
+        yield fit(name, Weighting(form="count", columns=columns[name]))
 
 
 def printed_bounds(fit: Fit, records: Records) -> LipschitzBounds:
     """Bounds of α_i·|log f(y_i|θ)|, f the density of the mixture: the figure that the paper prints.
 
-    The sampler's own contributions, whose bounds a release reports, are a little larger.
+    Where components are raised to the weights, what the sampler has in their place differs a
+    little, and that is what the release reports.
     """
+    if fit.marginal:
+        return fit.posterior.after
     column_model, posterior = fit.model.column_model, fit.posterior
     return lipschitz_bounds(
         lambda: column_model.log_likelihoods(posterior.theta, records),

@@ -6,25 +6,35 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
 from understudy_studies.savitsky_williams_hu_2020 import claims, figures, mechanisms, resampling
+from understudy_studies.savitsky_williams_hu_2020.claim_causes import TABLE
 from understudy_studies.savitsky_williams_hu_2020.consumer_case import find
-from understudy_studies.savitsky_williams_hu_2020.mechanism_results import Results, View
+from understudy_studies.savitsky_williams_hu_2020.mechanism_results import (
+    Results,
+    View,
+    mean_and_error_of,
+    quantile_and_error,
+)
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import (
     COMPONENTS,
+    COUNT,
+    MAIN,
     MECHANISMS,
     PUBLISHED,
+    READINGS,
     SCALAR,
     SETS,
     SETTINGS,
     TABLE_2,
+    UNWEIGHTED,
     VECTOR,
 )
 from understudy_studies.savitsky_williams_hu_2020.risk_and_utility import (
     MEAN,
-    PEEKING,
     PERCENTILE,
     WAYS,
 )
@@ -42,7 +52,10 @@ def page_text(rows: list[Row], run_record: RunRecord) -> PageText:
         sets=SETS,
         n_rows=len(case.values),
         predictors=", ".join(case.predictors),
-        models=", ".join(view.words for view in (*results.views, *results.others)),
+        known=", ".join(case.known),
+        known_few=", ".join(case.known_few),
+        reported=results.reported.words,
+        models="; ".join(view.words for view in results.others),
         settings="; ".join(_setting(setting) for setting in SETTINGS),
         burn_in=mechanisms.BURN_IN,
         draws=mechanisms.DRAWS,
@@ -61,55 +74,100 @@ def page_text(rows: list[Row], run_record: RunRecord) -> PageText:
 
 
 def _tables(results: Results) -> Iterator[TextTable]:
-    yield _table_2(results)
+    yield _readings(results)
+    yield _table_2(results.reported)
     yield _mechanisms(results)
-    yield _by_setting(results)
+    yield _by_setting(results.reported)
+    yield _chains(results.reported)
     yield reconstructed(
         ("transformation of income", "ours", "a logarithm there, of incomes from −7K on; asinh"),
         ("setting of figures 2 to 4", "guessed", "lost; (0.7, 0), the first of table 2"),
         ("components, draws, burn-in", "ours", "lost"),
         ("level of the quantile that drops draws", "guessed", "lost; 95 %"),
         ("prior of the correlations", "replaced", "LKJ there; one that a Gibbs sampler can draw"),
-        ("target under weights", "ours", "of a sampler with labels, Σ_k (π_k N_k)^α"),
         ("radius of the count weights", "guessed", "lost; a fifth of the own income"),
-        ("records that count weights compare", "guessed", "lost; those with all predictors alike"),
+        (
+            "columns that count weights compare",
+            "fitted",
+            "lost; those under which the bound is nearest above that of vector weights",
+        ),
         ("components of synthetic records", "both", "from confidential incomes there; from π"),
         ("table", "replaced", "the sample cannot be had"),
     )
 
 
-def _table_2(results: Results) -> TextTable:
-    headings = ["c, g", "the paper", "ε a set, by the paper"]
-    for view in results.views:
-        headings += [f"{view.words}: Δ_α", "of α·|log f|", "scalar, computed anew"]
-    headings += [f"{view.words}: of α·|log f|" for view in results.others]
+def _readings(results: Results) -> TextTable:
+    """The sensitivity table: what other readings of lost settings give."""
+    rows = [_reading(view) for view in results.views]
+    view = results.reported
+    for name in READINGS:
+        if (MAIN, name) in view.rows:
+            bound = view.each("bound", name)
+            off = view.each(f"{PERCENTILE}_off", name)
+            ratio = _mean(bound / view.each("bound", VECTOR))
+            more = _mean((off - view.each(f"{PERCENTILE}_off", VECTOR)) / 1000, 1)
+            rows.append((f"{view.words}; {name}", "", "", "", "", _mean(bound), ratio, "", more))
+    return TextTable(
+        caption=f"{TABLE}, at (c, g) = (0.7, 0): bounds, and by how much more scalar and count "
+        "weights lose than vector weights (W₁ to the data, in $1,000), means over the repetitions "
+        "± Monte Carlo error. The first line is the reading that is judged",
+        headings=(
+            "reading", "Δ, unweighted", "Δ, vector", "scalar by vector",
+            "medians, scalar by vector", "Δ, count", "count by vector",
+            "percentile, scalar − vector", "percentile, count − vector",
+        ),
+        rows=tuple(rows),
+    )  # fmt: skip
+
+
+def _reading(view: View) -> tuple[str, ...]:
+    bounds = {mechanism: view.each("bound", mechanism) for mechanism in MECHANISMS}
+    off = {mechanism: view.each(f"{PERCENTILE}_off", mechanism) for mechanism in MECHANISMS}
+    typical = view.each("typical", SCALAR) / view.each("typical", VECTOR)
+    return (
+        view.words,
+        _mean(bounds[UNWEIGHTED]),
+        _mean(bounds[VECTOR]),
+        _mean(bounds[SCALAR] / bounds[VECTOR]),
+        _mean(typical),
+        _mean(bounds[COUNT]),
+        _mean(bounds[COUNT] / bounds[VECTOR]),
+        _mean((off[SCALAR] - off[VECTOR]) / 1000, 1),
+        _mean((off[COUNT] - off[VECTOR]) / 1000, 1),
+    )
+
+
+def _table_2(view: View) -> TextTable:
     rows = []
     for place, setting in enumerate(SETTINGS):
-        row = [_setting(setting), f"{TABLE_2[place]:.2f}", f"{2 * TABLE_2[place]:.1f}"]
-        for view in results.views:
-            row += [_with_error(view, "bound", VECTOR, setting),
-                    _with_error(view, "printed", VECTOR, setting),
-                    _with_error(view, "bound", SCALAR, setting)]  # fmt: skip
-        row += [_with_error(view, "printed", VECTOR, setting) for view in results.others]
-        rows.append(tuple(row))
+        bounds = view.each("bound", VECTOR, setting)
+        scalar = view.each("bound", SCALAR, setting)
+        rows.append((
+            _setting(setting), f"{TABLE_2[place]:.2f}", f"{2 * TABLE_2[place]:.1f}", _mean(bounds),
+            _quantile(bounds, 0.1), _quantile(bounds, 0.9), _mean(scalar), _quantile(scalar, 0.1),
+            _quantile(scalar, 0.9),
+        ))  # fmt: skip
     return TextTable(
-        caption="The paper’s table 2 beside ours: largest bound Δ_α of vector weights, means over "
-        "the repetitions ± Monte Carlo error",
-        headings=tuple(headings),
+        caption="The paper’s table 2 beside ours: the largest bound Δ_α of vector weights, and of "
+        "the scalar weights that it sets, computed anew; means and quantiles over the repetitions "
+        "± standard error",
+        headings=(
+            "c, g", "the paper", "ε a set, by the paper", "vector", "its 10 %", "its 90 %",
+            "scalar", "its 10 %", "its 90 %",
+        ),
         rows=tuple(rows),
-    )
+    )  # fmt: skip
 
 
 def _mechanisms(results: Results) -> TextTable:
     rows = []
-    for view in results.views:
+    for view in results.scales:
         for mechanism in MECHANISMS:
             utility = (_off(view, f"{statistic}{way}_off", mechanism)
                        for statistic in (PERCENTILE, MEAN) for way in WAYS)  # fmt: skip
             rows.append((
                 view.words, f"{mechanism} ({PUBLISHED[mechanism]})",
-                f"{view.number('weight', mechanism):.2f}",
-                _with_error(view, "bound", mechanism), f"{view.number('printed', mechanism):.2f}",
+                f"{view.number('weight', mechanism):.2f}", _with_error(view, "bound", mechanism),
                 f"{view.number('typical', mechanism):.2f}", *utility,
                 *(f"{view.number(f'follows{way}', mechanism):.2f}" for way in WAYS),
             ))  # fmt: skip
@@ -117,7 +175,7 @@ def _mechanisms(results: Results) -> TextTable:
         caption="At (c, g) = (0.7, 0): weights, bounds, W₁ of the statistics in $1,000 and rank "
         "correlation with the own income, each with components from π | in the paper’s way",
         headings=(
-            "scale", "mechanism (the paper’s name)", "mean α", "Δ", "of α·|log f|",
+            "scale", "mechanism (the paper’s name)", "mean α", "Δ",
             "median bound", "percentile", "| paper’s way", "mean", "| paper’s way",
             "follows", "| paper’s way",
         ),
@@ -126,20 +184,19 @@ def _mechanisms(results: Results) -> TextTable:
     )  # fmt: skip
 
 
-def _by_setting(results: Results) -> TextTable:
+def _by_setting(view: View) -> TextTable:
     rows = []
-    for view in results.views:
-        for setting in SETTINGS:
-            cells = (
-                _off(view, f"{statistic}{way}_off", mechanism, setting)
-                for statistic in (PERCENTILE, MEAN)
-                for way in ("", PEEKING)
-                for mechanism in (VECTOR, SCALAR)
-            )
-            weights = (
-                f"{view.number('weight', mechanism, setting):.2f}" for mechanism in (VECTOR, SCALAR)
-            )
-            rows.append((view.words, _setting(setting), *weights, *cells))
+    for setting in SETTINGS:
+        cells = (
+            _off(view, f"{statistic}{way}_off", mechanism, setting)
+            for statistic in (PERCENTILE, MEAN)
+            for way in WAYS
+            for mechanism in (VECTOR, SCALAR)
+        )
+        weights = (
+            f"{view.number('weight', mechanism, setting):.2f}" for mechanism in (VECTOR, SCALAR)
+        )
+        rows.append((_setting(setting), *weights, *cells))
     names = [
         f"{statistic}{words}, {mechanism}"
         for statistic in (PERCENTILE, MEAN)
@@ -149,11 +206,56 @@ def _by_setting(results: Results) -> TextTable:
     return TextTable(
         caption="Vector and scalar weights at each setting: mean α, and W₁ in $1,000 (Monte Carlo "
         "error)",
-        headings=("scale", "c, g", "α, vector", "α, scalar", *names),
+        headings=("c, g", "α, vector", "α, scalar", *names),
         rows=tuple(rows),
-        words=2,
         fold=True,
     )
+
+
+def _chains(view: View) -> TextTable:
+    rows = []
+    for (setting, mechanism), row in view.rows.items():
+        if row.get("ess") is None:
+            continue
+        ess = view.each("ess", mechanism, setting)
+        far = potential_scale(view, mechanism, setting)
+        rows.append((
+            f"{mechanism}, {_setting(setting)}" if mechanism in (VECTOR, SCALAR) else mechanism,
+            f"{np.median(ess):.0f}", f"{ess.min():.0f}", f"{far:.3f}" if np.isfinite(far) else "–",
+        ))  # fmt: skip
+    return TextTable(
+        caption=f"Chains of {mechanisms.DRAWS} draws: effective draws of log Δ_h (median and least "
+        "over the repetitions), and R̂ of the repetitions’ chains. Weights come from each "
+        "repetition’s own plain chain, and so differ a little, which R̂ counts as well",
+        headings=("mechanism", "effective draws", "least", "R̂"),
+        rows=tuple(rows),
+        fold=True,
+    )
+
+
+def potential_scale(view: View, mechanism: str, setting: tuple[float, float]) -> float:
+    """R̂ of log Δ_h over the chains of the repetitions; NaN of a single one.
+
+    Source: Gelman & Rubin (1992), Statistical Science 7.
+    """
+    n = mechanisms.DRAWS
+    levels, within = (view.each(name, mechanism, setting) for name in ("level", "wiggle"))
+    if len(levels) < 2 or not within.mean() > 0:
+        return float("nan")
+    return float(np.sqrt((n - 1) / n + levels.var(ddof=1) / within.mean()))
+
+
+def _mean(values: Floats, digits: int = 2) -> str:
+    return _plus_minus(*mean_and_error_of(values), digits)
+
+
+def _quantile(values: Floats, level: float) -> str:
+    return _plus_minus(*quantile_and_error(values, level), 2)
+
+
+def _plus_minus(number: float, error: float, digits: int) -> str:
+    words = f"{number:.{digits}f}".replace("-", "−")
+    return words + (f" ± {error:.{digits}f}" if np.isfinite(error) else "")
 
 
 def _with_error(

@@ -12,6 +12,9 @@ SOURCE = (
 UNWEIGHTED, VECTOR, SCALAR, COUNT = "unweighted", "vector", "scalar", "count"
 MECHANISMS: Final = (UNWEIGHTED, VECTOR, SCALAR, COUNT)
 """The four synthesizers of the paper's figures 2 to 4, by the form of their weights."""
+COUNT_FEW, COUNT_ALL = "count, few columns", "count, all columns"
+READINGS: Final = (COUNT_FEW, COUNT_ALL)
+"""Count weights under other readings of what an intruder knows."""
 DATA = "data"
 """The confidential records, beside the mechanisms."""
 
@@ -30,6 +33,9 @@ TABLE_2: Final = (10.10, 8.16, 7.30, 6.09, 5.71)
 MAIN: Final = SETTINGS[0]
 """The setting at which all four synthesizers are compared; the paper's is lost in the text that we
 have."""
+
+REPORTED: Final = "marginal"
+"""What the paper's eq. 2 raises to a record's weight: the density of the mixture."""
 
 SETS = 20
 """m, synthetic sets of each mechanism."""

@@ -16,7 +16,7 @@ from understudy_studies.framework.study import Row
 from understudy_studies.savitsky_williams_hu_2020 import resampling
 from understudy_studies.savitsky_williams_hu_2020.consumer_case import Case
 from understudy_studies.savitsky_williams_hu_2020.mechanisms import Fit, printed_bounds
-from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import DATA
+from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import DATA, MAIN
 
 MEAN, PERCENTILE = "mean", "percentile"
 STATISTICS: Final = (MEAN, PERCENTILE)
@@ -48,6 +48,9 @@ NUMBERS: Final = (
     "untruncated",
     "printed",
     "typical",
+    "ess",
+    "level",
+    "wiggle",
     *(f"{name}_off" for name in WAYS_OF),
     *(f"{name}_single" for name in WAYS_OF),
     *(f"follows{way}" for way in WAYS),
@@ -56,7 +59,8 @@ NUMBERS: Final = (
 
 weight: mean α; full: share of records with α = 1. plain: Δ of the unweighted chain that weights
 were made from, if they were. bound: Δ_α of the sampler's contributions; untruncated: over all
-draws; printed: of α_i·|log f|. typical: median bound of a record. …_off: W₁ from the barycentre to
+draws; printed: of α_i·|log f|. typical: median bound of a record. ess: effective draws of log Δ_h;
+level and wiggle: its mean and variance over the chain. …_off: W₁ from the barycentre to
 the distribution on the data, in dollars. …_single: mean W₁ from a single set to the barycentre.
 follows: rank correlation of a synthetic income with the confidential one of the same record.
 """
@@ -70,7 +74,8 @@ def of_data(case: Case, counts: Floats) -> Row:
     texts = {"values": joined(groups)} | {
         name: joined(distribution) for name, distribution in distributions.items()
     }
-    return {"mechanism": DATA, **texts}
+    scale, shift = MAIN
+    return {"mechanism": DATA, "scale": scale, "shift": shift, **texts}
 
 
 def of_fit(case: Case, fit: Fit, sets: tuple[Floats, Floats], counts: Floats) -> Row:
@@ -82,7 +87,9 @@ def of_fit(case: Case, fit: Fit, sets: tuple[Floats, Floats], counts: Floats) ->
         sets: income of sets, components from π, and in the paper's way; each of shape (m, n).
         counts: of `resampling.resampled_counts`.
     """
-    row = {"mechanism": fit.mechanism, **_risk(case, fit), **_weights(case, fit)}
+    scale, shift = fit.setting
+    row: Row = {"mechanism": fit.mechanism, "scale": scale, "shift": shift}
+    row |= _risk(case, fit) | _weights(case, fit)
     data = _distributions(case.values, counts)
     for way, incomes in zip(WAYS, sets, strict=True):
         for name, distributions in _distributions(incomes, counts).items():
@@ -100,6 +107,29 @@ def follows(sets: Floats, values: Floats) -> float:
     return float(np.mean([np.corrcoef(rankdata(one), ranks)[0, 1] for one in sets]))
 
 
+def effective_draws(chain: Floats) -> float:
+    """Effective number of draws of a chain, by Geyer's initial monotone sequence.
+
+    Autocorrelations are added up in pairs as long as the pairs are positive, none larger than the
+    one before; a chain that goes to and fro counts no more than its draws.
+
+    Args:
+        chain: shape (S,).
+
+    Source: Geyer (1992), Statistical Science 7, §3.3.
+    """
+    n, centred = len(chain), chain - chain.mean()
+    if not centred.any():
+        return float(n)
+    spectrum = np.abs(np.fft.rfft(centred, 2 * n)) ** 2
+    correlations = np.fft.irfft(spectrum)[:n]
+    correlations /= correlations[0]
+    pairs = correlations[: 2 * (n // 2)].reshape(-1, 2).sum(axis=1)
+    ends = np.flatnonzero(pairs <= 0)
+    kept = np.minimum.accumulate(pairs[: ends[0] if ends.size else len(pairs)])
+    return float(n / max(1.0, 2.0 * kept.sum() - 1.0))
+
+
 def _distributions(values: Floats, counts: Floats) -> dict[str, Floats]:
     """Distribution of each statistic under resampling, shape (..., 99)."""
     return {
@@ -110,6 +140,7 @@ def _distributions(values: Floats, counts: Floats) -> dict[str, Floats]:
 
 def _risk(case: Case, fit: Fit) -> Row:
     before, after = fit.posterior.before, fit.posterior.after
+    heights = np.log(np.maximum(after.by_draw, 1e-300))
     return {
         "plain": None if before is None else before.bound,
         "weight": float(fit.posterior.weights.mean()),
@@ -118,6 +149,9 @@ def _risk(case: Case, fit: Fit) -> Row:
         "untruncated": float(after.by_draw.max()),
         "printed": printed_bounds(fit, case.records()).bound,
         "typical": float(np.median(after.by_record)),
+        "ess": effective_draws(heights),
+        "level": float(heights.mean()),
+        "wiggle": float(heights.var(ddof=1)),
         "risks": joined(np.quantile(after.by_record, RISK_POINTS)),
     }
 

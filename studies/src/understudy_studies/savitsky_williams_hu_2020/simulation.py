@@ -12,11 +12,12 @@ import numpy as np
 
 from understudy.families.method import CostClass
 from understudy.parallel import single_threaded
+from understudy.privacy.samplers.mixture_density import Power
 from understudy.privacy.samplers.response_scale import Form
 from understudy_studies.framework.csv_numbers import joined, parted
 from understudy_studies.framework.monte_carlo_error import mean_and_error
 from understudy_studies.framework.random_streams import Streams
-from understudy_studies.framework.study import Row
+from understudy_studies.framework.study import Row, Study
 from understudy_studies.savitsky_williams_hu_2020 import (
     consumer_case,
     consumer_files,
@@ -25,13 +26,15 @@ from understudy_studies.savitsky_williams_hu_2020 import (
 from understudy_studies.savitsky_williams_hu_2020.mechanisms import Model, fits, synthetic_sets
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import (
     COMPONENTS,
-    DATA,
-    MECHANISMS,
+    MAIN,
+    READINGS,
+    REPORTED,
     SETTINGS,
 )
 from understudy_studies.savitsky_williams_hu_2020.resampling import resampled_counts
 
-REPETITIONS = 3
+REPETITIONS, READING_REPETITIONS = 30, 6
+"""Of the model on which points are judged, and of other readings."""
 
 LOGARITHM = 1_000.0
 """Dollars of a unit of asinh with which it is a logarithm, but for incomes of a few thousand."""
@@ -39,30 +42,37 @@ LOGARITHM = 1_000.0
 
 @dataclass(frozen=True)
 class Scenario:
-    """One setting of the weights, on one model of income.
+    """A model of income.
 
     Attributes:
         table: name of the case.
         form: of the scale of income.
         unit: dollars of a unit of asinh.
         components: K.
-        compared: whether vector weights stand beside the other mechanisms, or alone.
-        scale: c.
-        shift: g.
+        power: what weights are powers of.
+        whole: whether all settings and readings are compared, or the first setting alone.
     """
 
     table: str
     form: Form
     unit: float
     components: int
-    compared: bool
-    scale: float
-    shift: float
+    power: Power
+    whole: bool
 
     @property
     def model(self) -> Model:
         """The model of income."""
-        return Model(self.form, self.unit, self.components)
+        return Model(self.form, self.unit, self.components, self.power)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingsStudy(Study[Scenario]):
+    """A study whose other readings have fewer repetitions than the model that is judged."""
+
+    def repetitions_of(self, scenario: Scenario) -> int:
+        """How many repetitions a scenario gets, unless told otherwise."""
+        return REPETITIONS if scenario.whole else READING_REPETITIONS
 
 
 def simulated() -> tuple[Scenario, ...]:
@@ -91,14 +101,16 @@ def hornby() -> tuple[Scenario, ...]:
 
 
 def _scenarios(table: str) -> tuple[Scenario, ...]:
-    """Two scales to compare all mechanisms on, and two more models for the size of the bounds."""
-    kinds: tuple[tuple[Form, float, int, bool], ...] = (
-        ("asinh", LOGARITHM, COMPONENTS, True),
-        ("asinh", consumer_case.find(table).own_unit, COMPONENTS, True),
-        ("identity", 1.0, COMPONENTS, False),
-        ("asinh", LOGARITHM, 1, False),
+    """The model that is reported, and others at the first setting, to see what hangs on them."""
+    unit = consumer_case.find(table).own_unit
+    kinds: tuple[tuple[Form, float, int, Power], ...] = (
+        ("asinh", LOGARITHM, COMPONENTS, REPORTED),
+        ("asinh", unit, COMPONENTS, REPORTED),
+        ("asinh", LOGARITHM, COMPONENTS, "labels"),
+        ("identity", 1.0, COMPONENTS, REPORTED),
+        ("asinh", LOGARITHM, 1, REPORTED),
     )
-    return tuple(Scenario(table, *kind, *setting) for kind in kinds for setting in SETTINGS)
+    return tuple(Scenario(table, *kind, whole=not place) for place, kind in enumerate(kinds))
 
 
 def cost_class(_scenario: Scenario) -> CostClass:
@@ -119,28 +131,35 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
 def _repetition(table: consumer_case.Case, scenario: Scenario, streams: Streams) -> list[Row]:
     counts = resampled_counts(len(table.values), streams.generator("resamples"))
     rows = [risk_and_utility.of_data(table, counts)]
-    setting = scenario.scale, scenario.shift
-    for fit in fits(table, scenario.model, setting, streams, alone=not scenario.compared):
-        sets = synthetic_sets(table, fit, streams.randomness("sets", fit.mechanism))
+    found = fits(
+        table,
+        scenario.model,
+        streams,
+        settings=SETTINGS if scenario.whole else (MAIN,),
+        readings=READINGS if scenario.whole else (),
+    )
+    for fit in found:
+        sets = synthetic_sets(table, fit, streams.randomness("sets", fit.mechanism, *fit.setting))
         rows.append(risk_and_utility.of_fit(table, fit, sets, counts))
     return rows
 
 
 def summarise(_scenario: Scenario, rows: list[Row]) -> list[Row]:
-    """One row for each mechanism, and one for the data.
+    """One row for each mechanism at each of its settings, and one for the data.
 
     Numbers have their mean over the repetitions, its Monte Carlo error, and the values themselves
     as a text; quantile functions have their mean, which is the barycentre.
     """
-    return [
-        _summary(name, own)
-        for name in (DATA, *MECHANISMS)
-        if (own := [row for row in rows if row["mechanism"] == name])
-    ]
+    keys = dict.fromkeys((row["mechanism"], row["scale"], row["shift"]) for row in rows)
+    return [_summary(key, [row for row in rows if _key(row) == key]) for key in keys]
 
 
-def _summary(mechanism: str, rows: list[Row]) -> Row:
-    summary: Row = {"mechanism": mechanism}
+def _key(row: Row) -> tuple[str, float, float]:
+    return row["mechanism"], row["scale"], row["shift"]
+
+
+def _summary(key: tuple[str, float, float], rows: list[Row]) -> Row:
+    summary: Row = dict(zip(("mechanism", "scale", "shift"), key, strict=True))
     for name in risk_and_utility.NUMBERS:
         if rows[0].get(name) is not None:
             values = [float(row[name]) for row in rows]

@@ -49,9 +49,11 @@ LOOKS = {
     methods.published(None, 1): Look(KINDS[3]),
     methods.PAPER: Look(KINDS[0]),
     methods.BAYES: Look(KINDS[1]),
-    methods.SMOOTHED: Look(KINDS[2]),
+    methods.SMOOTHED: Look(KINDS[2], DOTTED),
+    methods.AS_PRINTED: Look(KINDS[2]),
     methods.PER_RECORD: Look(KINDS[2], DASHED),
     methods.FUNCTIONAL: Look(KINDS[4]),
+    methods.FUNCTIONAL_8: Look(KINDS[4], DOTTED),
     methods.KNORM: Look(KINDS[4], DASHED),
     **{f"{reach} sd": Look(colour) for reach, colour in zip((2, 4, 5, 10), ORDERED, strict=True)},
 }

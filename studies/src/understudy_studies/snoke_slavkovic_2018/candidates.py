@@ -50,14 +50,14 @@ DEPTH_1, DEPTH_2, PARTITIONS, FIRST_COLUMN = "depth 1", "depth 2", "partitions",
 _PIECES = 16
 
 
-def schema_of(reach: float, bins: int) -> Schema:
+def schema_of(reach: float, bins: int, n_rows: int = N_ROWS) -> Schema:
     """Both columns with public bounds, so many true standard deviations from 0."""
     columns = (
         f'[columns.x{j}]\nkind = "continuous"\nlower = {-half!r}\nupper = {half!r}\n'
         f"bins = {bins}\nreviewed = true\n"
         for j, half in enumerate((reach * SPREADS).tolist(), start=1)
     )
-    return Schema.loads(f'rows = "public"\nn_rows = {N_ROWS}\n' + "".join(columns))
+    return Schema.loads(f'rows = "public"\nn_rows = {n_rows}\n' + "".join(columns))
 
 
 GENERATOR: SequentialGenerator = normal_regressions(
@@ -101,34 +101,38 @@ def theta_of(regressions: Regressions) -> Floats:
 
 
 @cache
-def omega() -> Floats:
+def omega(n_rows: int = N_ROWS) -> Floats:
     """ω as standard normal numbers of both columns, shape (n, 2)."""
     even = Prior(("x1", "x2"), np.zeros(2), np.ones(2))
-    return np.asarray(even.points(N_ROWS + 1)[1:])
+    return np.asarray(even.points(n_rows + 1)[1:])
 
 
-def simulated(theta: Floats, *, bounded: bool = False) -> Floats:
+def simulated(theta: Floats, n_rows: int = N_ROWS, *, bounded: bool = False) -> Floats:
     """The sets G(θ, ω): (..., 5) → (..., n, 2).
 
     Args:
         theta: in the units of the generator.
+        n_rows: n.
         bounded: whether numbers are kept within the bounds, as `GENERATOR` does; the paper has
             none.
     """
-    return _sets(theta, omega(), bounded)
+    return sets_of(theta, omega(n_rows), bounded=bounded)
 
 
-def generated(theta: Floats, rng: np.random.Generator, *, bounded: bool) -> Floats:
+def generated(
+    theta: Floats, rng: np.random.Generator, n_rows: int = N_ROWS, *, bounded: bool
+) -> Floats:
     """New sets from the generator, of the same shape; arguments as for `simulated`."""
-    return _sets(theta, rng.standard_normal((*theta.shape[:-1], N_ROWS, 2)), bounded)
+    normal = rng.standard_normal((*theta.shape[:-1], n_rows, 2))
+    return sets_of(theta, normal, bounded=bounded)
 
 
-def _sets(theta: Floats, normal: Floats, bounded: bool) -> Floats:
-    """Records from standard normal numbers that broadcast to (..., n, 2)."""
+def sets_of(theta: Floats, normal: Floats, *, bounded: bool) -> Floats:
+    """Records from standard normal numbers that broadcast to (..., n, 2); the rest as above."""
     mean, stddev, intercept, slope, residual = (
         parameter[..., None] for parameter in regressions_of(theta)
     )
-    found = np.empty((*theta.shape[:-1], N_ROWS, 2))
+    found = np.empty((*theta.shape[:-1], normal.shape[-2], 2))
     first, second = found[..., 0], found[..., 1]
     first[...] = mean + stddev * normal[..., 0]
     if bounded:

@@ -7,29 +7,38 @@ which are taken as public; records beyond them are clipped first.
   posterior and records from the normal distribution (`understudy.models.bayesian.general_location`
   with one cell), m sets at ε/m, five statistics with an equal share each.
 * **Smoothed histogram** (Wasserman & Zhou): records from an urn
-  (`understudy.privacy.mechanisms.records.urn`); bins by Scott's rule with the public deviations.
+  (`understudy.privacy.mechanisms.records.urn`) with a weight for each bin. For n records at ε
+  together it is 1/(exp(ε/n) − 1), and for ε a record 1/(exp(ε) − 1), with bins by Scott's rule and
+  the public deviations. Neither gives the paper's printed values. A weight of 1/ε with 45 bins a
+  side does, at all budgets (`AS_PRINTED`): fitted. There each record costs log(1 + ε), since one
+  record more in a bin of weight w multiplies the probability of a draw by at most 1 + 1/w.
 * **Without privacy**: the same Bayesian model with exact statistics.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from understudy.arrays import Floats, Integers
-from understudy.families.histogram_bins import scott_bins
+from understudy.families.bin_rules import scott_bins
 from understudy.models.bayesian.general_location import Mixture, Statistics
 from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
 from understudy.privacy.mechanisms.sums.moment_noise import MomentNoise, moment_noises
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import Randomness
+from understudy_studies.snoke_slavkovic_2018 import methods
 from understudy_studies.snoke_slavkovic_2018.candidates import SPREADS, schema_of
 from understudy_studies.snoke_slavkovic_2018.population import N_ROWS
 
 WIDE = 1e3
 """Bounds that no record comes near, in standard deviations: none at all, where none are needed."""
+PRINTED_BINS, PRINTED_REACH = 45, 4.0
+"""Bins a side within such bounds that fit the paper's table 2; elsewhere bins are as wide."""
 
 
 def bounds_of(reach: float) -> Floats:
@@ -46,9 +55,8 @@ def clipped(tables: Floats, reach: float) -> Floats:
 def without_privacy(tables: Floats, sets: int, rng: np.random.Generator) -> Floats:
     """Sets from the posterior predictive distribution: (R, n, 2) → (R, m, n, 2)."""
     sums, scatter = _statistics(tables)
-    return _drawn(
-        np.repeat(sums[:, None], sets, axis=1), np.repeat(scatter[:, None], sets, axis=1), WIDE, rng
-    )
+    sums, scatter = (np.repeat(one[:, None], sets, axis=1) for one in (sums, scatter))
+    return _drawn(sums, scatter, tables.shape[-2], WIDE, rng)
 
 
 def noisy_bayes(
@@ -72,26 +80,56 @@ def noisy_bayes(
     """
     sums, scatter = _statistics(clipped(tables, reach))
     exact = [sums[:, 0], sums[:, 1], scatter[:, 0, 0], scatter[:, 0, 1], scatter[:, 1, 1]]
-    steps = planned(reach, Fraction(epsilon) / sets)
+    steps = planned(reach, Fraction(epsilon) / sets, tables.shape[-2])
     first, second, xx, xy, yy = (
         perturb(np.repeat(one[:, None], sets, axis=1), step.distribution, randomness)
         for one, step in zip(exact, steps, strict=True)
     )
     noisy = np.stack([xx, xy, xy, yy], axis=-1).reshape(*xx.shape, 2, 2)
-    return _drawn(np.stack([first, second], axis=-1), noisy, reach, rng)
+    return _drawn(np.stack([first, second], axis=-1), noisy, tables.shape[-2], reach, rng)
 
 
 @cache
-def planned(reach: float, share: Fraction) -> tuple[MomentNoise, ...]:
+def planned(reach: float, share: Fraction, n_rows: int = N_ROWS) -> tuple[MomentNoise, ...]:
     """The five statistics of a set with their noise: sums, then scatters, in this order."""
-    found = moment_noises(schema_of(reach, 1), ("x1", "x2"), (), spend=share, mode="paper")
+    schema = schema_of(reach, 1, n_rows)
+    found = moment_noises(schema, ("x1", "x2"), (), spend=share, mode="paper")
     return tuple(found)
+
+
+class Smoothing(NamedTuple):
+    """How a histogram is smoothed.
+
+    Attributes:
+        sides: bins of both columns, shape (2,).
+        prior: weight of each bin, in records.
+    """
+
+    sides: Integers
+    prior: Fraction
+
+
+def smoothing_of(method: str, reach: float, epsilon: float, n_rows: int = N_ROWS) -> Smoothing:
+    """The bins and the weight of a smoothed histogram.
+
+    Args:
+        method: `methods.AS_PRINTED`, `methods.PER_RECORD` or `methods.SMOOTHED`.
+        reach: of the bounds, in standard deviations.
+        epsilon: budget.
+        n_rows: n.
+    """
+    if method == methods.AS_PRINTED:
+        width = 2 * PRINTED_REACH / PRINTED_BINS
+        return Smoothing(np.full(2, math.ceil(2 * reach / width)), 1 / Fraction(epsilon))
+    sides = np.asarray(scott_bins(2 * reach * SPREADS, SPREADS, n_rows, 2))
+    records = 1 if method == methods.PER_RECORD else n_rows
+    return Smoothing(sides, prior_weight(records, Fraction(epsilon), reinforced=False))
 
 
 def smoothed_histogram(
     tables: Floats,
     reach: float,
-    prior: Fraction,
+    smoothing: Smoothing,
     rng: np.random.Generator,
     randomness: Randomness,
 ) -> Floats:
@@ -100,32 +138,24 @@ def smoothed_histogram(
     Args:
         tables: confidential records.
         reach: of the bounds, in standard deviations.
-        prior: weight of each bin, in records (`prior_of`).
+        smoothing: bins and weight.
         rng: for post-processing.
         randomness: for privacy noise.
     """
-    sides = bins_of(reach)
+    sides = smoothing.sides
     n_bins, low = int(sides.prod()), bounds_of(reach)[:, 0]
     width = -2 * low / sides
     places = np.minimum(((clipped(tables, reach) - low) / width).astype(np.int64), sides - 1)
     flat = places[..., 0] * sides[1] + places[..., 1]
     flat += np.arange(len(tables))[:, None] * n_bins
     counts = np.bincount(flat.ravel(), minlength=len(tables) * n_bins).reshape(-1, n_bins)
-    drawn = draw_urn(counts, n_bins, prior, N_ROWS, reinforced=False, randomness=randomness)
+    drawn = draw_urn(
+        counts, n_bins, smoothing.prior, tables.shape[-2], reinforced=False, randomness=randomness
+    )
     states = np.where(drawn < 0, ~drawn, drawn)
     corner = np.stack(np.divmod(states, sides[1]), axis=-1)
     records: Floats = low + (corner + rng.random(corner.shape)) * width
     return records[:, None]
-
-
-def bins_of(reach: float) -> Integers:
-    """Bins of both columns by Scott's rule, shape (2,)."""
-    return np.asarray(scott_bins(2 * reach * SPREADS, SPREADS, N_ROWS, 2))
-
-
-def prior_of(epsilon: float, *, per_record: bool) -> Fraction:
-    """Weight of each bin: for n records at ε together, or (no guarantee for the set) at ε each."""
-    return prior_weight(1 if per_record else N_ROWS, Fraction(epsilon), reinforced=False)
 
 
 def _statistics(tables: Floats) -> tuple[Floats, Floats]:
@@ -135,10 +165,12 @@ def _statistics(tables: Floats) -> tuple[Floats, Floats]:
     return sums, np.einsum("rij,rik->rjk", residuals, residuals)
 
 
-def _drawn(sums: Floats, scatter: Floats, reach: float, rng: np.random.Generator) -> Floats:
+def _drawn(
+    sums: Floats, scatter: Floats, n_rows: int, reach: float, rng: np.random.Generator
+) -> Floats:
     """Sets from the model given statistics, of shape (R, m, …)."""
     one_cell = np.ones((1, 2), dtype=np.bool_), np.ones(1, dtype=np.bool_)
     model = Mixture(bounds_of(reach), *one_cell)
-    counts = np.full((*sums.shape[:-1], 1), float(N_ROWS))
-    statistics = Statistics(counts, sums[..., None, :], scatter, float(N_ROWS), exact=True)
-    return model.predict(model.posterior(statistics, rng), N_ROWS, rng).values
+    counts = np.full((*sums.shape[:-1], 1), float(n_rows))
+    statistics = Statistics(counts, sums[..., None, :], scatter, float(n_rows), exact=True)
+    return model.predict(model.posterior(statistics, rng), n_rows, rng).values

@@ -15,7 +15,9 @@ LIMIT = "pMSE, depth 2, limit"
 PAPER = "pMSE mechanism of the paper"
 BAYES, SMOOTHED = "noisy Bayes", "smoothed histogram"
 PER_RECORD = "smoothed histogram, ε a record"
+AS_PRINTED = "smoothed histogram, fitted"
 FUNCTIONAL, KNORM = "functional mechanism", "K-norm mechanism"
+FUNCTIONAL_8 = "functional mechanism of sensitivity 8"
 UNLIMITED = "unlimited"
 
 
@@ -27,6 +29,26 @@ def published(depth: int | None, sets: int) -> str:
         ('pMSE, greedy unlimited, m = 10', 'pMSE, greedy depth 5, m = 1')
     """
     return f"pMSE, greedy {UNLIMITED if depth is None else f'depth {depth}'}, m = {sets}"
+
+
+def bayes(sets: int) -> str:
+    """The name of noisy Bayes; m is not named where it is that of the paper.
+
+    Example:
+        >>> bayes(10), bayes(1)
+        ('noisy Bayes', 'noisy Bayes, m = 1')
+    """
+    return BAYES if sets == SETS else f"{BAYES}, m = {sets}"
+
+
+def averaged(method: str) -> str:
+    """The name of the mean over m sets.
+
+    Example:
+        >>> averaged("noisy Bayes")
+        'noisy Bayes, mean of 10 sets'
+    """
+    return f"{method}, mean of {SETS} sets"
 
 
 def walking(steps: int) -> str:
@@ -56,6 +78,7 @@ PURE = "ε, proven"
 CONDITIONAL = "conditional: the law that a walk approaches"
 VIOLATED = "violated: greedy trees exceed the bound 1/n"
 MUCH_MORE = "n·ε: ε is spent on each of n records"
+FITTED = "n·log(1 + ε): so much is spent on each of n records"
 NONE = "none"
 
 
@@ -66,10 +89,12 @@ def worth(method: str) -> str:
         >>> worth("noisy Bayes, 2 sd"), worth("pMSE, greedy depth 5, m = 1")
         ('ε, proven', 'violated: greedy trees exceed the bound 1/n')
     """
-    if method == NON_PRIVATE:
+    if method.startswith(NON_PRIVATE):
         return NONE
     if "greedy" in method:
         return VIOLATED
     if method.startswith(PER_RECORD):
         return MUCH_MORE
+    if method.startswith(AS_PRINTED):
+        return FITTED
     return CONDITIONAL if method == LIMIT else PURE

@@ -13,8 +13,8 @@ import numpy as np
 
 from understudy.arrays import Floats
 
-N_ROWS = 1_000
-"""Records of a table, public."""
+N_ROWS = 5_000
+"""Records of a table, public: what two columns of the paper's table 2 tell (`conditions`)."""
 
 
 @dataclass(frozen=True)

@@ -14,23 +14,29 @@ from understudy.arrays import Floats
 from understudy.functions.parameter_prior import Prior
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.selection.metropolis import Walk, walk
+from understudy_studies.measures.cart_path import GreedyFamily, by_column
 from understudy_studies.snoke_slavkovic_2018.candidates import PRIOR, simulated, theta_of
-from understudy_studies.snoke_slavkovic_2018.limits import (
-    FLAT,
-    flat_stddevs,
-    greedy_trees,
-    published_rate,
-)
+from understudy_studies.snoke_slavkovic_2018.limits import published_rate
 from understudy_studies.snoke_slavkovic_2018.population import fitted
+from understudy_studies.snoke_slavkovic_2018.proposals import FLAT, flat_stddevs
 
 WIDTH = 0.1
 
 
-def walked(table: Floats, epsilon: float, source: Randomness, *, sets: int, steps: int) -> Floats:
-    """Where one walk for one of m sets ends, by greedy trees without limit of depth, shape (5,).
+def walked(
+    table: Floats,
+    trees: GreedyFamily,
+    epsilon: float,
+    source: Randomness,
+    *,
+    sets: int,
+    steps: int,
+) -> Floats:
+    """Where one walk for one of m sets ends, shape (5,).
 
     Args:
         table: confidential records, shape (n, 2).
+        trees: a single kind of greedy trees.
         epsilon: budget of all sets.
         source: where the randomness comes from.
         sets: m.
@@ -39,9 +45,10 @@ def walked(table: Floats, epsilon: float, source: Randomness, *, sets: int, step
     stddevs = flat_stddevs()
     prior = Prior(PRIOR.names, np.zeros(len(PRIOR.names)), stddevs)
     how = Walk(prior, theta_of(fitted(table)), stddevs * (WIDTH / FLAT), steps)
-    trees, exponent = greedy_trees(None), published_rate(epsilon, sets)
+    original, exponent = by_column(table), published_rate(epsilon, sets)
 
     def log_weight(theta: Floats) -> float:
-        return exponent * float(trees.sses(table, simulated(theta))[0])
+        synthetic = by_column(simulated(theta, len(table)))
+        return exponent * float(trees.sses_of(original, synthetic)[0])
 
     return walk(how, log_weight, source).end

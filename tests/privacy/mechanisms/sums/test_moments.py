@@ -25,7 +25,7 @@ from understudy.privacy.mechanisms.sums.moment_noise import (
     rounded_sensitivity,
     whole_sensitivity,
 )
-from understudy.privacy.mechanisms.sums.moments import Moments, sanitise
+from understudy.privacy.mechanisms.sums.moments import BY_COUNT, Moments, noisy_means, sanitise
 from understudy.privacy.mechanisms.sums.scatter import exact_statistic, moments_of, pooled_scatter
 from understudy.privacy.noise.distributions import DiscreteLaplace
 from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED, count_noise
@@ -348,7 +348,12 @@ def test_one_repetition_of_the_kernel_is_what_the_gate_releases(bounds, mode):
     sums, source = sums_of(rows, (0, 1, 2)), SeededRandomness(1)
     plan = moment_noises(PRIVATE, ["x", "y"], ["cell"], spend=F(2), **options)
     for one, found in zip(plan, released, strict=True):
-        again = sanitise(exact_statistic(one.moment, sums)[np.newaxis], one, source)
+        exact = exact_statistic(one.moment, sums)
+        if one.is_mean:
+            assert mode == "paper"
+            again = noisy_means(exact, sums.counts, one, source)[np.newaxis]
+        else:
+            again = sanitise(exact[np.newaxis], one, source)
         assert again.shape == (1, *found.value.values.shape)
         assert np.array_equal(again[0], found.value.values)
 
@@ -485,7 +490,7 @@ def test_paper_mode_says_what_it_leaves_in():
         NoisyTables([("cell",)], noise="laplace", mode="paper", bounds="truncate"),
         spend=F(2),
     )
-    assert gate._promise._leaks[2:] == [HALVED, UNCALIBRATED]
+    assert gate._promise._leaks[2:] == [BY_COUNT, HALVED, UNCALIBRATED]
     assert (gate.ledger[-1].sensitivity, table.noise.scale) == ("L1 = 1", "0.5")
     assert ((table.value.counts >= 0) & (table.value.counts <= 9)).all()
     assert table.value.counts.dtype == np.float64
@@ -493,6 +498,38 @@ def test_paper_mode_says_what_it_leaves_in():
     secure.ask(NoisyTables([("cell",)], noise="laplace", mode="paper"), spend=F(1))
     assert secure.guarantee().kind == "conditional"
     assert secure.guarantee().leaks == (FLOATING, HALVED)
+
+
+@pytest.mark.parametrize("bounds", ["threshold", "truncate"])
+def test_noise_in_published_means_has_the_scale_of_their_private_counts(bounds):
+    """A wrong scale, R instead of R/n_k or n_k of another cell, fails (level 1e-6 per fit)."""
+    counts, totals = np.array([1, 4, 20]), np.array([0, 2 * R, -5 * R])
+    one = moment_noises(PRIVATE, ["x"], ["cell"], spend=F(60), bounds=bounds, mode="paper")[0]
+    assert one.is_mean
+    assert one.bound == "L1 = 4/n_k, as published"
+    scale = one.distribution.scale  # R / share
+    assert scale == pytest.approx(4 / 30)
+    source = SeededRandomness(4)
+    drawn = np.stack([noisy_means(totals, counts, one, source) for _ in range(4000)])
+    noise = drawn - np.array([0.0, 2.0, -1.0])
+    for k, n in enumerate(counts):
+        inside = noise[:, k]  # truncation at ± 2 cuts the second in half, and hardly the others
+        side = inside[inside < 0] if k == 1 else inside
+        law = stats.expon(scale=scale / n)
+        assert stats.kstest(np.abs(side), law.cdf).pvalue > LEVEL
+        for wrong in counts[counts != n]:
+            other = stats.expon(scale=scale / wrong)
+            assert stats.kstest(np.abs(side), other.cdf).pvalue < LEVEL
+    if bounds == "truncate":
+        assert np.abs(drawn).max() <= 2
+
+
+def test_an_empty_cell_has_its_published_mean_in_the_middle_and_no_noise():
+    rows = [("a", 0.5, 1.0), ("a", 1.0, 0.0)]
+    found = door(rows).ask(Moments(["x"], ["cell"], mode="paper"), spend=F(2))[0].value
+    assert found.statistic == "mean"
+    assert found.values[0] != 0
+    assert found.values[1] == 0
 
 
 def test_counts_can_be_truncated_to_what_is_possible():

@@ -8,7 +8,8 @@ other columns being as they are, and n_v the real records of the row with state 
     P(v) = (n_v + α) / Σ_{u ∈ S} (n_u + α).
 
 A row that does not exist holds no record: uniform over S. *Resetting* chains draw each row once;
-from then on, and until the chain ends, that row is uniform too.
+from then on, and until the chain ends, that row is uniform too. Weights may also differ by state,
+α_v for α (`state_weights`); what is uniform above is then in proportion to them.
 
 **Exactness.** With α = A/2ᵏ a step is one uniform integer below |S|·A + 2ᵏ·Σ n_u. The first |S|·A
 belong to the open states, A each; of the rest 2ᵏ belong to each real record of the row that is in
@@ -18,6 +19,8 @@ A step is a function of the word stream. When a buffer of words ends within a st
 repeated on the same words and fresh ones behind them; starting it again would favour draws that
 need few words. Totals stay below 2⁶³ as long as |S|·A ≤ 2⁶¹ (`require_small`) and a row has fewer
 than 2⁶²⁻ᵏ records: 4·10¹² of them, more than any machine holds, with the k ≤ 20 of `state_weight`.
+
+With weights α_v = A_v/2ᵏ the first Σ A_v belong to the open states, A_v each.
 
 Cost: a word and a binary search among the occupied rows for each step.
 """
@@ -38,7 +41,11 @@ from understudy.privacy.accounting.budget import Accounting, Neighbours
 from understudy.privacy.mechanism import Charge
 from understudy.privacy.mechanisms.records.gibbs_chain_kernels import run
 from understudy.privacy.mechanisms.records.key_counts import HashedRows, joined, n_cells
-from understudy.privacy.mechanisms.records.urn import prior_weight
+from understudy.privacy.mechanisms.records.state_weights import (
+    FINEST,
+    StateShares,
+    state_weight,
+)
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import GibbsDraws, Noise, Records
 from understudy.privacy.terms import Terms, View
@@ -61,9 +68,6 @@ __all__ = [
 UNIFORM: Final = -1
 """A weight that leaves out the real records of a row."""
 
-FINEST: Final = 2**20
-"""Weights of states are multiples of 1/FINEST."""
-
 _CHUNK_WORDS: Final = 2**16
 _LARGEST_WEIGHT: Final = 2**61
 
@@ -84,16 +88,6 @@ class Chains:
     length: int = 1
     sweeps: int = 1
     resetting: bool = False
-
-
-def state_weight(epsilon: Fraction) -> Fraction:
-    """Weight α of each state at which a step is ε-DP, rounded up to a multiple of 1/FINEST.
-
-    Example:
-        >>> round(float(state_weight(Fraction(1, 13))), 4)
-        12.5064
-    """
-    return Fraction(ceil(prior_weight(1, epsilon, reinforced=False) * FINEST), FINEST)
 
 
 def require_small(prior: Fraction, sizes: Sequence[int]) -> None:
@@ -137,6 +131,7 @@ def gibbs_charge(
     query: str,
     sensitivity: str,
     noise: str,
+    shares: StateShares,
 ) -> Charge[Fraction]:
     """The line of the ledger for records that pay for what they draw; α is its parameter.
 
@@ -148,12 +143,16 @@ def gibbs_charge(
         query: what is asked, in words.
         sensitivity: what one record changes, in words.
         noise: the distribution of the draws, in words.
+        shares: how weights are divided among states.
 
     Raises:
+        MethodError: shares of other columns.
         BudgetError: next to nothing is left for a step.
     """
+    shares.require_for(sweep.domain.sizes)
     prior = state_weight(epsilon)
-    require_small(prior, sweep.domain.sizes)
+    units = prior if shares.form == "even" else Fraction(ceil(prior * shares.most * FINEST))
+    require_small(units, sweep.domain.sizes)
     return Charge(
         spent=spend,
         mechanism=mechanism,
@@ -192,6 +191,7 @@ def chain_records(
     unit: int,
     chains: Chains,
     randomness: Randomness,
+    by_state: Sequence[_Integers] | None = None,
 ) -> Records:
     """Records of as many chains as they need, each from a seed uniform over the allowed cells.
 
@@ -203,6 +203,7 @@ def chain_records(
         unit: 2ᵏ.
         chains: how records hang together.
         randomness: source of every draw.
+        by_state: A_v of the states of each column, in place of the weights of rows; None for these.
     """
     n_chains = -(-n_rows // chains.length)
     seeds = np.array(sweep.domain.draw(n_chains, randomness.uniforms), dtype=np.int64)
@@ -210,7 +211,12 @@ def chain_records(
     shift = unit.bit_length() - 1
     all_weights = np.concatenate(list(weights))
     tables = (whole.keys, whole.first, whole.states, whole.before, all_weights, shift)
-    shape = (first_row, np.array(sweep.domain.sizes), sweep.strides, *_marks(sweep.domain))
+    edges = (
+        np.zeros(0, np.int64)
+        if by_state is None
+        else np.concatenate([np.cumsum(column) for column in by_state])
+    )
+    shape = (first_row, np.array(sweep.domain.sizes), sweep.strides, *_marks(sweep.domain), edges)
     how = (chains.length, chains.sweeps, chains.resetting)
     d = len(sweep.names)
     # The current record, its keys, and which chain drew a row last: they outlive a buffer of words.

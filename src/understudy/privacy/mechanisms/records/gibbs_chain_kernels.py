@@ -16,8 +16,9 @@ _Integers = NDArray[np.int64]
 _Words = NDArray[np.uint64]
 _Tables = tuple[_Integers, _Integers, NDArray[np.int32], _Integers, _Integers, int]
 """Keys, first cells, states, records before each cell, weights of rows, and k."""
-_Shape = tuple[_Integers, _Integers, _Integers, _Words, _Integers, NDArray[np.bool_]]
-"""First row of each table, sizes, strides, and which rules states can complete (`chains`)."""
+_Shape = tuple[_Integers, _Integers, _Integers, _Words, _Integers, NDArray[np.bool_], _Integers]
+"""First row of each table, sizes, strides, which rules states can complete (`chains`), and running
+sums of the weights of each column's states; none where these do not differ within a row."""
 
 
 @compiled
@@ -31,6 +32,67 @@ def _place(keys: _Integers, low: int, high: int, key: int) -> int:
         else:
             high = middle
     return low if low < end and keys[low] == key else -1
+
+
+@compiled
+def _behind(ascending: _Integers, low: int, high: int, token: int) -> int:
+    """The first of ascending[low:high] above a token, of which there is one (kernel)."""
+    while low < high - 1:
+        middle = (low + high - 1) >> 1
+        if ascending[middle] > token:
+            high = middle + 1
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def _weighted_state(
+    words: _Words,
+    cursor: _Integers,
+    row: int,
+    edges: _Integers,
+    tables: _Tables,
+) -> int:
+    """A state where all are open, and weights differ by state (kernel)."""
+    _, first, states, before, _, shift = tables
+    prior, real, low, high = edges[-1], 0, 0, 0
+    if row >= 0:
+        low, high = first[row], first[row + 1]
+        real = before[high] - before[low]
+    token = word_below(words, cursor, prior + (real << shift))
+    if token < prior:
+        return _behind(edges, 0, edges.size, token)
+    record = before[low] + ((token - prior) >> shift)
+    return states[_behind(before, low + 1, high + 1, record) - 1]  # type: ignore[no-any-return]
+
+
+@compiled
+def _weighted_open_state(
+    source: tuple[_Words, _Integers],
+    row: int,
+    edges: _Integers,
+    is_open: NDArray[np.bool_],
+    tables: _Tables,
+) -> int:
+    """A state among the open ones, and weights differ by state (kernel)."""
+    words, cursor = source
+    _, first, states, before, _, shift = tables
+    size = is_open.size
+    weights = np.zeros(size, dtype=np.int64)
+    for state in range(size):
+        if is_open[state]:
+            weights[state] = edges[state] - (edges[state - 1] if state else 0)
+    if row >= 0:
+        for cell in range(first[row], first[row + 1]):
+            if is_open[states[cell]]:
+                weights[states[cell]] += (before[cell + 1] - before[cell]) << shift
+    token = word_below(words, cursor, weights.sum())
+    for state in range(size):
+        token -= weights[state]
+        if token < 0:
+            return state
+    return 0
 
 
 @compiled
@@ -123,12 +185,17 @@ def _step(
     """The new state of a column, from a row (kernel)."""
     words, cursor = source
     column, row = at
-    _, sizes, _, marks, offsets, ruled = shape
+    _, sizes, _, marks, offsets, ruled, all_edges = shape
     size = sizes[column]
+    edges = all_edges[offsets[column] : offsets[column] + size]
     if ruled[column]:
         is_open = _open_states(record, column, size, marks, offsets)
         if not is_open.all():
+            if edges.size:
+                return _weighted_open_state((words, cursor), row, edges, is_open, tables)
             return _open_state(words, cursor, row, is_open, tables)
+    if edges.size:
+        return _weighted_state(words, cursor, row, edges, tables)
     return _any_state(words, cursor, row, size, tables)
 
 

@@ -28,6 +28,8 @@ both: w becomes w'. If one of these is not in S, that is again an addition or a 
 are, N stays, P(w') is multiplied by 1 + 1/(n_{w'} + α) and P(w) by 1 − 1/(n_w + α), n_w ≥ 1, whose
 inverse is 1 + 1/(n_w − 1 + α): ratios within 1 + 1/α both ways. Then the range is up to 2ε₀. ∎
 
+Weights may differ by state, if each is at least α and public: `state_weights`.
+
 The bound is attained as N → ∞ at a = α, so α cannot be smaller. The published proof has the first
 case; rules, records out of domain, and replacement are added here.
 
@@ -69,6 +71,7 @@ from understudy.privacy.mechanisms.records.gibbs_chain import (
     require_own,
 )
 from understudy.privacy.mechanisms.records.key_counts import HashedRows, hashed_tables
+from understudy.privacy.mechanisms.records.state_weights import EVEN, FINEST, StateShares
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Records, Released
 from understudy.privacy.secret_rows import SecretRows
@@ -89,6 +92,7 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
         sweep: what each column is drawn given; public.
         n_rows: how many records; public or released.
         sweeps: how often each column is drawn for one record.
+        shares: how weights are divided among states.
     """
 
     name: ClassVar[str] = "perturbed sweeps"
@@ -96,6 +100,7 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
     sweep: GibbsSweep
     n_rows: HowMany
     sweeps: int = 1
+    shares: StateShares = EVEN
 
     def __post_init__(self) -> None:
         """Refuse numbers that the proof does not cover.
@@ -129,8 +134,9 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
             mechanism=self.name,
             query=_sweeps_of(self.sweeps, self.sweep),
             sensitivity=_SEEN[terms.neighbours],
-            noise="perturbed draws of n records, weight of each state 1/(exp(e) - 1), where "
+            noise=f"perturbed draws of n records, {self.shares.words}, where "
             f"{cost_words(*relation)} = {spend}/({of_record} n)",
+            shares=self.shares,
         )
         return (charge,)
 
@@ -140,9 +146,16 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
         """Draw; the records leave, and what is public about them is published."""
         prior, tables = charges[0].parameter, hashed_tables(rows, self.sweep)
         drawn = gibbs_records(
-            tables, self.sweep, prior, self.n_rows, sweeps=self.sweeps, randomness=source
+            tables,
+            self.sweep,
+            prior,
+            self.n_rows,
+            sweeps=self.sweeps,
+            randomness=source,
+            shares=self.shares,
         )
-        return answer(drawn, [gibbs_draws(rows.view, self.sweep, self.name, prior)])
+        public = gibbs_draws(rows.view, self.sweep, self.name, prior)
+        return answer(drawn, [public], leaks=self.shares.leaks)
 
 
 _SEEN = {
@@ -197,6 +210,7 @@ def gibbs_records(
     *,
     sweeps: int = 1,
     randomness: Randomness,
+    shares: StateShares | None = None,
 ) -> Records:
     """Draw records, each from a seed of its own.
 
@@ -207,9 +221,18 @@ def gibbs_records(
         n_rows: records to draw.
         sweeps: how often each column is drawn for a record.
         randomness: source of every draw.
+        shares: how weights are divided among states; evenly if None.
     """
+    by_state = (shares or EVEN).weights(prior, rows, sweep.domain.sizes)
     weights = even_weights(rows, prior)
     chains = Chains(sweeps=sweeps)
     return chain_records(
-        rows, weights, sweep, n_rows, unit=prior.denominator, chains=chains, randomness=randomness
+        rows,
+        weights,
+        sweep,
+        n_rows,
+        unit=FINEST if by_state else prior.denominator,
+        chains=chains,
+        randomness=randomness,
+        by_state=by_state,
     )

@@ -33,6 +33,9 @@ or one by both. In the first case up to two steps are live, each ε₀-DP and of
 or 2·ε₀²/8. In the second it is one, ε₀-DP of range up to 2ε₀: ε₀, or ε₀²/2. The larger of these is
 2ε₀, and ε₀²/2, for each of M tables. ∎
 
+Weights may differ by state; each at least α, and public (`state_weights`). A row that was drawn
+from is then drawn by its weights alone, under both tables alike, and the proof stands.
+
 The published claim of M·ε₀ holds for adding or removing a record alone: for replacing one, blocks
 of two records over two columns already exceed it. Without the reset nothing bounds how often the
 changed row is drawn from, and the cost is that of `perturbed_sweeps` (the tests enumerate all three
@@ -80,6 +83,7 @@ from understudy.privacy.mechanisms.records.gibbs_chain import (
     require_own,
 )
 from understudy.privacy.mechanisms.records.key_counts import HashedRows, hashed_tables
+from understudy.privacy.mechanisms.records.state_weights import EVEN, FINEST, StateShares
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Records, Released
 from understudy.privacy.secret_rows import SecretRows
@@ -100,6 +104,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         sweep: what each column is drawn given; public.
         n_rows: how many records; public or released.
         block: records of a block; 0 for all records in one.
+        shares: how weights are divided among states.
     """
 
     name: ClassVar[str] = "blocks with reset"
@@ -107,6 +112,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
     sweep: GibbsSweep
     n_rows: HowMany
     block: int = 0
+    shares: StateShares = EVEN
 
     def __post_init__(self) -> None:
         """Refuse numbers that the proof does not cover.
@@ -149,6 +155,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
             query=f"records in {length} with reset of {' × '.join(self.sweep.names)}",
             sensitivity=_CHANGED[terms.neighbours],
             noise=self._described(spend, terms),
+            shares=self.shares,
         )
         return (charge,)
 
@@ -158,9 +165,16 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         """Draw; the records leave, and what is public about them is published."""
         prior, tables = charges[0].parameter, hashed_tables(rows, self.sweep)
         drawn = block_records(
-            tables, self.sweep, prior, self.n_rows, block=self.length, randomness=source
+            tables,
+            self.sweep,
+            prior,
+            self.n_rows,
+            block=self.length,
+            randomness=source,
+            shares=self.shares,
         )
-        return answer(drawn, [gibbs_draws(rows.view, self.sweep, self.name, prior, self.length)])
+        public = gibbs_draws(rows.view, self.sweep, self.name, prior, self.length)
+        return answer(drawn, [public], leaks=self.shares.leaks)
 
     def _described(self, spend: Fraction, terms: Terms) -> str:
         d = len(self.sweep.names)
@@ -168,7 +182,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         twice = (terms.accounting, terms.neighbours) == ("pure", "replace")
         cost = "2 e" if twice else cost_words(terms.accounting, terms.neighbours)
         return (
-            "perturbed draws of n records, weight of each state 1/(exp(e) - 1), where "
+            f"perturbed draws of n records, {self.shares.words}, where "
             f"{cost} = {spend}/({tables}); rows uniform once drawn from"
         )
 
@@ -220,6 +234,7 @@ def block_records(
     *,
     block: int,
     randomness: Randomness,
+    shares: StateShares | None = None,
 ) -> Records:
     """Draw records in blocks.
 
@@ -230,8 +245,17 @@ def block_records(
         n_rows: records to draw.
         block: records of a block, at least 1; the last one may have fewer.
         randomness: source of every draw.
+        shares: how weights are divided among states; evenly if None.
     """
+    by_state = (shares or EVEN).weights(prior, rows, sweep.domain.sizes)
     weights, chains = even_weights(rows, prior), Chains(length=block, resetting=True)
     return chain_records(
-        rows, weights, sweep, n_rows, unit=prior.denominator, chains=chains, randomness=randomness
+        rows,
+        weights,
+        sweep,
+        n_rows,
+        unit=FINEST if by_state else prior.denominator,
+        chains=chains,
+        randomness=randomness,
+        by_state=by_state,
     )

@@ -1,35 +1,13 @@
 """A linear regression as a question to the gate: what is asked, with which noise, and the answer.
 
-The statistics and their sensitivity are in `normal_equations.py`; of the two mechanisms one is
-below, the other in `k_norm.py`. Only records count that have a number in each of the columns.
+The statistics and their sensitivity are in `normal_equations.py`, the noise of the mechanisms in
+`functional_noise.py` and `k_norm.py`. Only records count that have a number in each of the columns.
 Coefficients follow from the noisy statistics alone (`understudy.inference.private_regression`).
 
 Example:
     >>> noise = plan(NormalEquations(1, counted=False), "replace", "functional", Fraction(1))
     >>> noise.words, round(noise.stddev, 3)
     ('Laplace, scale 5242883/1048576, on the lattice of step 1/1048576', 7.071)
-
-**The functional mechanism**: Laplace noise in what least squares minimises. Zhang, Zhang, Xiao,
-Yang & Winslett (2012), "Functional Mechanism: Regression Analysis under Differential Privacy"
-perturb the objective rather than its minimum: a polynomial of degree 2 in the regression's
-coefficients, whose own coefficients are the sums and products of
-`understudy.privacy.mechanisms.sums.normal_equations`. Whatever minimises the noisy polynomial is
-post-processing.
-
-**Guarantee.** Let t and t' be the statistics of two neighbouring tables in whole numbers,
-‖t − t'‖₁ ≤ Δ = M·2³⁰ (M and its proof: there). Rounded to a public lattice g times as coarse, they
-differ by at most Δ_g = m + ⌊(Δ − m)/g⌋ in all (`moment_noise.py`). Discrete Laplace noise of
-scale Δ_g/ε in each of the m numbers has P(noise = v) ∝ exp(−ε‖v‖₁/Δ_g), so any outcome is at most
-e^ε times as likely with t as with t': **pure ε**, for add/remove and for replace. The draw is exact
-(`understudy.privacy.noise.distributions`).
-
-**Against the paper.** Its sensitivity is the bound 2(d + 1)², ours the exact (d + 1)(d + 4)/2. Each
-product of two predictors gets one noise, not one in each of two triangles, and the intercept is
-part of the model.
-
-**When.** It is the better known comparator. Where records are added or removed, the mechanism of
-`understudy.privacy.mechanisms.sums.k_norm` has about half the noise at the same ε; where they are
-replaced, the two are much alike.
 """
 
 from __future__ import annotations
@@ -46,8 +24,8 @@ from numpy.typing import NDArray
 from understudy.errors import MethodError, suggestion
 from understudy.privacy.accounting.budget import Neighbours
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.privacy.mechanisms.sums.functional_noise import functional_noise
 from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace, k_norm_noise
-from understudy.privacy.mechanisms.sums.moment_noise import coarseness, rounded_sensitivity
 from understudy.privacy.mechanisms.sums.normal_equations import (
     ONE,
     NormalEquations,
@@ -63,30 +41,12 @@ from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.terms import Terms
 from understudy.schema import NUMERIC, Schema
 
-
-def functional_noise(
-    equations: NormalEquations, epsilon: Fraction
-) -> tuple[DiscreteLaplace, int, int]:
-    """The noise of each statistic, from public facts alone.
-
-    Args:
-        equations: which statistics.
-        epsilon: cost of all of them together.
-
-    Returns:
-        The distribution in lattice steps; whole numbers per step; L1 sensitivity in steps.
-
-    Raises:
-        BudgetError: so small a cost that the noise could not be drawn exactly.
-    """
-    whole = equations.l1_sensitivity * ONE
-    step = coarseness(whole, equations.size, epsilon)
-    rounded = rounded_sensitivity(whole, equations.size, step)
-    return perturbation.additive(rounded / epsilon), step, rounded
-
-
-RegressionMechanism = Literal["functional", "k-norm"]
-MECHANISMS: dict[str, str] = {"functional": "functional mechanism", "k-norm": "K-norm mechanism"}
+RegressionMechanism = Literal["functional", "functional-published", "k-norm"]
+MECHANISMS: dict[str, str] = {
+    "functional": "functional mechanism",
+    "functional-published": "functional mechanism, published bound",
+    "k-norm": "K-norm mechanism",
+}
 """How the ledger calls them."""
 MOST_COLUMNS = 101
 
@@ -172,7 +132,7 @@ class Regression(Mechanism[Released[NoisyRegression], RegressionNoise]):
     Attributes:
         response: name of a numeric column.
         predictors: names of other numeric columns, at least one.
-        mechanism: "k-norm", or "functional".
+        mechanism: "k-norm", "functional", or "functional-published" with the published bound.
     """
 
     name: ClassVar[str] = "linear regression"
@@ -241,17 +201,18 @@ def plan(
     Args:
         equations: which statistics.
         neighbours: which tables count as neighbours.
-        mechanism: "k-norm", or "functional".
+        mechanism: "k-norm", "functional", or "functional-published" with the published bound.
         epsilon: cost.
 
     Raises:
         BudgetError: so small a cost that the noise could not be drawn exactly.
     """
     distribution: DiscreteLaplace | CubeLaplace
-    if mechanism == "functional":
-        distribution, step, rounded = functional_noise(equations, epsilon)
-    else:
+    if mechanism == "k-norm":
         distribution, step, rounded = k_norm_noise(equations, neighbours, epsilon)
+    else:
+        published = mechanism == "functional-published"
+        distribution, step, rounded = functional_noise(equations, epsilon, published=published)
     return RegressionNoise(equations, epsilon, distribution, step, rounded)
 
 

@@ -85,6 +85,8 @@ def whole_sensitivity(moment: Moment, neighbours: Neighbours, n_rows: int | None
         neighbours: which tables count as neighbours.
         n_rows: number of records; public where a record is replaced, else None.
     """
+    if moment.statistic == "mean":
+        return STEPS  # as published, times n_k: of a record that keeps its cell
     if moment.statistic == "sum":
         return HALF if neighbours == "add_remove" else STEPS
     full = STEPS**2
@@ -126,9 +128,11 @@ def coarseness(sensitivity: int, numbers: int, epsilon: Fraction) -> int:
 def admissible(moment: Moment, limit: int) -> tuple[int, int]:
     """Between which whole numbers the statistic of at most `limit` records lies.
 
-    |Σ z| ≤ N·R/2; 0 ≤ Σ (z − z̄)² ≤ N·R²/4 (Popoviciu 1935), and by Cauchy & Schwarz the size of a
-    scatter of two columns has the same limit.
+    |Σ z| ≤ N·R/2, and a mean lies within ±R/2; 0 ≤ Σ (z − z̄)² ≤ N·R²/4 (Popoviciu 1935), and by
+    Cauchy & Schwarz the size of a scatter of two columns has the same limit.
     """
+    if moment.statistic == "mean":
+        return -HALF, HALF
     if moment.statistic == "sum":
         return -limit * HALF, limit * HALF
     return (0 if moment.is_variance else -limit * HALF**2), limit * HALF**2
@@ -145,7 +149,7 @@ class MomentNoise:
         moment: which statistic.
         share: of the budget, exact.
         distribution: its noise: in lattice steps, or for a distribution in floating point in the
-        columns' units.
+            columns' units; of a mean that of a cell with one record, divided by n_k in the others.
         coarseness: whole numbers of the statistic per lattice step.
         sensitivity: L1 sensitivity after rounding to the lattice, in the columns' units.
     """
@@ -164,7 +168,18 @@ class MomentNoise:
     @property
     def noise(self) -> str:
         """The distribution of its noise, in words."""
-        return perturbation.words(self.distribution, self._noise_unit)
+        found = perturbation.words(self.distribution, self._noise_unit)
+        return f"{found}; scale divided by the private n_k of a cell" if self.is_mean else found
+
+    @property
+    def bound(self) -> str:
+        """Its sensitivity, in words; of a mean as published."""
+        return f"L1 = {self.sensitivity}" + "/n_k, as published" * self.is_mean
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether its scale in a cell is divided by the cell's private number of records."""
+        return self.moment.statistic == "mean"
 
     @property
     def recorded(self) -> Noise:
@@ -179,7 +194,7 @@ class MomentNoise:
     @property
     def n_cells(self) -> int:
         """Numbers that get noise."""
-        return self.moment.cells if self.moment.statistic == "sum" else 1
+        return self.moment.cells if self.moment.is_by_cell else 1
 
     @property
     def step(self) -> Fraction:
@@ -214,16 +229,19 @@ def moment_noises(
             if None. Not with "nonsplit".
         calibration: "split", or "nonsplit" for noise of one scale in all statistics.
         bounds: "truncate" redraws numbers outside their admissible intervals, calibrated for that.
-        mode: "paper" for continuous Laplace noise, truncated without calibration.
+        mode: "paper" for continuous Laplace noise, truncated without calibration; with several
+            cells it is in their means and not in their sums.
 
     Returns:
-        The sums in the order of `of`, then the scatters (0, 0), (0, 1), …, (1, 1), ….
+        The sums (or means) in the order of `of`, then the scatters (0, 0), (0, 1), …, (1, 1), ….
 
     Raises:
         MethodError: columns, weights or options that do not fit.
         BudgetError: so small a cost that the noise could not be drawn exactly.
     """
     moments = moments_of(schema, of, by)
+    if mode == "paper":
+        moments = tuple(_published(moment) for moment in moments)
     if calibration == "nonsplit" and weights is not None:
         raise MethodError('weights belong to calibration="split"; leave them out.')
     if weights is not None and (len(weights) != len(moments) or min(weights) <= 0):
@@ -234,6 +252,12 @@ def moment_noises(
     limit = perturbation.row_bound(schema) if bounds == "truncate" else None
     plan = _as_published if mode == "paper" else _strict
     return tuple(plan(m, share, schema, limit) for m, share in zip(moments, shares, strict=True))
+
+
+def _published(moment: Moment) -> Moment:
+    """Of several cells the paper sanitises means, and not sums."""
+    several = moment.statistic == "sum" and moment.cells > 1
+    return replace(moment, statistic="mean") if several else moment
 
 
 def _strict(moment: Moment, share: Fraction, schema: Schema, limit: int | None) -> MomentNoise:

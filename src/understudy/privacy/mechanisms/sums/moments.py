@@ -17,7 +17,11 @@ Which distribution in which units is worked out in `moment_noise.py`:
   most N records lie within ±N·R/2, scatters within ±N·R²/4, those of a column with itself from 0
   on.
 * **Paper mode** draws continuous noise, truncates without calibration, and takes scatters of two
-  columns to change by R₁R₂ only; `unpaid_leak` says so.
+  columns to change by R₁R₂ only. With several cells it adds the noise to their **means**, with the
+  published sensitivity R/n_k of a mean of n_k records (BL §4.3). That is no valid bound: n_k is not
+  public, so the scale of the noise tells it, and a record that changes its cell moves two means, an
+  emptied cell by as much as R. The mean of an empty cell, which does not exist, is the middle of
+  the bounds, without noise. `unpaid_leak` says all of this.
 """
 
 from __future__ import annotations
@@ -53,13 +57,18 @@ ONE_CELL = (
     "The noise of a scatter of two columns does not allow for a record that changes its cell "
     "(L1 = R₁R₂ instead of 2R₁R₂)."
 )
+BY_COUNT = (
+    "The noise of a cell's mean has the scale R/n_k with the private number n_k of its records, "
+    "does not allow for a record that changes its cell, and is absent from an empty cell."
+)
 
 
 @dataclass(frozen=True)
 class Moments(Mechanism[tuple[Released[NoisyMoment], ...], MomentNoise]):
     """Noisy sums of bounded numbers by cell, and their scatters pooled within cells.
 
-    The p sums come in the order of `of`, then the p(p+1)/2 scatters (0, 0), (0, 1), ….
+    The p sums (means, in paper mode with several cells) come in the order of `of`, then the
+    p(p+1)/2 scatters (0, 0), (0, 1), ….
 
     Attributes:
         of: numeric columns, each with a single bin in the gate's schema (`Gate.rebinned`).
@@ -104,7 +113,7 @@ class Moments(Mechanism[tuple[Released[NoisyMoment], ...], MomentNoise]):
                 spent=noise.share,
                 mechanism=self.name,
                 query=noise.query,
-                sensitivity=f"L1 = {noise.sensitivity}",
+                sensitivity=noise.bound,
                 noise=noise.noise,
                 cells=noise.n_cells,
                 parameter=noise,
@@ -162,11 +171,43 @@ def noisy_moment(
     moment, exact = noise.moment, exact_statistic(noise.moment, sums)
     if moment.statistic == "scatter":
         values = sanitise(exact, noise, source)
+    elif moment.statistic == "mean":
+        values = np.zeros(exact.shape)
+        holds = holding_cells(schema, moment.by, moment.of[0]) & (sums.counts > 0)
+        values[holds] = noisy_means(exact[holds], sums.counts[holds], noise, source)
     else:
         holds = holding_cells(schema, moment.by, moment.of[0])
         values = np.zeros(exact.shape)
         values[holds] = sanitise(exact[holds], noise, source)
     return NoisyMoment(moment.statistic, moment.of, moment.by, values)
+
+
+def noisy_means(
+    totals: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    noise: MomentNoise,
+    source: Randomness,
+) -> NDArray[np.float64]:
+    """Means of cells with noise of scale R/(n_k·share), as published: **not** a valid guarantee.
+
+    Args:
+        totals: exact sums as whole numbers, shape (k,).
+        counts: n_k ≥ 1, shape (k,).
+        noise: of a cell with one record.
+        source: where it comes from.
+
+    Returns:
+        Means less the middle of the bounds, in the columns' units, shape (k,).
+    """
+    exact, distribution = totals * float(noise.moment.unit) / counts, noise.distribution
+    if isinstance(distribution, TruncatedLaplace):
+        drawn = [
+            perturbation.perturb(mean, replace(distribution, scale=distribution.scale / n), source)
+            for mean, n in zip(exact[:, None], counts, strict=True)
+        ]
+        return np.concatenate([np.zeros(0), *drawn])
+    assert isinstance(distribution, ContinuousLaplace)
+    return exact + distribution.sample(exact.size, source) / counts
 
 
 def exact_moment(moment: Moment, sums: ExactSums) -> NoisyMoment:
@@ -188,4 +229,5 @@ def unpaid_leak(noises: Sequence[MomentNoise], schema: Schema) -> tuple[str, ...
         perturbation.FLOATING,
         *((perturbation.UNCALIBRATED,) if truncated else ()),
         *((ONE_CELL,) if short else ()),
+        *((BY_COUNT,) if any(noise.is_mean for noise in noises) else ()),
     )

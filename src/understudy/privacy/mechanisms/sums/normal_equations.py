@@ -83,6 +83,11 @@ class NormalEquations:
         """Largest change in the L1 norm, for records in [−1, 1]^p; the same in both relations."""
         return (self.predictors + 1) * (self.predictors + 4) // 2
 
+    @property
+    def published_l1_bound(self) -> int:
+        """The bound of Zhang et al. (2012) on it, never below it."""
+        return 2 * (self.predictors + 1) ** 2
+
     def max_sensitivity(self, neighbours: Neighbours) -> int:
         """Largest change of one number."""
         return 1 if neighbours == "add_remove" else 2

@@ -36,7 +36,8 @@ class Moment:
     """One statistic.
 
     Attributes:
-        statistic: "sum" or "scatter".
+        statistic: "sum" or "scatter"; "mean" is a sum over the number of records of its cell, as
+            published, whose noise rests on a private count (`moments.py`).
         of: the column summed, or the two of a scatter (equal ones for a variance).
         by: columns of the table of cells.
         summed: all the columns that are summed in one request.
@@ -45,7 +46,7 @@ class Moment:
         unit: what one step of the whole numbers is in the columns' own units; exact.
     """
 
-    statistic: Literal["sum", "scatter"]
+    statistic: Literal["sum", "mean", "scatter"]
     of: tuple[str, ...]
     by: tuple[str, ...]
     summed: tuple[str, ...]
@@ -58,8 +59,13 @@ class Moment:
         """What is asked, in words."""
         of = " and ".join(dict.fromkeys(self.of))
         rest = " × ".join(name for name in self.by if name not in self.summed)
-        link = " by " if self.statistic == "sum" else " within "
+        link = " by " if self.is_by_cell else " within "
         return f"{self.statistic} of {of}{link * bool(rest)}{rest}"
+
+    @property
+    def is_by_cell(self) -> bool:
+        """Whether there is a number for each cell."""
+        return self.statistic != "scatter"
 
     @property
     def is_variance(self) -> bool:
@@ -117,8 +123,11 @@ def holding_cells(schema: Schema, columns: Sequence[str], name: str) -> NDArray[
 
 
 def exact_statistic(moment: Moment, sums: ExactSums) -> NDArray[np.int64]:
-    """A statistic from exact sums: shape (cells,) of the table for a sum, (1,) for a scatter."""
-    if moment.statistic == "sum":
+    """A statistic from exact sums: shape (cells,) of the table for a sum, (1,) for a scatter.
+
+    Of a mean it is the sum.
+    """
+    if moment.is_by_cell:
         total: NDArray[np.int64] = sums.sums[moment.rank]
         return total
     j, k = (moment.summed.index(name) for name in moment.of)

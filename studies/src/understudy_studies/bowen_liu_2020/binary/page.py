@@ -10,8 +10,10 @@ from understudy_studies.bowen_liu_2020 import panels
 from understudy_studies.bowen_liu_2020.binary import usable
 from understudy_studies.bowen_liu_2020.binary.claims import about_coverage, about_usable
 from understudy_studies.bowen_liu_2020.binary.share_error_claims import about_errors
+from understudy_studies.bowen_liu_2020.binary.share_readings import sensitivity_tables
 from understudy_studies.bowen_liu_2020.binary.simulation import (
     DP_PRIOR,
+    DRAWN,
     LAPLACE,
     LOG_EPSILONS,
     MD,
@@ -23,7 +25,6 @@ from understudy_studies.bowen_liu_2020.binary.simulation import (
     SHARE,
     THRESHOLD,
     TRUNCATION,
-    UNDRAWN,
 )
 from understudy_studies.bowen_liu_2020.bowen_liu_paper import PAPER_MODE
 from understudy_studies.bowen_liu_2020.panels import MEASURES, Panel
@@ -37,7 +38,7 @@ _TRUNCATION = (
     "MODIPS with truncation as published costs more than its ε: noise that is drawn again until it "
     "falls inside [0, n] is not post-processing. The table below says how much."
 )
-LINES = panels.lines((ORIGINAL, MS), (THRESHOLD, TRUNCATION, LAPLACE, MD, DP_PRIOR, UNDRAWN))
+LINES = panels.lines((ORIGINAL, MS), (THRESHOLD, TRUNCATION, LAPLACE, MD, DP_PRIOR, DRAWN))
 
 
 def page_text(results: list[Row], run_record: RunRecord) -> PageText:
@@ -60,7 +61,12 @@ def page_text(results: list[Row], run_record: RunRecord) -> PageText:
         parameters=prose.parameters,
         findings=(*findings, _TRUNCATION),
         comparison=comparison,
-        tables=(_usable(curves, run_record), _truncation(), _reconstructed()),
+        tables=(
+            _usable(curves, run_record),
+            *sensitivity_tables(Reading(curves, SHARE), run_record.repetitions[0]),
+            _truncation(),
+            _reconstructed(),
+        ),
         charts=tuple(_charts(curves)),
     )
 
@@ -74,7 +80,7 @@ def verdicts(curves: Curves, repetitions: int) -> tuple[Verdict, ...]:
     """
     reading = Reading(curves, SHARE)
     return (
-        *about_errors(reading),
+        *about_errors(reading, repetitions),
         *about_coverage(reading),
         *about_usable(reading, repetitions),
     )
@@ -133,7 +139,7 @@ def _reconstructed() -> TextTable:
         ("log ε from −10", "printed", "in the table of shares"),
         ("log ε up to 10, in steps of 1", "guessed", "the end is lost"),
         ("variance of a share q(1 − q)/n", "reconstructed", "formula lost"),
-        ("one drawn set for Laplace", "reconstructed", "the other reading is shown too"),
+        ("one set for Laplace, with the noisy share", "reconstructed", "no draw is spoken of"),
         ("5,000 repetitions, 10 sets, Beta(1/3, 1/3)", "printed", "or from the cited source"),
     )
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from understudy_studies.bowen_liu_2020.binary import share_causes
 from understudy_studies.bowen_liu_2020.binary.simulation import (
     DP_PRIOR,
     LAPLACE,
@@ -20,10 +21,10 @@ from understudy_studies.bowen_liu_2020.binary.simulation import (
     PRIVATE,
     THRESHOLD,
     TRUNCATION,
-    UNDRAWN,
 )
 from understudy_studies.bowen_liu_2020.panels import BIAS, COVERAGE, RMSE
-from understudy_studies.framework.claim_verdicts import Verdict, judged
+from understudy_studies.bowen_liu_2020.rmse_errors import margins_below
+from understudy_studies.framework.claim_verdicts import Verdict, judged, judged_by_margins
 from understudy_studies.framework.result_curves import Point, Reading, Values, below, plain, span
 
 SMALL, MIDDLE, FAIR = -4.0, 0.0, 1.0
@@ -31,7 +32,7 @@ SMALL, MIDDLE, FAIR = -4.0, 0.0, 1.0
 _WORDS = {MS: "multiple synthesis without noise", ORIGINAL: "the data"}
 
 
-def about_errors(reading: Reading) -> Iterator[Verdict]:
+def about_errors(reading: Reading, repetitions: int) -> Iterator[Verdict]:
     """All points about bias and RMSE."""
     yield _small_budgets(reading)
     for method, goal in ((THRESHOLD, MS), (TRUNCATION, MS), (LAPLACE, MS), (MD, ORIGINAL)):
@@ -39,10 +40,11 @@ def about_errors(reading: Reading) -> Iterator[Verdict]:
     yield _larger_samples(reading)
     yield from _lasting_bias(reading)
     yield from _precise_at_half(reading)
-    yield _best_at_half(reading)
+    yield _best_at_half(reading, repetitions)
     yield from _order_of_bias(reading)
     yield _no_bias_at_half(reading)
     yield from _order_of_rmse(reading)
+    yield from _between(reading, repetitions)
 
 
 def skewed(reading: Reading) -> list[Point]:
@@ -88,13 +90,6 @@ def _ratios(reading: Reading, method: str, other: str) -> Values:
 def _the_end(reading: Reading, method: str, goal: str) -> Verdict:
     ratios, gaps = _ratios(reading, method, goal), _gaps(reading, method, goal)
     other = ORIGINAL if goal == MS else MS
-    more = ""
-    if method == LAPLACE:
-        free = span(_ratios(reading, UNDRAWN, ORIGINAL))
-        more = (
-            "; drawing one set adds its own variance, and without drawing it is "
-            f"{free} times that of the data"
-        )
     near = [bool(holds) for holds in np.abs(ratios - 1) < 0.05]
     alike = [bool(holds) for holds in gaps < 4]
     return judged(
@@ -102,8 +97,9 @@ def _the_end(reading: Reading, method: str, goal: str) -> Verdict:
         f"At the largest budget bias is within four Monte Carlo errors of theirs in {sum(alike)} "
         f"of {len(alike)} scenarios, and RMSE within 5 % in {sum(near)}: it is {span(ratios)} "
         f"times theirs, and {span(_ratios(reading, method, other))} times that of "
-        f"{_WORDS[other]}{more}",
+        f"{_WORDS[other]}",
         near + alike,
+        why=share_causes.GROWING.get(method),
     )
 
 
@@ -167,22 +163,24 @@ def _precise_at_half(reading: Reading) -> Iterator[Verdict]:
             f"At ε ≤ 1, RMSE is {span(ratios)} times that of the data, coverage "
             f"{span(100 * coverage, '.1f')} %",
             [bool(holds) for holds in (ratios < 1) & (coverage > 0.95)],
+            why=share_causes.DP_PRIOR_AT_HALF if method == DP_PRIOR else None,
         )
 
 
-def _best_at_half(reading: Reading) -> Verdict:
-    return judged(
+def _best_at_half(reading: Reading, repetitions: int) -> Verdict:
+    return judged_by_margins(
         "All private methods do best at π = ½.",
         "At ε ≤ 1, RMSE at π = ½ is below that at the other π",
         [
-            holds
+            margin
             for point in skewed(reading)
             for method in PRIVATE
-            for holds in below(
-                reading.between(RMSE, (0.5, point[1]), method, high=MIDDLE),
-                reading.between(RMSE, point, method, high=MIDDLE),
+            for margin in margins_below(
+                reading, ((0.5, point[1]), method), (point, method), high=MIDDLE
             )
         ],
+        repetitions=repetitions,
+        why=share_causes.BEST_AT_HALF,
     )
 
 
@@ -249,18 +247,23 @@ def _order_of_rmse(reading: Reading) -> Iterator[Verdict]:
             for method, sign in ((LAPLACE, -1), (MD, 1))
         ],
     )
+
+
+def _between(reading: Reading, repetitions: int) -> Iterator[Verdict]:
+    """The order of the methods between these two."""
     for better, worse in ((THRESHOLD, TRUNCATION), (TRUNCATION, DP_PRIOR)):
-        yield judged(
+        yield judged_by_margins(
             f"Between them (π ≠ ½), {better} has a smaller RMSE than {worse}.",
             f"So it is within 2 %, at log ε from {plain(SMALL)} to {plain(FAIR)}",
             [
-                holds
-                for point in points
-                for holds in below(
-                    reading.between(RMSE, point, better, SMALL, FAIR),
-                    1.02 * reading.between(RMSE, point, worse, SMALL, FAIR),
+                margin
+                for point in skewed(reading)
+                for margin in margins_below(
+                    reading, (point, better), (point, worse), SMALL, FAIR, room=0.02
                 )
             ],
+            repetitions=repetitions,
+            why=share_causes.THRESHOLD_RMSE if better == THRESHOLD else None,
         )
 
 

@@ -34,13 +34,16 @@ PIECE = 2**19  # records of an urn that are in memory at once
 SHARE = "π"
 
 Ones = NDArray[np.int64] | Values
-"""Numbers of ones in synthetic sets, shape (repetitions, m); of an undrawn set, not whole."""
+"""Numbers of ones in synthetic sets, shape (repetitions, m); of Laplace not whole."""
 
 ORIGINAL, MS = "original", "MS"
 THRESHOLD, TRUNCATION = "MODIPS, threshold", "MODIPS, truncation"
-LAPLACE, UNDRAWN, MD, DP_PRIOR = "Laplace", "Laplace, undrawn", "MD", "DP-prior"
+LAPLACE, MD, DP_PRIOR = "Laplace", "MD", "DP-prior"
 PRIVATE = (THRESHOLD, TRUNCATION, LAPLACE, MD, DP_PRIOR)
-"""The paper's methods; `UNDRAWN` is another reading of one of them."""
+"""The paper's methods."""
+DRAWN, ROUNDED = "Laplace, drawn", "Laplace, rounded"
+LAPLACE_SETS, DP_PRIOR_SETS = "Laplace, ten sets", "DP-prior, ten sets"
+"""Other readings of the Laplace sanitizer, and of how many sets there are."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,7 @@ def share_intervals(successes: Ones, n_rows: int) -> Intervals:
     """Intervals for the share of ones: q = p̂, u = p̂(1 - p̂)/n; usable if the sets vary.
 
     A repetition is unusable if its sets are all of zeros or all of ones, and alike. For the Laplace
-    sanitizer this is the paper's condition, a noisy count inside (0, n), and also that the one set
-    drawn from it is not constant, since such a set gives no interval either.
+    sanitizer that is a noisy count outside of (0, n).
 
     Args:
         successes: number of ones in each set, shape (repetitions, m).
@@ -152,14 +154,25 @@ def modips_truncation(sample: Sample) -> NDArray[np.int64]:
     return _modelled(distribution.sample(ones, sample.randomness), sample)
 
 
-def laplace(sample: Sample) -> NDArray[np.int64]:
-    """Laplace sanitizer: one set, drawn with the clipped noisy share."""
-    return beta_binomial.predict(undrawn(sample) / sample.n_rows, sample.n_rows, sample.rng)
-
-
-def undrawn(sample: Sample) -> Values:
-    """Laplace sanitizer, read otherwise: the clipped noisy number of ones is the released one."""
+def laplace(sample: Sample) -> Values:
+    """Laplace sanitizer: the clipped noisy number of ones is the released one; nothing is drawn."""
     return np.clip(sample.noisy(1), 0, sample.n_rows)
+
+
+def laplace_drawn(sample: Sample) -> NDArray[np.int64]:
+    """The same, and a set of n records is drawn with that share."""
+    return beta_binomial.predict(laplace(sample) / sample.n_rows, sample.n_rows, sample.rng)
+
+
+def laplace_rounded(sample: Sample) -> Values:
+    """The same, and the released number of ones is a whole one."""
+    return np.asarray(np.rint(laplace(sample)))
+
+
+def laplace_sets(sample: Sample) -> NDArray[np.int64]:
+    """Ten sets drawn with noisy shares of their own, at ε/10 each."""
+    shares = np.clip(sample.noisy(SETS), 0, sample.n_rows) / sample.n_rows
+    return beta_binomial.predict(shares, sample.n_rows, sample.rng)
 
 
 def dirichlet(sample: Sample) -> NDArray[np.int64]:
@@ -172,13 +185,21 @@ def dp_prior(sample: Sample) -> NDArray[np.int64]:
     return from_urn(sample, 1, reinforced=False)
 
 
+def dp_prior_sets(sample: Sample) -> NDArray[np.int64]:
+    """Ten such sets at ε/10 each."""
+    return from_urn(sample, SETS, reinforced=False)
+
+
 METHODS: dict[str, Callable[[Sample], Ones]] = {
     THRESHOLD: modips_threshold,
     TRUNCATION: modips_truncation,
     LAPLACE: laplace,
-    UNDRAWN: undrawn,
     MD: dirichlet,
     DP_PRIOR: dp_prior,
+    DRAWN: laplace_drawn,
+    ROUNDED: laplace_rounded,
+    LAPLACE_SETS: laplace_sets,
+    DP_PRIOR_SETS: dp_prior_sets,
 }
 
 

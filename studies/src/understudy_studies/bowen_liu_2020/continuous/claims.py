@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from understudy_studies.bowen_liu_2020.continuous.mean_causes import SMALL_VARIANCE
 from understudy_studies.bowen_liu_2020.continuous.mean_coverage_claims import about_coverage
 from understudy_studies.bowen_liu_2020.continuous.mean_error_claims import (
     FAIR,
@@ -34,26 +35,36 @@ from understudy_studies.bowen_liu_2020.continuous.simulation import (
     VARIANCE,
 )
 from understudy_studies.bowen_liu_2020.panels import BIAS, COVERAGE, RMSE
-from understudy_studies.framework.claim_verdicts import Verdict, judged
-from understudy_studies.framework.result_curves import Curves, Reading, below, plain, span
+from understudy_studies.bowen_liu_2020.rmse_errors import margins_below
+from understudy_studies.framework.claim_verdicts import Verdict, judged, judged_by_margins
+from understudy_studies.framework.result_curves import (
+    Curves,
+    Point,
+    Reading,
+    Values,
+    below,
+    plain,
+    span,
+)
 
 MEDIANS = {40: 7, 100: 10, 1000: 21}
 """Median numbers of bins that the paper gives, by n."""
 
 
-def about_study(curves: Curves) -> tuple[Verdict, ...]:
+def about_study(curves: Curves, repetitions: int) -> tuple[Verdict, ...]:
     """All points that the paper makes.
 
     Args:
         curves: results, by shape of the bounds, variance and n.
+        repetitions: number of repetitions of a scenario.
     """
     mean, variance = Reading(curves, MEAN), Reading(curves, VARIANCE)
     return (
         _bins(curves),
         *about_errors(mean),
         *about_coverage(mean),
-        *_symmetric(mean, variance),
-        *_variance(variance),
+        *_symmetric(mean, variance, repetitions),
+        *_variance(variance, repetitions),
     )
 
 
@@ -75,7 +86,7 @@ def _bins(curves: Curves) -> Verdict:
     )
 
 
-def _symmetric(mean: Reading, variance: Reading) -> Iterator[Verdict]:
+def _symmetric(mean: Reading, variance: Reading, repetitions: int) -> Iterator[Verdict]:
     here = points(mean, SYMMETRIC)
     ratios = np.concatenate(
         [
@@ -105,36 +116,54 @@ def _symmetric(mean: Reading, variance: Reading) -> Iterator[Verdict]:
                 )
             ],
         )
-    yield from _worse_than_models(variance, SYMMETRIC)
+    yield from _worse_than_models(variance, SYMMETRIC, repetitions)
+    yield _severely(variance)
 
 
-def _worse_than_models(reading: Reading, shape: str) -> Iterator[Verdict]:
+def _worse_than_models(reading: Reading, shape: str, repetitions: int) -> Iterator[Verdict]:
     """Histograms against models, for the variance with small budgets."""
     here = points(reading, shape)
     for value, words in ((BIAS, "bias"), (RMSE, "RMSE")):
-        yield judged(
+        yield judged_by_margins(
             f"For σ², within {shape} bounds, both histograms have a larger {words} than MODIPS.",
             f"At log ε from {plain(SMALL)} to {plain(FAIR)}, so it is against both budgets of "
             "MODIPS",
             [
-                holds
+                margin
                 for p in here
                 for histogram in HISTOGRAMS
                 for model in MODELS
-                for holds in below(
-                    size(reading.between(value, p, model, SMALL, FAIR)),
-                    size(reading.between(value, p, histogram, SMALL, FAIR)),
-                )
+                for margin in _margins(reading, value, (p, model), (p, histogram))
             ],
+            repetitions=repetitions,
+            why=SMALL_VARIANCE,
         )
+
+
+def _margins(
+    reading: Reading, value: str, better: tuple[Point, str], worse: tuple[Point, str]
+) -> list[tuple[float, float]]:
+    """By how much |bias| or log RMSE of one is below that of another, with its error."""
+    if value == RMSE:
+        return margins_below(reading, better, worse, SMALL, FAIR)
+    gaps = np.subtract(*(size(reading.between(BIAS, *one, SMALL, FAIR)) for one in (worse, better)))
+    errors = np.hypot(
+        *(reading.between("bias_error", *one, SMALL, FAIR) for one in (worse, better))
+    )
+    return [(float(gap), float(error)) for gap, error in zip(gaps, errors, strict=True)]
+
+
+def _severely(reading: Reading) -> Verdict:
+    """Coverage for the variance within symmetric bounds."""
+    here = points(reading, SYMMETRIC)
     found = np.concatenate(
         [reading.between(COVERAGE, p, m, high=MIDDLE) for p in here for m in HISTOGRAMS]
     )
     others = np.concatenate(
         [reading.between(COVERAGE, p, m, high=MIDDLE) for p in here for m in MODELS]
     )
-    yield judged(
-        f"For σ², within {shape} bounds, the histograms undercover severely with small budgets, "
+    return judged(
+        "For σ², within symmetric bounds, the histograms undercover severely with small budgets, "
         "unlike MODIPS.",
         f"At ε ≤ 1 they cover {span(100 * found, '.0f')} %, less than 75 %, and MODIPS "
         f"{span(100 * others, '.0f')} %",
@@ -142,9 +171,26 @@ def _worse_than_models(reading: Reading, shape: str) -> Iterator[Verdict]:
     )
 
 
-def _variance(reading: Reading) -> Iterator[Verdict]:
-    yield from _worse_than_models(reading, ASYMMETRIC)
+def _far(reading: Reading, point: Point, method: str) -> Values:
+    """Distance of coverage from 95 % at ε ≤ 1."""
+    return size(reading.between(COVERAGE, point, method, high=MIDDLE) - 0.95)
+
+
+def _variance(reading: Reading, repetitions: int) -> Iterator[Verdict]:
+    yield from _worse_than_models(reading, ASYMMETRIC, repetitions)
     here = points(reading, ASYMMETRIC)
+    yield judged(
+        "For σ², within asymmetric bounds, MODIPS covers much better than the histograms.",
+        "At ε ≤ 1 the coverage of both budgets of MODIPS is nearer to 95 % than that of the "
+        "histograms, by 5 points or more",
+        [
+            bool(holds)
+            for p in here
+            for histogram in HISTOGRAMS
+            for model in MODELS
+            for holds in _far(reading, p, model) + 0.05 <= _far(reading, p, histogram)
+        ],
+    )
     ratios = np.concatenate(
         [
             reading.between(RMSE, p, NONSPLIT, SMALL, FAIR)

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from understudy_studies.bowen_liu_2020.continuous.mean_causes import SMOOTHED_END
 from understudy_studies.bowen_liu_2020.continuous.simulation import (
     ASYMMETRIC,
     MS,
@@ -92,6 +93,7 @@ def _end(reading: Reading, method: str) -> Verdict:
         f"At the largest budget its RMSE for μ is {span(ratios)} times the larger of theirs, at "
         "most 1.1 times",
         [ratio < 1.1 for ratio in ratios],
+        why=SMOOTHED_END if method == SMOOTHED else None,
     )
 
 

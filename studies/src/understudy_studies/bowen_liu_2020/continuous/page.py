@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from understudy_studies.bowen_liu_2020 import panels
 from understudy_studies.bowen_liu_2020.bowen_liu_paper import PAPER_MODE
 from understudy_studies.bowen_liu_2020.continuous.claims import MEDIANS, about_study
+from understudy_studies.bowen_liu_2020.continuous.mean_readings import sensitivity_tables
 from understudy_studies.bowen_liu_2020.continuous.simulation import (
     ASYMMETRIC,
     BINS,
@@ -39,7 +40,7 @@ NAMES = {MEAN: "mean", VARIANCE: "variance"}
 def page_text(results: list[Row], run_record: RunRecord) -> PageText:
     """The page of the study."""
     curves = Curves(results, ("shape", "variance", "n_rows"))
-    findings, comparison = told(lambda: about_study(curves), run_record)
+    findings, comparison = told(lambda: about_study(curves, run_record.repetitions[0]), run_record)
     prose = prose_of(
         __package__,
         sets=SETS,
@@ -56,7 +57,7 @@ def page_text(results: list[Row], run_record: RunRecord) -> PageText:
         parameters=prose.parameters,
         findings=findings,
         comparison=comparison,
-        tables=(_bins(curves), _reconstructed()),
+        tables=(_bins(curves), *sensitivity_tables(curves), _reconstructed()),
         charts=tuple(_charts(curves)),
     )
 

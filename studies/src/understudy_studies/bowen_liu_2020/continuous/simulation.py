@@ -7,8 +7,8 @@ and sets, in pieces that fit into the processor's cache; of each set only mean a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -36,6 +36,13 @@ ORIGINAL, MS = "original", "MS"
 SPLIT, NONSPLIT = "MODIPS, split", "MODIPS, non-split"
 PERTURBED, SMOOTHED = "perturbed histogram", "smoothed histogram"
 PRIVATE = (SPLIT, NONSPLIT, PERTURBED, SMOOTHED)
+OTHER_RULES: dict[str, histograms.Rule] = {
+    "perturbed histogram, Sturges": "sturges",
+    "perturbed histogram, Freedman & Diaconis": "fd",
+}
+"""The perturbed histogram in bins by the rules that the paper compared with Scott's."""
+RULE_BUDGETS = (-2, 0, 2, 4, 10)
+"""Where they are run."""
 
 Shape = Literal["asymmetric", "symmetric"]
 ASYMMETRIC: Shape = "asymmetric"
@@ -99,16 +106,21 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
     exact = moments(data)
     rows = list(_rows(scenario, ORIGINAL, None, exact))
     binned = tuple(histograms.binned(data, scenario.bounds, exact.variance[:, 0]))
-    sample = Sample(scenario, _repeated(exact), binned)
+    others = {
+        method: tuple(histograms.by_rule(data, scenario.bounds, rule))
+        for method, rule in OTHER_RULES.items()
+    }
+    sample = Sample(scenario, _repeated(exact), binned, others)
     rows += _rows(scenario, MS, None, modelled(scenario, sample.exact, streams.generator(MS)))
-    head = {"estimand": BINS, "method": PERTURBED, "log_epsilon": None}
-    rows += [head | {"bins": one.n_bins, "n": one.places.size} for one in binned]
+    for method, found in ({PERTURBED: binned} | others).items():
+        head = {"estimand": BINS, "method": method, "log_epsilon": None}
+        rows += [head | {"bins": one.n_bins, "n": one.places.size} for one in found]
     for log_epsilon in LOG_EPSILONS:
-        for method in PRIVATE:
+        for method in (*PRIVATE, *(OTHER_RULES if log_epsilon in RULE_BUDGETS else ())):
             purpose = method, log_epsilon
             rng, randomness = streams.generator(*purpose), streams.randomness(*purpose)
-            found = released(sample, method, math.exp(log_epsilon), rng, randomness)
-            rows += _rows(scenario, method, log_epsilon, found)
+            sets = released(sample, method, math.exp(log_epsilon), rng, randomness)
+            rows += _rows(scenario, method, log_epsilon, sets)
     return rows
 
 
@@ -158,12 +170,14 @@ class Sample:
     Attributes:
         scenario: their population.
         exact: mean and variance, repeated for every set, shape (repetitions, m).
-        binned: their histograms.
+        binned: their histograms, in bins by Scott's rule.
+        others: method of `OTHER_RULES` → their histograms in its bins.
     """
 
     scenario: Scenario
     exact: Moments
     binned: tuple[histograms.Binned, ...]
+    others: Mapping[str, tuple[histograms.Binned, ...]] = field(default_factory=dict)
 
 
 def released(
@@ -177,7 +191,7 @@ def released(
 
     Args:
         sample: the data.
-        method: one of `PRIVATE`.
+        method: one of `PRIVATE` or of `OTHER_RULES`.
         epsilon: budget of the whole release.
         rng: for post-processing.
         randomness: for privacy noise.
@@ -190,11 +204,11 @@ def released(
         )
         return modelled(sample.scenario, Moments(*noisy), rng)
     how = histograms.Drawing(sample.scenario.n_rows, sample.scenario.bounds, rng, randomness)
-    m = SETS if method == PERTURBED else 1
+    m = 1 if method == SMOOTHED else SETS
     shape = (len(sample.exact.mean), m)
     found = Moments(np.empty(shape), np.empty(shape))
-    for one in sample.binned:
-        if method == PERTURBED:
+    for one in sample.others.get(method, sample.binned):
+        if method != SMOOTHED:
             pieces = histograms.perturbed(one, how, sets=m, scale=m / epsilon)
         else:
             prior = prior_weight(how.n_rows, Fraction(epsilon), reinforced=False)
@@ -237,8 +251,14 @@ def modelled(scenario: Scenario, statistics: Moments, rng: np.random.Generator) 
 def summarise(scenario: Scenario, rows: list[Row]) -> list[Row]:
     """Rows of `results.csv`; the numbers of bins with their quartiles."""
     found = interval_tally.summarise(scenario, [row for row in rows if row["estimand"] != BINS])
+    return [*found, *_numbers_of_bins(rows)]
+
+
+def _numbers_of_bins(rows: list[Row]) -> Iterator[Row]:
     bins = [row for row in rows if row["estimand"] == BINS]
-    numbers = np.repeat([row["bins"] for row in bins], [row["n"] for row in bins])
-    low, middle, high = np.quantile(numbers, [0.25, 0.5, 0.75])
-    head = {name: bins[0][name] for name in ("estimand", "method", "log_epsilon")}
-    return [*found, head | {"bins_low": low, "bins_median": middle, "bins_high": high}]
+    for method in dict.fromkeys(row["method"] for row in bins):
+        here = [row for row in bins if row["method"] == method]
+        numbers = np.repeat([row["bins"] for row in here], [row["n"] for row in here])
+        low, middle, high = np.quantile(numbers, [0.25, 0.5, 0.75])
+        head = {name: here[0][name] for name in ("estimand", "method", "log_epsilon")}
+        yield head | {"bins_low": low, "bins_median": middle, "bins_high": high}

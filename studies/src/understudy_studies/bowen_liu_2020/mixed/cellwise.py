@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from understudy.arrays import Integers
-from understudy.families.histogram_bins import scott_bins
+from understudy.families.bin_rules import scott_bins
 from understudy.models.bayesian import dirichlet_multinomial
 from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
 from understudy.privacy.noise.perturbation import perturb

@@ -85,7 +85,7 @@ def estimated(sets: Described, scenario: Scenario) -> Iterator[tuple[str, Interv
     n = scenario.n_rows
     occupied = (sets.counts > 0).sum(axis=-1)
     covariance = sets.scatter / np.maximum(n - occupied, 1)[..., None, None]
-    yield from _means(sets, covariance)
+    yield from _means(sets, covariance, population.means(scenario.centre, scenario.spread))
     squares = np.diagonal(sets.scatter, axis1=-2, axis2=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         excess = np.where(squares > 0, n * sets.fourth / squares**2, 3.0) - 3.0
@@ -113,9 +113,11 @@ def _shares(sets: Described, scenario: Scenario) -> Iterator[tuple[str, Interval
             yield f"{name} {k + 1}", _part(found, k), float(truth[k])
 
 
-def _means(sets: Described, covariance: Values) -> Iterator[tuple[str, Intervals, float]]:
+def _means(
+    sets: Described, covariance: Values, truth: Values
+) -> Iterator[tuple[str, Intervals, float]]:
     counts = np.maximum(sets.counts, 1)
-    present, truth = np.swapaxes(sets.counts > 0, -1, -2), population.means()
+    present = np.swapaxes(sets.counts > 0, -1, -2)
     for j in range(NUMBERS):
         q = np.swapaxes(sets.sums[..., j] / counts, -1, -2)
         u = np.swapaxes(covariance[..., j, j][..., None] / counts, -1, -2)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from understudy_studies.bowen_liu_2020 import panels
 from understudy_studies.bowen_liu_2020.bowen_liu_paper import PAPER_MODE
 from understudy_studies.bowen_liu_2020.mixed import population
-from understudy_studies.bowen_liu_2020.mixed.claims import Mixed, about_study
+from understudy_studies.bowen_liu_2020.mixed.claims import PARAMETERS, Mixed, about_study
 from understudy_studies.bowen_liu_2020.mixed.description import (
     CELL_SHARES,
     CORRELATION,
@@ -17,6 +17,7 @@ from understudy_studies.bowen_liu_2020.mixed.description import (
     PRODUCT,
     SECOND,
 )
+from understudy_studies.bowen_liu_2020.mixed.mixed_readings import sensitivity_tables
 from understudy_studies.bowen_liu_2020.mixed.simulation import (
     BLOCKS,
     EMPTY,
@@ -42,16 +43,15 @@ UNITS = {FIRST: "variance", SECOND: "variance"} | {
 _CAUTION = (
     "How far the methods are apart depends on means and bounds, which are guesses here: the noise "
     "of MODIPS grows with the width of the bounds, and the bias of the histogram with the distance "
-    "of a mean from their middle. So points about the cells’ means that do not hold here may hold "
-    "in the paper’s population."
+    "of a mean from their middle. The table of other populations shows how much."
 )
 LINES = panels.lines((ORIGINAL, MS), (MODIPS, PERTURBED, STRICT))
 
 
 def page_text(results: list[Row], run_record: RunRecord) -> PageText:
     """The page of the study."""
-    curves = Curves(results, ("n_rows",))
-    findings, comparison = told(lambda: about_study(curves), run_record)
+    curves = Curves(results, PARAMETERS)
+    findings, comparison = told(lambda: about_study(curves, run_record.repetitions[0]), run_record)
     prose = prose_of(
         __package__,
         sets=SETS,
@@ -71,7 +71,7 @@ def page_text(results: list[Row], run_record: RunRecord) -> PageText:
         parameters=prose.parameters,
         findings=(*findings, _CAUTION),
         comparison=comparison,
-        tables=(_empty(curves), _reconstructed()),
+        tables=(_empty(curves), *sensitivity_tables(curves), _reconstructed()),
         charts=tuple(_charts(Mixed(curves))),
     )
 

@@ -30,10 +30,14 @@ class Scenario:
     Attributes:
         n_rows: number of records, public.
         correlation: of the two numbers within every cell.
+        centre: middle of the cells' means, where the bounds have theirs at 0.
+        spread: half of the width of the grid of these means.
     """
 
     n_rows: int
     correlation: float = CORRELATION
+    centre: float = 0.0
+    spread: float = 1.0
 
 
 def shares() -> Values:
@@ -51,10 +55,11 @@ def shares() -> Values:
     return steps[np.arange(CELLS) * 7 % CELLS]
 
 
-def means() -> Values:
-    """Means of the numbers in every cell, shape (24, 2): a grid of 6 × 4 points in [-1, 1]²."""
+def means(centre: float = 0.0, spread: float = 1.0) -> Values:
+    """Means of the numbers in every cell, shape (24, 2): a grid of 6 × 4 points about a centre."""
     first, second = np.divmod(np.arange(CELLS), 4)
-    return np.stack([np.linspace(-1, 1, 6)[first], np.linspace(-1, 1, 4)[second]], axis=1)
+    grid = np.stack([np.linspace(-1, 1, 6)[first], np.linspace(-1, 1, 4)[second]], axis=1)
+    return centre + spread * grid
 
 
 def covariance(correlation: float) -> Values:
@@ -93,5 +98,6 @@ def drawn(scenario: Scenario, repetitions: int, rng: np.random.Generator) -> Dat
     shape = (repetitions, scenario.n_rows)
     cells = rng.choice(CELLS, size=shape, p=shares())
     root = np.linalg.cholesky(covariance(scenario.correlation))
-    values = rng.standard_normal((*shape, NUMBERS)) @ root.T + means()[cells]
+    values = rng.standard_normal((*shape, NUMBERS)) @ root.T
+    values += means(scenario.centre, scenario.spread)[cells]
     return Data(cells.astype(np.int64), np.clip(values, *BOUNDS))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from understudy_studies.framework.charts import INK, MUTED, ORDERED, RULE, style
+from understudy_studies.framework.charts import INK, KINDS, MUTED, ORDERED, RULE, style
 from understudy_studies.framework.study import Chart, Row
 from understudy_studies.snoke_slavkovic_2018.bound_violations.claims import NEAREST, TABLE_1
 from understudy_studies.snoke_slavkovic_2018.bound_violations.simulation import NOISE, SMALL_NOISE
@@ -28,7 +28,9 @@ from understudy_studies.snoke_slavkovic_2018.bound_violations.violation_results 
 _INSIDE, _BETWEEN, _BEYOND = ORDERED[0], ORDERED[1], ORDERED[3]
 _SHORT = {EXACT: "exact,\n{}", GRID: "grid,\n{}", PARTITIONS: "public,\n{}"}
 _DEPTH = {UNLIMITED: "∞"}
-_COLOURS = dict(zip((10.0, 3.0, 2.5, 1.0, 0.1), (MUTED, *ORDERED), strict=True))
+_COLOURS = dict(
+    zip((10.0, 5.0, 3.0, 2.5, 1.8, 1.0, 0.1), (MUTED, KINDS[4], *ORDERED, KINDS[1]), strict=True)
+)
 """n·c → colour."""
 
 
@@ -99,8 +101,8 @@ def _bounds(axes: Axes) -> None:
 
 
 def _rates(results: Results) -> Chart:
-    figure = Figure(figsize=(9.5, 6.4))
-    columns = [(n, NOISE.name) for n in results.sizes] + [NEAREST[:2]]
+    figure = Figure(figsize=(11, 6.4))
+    columns = [(n, NOISE.name) for n in results.sizes] + [(NEAREST[0], SMALL_NOISE.name)]
     grid = figure.subplots(len(GREEDY), len(columns), sharey=True, sharex=True)
     for method, line in zip(GREEDY, grid, strict=True):
         for axes, (n, move) in zip(line, columns, strict=True):

@@ -15,14 +15,14 @@ PMSE_REGRESSION = Study[Scenario](
     name="pmse-regression",
     title="Snoke & Slavković: regressions on released sets",
     source=f"{SOURCE}, §6.",
-    version=1,
+    version=2,
     scenarios=scenarios,
     cost_class=cost_class,
     run=run,
     summarise=summarise,
     page_text=page_text,
-    repetitions=1_000,
-    chunk=50,
+    repetitions=500,
+    chunk=250,
 )
 
 __all__ = ["PMSE_REGRESSION"]

@@ -9,139 +9,159 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.arrays import Floats
-from understudy_studies.framework.claim_verdicts import Verdict, judged
+from understudy_studies.framework.claim_verdicts import Verdict
 from understudy_studies.framework.result_curves import Curves, Reading, span
 from understudy_studies.snoke_slavkovic_2018 import methods
+from understudy_studies.snoke_slavkovic_2018.conditions import PAPER
 from understudy_studies.snoke_slavkovic_2018.readings import (
     OTHERS,
-    PUBLISHED_ONE,
-    PUBLISHED_TEN,
+    PUBLISHED,
     STRICT,
+    Measured,
     Read,
+    of_margins,
 )
+from understudy_studies.snoke_slavkovic_2018.regressions import why_errors_differ as causes
 from understudy_studies.snoke_slavkovic_2018.regressions.simulation import (
     COEFFICIENTS,
-    INTERCEPT,
+    EFFECTIVE,
     REACHES,
-    SLOPE,
 )
 
-SETS = {PUBLISHED_TEN: methods.SETS, PUBLISHED_ONE: 1}
-"""Sets of the readings as published."""
-HISTOGRAMS = (methods.PER_RECORD, methods.SMOOTHED)
-BOUNDED = (methods.BAYES, *HISTOGRAMS, methods.FUNCTIONAL, methods.KNORM)
+SYNTHESIZERS = (methods.BAYES, methods.AS_PRINTED)
+"""The paper's other methods that release records."""
+BOUNDED = (*SYNTHESIZERS, methods.FUNCTIONAL_8, methods.KNORM)
+"""The paper's methods that need bounds."""
+POINT = (PAPER,)
 RIGHT = 4.0
 """Bounds that the paper calls appropriate, in standard deviations; 5 are, too."""
-LESS, SAME, ALMOST = 0.9, 1.1, 1.5
-"""Clearly smaller; about the same; almost as good: so many times an error."""
+LESS, SAME, ALMOST, STILL, MORE = 0.9, 1.1, 1.5, 1.25, 1.5
+"""Clearly smaller; about the same; almost as good; little change; poor: so many times an error."""
 
 
 class Errors:
-    """Median errors.
+    """Median errors under the paper's condition.
 
     Args:
         curves: the results.
     """
 
     def __init__(self, curves: Curves) -> None:
+        self._curves = curves
         self._readings = {name: Reading(curves, name) for name in COEFFICIENTS}
         self.budgets = curves.budgets
 
-    def of(self, method: str, coefficients: tuple[str, ...] = COEFFICIENTS) -> Floats:
+    def of(self, method: str) -> Measured:
         """At all budgets, shape (coefficients, budgets)."""
-        return np.array([self._readings[one].between("median", (), method) for one in coefficients])
+        values, errors = (
+            np.array([one.between(name, POINT, method) for one in self._readings.values()])
+            for name in ("median", "median_error")
+        )
+        usable = min(
+            float(np.nan_to_num(self._curves.along("usable", POINT, name, method)).min())
+            for name in COEFFICIENTS
+        )
+        effective = self._curves.along("mean", POINT, EFFECTIVE, method)
+        least = float(np.inf if np.isnan(effective).all() else np.nanmin(effective))
+        return Measured(values, errors, usable, least)
+
+    def within(self, method: str, reaches: tuple[float, ...]) -> Measured:
+        """The same for bounds, shape (bounds, coefficients, budgets)."""
+        found = [self.of(methods.within(method, reach)) for reach in reaches]
+        return Measured(
+            np.array([one.values for one in found]),
+            np.array([one.errors for one in found]),
+            min(one.usable for one in found),
+        )
 
 
 def about_regression(curves: Curves) -> tuple[Read, ...]:
     """All points, by reading."""
     errors = Errors(curves)
-    reads = [
-        Read(reading, (*_depths(errors, m), *_against(errors, methods.published(5, m), "depth 5")))
-        for reading, m in SETS.items()
-    ]
-    strict = Read(STRICT, tuple(_against(errors, methods.COLUMNS, "depth 2, by column")))
+    deep = methods.published(5, methods.SETS)
+    published = (*_depths(errors), *_against(errors, PUBLISHED, deep, "depth 5"))
+    strict = tuple(_against(errors, STRICT, methods.COLUMNS, "depth 2, by column"))
     others = (*(_narrow(errors, method) for method in BOUNDED), _loose(errors))
-    return (*reads, strict, Read(OTHERS, others))
+    return (Read(PUBLISHED, published), Read(STRICT, strict), Read(OTHERS, others))
 
 
-def _depths(errors: Errors, m: int) -> Iterator[Verdict]:
-    found = {depth: errors.of(methods.published(depth, m)) for depth in (1, 2, 5, None)}
+def _depths(errors: Errors) -> Iterator[Verdict]:
+    found = {depth: errors.of(methods.published(depth, methods.SETS)) for depth in (1, 2, 5, None)}
     for low, high in ((1, 2), (2, 5)):
-        ratios = found[high] / found[low]
-        yield judged(
+        ratios = found[high].over(found[low])
+        yield of_margins(
             f"Errors fall clearly from trees of depth {low} to depth {high}.",
-            f"They are {span(ratios)} times as large; a case counts at {LESS:g} or less",
-            _listed(ratios <= LESS),
+            f"They are {span(ratios.values)} times as large; a case counts at {LESS:g} or less",
+            ratios.at_most(LESS),
+            why=causes.DEPTHS.get((low, high)),
         )
-    ratios = found[None] / found[5]
-    yield judged(
+    ratios = found[None].over(found[5])
+    yield of_margins(
         "There is little change from depth 5 to unlimited depth.",
-        f"Errors are {span(ratios)} times as large; a case counts between {1 / 1.25:g} and 1.25",
-        _listed((ratios >= 1 / 1.25) & (ratios <= 1.25)),
+        f"Errors are {span(ratios.values)} times as large; a case counts within a factor of "
+        f"{STILL:g}",
+        ratios.within(STILL),
+        why=causes.DEPTHS.get((5, 0)),
     )
-    rivals = [methods.within(method, RIGHT) for method in (methods.BAYES, methods.PER_RECORD)]
-    ratios = np.array([found[2] / errors.of(rival) for rival in rivals])
-    yield judged(
-        "Depth 2 is about the same as the other synthesizers, or better (asked at "
-        f"{RIGHT:g} sd; rivals: {methods.BAYES}, {methods.PER_RECORD}).",
-        f"Its errors are {span(ratios)} times theirs; a case counts at {SAME:g} or less",
-        _listed(ratios <= SAME),
-    )
+    for rival in SYNTHESIZERS:
+        ratios = found[2].over(errors.of(methods.within(rival, RIGHT)))
+        yield of_margins(
+            f"Depth 2 is about the same as the other synthesizers, or better ({rival}, asked at "
+            f"{RIGHT:g} sd).",
+            f"Its errors of the intercept are {span(ratios.values[0])} times as large, those of "
+            f"the slope {span(ratios.values[1])} times; a case counts at {SAME:g} or less",
+            ratios.at_most(SAME),
+            why=causes.DEPTH_2.get(rival),
+        )
 
 
-def _against(errors: Errors, mechanism: str, words: str) -> Iterator[Verdict]:
+def _against(errors: Errors, reading: str, mechanism: str, words: str) -> Iterator[Verdict]:
     """The mechanism beside other synthesizers, and beside regressions that release no records."""
-    for rival in (methods.BAYES, *HISTOGRAMS):
-        ratios = np.array(
-            [errors.of(mechanism) / errors.of(methods.within(rival, reach)) for reach in REACHES]
+    for rival in SYNTHESIZERS:
+        ratios = errors.of(mechanism).over(errors.within(rival, REACHES))
+        yield of_margins(
+            f"The mechanism ({words}) does better than {rival}, whatever the bounds.",
+            f"Its errors of the intercept are {span(ratios.values[:, 0])} times as large, those of "
+            f"the slope {span(ratios.values[:, 1])} times; a case counts below 1",
+            ratios.at_most(1.0),
+            why=causes.SYNTHESIZERS.get((reading, rival)),
         )
-        slopes = ratios[:, COEFFICIENTS.index(SLOPE)]
-        yield judged(
-            f"The mechanism ({words}) does better than other synthesizers, whatever the bounds "
-            f"(ours: {rival}).",
-            f"Its errors of the slope are {span(slopes)} times theirs, those of the intercept "
-            f"{span(ratios[:, COEFFICIENTS.index(INTERCEPT)])} times; a case counts below 1",
-            _listed(ratios < 1),
-        )
-    ratios = errors.of(mechanism) / errors.of(methods.within(methods.FUNCTIONAL, RIGHT))
-    yield judged(
-        f"The mechanism ({words}) is almost as good as the functional mechanism (asked at "
-        f"{RIGHT:g} sd).",
-        f"Its errors are {span(ratios)} times as large; a case counts at {ALMOST:g} or less",
-        _listed(ratios <= ALMOST),
+    ratios = errors.of(mechanism).over(errors.of(methods.within(methods.FUNCTIONAL_8, RIGHT)))
+    yield of_margins(
+        f"The mechanism ({words}) is almost as good as the functional mechanism (with its "
+        f"published sensitivity, asked at {RIGHT:g} sd).",
+        f"Its errors of the intercept are {span(ratios.values[0])} times as large, those of the "
+        f"slope {span(ratios.values[1])} times; a case counts at {ALMOST:g} or less",
+        ratios.at_most(ALMOST),
+        why=causes.FUNCTIONAL.get(reading),
     )
 
 
 def _narrow(errors: Errors, method: str) -> Verdict:
-    narrow, wide = (
-        errors.of(methods.within(method, reach)) for reach in (min(REACHES), max(REACHES))
-    )
-    return judged(
-        f"Narrower bounds do better, even too narrow ones (ours: {method}).",
-        f"Errors at {min(REACHES):g} sd are {span(narrow / wide)} times those at {max(REACHES):g} "
+    narrow, wide = (errors.within(method, (reach,)) for reach in (min(REACHES), max(REACHES)))
+    ratios = narrow.over(wide)
+    return of_margins(
+        f"Narrower bounds do better, even too narrow ones ({method}).",
+        f"Errors at {min(REACHES):g} sd are {span(ratios.values)} times those at {max(REACHES):g} "
         "sd; a case counts below 1",
-        _listed(narrow < wide),
+        ratios.at_most(1.0),
+        why=causes.NARROW.get(method),
     )
 
 
 def _loose(errors: Errors) -> Verdict:
-    ratios = np.array(
-        [
-            errors.of(methods.within(method, max(REACHES)))
-            / errors.of(methods.within(method, RIGHT))
-            for method in BOUNDED
-        ]
+    parts = [
+        errors.within(method, (max(REACHES),)).over(errors.within(method, (RIGHT,)))
+        for method in BOUNDED
+    ]
+    ratios = parts[0]
+    for one in parts[1:]:
+        ratios = ratios.beside(one)
+    return of_margins(
+        f"Loose bounds of {max(REACHES):g} sd do quite poorly.",
+        f"Over all methods with bounds, errors are {span(ratios.values)} times those at {RIGHT:g} "
+        f"sd; a case counts from {MORE:g} on",
+        ratios.at_least(MORE),
+        why=causes.LOOSE,
     )
-    return judged(
-        "Loose bounds of 10 sd do quite poorly.",
-        f"Over all methods with bounds, errors are {span(ratios)} times those at {RIGHT:g} sd; a "
-        "case counts from 1.5 on",
-        _listed(ratios >= 1.5),
-    )
-
-
-def _listed(cases: NDArray[np.bool_]) -> list[bool]:
-    return [bool(holds) for holds in cases.ravel()]

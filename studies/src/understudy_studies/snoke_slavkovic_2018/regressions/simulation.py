@@ -26,9 +26,22 @@ from understudy.privacy.mechanisms.sums.normal_equations import NormalEquations,
 from understudy.privacy.noise.randomness import Randomness
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import Row
-from understudy_studies.snoke_slavkovic_2018 import comparators, limits, methods, searches
+from understudy_studies.snoke_slavkovic_2018 import (
+    comparators,
+    limits,
+    methods,
+    proposals,
+    searches,
+)
 from understudy_studies.snoke_slavkovic_2018.candidates import DEPTH_2, TRUTH, generated
-from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Regressions, fitted, records
+from understudy_studies.snoke_slavkovic_2018.conditions import (
+    CONDITIONS,
+    PAPER,
+    SMALLER,
+    Condition,
+)
+from understudy_studies.snoke_slavkovic_2018.limits import TiltedPrior
+from understudy_studies.snoke_slavkovic_2018.population import Regressions, fitted, records
 from understudy_studies.snoke_slavkovic_2018.repetition_values import kept
 
 INTERCEPT, SLOPE = "intercept", "slope"
@@ -39,10 +52,12 @@ DEPTHS: tuple[int | None, ...] = (1, 2, 5, None)
 """Of greedy trees, as in the paper."""
 MECHANISMS: dict[str, RegressionMechanism] = {
     methods.FUNCTIONAL: "functional",
+    methods.FUNCTIONAL_8: "functional-published",
     methods.KNORM: "k-norm",
 }
 
-Part = Literal["counted", "bounded", "rounds", "limits"]
+EFFECTIVE = "effective candidates"
+Part = Literal["counted", "bounded", "searches", "rounds", "limits"]
 
 
 @dataclass(frozen=True)
@@ -51,10 +66,12 @@ class Scenario:
 
     Attributes:
         part: which methods.
+        condition: a name in `CONDITIONS`.
         every: one repetition of so many is simulated, one at least of each chunk.
     """
 
     part: Part
+    condition: str = PAPER
     every: int = 1
 
 
@@ -64,10 +81,12 @@ class Sample:
 
     Attributes:
         tables: shape (R, n, 2).
+        condition: under which they are released.
         streams: of the chunk.
     """
 
     tables: Floats
+    condition: Condition
     streams: Streams
 
     def errors(self, method: str, epsilon: float | None, estimates: Floats) -> Iterator[Row]:
@@ -84,12 +103,15 @@ class Sample:
 
 
 def scenarios() -> tuple[Scenario, ...]:
-    """What is cheap, methods with bounds, rounds, and the published mechanism."""
+    """The paper's condition, part by part, then fewer records."""
     return (
         Scenario("counted"),
-        Scenario("bounded"),
-        Scenario("rounds", every=2),
-        Scenario("limits", every=2),
+        Scenario("bounded", every=4),
+        Scenario("searches", every=10),
+        Scenario("rounds", every=20),
+        Scenario("limits", every=16),
+        Scenario("bounded", SMALLER, every=5),
+        Scenario("limits", SMALLER, every=16),
     )
 
 
@@ -100,10 +122,10 @@ def cost_class(_scenario: Scenario) -> CostClass:
 
 def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
     """Errors of all methods of a scenario."""
-    streams = Streams(seed)
-    size = max(1, repetitions // scenario.every)
-    tables = records(Regressions.of(TRUTH, (size,)), N_ROWS, streams.generator("sample"))
-    return list(_PARTS[scenario.part](Sample(tables, streams)))
+    streams, condition = Streams(seed), CONDITIONS[scenario.condition]
+    truth = Regressions.of(TRUTH, (max(1, repetitions // scenario.every),))
+    tables = records(truth, condition.n_rows, streams.generator("sample"))
+    return list(_PARTS[scenario.part](Sample(tables, condition, streams)))
 
 
 def estimated(sets: Floats) -> Floats:
@@ -120,7 +142,10 @@ def _counted(sample: Sample) -> Iterator[Row]:
         tables, methods.SETS, streams.generator(methods.NON_PRIVATE)
     )
     yield from sample.errors(methods.NON_PRIVATE, None, estimated(exact))
-    for method, theta, rng in searches.proven(tables, methods.EPSILONS, streams):
+
+
+def _searches(sample: Sample) -> Iterator[Row]:
+    for method, theta, rng in searches.proven(sample.tables, methods.EPSILONS, sample.streams):
         yield from _free_sets(sample, method, theta, rng)
 
 
@@ -141,20 +166,18 @@ def _free_sets(
 
 
 def _limits(sample: Sample) -> Iterator[Row]:
-    rng = sample.streams.generator(methods.LIMIT)
-    exact = limits.exact_scores(sample.tables)
-    greedy = limits.greedy_scores(sample.tables, *DEPTHS)
+    rng, condition = sample.streams.generator(methods.LIMIT), sample.condition
+    points = proposals.weighted(int(rng.integers(2**31)), proposals.ALL_DEPTHS)
+    worlds = rng.standard_normal((condition.worlds, condition.n_rows, 2))
+    greedy = limits.greedy_scores(sample.tables, points.theta, condition.trees(*DEPTHS), worlds)
     for epsilon in methods.EPSILONS:
-        ways = [(methods.LIMIT, exact, searches.rate(epsilon), 1)] + [
-            (methods.published(depth, m), q, limits.published_rate(epsilon, m), m)
-            for depth, q in zip(DEPTHS, greedy, strict=True)
-            for m in (methods.SETS, 1)
-        ]
-        for method, q, exponent, m in ways:
-            theta = limits.drawn(q, exponent, m, rng)
-            repeated = np.repeat(theta, methods.SETS // m, axis=1)
-            sets = generated(repeated, rng, bounded=method == methods.LIMIT)
-            yield from sample.errors(method, epsilon, estimated(sets))
+        for depth, q in zip(DEPTHS, greedy, strict=True):
+            for m in condition.sets:
+                law = TiltedPrior(points, q, limits.published_rate(epsilon, m))
+                method = methods.published(depth, m)
+                yield kept(EFFECTIVE, method, epsilon, law.effective())
+                sets = generated(law.drawn(m, rng), rng, condition.n_rows, bounded=False)
+                yield from sample.errors(method, epsilon, estimated(sets))
 
 
 def _bounded(sample: Sample) -> Iterator[Row]:
@@ -183,12 +206,12 @@ def _bayes(
     )
 
 
-def _histogram(*, per_record: bool) -> Within:
+def _histogram(method: str) -> Within:
     def draw(
         tables: Floats, reach: float, epsilon: float, rng: np.random.Generator, noise: Randomness
     ) -> Floats:
-        prior = comparators.prior_of(epsilon, per_record=per_record)
-        return estimated(comparators.smoothed_histogram(tables, reach, prior, rng, noise))
+        smoothing = comparators.smoothing_of(method, reach, epsilon, tables.shape[1])
+        return estimated(comparators.smoothed_histogram(tables, reach, smoothing, rng, noise))
 
     return draw
 
@@ -202,7 +225,8 @@ def _coefficients(mechanism: RegressionMechanism) -> Within:
         bounds = [(float(low), float(high)) for low, high in comparators.bounds_of(reach)]
         exact = equations.statistics(on_lattice(comparators.clipped(tables, reach), bounds))
         noisy = sanitise(exact, planned, noise)
-        solved = coefficients(noisy, equations, bounds, stddev=planned.stddev, n_rows=N_ROWS)
+        n_rows = tables.shape[1]
+        solved = coefficients(noisy, equations, bounds, stddev=planned.stddev, n_rows=n_rows)
         return solved.coefficients
 
     return draw
@@ -210,14 +234,17 @@ def _coefficients(mechanism: RegressionMechanism) -> Within:
 
 _WITHIN: dict[str, Within] = {
     methods.BAYES: _bayes,
-    methods.SMOOTHED: _histogram(per_record=False),
-    methods.PER_RECORD: _histogram(per_record=True),
+    **{
+        name: _histogram(name)
+        for name in (methods.AS_PRINTED, methods.PER_RECORD, methods.SMOOTHED)
+    },
     **{name: _coefficients(mechanism) for name, mechanism in MECHANISMS.items()},
 }
 
 _PARTS: dict[Part, Callable[[Sample], Iterator[Row]]] = {
     "counted": _counted,
     "bounded": _bounded,
+    "searches": _searches,
     "rounds": _rounds,
     "limits": _limits,
 }

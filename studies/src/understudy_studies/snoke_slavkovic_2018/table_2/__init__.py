@@ -15,14 +15,14 @@ PMSE_TABLE2 = Study[Scenario](
     name="pmse-table2",
     title="Snoke & Slavković, table 2: pMSE of released sets",
     source=f"{SOURCE}, §7.",
-    version=1,
+    version=2,
     scenarios=scenarios,
     cost_class=cost_class,
     run=run,
     summarise=summarise,
     page_text=page_text,
-    repetitions=2_500,
-    chunk=100,
+    repetitions=500,
+    chunk=250,
 )
 
 __all__ = ["PMSE_TABLE2"]
