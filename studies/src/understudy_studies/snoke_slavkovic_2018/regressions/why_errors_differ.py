@@ -7,13 +7,13 @@ from understudy_studies.snoke_slavkovic_2018 import methods
 from understudy_studies.snoke_slavkovic_2018.readings import PUBLISHED, STRICT
 
 _MIDDLE = reading(
-    "the means of the columns are lost. Ours are 0, in the middle of all bounds, where even uniform "
-    "records have the right intercept: see the intercepts of the “smoothed histogram”, which spends "
-    "next to nothing. Slopes have no such luck."
+    "the means of the columns are lost. Ours are 0, in the middle of all bounds, where even "
+    "uniform records have the right intercept: see the intercepts of the “smoothed histogram”, "
+    "which spends next to nothing. Slopes have no such luck."
 )
 _NARROW_BINS = reading(
-    "bins and weight of the histogram are lost; ours fit the printed table 2, whose bounds are 4 sd, "
-    "and have bins of the same width at others. The tables of errors have two other ones."
+    "bins and weight of the histogram are lost; ours fit the printed table 2, whose bounds are 4 "
+    "sd, and have bins of the same width at others. The tables of errors have two other ones."
 )
 _LIMITED = difference(
     "from ε = 1 on the candidates limit the strict form, not the budget: its errors in the tables "
@@ -25,8 +25,8 @@ _FEW_SPLITS = reading(
     "table of `pmse-failure`), and then nothing could change."
 )
 _WHOLE_FIGURE = wording(
-    "it speaks of the figure as a whole. At ε = 0.25 the law of the mechanism is near its prior at "
-    "any depth, and intercepts depend on depth less than slopes: see the tables of errors."
+    "it speaks of the figure as a whole. At ε = 0.25 the law of the mechanism is near its prior "
+    "at any depth, and intercepts depend on depth less than slopes: see the tables of errors."
 )
 _BOUNDS = reading(
     "which bounds of the functional mechanism are meant, and how far walks went, cannot be read. "
@@ -45,6 +45,6 @@ SYNTHESIZERS = {
 FUNCTIONAL = {PUBLISHED: _BOUNDS, STRICT: _LIMITED}
 NARROW = {methods.AS_PRINTED: _NARROW_BINS}
 LOOSE = wording(
-    "it is true of what adds noise. Errors of the slope of a histogram are at most about 1, that of "
-    "uniform records, and at 4 sd they are near that already: see the tables of errors."
+    "it is true of what adds noise. Errors of the slope of a histogram are at most about 1, that "
+    "of uniform records, and at 4 sd they are near that already: see the tables of errors."
 )

@@ -31,8 +31,8 @@ COMPARABLE = {
     PUBLISHED: _BUDGET,
     STRICT: difference(
         "the strict form is better at ε = 0.25, since it has one θ for all sets and a proven "
-        "sensitivity of less than half, and hardly gains from ε = 1 on, where its candidates limit "
-        "it: see the first table."
+        "sensitivity of less than half, and hardly gains from ε = 1 on, where its candidates "
+        "limit it: see the first table."
     ),
 }
 FAIR_PRICE = _BUDGET
