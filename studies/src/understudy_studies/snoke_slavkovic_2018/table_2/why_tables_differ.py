@@ -9,8 +9,8 @@ from understudy_studies.snoke_slavkovic_2018.readings import PUBLISHED, STRICT
 _TREES = reading(
     "no control of the trees that we tried gives both the printed mean and the printed variance "
     "without privacy. The table of variances has single sets by trees that are stopped or pruned, "
-    "other c and other n, and means over m sets, which come nearest; but the printed variance of "
-    "noisy Bayes is that of single sets."
+    "other c and other n, and means over m sets, which come nearest with the printed mean; but "
+    "the printed variance of noisy Bayes is that of single sets."
 )
 _BAYES = reading(
     "how the paper divides ε among statistics, and what it does where a noisy scatter is no "
