@@ -79,8 +79,17 @@ class Errors:
 def about_regression(curves: Curves) -> tuple[Read, ...]:
     """All points, by reading."""
     errors = Errors(curves)
-    deep = methods.published(5, methods.SETS)
-    published = (*_depths(errors), *_against(errors, PUBLISHED, deep, "depth 5"))
+    deep = {"depth 5": 5, "unlimited depth": None}
+    published = (
+        *_depths(errors),
+        *(
+            verdict
+            for words, depth in deep.items()
+            for verdict in _against(
+                errors, PUBLISHED, methods.published(depth, methods.SETS), words
+            )
+        ),
+    )
     strict = tuple(_against(errors, STRICT, methods.COLUMNS, "depth 2, by column"))
     others = (*(_narrow(errors, method) for method in BOUNDED), _loose(errors))
     return (Read(PUBLISHED, published), Read(STRICT, strict), Read(OTHERS, others))
@@ -127,12 +136,16 @@ def _against(errors: Errors, reading: str, mechanism: str, words: str) -> Iterat
             ratios.at_most(1.0),
             why=causes.SYNTHESIZERS.get((reading, rival)),
         )
-    ratios = errors.of(mechanism).over(errors.of(methods.within(methods.FUNCTIONAL_8, RIGHT)))
+    ratios, loose = (
+        errors.of(mechanism).over(errors.of(methods.within(methods.FUNCTIONAL_8, reach)))
+        for reach in (RIGHT, max(REACHES))
+    )
     yield of_margins(
         f"The mechanism ({words}) is almost as good as the functional mechanism (with its "
         f"published sensitivity, asked at {RIGHT:g} sd).",
         f"Its errors of the intercept are {span(ratios.values[0])} times as large, those of the "
-        f"slope {span(ratios.values[1])} times; a case counts at {ALMOST:g} or less",
+        f"slope {span(ratios.values[1])} times (at {max(REACHES):g} sd {span(loose.values[0])} and "
+        f"{span(loose.values[1])} times); a case counts at {ALMOST:g} or less",
         ratios.at_most(ALMOST),
         why=causes.FUNCTIONAL.get(reading),
     )

@@ -214,8 +214,17 @@ def _variances(curves: Curves) -> Iterator[tuple[str, ...]]:
 
     for method, values in paper.VARIANCES.items():
         yield (_named(method), *shown(values))
-    for method in METHODS:
+    for method in (
+        *METHODS,
+        methods.averaged(methods.NON_PRIVATE),
+        methods.averaged(methods.BAYES),
+    ):
         yield (method, *shown(curves.along("variance", POINT, GREEDY, method)))
+    for name in CONDITIONS:
+        if name != PAPER:
+            for method in (methods.NON_PRIVATE, methods.bayes(CONDITIONS[name].sets[0])):
+                found = curves.along("variance", (name,), GREEDY, method)
+                yield (f"{method} ({name})", *shown(found))
 
 
 def _beside(curves: Curves) -> TextTable:
