@@ -23,12 +23,15 @@ from understudy_studies.park_ghosh_2014.pegs_papers import (
     PMI,
     RESET,
 )
-from understudy_studies.park_ghosh_2014.record_ways import (
+from understudy_studies.park_ghosh_2014.record_lines import (
     FULL,
     LINES,
+    BY_MARGINALS_READ,
     LONG_BLOCK,
+    LONG_READ,
     MARGINALS,
     PEGS_READ,
+    PMI_READ,
     RESET_READ,
     ROWS,
     TABLES,
@@ -53,17 +56,21 @@ HISTOGRAM_EPSILON = 30.0
 _LABELS = 40
 """Letters that the levels below a histogram may have together."""
 
-BY_RECORD = (*PAPERS, PEGS_READ, RESET_READ)
+PUBLISHED_WAYS = (PEGS_READ, RESET_READ, PMI_READ)
+BY_RECORD = (*PUBLISHED_WAYS, BY_MARGINALS_READ, *PAPERS)
 BY_TOTAL = (*PAPERS, TABLES_TOTAL, TABLES, LONG_BLOCK, MARGINALS)
 
 _Stroke = Literal["-", "--", ":", "-.", ""]
 
 _LOOKS: dict[str, tuple[str, str, _Stroke]] = {
-    PEGS: (KINDS[0], "o", "-"),
-    RESET: (KINDS[1], "s", "-"),
-    PMI: (KINDS[2], "^", "-"),
-    PEGS_READ: (KINDS[0], "o", "--"),
-    RESET_READ: (KINDS[1], "s", "--"),
+    PEGS: (KINDS[0], "o", "--"),
+    RESET: (KINDS[1], "s", "--"),
+    PMI: (KINDS[2], "^", "--"),
+    PEGS_READ: (KINDS[0], "o", "-"),
+    RESET_READ: (KINDS[1], "s", "-"),
+    PMI_READ: (KINDS[2], "^", "-"),
+    LONG_READ: (KINDS[5], "v", "-"),
+    BY_MARGINALS_READ: (KINDS[4], "P", "-"),
     TABLES_TOTAL: (KINDS[3], "D", "-"),
     TABLES: (KINDS[3], "D", "--"),
     LONG_BLOCK: (KINDS[5], "v", "-"),

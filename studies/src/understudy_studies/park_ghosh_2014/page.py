@@ -21,7 +21,7 @@ from understudy_studies.park_ghosh_2014.patient_case import (
     find,
 )
 from understudy_studies.park_ghosh_2014.pegs_papers import BLOCK, EPSILONS, N_RECORDS
-from understudy_studies.park_ghosh_2014.record_ways import LINES, MARKS, PRIVATE
+from understudy_studies.park_ghosh_2014.record_lines import LINES, MARKS, PRIVATE
 from understudy_studies.park_ghosh_2014.synthesis_findings import findings
 from understudy_studies.park_ghosh_2014.table_distances import (
     COEFFICIENTS,

@@ -17,7 +17,7 @@ from understudy_studies.park_ghosh_2014.pegs_papers import (
     PEGS,
     RESET,
 )
-from understudy_studies.park_ghosh_2014.record_ways import (
+from understudy_studies.park_ghosh_2014.record_lines import (
     FULL,
     MARGINALS,
     PEGS_READ,
