@@ -224,9 +224,7 @@ def levels_safe(_case: Case, results: Results, ways: Ways, mark: str = FULL) -> 
     """Wrong guesses of a level beside those from real records, or from another mark."""
     own = [results.along(LEVEL, way) for way in ways.three]
     margins = [gap for way in ways.three for gap in results.gaps(LEVEL, way, mark)]
-    words = (
-        f"Wrong guesses: {span(own, '.3f')}, from real records {results.mark(LEVEL, mark):.3f}"
-    )
+    words = f"Wrong guesses: {span(own, '.3f')}, from real records {results.mark(LEVEL, mark):.3f}"
     return Found(words, margins)
 
 

@@ -7,7 +7,6 @@ used as they are: such a line is a mark to compare with, and no release.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal

@@ -118,13 +118,14 @@ def _imputed(
 
 def _released(table: patient_case.Case, line: Line, epsilon: float, streams: Streams) -> States:
     """By a method of the table of methods, as a release is made."""
+    order = {"order": list(table.order)} if line.method == "pegs" else {}
     request = request_of(
         table.schema,
         method=line.method,
         epsilon=line.total(epsilon),
         delta=0,
         sets=1,
-        options=dict(line.options) | ({"order": list(table.order)} if line.method == "pegs" else {}),
+        options=dict(line.options) | order,
         rows_share=budget_shares.DEFAULT_ROWS_SHARE,
     )
     seed = int(streams.generator("noise").integers(2**63))

@@ -25,7 +25,7 @@ from understudy_studies.park_ghosh_2014.record_lines import EVERY, MARKS
 from understudy_studies.park_ghosh_2014.record_ways import records_of
 from understudy_studies.park_ghosh_2014.table_distances import APART, TEXTS, UTILITIES, measured
 
-REPETITIONS, CHUNK = 40, 5
+REPETITIONS, CHUNK = 30, 5
 
 NUMBERS = (
     *(measure.name for measure in UTILITIES),

@@ -70,9 +70,7 @@ class Results:
         chance = np.hypot(self._error(measure, one), self._error(measure, other))
         return _margins(gap, chance)
 
-    def nearness(
-        self, measure: Measure | str, one: str, other: str, within: float
-    ) -> Margins:
+    def nearness(self, measure: Measure | str, one: str, other: str, within: float) -> Margins:
         """By how much one way is less than a share of the other away from it, at each ε."""
         mean, beside = self.along(measure, one), self.along(measure, other)
         error = np.hypot(self._error(measure, one), self._error(measure, other))
