@@ -7,7 +7,7 @@ sensitivity tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -27,8 +27,9 @@ from understudy_studies.park_ghosh_2014.table_distances import (
     COEFFICIENTS,
     DISTANCES,
     MARGINAL,
+    Measure,
 )
-from understudy_studies.park_ghosh_2014.way_results import Margins, Results
+from understudy_studies.park_ghosh_2014.way_results import Margins, Results, Values
 
 SMALL = [k for k, epsilon in enumerate(EPSILONS) if epsilon <= 1]
 LARGE = [k for k, epsilon in enumerate(EPSILONS) if epsilon >= 30]
@@ -116,7 +117,7 @@ def _long_block(_case: Case, results: Results, ways: Ways) -> Found:
     return Found(words, margins)
 
 
-def _over(results: Results, measures: list, way: str) -> str:  # type: ignore[type-arg]
+def _over(results: Results, measures: Sequence[Measure], way: str) -> str:
     return span([results.along(measure, way) for measure in measures])
 
 
@@ -197,7 +198,7 @@ def _slopes(_case: Case, results: Results, ways: Ways) -> Found:
     return Found(words, _paired(shrunk.ravel(), errors[:, 1:].ravel()))
 
 
-def _linear(results: Results, ways: Ways) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _linear(results: Results, ways: Ways) -> tuple[Values, Values, Values]:
     """Coefficients on the table; those of each way at each ε that is drawn, and their errors."""
     text, pairs = COEFFICIENT_TEXTS[1], list(product(ways.three, SHOWN))
     found = [results.numbers(text, way, epsilon) for way, epsilon in pairs]
@@ -271,7 +272,7 @@ def _little_safer(_case: Case, results: Results, ways: Ways) -> Found:
     return Found(f"The intruder’s errors are {span(ratios)} times those with PMI", margins)
 
 
-def _paired(gaps: np.ndarray, errors: np.ndarray) -> Margins:  # type: ignore[type-arg]
+def _paired(gaps: Values, errors: Values) -> Margins:
     return [(float(gap), float(error)) for gap, error in zip(gaps, errors, strict=True)]
 
 

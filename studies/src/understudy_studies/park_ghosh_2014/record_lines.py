@@ -8,7 +8,7 @@ used as they are: such a line is a mark to compare with, and no release.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from understudy.privacy.mechanisms.records.state_weights import EVEN, StateShares
@@ -71,21 +71,20 @@ class Line:
         return self.budget != "none" and (not self.epsilons or epsilon in self.epsilons)
 
 
-_READ = {"reading": PUBLISHED}
 _BLOCK = f"blocks of {BLOCK} records with reset"
 
 LINES: dict[str, Line] = {
     PEGS_READ: Line("record", "perturbed Gibbs sampler, one sweep for each record; seeds and "
-                    "orders read off the rows, unpaid", **_READ),
+                    "orders read off the rows, unpaid", reading=PUBLISHED),
     RESET_READ: Line("record", f"{_BLOCK}; seeds and orders read off the rows, unpaid",
-                     block=BLOCK, **_READ),
+                     block=BLOCK, reading=PUBLISHED),
     PMI_READ: Line("record", "perturbed multiple imputation, one sweep for each record; seeds read "
-                   "off the rows, unpaid", **_READ),
+                   "off the rows, unpaid", reading=PUBLISHED),
     LONG_READ: Line("table", "one block of 1,000 records with reset; seed and orders read off the "
-                    "rows, unpaid", block=N_RECORDS, **_READ),
+                    "rows, unpaid", block=N_RECORDS, reading=PUBLISHED),
     BY_MARGINALS_READ: Line("record", "weights by the marginals of the rows, as much in all as "
                             "even ones; all of it unpaid, so ε is not met",
-                            shares=StateShares(form="paper"), **_READ),
+                            shares=StateShares(form="paper"), reading=PUBLISHED),
     PEGS: Line("record", "perturbed Gibbs sampler, uniform seeds and public orders"),
     RESET: Line("record", f"{_BLOCK}, uniform seeds and public orders", block=BLOCK),
     PMI: Line("record", "perturbed multiple imputation, uniform seeds"),
@@ -100,7 +99,7 @@ LINES: dict[str, Line] = {
                     epsilons=(1.0,)),
     **{name: Line("none", f"PeGS from rows whose entropy is at least log {diversity} in what the "
                   "intruder wants to know; seeds and orders read off the rows",
-                  diversity=diversity, **_READ)
+                  diversity=diversity, reading=PUBLISHED)
        for name, diversity in zip(DIVERSE, DIVERSITIES, strict=True)},
     MI: Line("none", "multiple imputation, nothing perturbed, 10 sweeps"),
     FULL: Line("none", "records of the table drawn with replacement"),
@@ -121,13 +120,9 @@ def under(way: str, reading: Reading) -> str:
 
 
 VARIANTS: dict[str, Line] = {
-    under(way, reading): Line(budget, "", block=block, reading=reading)
+    under(way, reading): replace(LINES[way], words="", reading=reading)
     for reading in OTHERS
-    for way, budget, block in (
-        (PEGS, "record", None),
-        (RESET, "record", BLOCK),
-        (LONG_BLOCK, "table", N_RECORDS),
-    )
+    for way in (PEGS, RESET, LONG_BLOCK)
 }
 """The same under other readings of a key, which sensitivity tables compare."""
 

@@ -80,10 +80,12 @@ def _swept(table: patient_case.Case, line: Line, epsilon: float, randomness: Ran
     # A block costs as much as each of its tables does; its records share what they may spend.
     shared = (line.block or 1) if line.budget == "record" else 1
     prior = state_weight(Fraction(str(epsilon)) * shared / len(table.sizes))
-    how = {"randomness": randomness, "shares": line.shares}
+    asked = (rows, sweep, prior, N_RECORDS)
     if line.block:
-        return _stacked(block_records(rows, sweep, prior, N_RECORDS, block=line.block, **how))
-    return _stacked(gibbs_records(rows, sweep, prior, N_RECORDS, **how))
+        drawn = block_records(*asked, block=line.block, randomness=randomness, shares=line.shares)
+    else:
+        drawn = gibbs_records(*asked, randomness=randomness, shares=line.shares)
+    return _stacked(drawn)
 
 
 def _diverse(

@@ -26,10 +26,8 @@ from understudy_studies.park_ghosh_2014.table_distances import COEFFICIENT_TEXTS
 from understudy_studies.park_ghosh_2014.way_results import Margins, Results
 
 READINGS = (
-    *(reading for reading in OTHERS if reading.columns and reading.columns < PUBLISHED.columns),
-    PUBLISHED,
-    *(reading for reading in OTHERS if reading.columns and reading.columns > PUBLISHED.columns),
-    *(reading for reading in OTHERS if reading.limit),
+    *sorted((PUBLISHED, *(one for one in OTHERS if one.columns)), key=lambda one: one.columns or 0),
+    *(one for one in OTHERS if one.limit),
     PUBLIC,
 )
 """In the order of the table: by columns of a key, by its values, and nothing read off the rows."""

@@ -188,7 +188,9 @@ def measured(case: Case, synthetic: States) -> Row:
     for k, column in enumerate(case.histograms):
         shares, truth = shares_of(case, column, synthetic), marginals[case.place(column)]
         row[HISTOGRAMS[k]] = joined(shares)
-        for measure, other in zip(APART[k], (1 / shares.size, truth), strict=True):
+        for measure, other in zip(
+            APART[k], (np.full_like(shares, 1 / shares.size), truth), strict=True
+        ):
             row[measure.name] = float(np.abs(shares - other).sum())
     return row
 
