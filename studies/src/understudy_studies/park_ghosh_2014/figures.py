@@ -60,6 +60,9 @@ PUBLISHED_WAYS = (PEGS_READ, RESET_READ, PMI_READ)
 BY_RECORD = (*PUBLISHED_WAYS, BY_MARGINALS_READ, *PAPERS)
 BY_TOTAL = (*PAPERS, TABLES_TOTAL, TABLES, LONG_BLOCK, MARGINALS)
 
+_LONG = 4
+"""Letters of a level beyond which labels are tilted."""
+
 _Stroke = Literal["-", "--", ":", "-.", ""]
 
 _LOOKS: dict[str, tuple[str, str, _Stroke]] = {
@@ -229,7 +232,8 @@ def _histograms(case: Case, results: Results) -> Chart:
         axes.axhline(1 / len(shares), color=MUTED, linestyle="-.", linewidth=1.0)
         levels = [str(level) for level in getattr(case.schema.columns[column], "levels", ())]
         step = -(-sum(map(len, levels)) // _LABELS)  # so that labels do not touch
-        axes.set_xticks(places[::step], levels[::step])
+        tilt = {"rotation": 45, "ha": "right"} if max(map(len, levels)) > _LONG else {}
+        axes.set_xticks(places[::step], levels[::step], **tilt)
         axes.set_xlabel("level")
         axes.set_ylabel("share")
     marks = [Line2D([], [], color=RULE, linewidth=6)]

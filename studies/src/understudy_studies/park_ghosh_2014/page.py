@@ -157,6 +157,10 @@ _RECONSTRUCTED = (
     ("people without a match", "our reading", "guessed at by all records; the formula is lost "
      "(sensitivity)"),
     ("“comparable”, “distinctly”", "our choice", f"{100 * COMPARABLE:.0f} %; no number is given"),
+    ("regression of figure 8", "contradiction", "the text says linear, the caption logistic; "
+     "judged by the linear one, and both are in the table of coefficients"),
+    ("cells of the table", "contradiction", "2 and 2.6 trillion in the text; the levels of table 2 "
+     "multiply to 1.02·10¹²"),
     ("ℓ, and for which columns", "our choice", "its results are in another paper"),
     ("rows", "replaced", "California discharges, which cannot be had"),
 )  # fmt: skip

@@ -35,7 +35,7 @@ from understudy_studies.park_ghosh_2014.record_lines import (
     TABLES_TOTAL,
     UNIFORM,
 )
-from understudy_studies.park_ghosh_2014.table_distances import DISTANCES, MARGINAL
+from understudy_studies.park_ghosh_2014.table_distances import DISTANCES, LINEAR, MARGINAL
 from understudy_studies.park_ghosh_2014.way_results import CLEARLY, Results
 
 
@@ -125,7 +125,9 @@ def _about_weights(case: Case, results: Results) -> str:
         "but a record in the rarest state of every column then costs up to "
         f"{cost:.3g} instead of 1, and the marginals themselves are not paid for. Weights that "
         f"keep the ε, by marginals that a tenth of the budget buys, have {bought:.2f}, from "
-        f"uniform seeds, where even ones have {results.at(MARGINAL, PEGS, 1.0):.2f}."
+        f"uniform seeds, where even ones have {results.at(MARGINAL, PEGS, 1.0):.2f}; ‖β − β̃‖ of "
+        "the linear regression is then "
+        f"{results.at(LINEAR, BY_MARGINALS, 1.0):.1f} against {results.at(LINEAR, PEGS, 1.0):.1f}."
     )
 
 
