@@ -23,12 +23,15 @@ from understudy_studies.park_ghosh_2014.pegs_papers import (
     PMI,
     RESET,
 )
-from understudy_studies.park_ghosh_2014.record_ways import (
+from understudy_studies.park_ghosh_2014.record_lines import (
+    BY_MARGINALS_READ,
     FULL,
     LINES,
     LONG_BLOCK,
+    LONG_READ,
     MARGINALS,
     PEGS_READ,
+    PMI_READ,
     RESET_READ,
     ROWS,
     TABLES,
@@ -53,17 +56,24 @@ HISTOGRAM_EPSILON = 30.0
 _LABELS = 40
 """Letters that the levels below a histogram may have together."""
 
-BY_RECORD = (*PAPERS, PEGS_READ, RESET_READ)
+PUBLISHED_WAYS = (PEGS_READ, RESET_READ, PMI_READ)
+BY_RECORD = (*PUBLISHED_WAYS, BY_MARGINALS_READ, *PAPERS)
 BY_TOTAL = (*PAPERS, TABLES_TOTAL, TABLES, LONG_BLOCK, MARGINALS)
+
+_LONG = 4
+"""Letters of a level beyond which labels are tilted."""
 
 _Stroke = Literal["-", "--", ":", "-.", ""]
 
 _LOOKS: dict[str, tuple[str, str, _Stroke]] = {
-    PEGS: (KINDS[0], "o", "-"),
-    RESET: (KINDS[1], "s", "-"),
-    PMI: (KINDS[2], "^", "-"),
-    PEGS_READ: (KINDS[0], "o", "--"),
-    RESET_READ: (KINDS[1], "s", "--"),
+    PEGS: (KINDS[0], "o", "--"),
+    RESET: (KINDS[1], "s", "--"),
+    PMI: (KINDS[2], "^", "--"),
+    PEGS_READ: (KINDS[0], "o", "-"),
+    RESET_READ: (KINDS[1], "s", "-"),
+    PMI_READ: (KINDS[2], "^", "-"),
+    LONG_READ: (KINDS[5], "v", "-"),
+    BY_MARGINALS_READ: (KINDS[4], "P", "-"),
     TABLES_TOTAL: (KINDS[3], "D", "-"),
     TABLES: (KINDS[3], "D", "--"),
     LONG_BLOCK: (KINDS[5], "v", "-"),
@@ -78,7 +88,10 @@ WORDS = {
     RESET: "PeGS with reset",
     RESET_READ: "PeGS with reset, as published",
     LONG_BLOCK: "PeGS with reset, one block",
+    LONG_READ: "PeGS with reset, one block, as published",
     PMI: "perturbed imputation",
+    PMI_READ: "perturbed imputation, as published",
+    BY_MARGINALS_READ: "PeGS, weights by marginals",
     FULL: "as many real records",
     UNIFORM: "uniform records",
 }
@@ -182,7 +195,7 @@ def _deviations(case: Case, results: Results) -> Chart:
         axes.set_title(f"ε = {epsilon:g} for each record, {epsilon * N_RECORDS:,.0f} in all")
         truth = results.numbers("linear_coefficients", ROWS, epsilon)
         axes.plot(range(len(names)), truth, "_", color=INK, markersize=16)
-        for k, method in enumerate(PAPERS):
+        for k, method in enumerate(PUBLISHED_WAYS):
             colour, marker, _ = _LOOKS[method]
             found = results.numbers("linear_coefficients", method, epsilon)
             places = np.arange(len(names)) + 0.16 * (k - 1)
@@ -192,10 +205,9 @@ def _deviations(case: Case, results: Results) -> Chart:
         axes.set_xlabel("term")
     panels[0].set_ylabel("coefficient")
     marks = [Line2D([], [], color=INK, marker="_", linestyle="", markersize=12)]
-    marks += [_sign(one, line=False) for one in PAPERS]
-    figure.legend(
-        marks, ("the table", *(WORDS.get(one, one) for one in PAPERS)), loc="upper left", ncols=4
-    )
+    marks += [_sign(one, line=False) for one in PUBLISHED_WAYS]
+    names = ("the table", *(WORDS.get(one, one) for one in PUBLISHED_WAYS))
+    figure.legend(marks, names, loc="upper left", ncols=4)
     figure.tight_layout(rect=(0, 0, 1, 0.92))
     caption = (
         f"Coefficients of the linear regression of {case.linear.outcome.words}, means over the "
@@ -213,21 +225,22 @@ def _histograms(case: Case, results: Results) -> Chart:
         shares = results.numbers(text, ROWS, HISTOGRAM_EPSILON)
         places = np.arange(len(shares))
         axes.bar(places, shares, color=RULE, width=0.9)
-        for method in (PEGS, LONG_BLOCK):
+        for method in (PEGS_READ, LONG_READ):
             colour, marker, _ = _LOOKS[method]
             found = results.numbers(text, method, HISTOGRAM_EPSILON)
             axes.plot(places, found, marker=marker, color=colour, markersize=3.5, linewidth=1.2)
         axes.axhline(1 / len(shares), color=MUTED, linestyle="-.", linewidth=1.0)
         levels = [str(level) for level in getattr(case.schema.columns[column], "levels", ())]
         step = -(-sum(map(len, levels)) // _LABELS)  # so that labels do not touch
-        axes.set_xticks(places[::step], levels[::step])
+        tilt = {"rotation": 45, "ha": "right"} if max(map(len, levels)) > _LONG else {}
+        axes.set_xticks(places[::step], levels[::step], **tilt)
         axes.set_xlabel("level")
         axes.set_ylabel("share")
     marks = [Line2D([], [], color=RULE, linewidth=6)]
-    marks += [_sign(one) for one in (PEGS, LONG_BLOCK, UNIFORM)]
-    figure.legend(
-        marks, ("the table", PEGS, WORDS[LONG_BLOCK], WORDS[UNIFORM]), loc="upper left", ncols=4
-    )
+    drawn = (PEGS_READ, LONG_READ, UNIFORM)
+    marks += [_sign(one) for one in drawn]
+    names = ("the table", *(WORDS.get(one, one) for one in drawn))
+    figure.legend(marks, names, loc="upper left", ncols=4)
     figure.tight_layout(rect=(0, 0, 1, 0.91))
     caption = (
         f"Shares of levels at ε = {HISTOGRAM_EPSILON:g} (figure 4): PeGS spends that for each "

@@ -10,9 +10,16 @@ from understudy_studies.framework.claim_verdicts import told
 from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
-from understudy_studies.park_ghosh_2014 import figures, prepared
-from understudy_studies.park_ghosh_2014.claims import about_study
+from understudy_studies.park_ghosh_2014 import (
+    block_drift,
+    figures,
+    sampling_trace,
+    sensitivity_tables,
+)
+from understudy_studies.park_ghosh_2014.causes import causes
+from understudy_studies.park_ghosh_2014.claims import COMPARABLE, about_study
 from understudy_studies.park_ghosh_2014.intruder import ATTACKS, RISKS, TARGETS
+from understudy_studies.park_ghosh_2014.key_readings import COLUMNS, PUBLIC, PUBLISHED
 from understudy_studies.park_ghosh_2014.patient_case import (
     DISCHARGES,
     INPATIENTS,
@@ -20,8 +27,15 @@ from understudy_studies.park_ghosh_2014.patient_case import (
     Regression,
     find,
 )
-from understudy_studies.park_ghosh_2014.pegs_papers import BLOCK, EPSILONS, N_RECORDS
-from understudy_studies.park_ghosh_2014.record_ways import LINES, MARKS, PRIVATE
+from understudy_studies.park_ghosh_2014.pegs_papers import (
+    BLOCK,
+    EPSILONS,
+    LEVELS,
+    N_RECORDS,
+    UNCHANGED,
+)
+from understudy_studies.park_ghosh_2014.places import places
+from understudy_studies.park_ghosh_2014.record_lines import LINES, MARKS, PEGS_READ, PRIVATE, Ways
 from understudy_studies.park_ghosh_2014.synthesis_findings import findings
 from understudy_studies.park_ghosh_2014.table_distances import (
     COEFFICIENTS,
@@ -47,7 +61,16 @@ def real_page_text(results: list[Row], run_record: RunRecord) -> PageText:
 
 def _page_text(table: str, rows: list[Row], run_record: RunRecord) -> PageText:
     case, results = find(table), Results(rows)
-    words, comparison = told(lambda: about_study(case, results), run_record)
+    words, comparison = told(
+        lambda: about_study(
+            case,
+            results,
+            Ways.of(PUBLISHED),
+            run_record.repetitions[0],
+            causes(case, results),
+        ),
+        run_record,
+    )
     sizes = dict(zip(case.schema.names, case.sizes, strict=True))
     prose = prose_of(
         __package__,
@@ -64,7 +87,8 @@ def _page_text(table: str, rows: list[Row], run_record: RunRecord) -> PageText:
         epsilons=EPSILONS,
         table_epsilons=", ".join(f"{epsilon * N_RECORDS:,.0f}" for epsilon in EPSILONS),
         order=", ".join(case.order),
-        key_limit=prepared.KEY_LIMIT,
+        key_limit=PUBLIC.limit,
+        key_columns=COLUMNS,
         run_record=run_record,
     )
     return PageText(
@@ -96,11 +120,12 @@ def _tables(case: Case, results: Results) -> Iterator[TextTable]:
         rows=tuple(
             (name, _total(name, MAIN_EPSILON),
              *_means(results, name, MAIN_EPSILON, (*DISTANCES, *COEFFICIENTS, *RISKS)))
-            for name in LINES
+            for name, line in LINES.items()
+            if line.budget == "none" or line.made_at(MAIN_EPSILON)
         ),
     )  # fmt: skip
     yield TextTable(
-        caption="The ways",
+        caption="The ways (the paper’s table 1, and ours)",
         headings=("way", "what it is", "ε is for"),
         rows=tuple(
             (name, line.words, {"record": "each record", "table": "the table", "none": "–"}[
@@ -109,6 +134,12 @@ def _tables(case: Case, results: Results) -> Iterator[TextTable]:
         words=3,
     )  # fmt: skip
     yield reconstructed(*_RECONSTRUCTED)
+    yield from sensitivity_tables.tables(case, results)
+    yield block_drift.table(case)
+    yield _columns(case)
+    if case.name == DISCHARGES:
+        yield from _trace(case)
+    yield places()
     for words, measures in (("Utility", UTILITIES), ("Intruder", RISKS)):
         yield _everything(case, results, words, measures)
     yield _gaps(case, results)
@@ -118,11 +149,62 @@ _RECONSTRUCTED = (
     ("values of ε", "chosen", "seven values; the list is lost in the text that we have"),
     ("distances", "our reading", "the formulas are lost"),
     ("regressions", "our choice", "the formulas are lost"),
-    ("seeds", "replaced", "a pool of real records there; uniform cells here, which are public"),
-    ("order of columns", "replaced", "by mutual information there; public here"),
-    ("key limit", "chosen", "not told; 1,000 values"),
+    ("columns of a key", "fitted", f"{COLUMNS}, alike for all columns; “the first” of the ordered "
+     "ones, how many is lost; the number at which most of the paper’s points agree (sensitivity)"),
+    ("long block of figure 4", "chosen", f"all {N_RECORDS:,} records; its length is not told"),
+    ("“a simple bootstrap”", "our reading", "rows drawn with replacement, as many as records "
+     "(sensitivity)"),
+    ("people without a match", "our reading", "guessed at by all records; the formula is lost "
+     "(sensitivity)"),
+    ("“comparable”, “distinctly”", "our choice", f"{100 * COMPARABLE:.0f} %; no number is given"),
+    ("regression of figure 8", "contradiction", "the text says linear, the caption logistic; "
+     "judged by the linear one, and both are in the table of coefficients"),
+    ("cells of the table", "contradiction", "2 and 2.6 trillion in the text; the levels of table 2 "
+     "multiply to 1.02·10¹²"),
+    ("ℓ, and for which columns", "our choice", "its results are in another paper"),
     ("rows", "replaced", "California discharges, which cannot be had"),
-)
+)  # fmt: skip
+
+
+def _columns(case: Case) -> TextTable:
+    """The columns; beside the paper's numbers of levels, where the table is made after it."""
+    beside = case.name == DISCHARGES
+    rows = [
+        (name, f"{size}", *((f"{LEVELS[j]}",) if beside else ()))
+        for j, (name, size) in enumerate(zip(case.schema.names, case.sizes, strict=True))
+    ]
+    return TextTable(
+        caption="Columns (the paper’s table 2)" if beside else "Columns",
+        headings=("column", "levels", *(("levels in the paper",) if beside else ())),
+        rows=tuple(rows),
+        fold=True,
+    )
+
+
+def _trace(case: Case) -> Iterator[TextTable]:
+    """The steps of one record, and how many columns a sweep leaves as they were."""
+    names = case.schema.names
+    shown = sampling_trace.steps(case, MAIN_EPSILON)
+    labels = ("seed", *(f"after {name}" for name in names))
+    changed = frozenset(
+        (i, i) for i in range(1, len(shown)) if shown[i][i - 1] != shown[i - 1][i - 1]
+    )
+    yield TextTable(
+        caption=f"From a seed to a record (the paper’s table 3), at ε = {MAIN_EPSILON:g} as "
+        "published: each step draws one column, and what it changes stands out",
+        headings=("step", *names),
+        rows=tuple((label, *row) for label, row in zip(labels, shown, strict=True)),
+        words=len(names) + 1,
+        doubtful=changed,
+    )
+    kept = (sampling_trace.unchanged(case, epsilon) for epsilon in EPSILONS)
+    yield TextTable(
+        caption=f"Columns of {len(names)} that a sweep leaves as they were, mean of {N_RECORDS:,} "
+        f"records (standard error); {UNCHANGED} in the one record of the paper’s table 3, whose ε "
+        "is not told",
+        headings=("way", *(f"{epsilon:g}" for epsilon in EPSILONS)),
+        rows=((PEGS_READ, *(f"{mean:.2f} ({error:.2f})" for mean, error in kept)),),
+    )
 
 
 def _everything(
@@ -133,7 +215,7 @@ def _everything(
                                                             errors=True))
         for name in PRIVATE
         for epsilon in EPSILONS
-        if epsilon <= LINES[name].most
+        if LINES[name].made_at(epsilon)
     ]  # fmt: skip
     lines += [
         (name, "–", "–", *_means(results, name, MAIN_EPSILON, measures, errors=True))
@@ -154,7 +236,7 @@ def _gaps(case: Case, results: Results) -> TextTable:
         (name, f"{epsilon:g}", *_means(results, name, epsilon, measures, errors=True, digits=4))
         for name in PRIVATE
         for epsilon in EPSILONS
-        if epsilon <= LINES[name].most
+        if LINES[name].made_at(epsilon)
     ]
     lines += [
         (name, "–", *_means(results, name, MAIN_EPSILON, measures, errors=True, digits=4))

@@ -22,3 +22,9 @@ N_RECORDS = 1_000
 
 BLOCK = 10
 """Records of a block of PeGS.rs."""
+
+LEVELS: Final = (6, 18, 3, 4, 7, 16, 16, 13, 9, 25, 25, 3, 2)
+"""Levels of the thirteen columns of the paper's table 2, in its order."""
+
+UNCHANGED: Final = 4
+"""Columns of its table 3 that one sweep leaves as they were."""

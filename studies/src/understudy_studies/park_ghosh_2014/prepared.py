@@ -22,28 +22,28 @@ from understudy.release.decoding import decode
 from understudy.schema import Domain, GibbsSweep
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.park_ghosh_2014 import patient_case
+from understudy_studies.park_ghosh_2014.key_readings import Reading
 
 States = NDArray[np.int64]
-
-KEY_LIMIT = 1_000
-"""Most values of a key: what a column is drawn given."""
 
 IMPUTATION = Imputation()
 """How the regressions of PMI and MI are fitted: as a release does by default."""
 
 
 @cache
-def hashed(name: str, read: bool) -> tuple[GibbsSweep, tuple[HashedRows, ...]]:
+def hashed(name: str, reading: Reading) -> tuple[GibbsSweep, tuple[HashedRows, ...]]:
     """The sweep of a case, and its hashed tables; built once in each process.
 
     Args:
         name: of the case.
-        read: whether the columns of each key are ordered by their mutual information with the
-            column, as the paper does.
+        reading: of what a column is drawn given, and of its seeds.
     """
     table = patient_case.find(name)
-    public = foremost_keys(table.schema, table.order, KEY_LIMIT)
-    keys = informed_keys(table) if read else public
+    if reading.read:
+        keys = informed_keys(table, reading)
+    else:
+        assert reading.limit is not None
+        keys = foremost_keys(table.schema, table.order, reading.limit)
     sweep = GibbsSweep.of(table.schema.names, table.schema.domain, keys)
     numbers = sweep.keys_of(list(table.table))
     every = zip(numbers, table.table, table.sizes, strict=True)
@@ -56,14 +56,17 @@ def _rows(keys: States, states: States, size: int) -> HashedRows:
     return HashedRows.of_cells(codes, counts, size)
 
 
-def informed_keys(table: patient_case.Case) -> dict[str, tuple[str, ...]]:
-    """For each column the others that tell most of it, as long as the keys stay few."""
+def informed_keys(table: patient_case.Case, reading: Reading) -> dict[str, tuple[str, ...]]:
+    """For each column the others that tell most of it: so many, or as long as the keys are few."""
     names = table.schema.names
     found = {}
     for j, name in enumerate(names):
         told = [mutual_information(table, j, k) if k != j else -1.0 for k in range(len(names))]
         ranked = [names[k] for k in np.argsort(told)[::-1]]
-        found[name] = foremost_key(table.schema, name, ranked, KEY_LIMIT)
+        if reading.limit is None:
+            found[name] = tuple(ranked[: reading.columns])
+        else:
+            found[name] = foremost_key(table.schema, name, ranked, reading.limit)
     return found
 
 

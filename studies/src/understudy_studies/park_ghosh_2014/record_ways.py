@@ -1,17 +1,9 @@
-"""The ways to make 1,000 records that are compared, each by the code that a release calls.
-
-All budgets are for one record more or less. The paper's three ways spend ε for each record, so
-1,000·ε for the table; those of our own are given a total budget. Where no budget is named, the rows
-are used as they are: such a line is a mark to compare with, and no release.
-"""
+"""Making 1,000 records in each way, by the code that a release calls."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,80 +13,33 @@ from understudy.pipeline import budget_shares
 from understudy.pipeline.request import request_of
 from understudy.pipeline.set_drawing import draw_sets
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-from understudy.privacy.mechanisms.records.gibbs_chain import state_weight
 from understudy.privacy.mechanisms.records.imputation_draws import imputed_records
+from understudy.privacy.mechanisms.records.key_counts import HashedRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import gibbs_records
 from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import block_records
+from understudy.privacy.mechanisms.records.state_weights import state_weight
 from understudy.privacy.mechanisms.records.urn import prior_weight
 from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.not_dp.l_diverse_gibbs import diverse_records
 from understudy.privacy.released import Records
+from understudy.schema import GibbsSweep
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.park_ghosh_2014 import patient_case
-from understudy_studies.park_ghosh_2014.pegs_papers import BLOCK, N_RECORDS, PEGS, PMI, RESET
+from understudy_studies.park_ghosh_2014.pegs_papers import N_RECORDS, PMI
 from understudy_studies.park_ghosh_2014.prepared import Pool, frame, hashed, imputers
+from understudy_studies.park_ghosh_2014.record_lines import (
+    ALL_FULL,
+    EVERY,
+    FULL,
+    MI,
+    PMI_READ,
+    ROWS,
+    UNIFORM,
+    Line,
+)
 
 Values = NDArray[np.float64]
 States = NDArray[np.int64]
-
-PEGS_READ, RESET_READ = "PeGS, as published", "PeGS.rs, as published"
-LONG_BLOCK = "PeGS.rs, one block"
-TABLES_TOTAL, TABLES = "pegs-tables, same total", "pegs-tables"
-MARGINALS = "marginals"
-MI, FULL, BOOTSTRAP, UNIFORM = "MI", "contingency table", "marginal bootstrap", "uniform"
-ROWS = "rows unchanged"
-
-Budget = Literal["record", "table", "none"]
-
-
-@dataclass(frozen=True)
-class Line:
-    """A way to make records.
-
-    Attributes:
-        budget: what ε is for: each record, the whole table, or nothing.
-        words: what it is.
-        method: name in the table of methods, if it is made by one.
-        options: its options.
-        block: records of a block with reset; None for none.
-        read: whether seeds and orders of columns are read off the rows, as the paper does.
-        most: largest ε that it is made at.
-    """
-
-    budget: Budget
-    words: str
-    method: str = ""
-    options: Mapping[str, str] = field(default_factory=dict)
-    block: int | None = None
-    read: bool = False
-    most: float = math.inf
-
-    def total(self, epsilon: float) -> float:
-        """ε of the table."""
-        return epsilon * N_RECORDS if self.budget == "record" else epsilon
-
-
-LINES: dict[str, Line] = {
-    PEGS: Line("record", "perturbed Gibbs sampler, one sweep for each record"),
-    RESET: Line("record", f"blocks of {BLOCK} records with reset", block=BLOCK),
-    PMI: Line("record", "perturbed multiple imputation, one sweep for each record"),
-    PEGS_READ: Line("record", "PeGS with seeds and orders read off the rows, unpaid", read=True),
-    RESET_READ: Line("record", "PeGS.rs with seeds and orders read off the rows, unpaid",
-                     block=BLOCK, read=True),
-    TABLES_TOTAL: Line("record", "all hashed tables with noise, at the total of PeGS",
-                       "pegs-tables"),
-    TABLES: Line("table", "all hashed tables with noise, at a total of ε", "pegs-tables"),
-    LONG_BLOCK: Line("table", "one block of 1,000 records with reset", block=N_RECORDS),
-    MARGINALS: Line("table", "the default method, at a total of ε up to 10", "marginals", most=10),
-    MI: Line("none", "multiple imputation, nothing perturbed, 10 sweeps"),
-    FULL: Line("none", "records of the table drawn with replacement"),
-    BOOTSTRAP: Line("none", "columns drawn independently, shares from a Bayesian bootstrap"),
-    UNIFORM: Line("none", "all cells alike; nothing of the rows is used"),
-    ROWS: Line("none", "the table itself, all of its rows"),
-}  # fmt: skip
-"""The paper's three ways, six of our own, and five marks to compare with."""
-
-PRIVATE = tuple(name for name, line in LINES.items() if line.budget != "none")
-MARKS = tuple(name for name, line in LINES.items() if line.budget == "none")
 
 _SWEEPS_UNPERTURBED = 10
 
@@ -106,43 +51,68 @@ def records_of(
 
     Args:
         table: the rows.
-        name: one of `LINES`.
+        name: one of `record_lines.EVERY`.
         epsilon: budget, for each record or for the table; None where there is none.
         streams: everything random.
     """
-    line = LINES[name]
+    line = EVERY[name]
     if line.method and epsilon is not None:
         return _released(table, line, epsilon, streams)
-    if name in (PMI, MI):
-        return _imputed(table, epsilon, streams)
+    if name in (PMI, PMI_READ, MI):
+        return _imputed(table, line, epsilon, streams)
+    if line.diversity is not None:
+        return _diverse(table, line, line.diversity, streams.randomness("records"))
     if epsilon is not None:
         return _swept(table, line, epsilon, streams.randomness("records"))
     return _marked(table, name, streams.generator("records"))
 
 
-def _swept(table: patient_case.Case, line: Line, epsilon: float, randomness: Randomness) -> States:
-    sweep, rows = hashed(table.name, line.read)
-    if line.read:
+def _prepared(table: patient_case.Case, line: Line) -> tuple[GibbsSweep, tuple[HashedRows, ...]]:
+    """Sweep and tables; with real records for seeds where the line has them."""
+    sweep, rows = hashed(table.name, line.reading)
+    if line.reading.read:
         sweep = replace(sweep, domain=Pool(sweep.domain.sizes, records=table.table))
+    return sweep, rows
+
+
+def _swept(table: patient_case.Case, line: Line, epsilon: float, randomness: Randomness) -> States:
+    sweep, rows = _prepared(table, line)
     # A block costs as much as each of its tables does; its records share what they may spend.
     shared = (line.block or 1) if line.budget == "record" else 1
     prior = state_weight(Fraction(str(epsilon)) * shared / len(table.sizes))
+    asked = (rows, sweep, prior, N_RECORDS)
     if line.block:
-        return _stacked(
-            block_records(rows, sweep, prior, N_RECORDS, block=line.block, randomness=randomness)
+        drawn = block_records(*asked, block=line.block, randomness=randomness, shares=line.shares)
+    else:
+        drawn = gibbs_records(*asked, randomness=randomness, shares=line.shares)
+    return _stacked(drawn)
+
+
+def _diverse(
+    table: patient_case.Case, line: Line, diversity: int, randomness: Randomness
+) -> States:
+    """The rows of what the intruder wants to know are made ℓ-diverse, the others left alone."""
+    sweep, rows = _prepared(table, line)
+    wanted = table.places((table.intruder.levels, table.intruder.number.column))
+    return _stacked(
+        diverse_records(
+            rows, sweep, N_RECORDS, diversity=diversity, sensitive=wanted, randomness=randomness
         )
-    return _stacked(gibbs_records(rows, sweep, prior, N_RECORDS, randomness=randomness))
+    )
 
 
-def _imputed(table: patient_case.Case, epsilon: float | None, streams: Streams) -> States:
+def _imputed(
+    table: patient_case.Case, line: Line, epsilon: float | None, streams: Streams
+) -> States:
     """One sweep for what is paid by the record, several where nothing is."""
     prior, sweeps = None, _SWEEPS_UNPERTURBED
     if epsilon is not None:
         step = Fraction(str(epsilon)) / len(table.sizes)
         prior, sweeps = prior_weight(1, step, reinforced=False), 1
     randomness = streams.randomness("records")
-    fitted = imputers(table.name)
-    domain = table.schema.domain
+    fitted, domain = imputers(table.name), table.schema.domain
+    if line.reading.read:
+        domain = Pool(domain.sizes, records=table.table)
     return _stacked(
         imputed_records(fitted, domain, prior, N_RECORDS, sweeps=sweeps, randomness=randomness)
     )
@@ -150,13 +120,14 @@ def _imputed(table: patient_case.Case, epsilon: float | None, streams: Streams) 
 
 def _released(table: patient_case.Case, line: Line, epsilon: float, streams: Streams) -> States:
     """By a method of the table of methods, as a release is made."""
+    order = {"order": list(table.order)} if line.method == "pegs" else {}
     request = request_of(
         table.schema,
         method=line.method,
         epsilon=line.total(epsilon),
         delta=0,
         sets=1,
-        options=dict(line.options),
+        options=dict(line.options) | order,
         rows_share=budget_shares.DEFAULT_ROWS_SHARE,
     )
     seed = int(streams.generator("noise").integers(2**63))
@@ -172,8 +143,8 @@ def _marked(table: patient_case.Case, name: str, rng: np.random.Generator) -> St
     rows = table.table
     if name == ROWS:
         return rows
-    if name == FULL:
-        return rows[:, rng.integers(table.n_rows, size=N_RECORDS)]
+    if name in (FULL, ALL_FULL):
+        return rows[:, rng.integers(table.n_rows, size=N_RECORDS if name == FULL else table.n_rows)]
     if name == UNIFORM:
         return np.stack([rng.integers(size, size=N_RECORDS) for size in table.sizes])
     drawn = []

@@ -6,6 +6,7 @@ intruder looks at. Everything is seeded.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,12 +21,17 @@ from understudy_studies.framework.study import Row
 from understudy_studies.park_ghosh_2014 import hospital, patient_case
 from understudy_studies.park_ghosh_2014.intruder import ATTACKS, CONTROL, NAMES, attacked
 from understudy_studies.park_ghosh_2014.pegs_papers import EPSILONS
-from understudy_studies.park_ghosh_2014.record_ways import LINES, MARKS, PRIVATE, records_of
-from understudy_studies.park_ghosh_2014.table_distances import TEXTS, UTILITIES, measured
+from understudy_studies.park_ghosh_2014.record_lines import EVERY, MARKS
+from understudy_studies.park_ghosh_2014.record_ways import records_of
+from understudy_studies.park_ghosh_2014.table_distances import APART, TEXTS, UTILITIES, measured
 
-REPETITIONS, CHUNK = 20, 5
+REPETITIONS, CHUNK = 30, 5
 
-NUMBERS = (*(measure.name for measure in UTILITIES), *NAMES)
+NUMBERS = (
+    *(measure.name for measure in UTILITIES),
+    *(measure.name for pair in APART for measure in pair),
+    *NAMES,
+)
 """Columns of the rows with a number in them."""
 
 
@@ -35,7 +41,7 @@ class Scenario:
 
     Attributes:
         table: name of the case.
-        method: one of `LINES`.
+        method: one of `record_lines.EVERY`.
         epsilon: for each record, or for the table, as the line has it; None if there is none.
         total: ε of the whole synthetic table; None if there is none.
     """
@@ -63,10 +69,10 @@ def real() -> tuple[Scenario, ...]:
 
 def _scenarios(table: str) -> tuple[Scenario, ...]:
     paid = (
-        Scenario(table, name, epsilon, LINES[name].total(epsilon))
-        for name in PRIVATE
+        Scenario(table, name, epsilon, line.total(epsilon))
+        for name, line in EVERY.items()
         for epsilon in EPSILONS
-        if epsilon <= LINES[name].most
+        if line.made_at(epsilon)
     )
     return (*paid, *(Scenario(table, name, None, None) for name in MARKS))
 
@@ -100,15 +106,22 @@ def summarise(_scenario: Scenario, rows: list[Row]) -> list[Row]:
         own, others = (np.array(values[f"{attack.name}{suffix}"]) for suffix in ("", CONTROL))
         values[f"{attack.name}_gap"] = list(others - own)
     for name, numbers in values.items():
-        summary[name], summary[f"{name}_se"] = mean_and_error(numbers)
+        known = [number for number in numbers if not math.isnan(number)]
+        summary[name], summary[f"{name}_se"] = mean_and_error(known)
     for name in TEXTS:
-        summary[name] = joined(_known_means([parted(row[name]) for row in rows]))
+        means, errors = _known_means([parted(row[name]) for row in rows])
+        summary[name], summary[f"{name}_se"] = joined(means), joined(errors)
     return [summary]
 
 
-def _known_means(numbers: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Means over the repetitions, of what is known; NaN where nothing is."""
+def _known_means(
+    numbers: list[NDArray[np.float64]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means over the repetitions of what is known, and their errors; NaN where nothing is."""
     every = np.array(numbers)
     known = ~np.isnan(every)
     total, n = np.where(known, every, 0.0).sum(axis=0), known.sum(axis=0)
-    return np.where(n > 0, total / np.maximum(n, 1), np.nan)
+    means = np.where(n > 0, total / np.maximum(n, 1), np.nan)
+    squares = np.where(known, (every - np.nan_to_num(means)) ** 2, 0.0).sum(axis=0)
+    errors = np.where(n > 1, np.sqrt(squares / np.maximum(n * (n - 1), 1)), np.nan)
+    return means, errors

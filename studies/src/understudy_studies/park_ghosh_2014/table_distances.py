@@ -60,6 +60,11 @@ LOGISTIC, LINEAR = Measure("logistic", "logistic"), Measure("linear", "linear")
 LOGISTIC_ERRORS = Measure("logistic_errors", "logistic, in standard errors")
 LINEAR_ERRORS = Measure("linear_errors", "linear, in standard errors")
 COEFFICIENTS = (LOGISTIC, LINEAR)
+APART = (
+    (Measure("first_from_uniform", ""), Measure("first_from_rows", "")),
+    (Measure("second_from_uniform", ""), Measure("second_from_rows", "")),
+)
+"""L1 distances of the two columns that are drawn as histograms from uniform and from the rows."""
 COEFFICIENT_TEXTS = ("logistic_coefficients", "linear_coefficients")
 HISTOGRAMS = ("histogram_first", "histogram_second")
 TEXTS = (*COEFFICIENT_TEXTS, *HISTOGRAMS)
@@ -70,14 +75,7 @@ UTILITIES = (*DISTANCES, *COEFFICIENTS, LOGISTIC_ERRORS, LINEAR_ERRORS)
 
 def marginal_distance(case: Case, original: States, synthetic: States) -> float:
     """Mean over the columns of the L1 distance of their distributions; between 0 and 2."""
-    return float(
-        np.mean(
-            [
-                np.abs(_shares(one, size) - _shares(other, size)).sum()
-                for one, other, size in zip(original, synthetic, case.sizes, strict=True)
-            ]
-        )
-    )
+    return _apart(_marginals(case, original), _marginals(case, synthetic))
 
 
 def conditional_distance(case: Case, given: str, original: States, synthetic: States) -> float:
@@ -92,11 +90,35 @@ def conditional_distance(case: Case, given: str, original: States, synthetic: St
         original: states, shape (d, n).
         synthetic: states, shape (d, ñ).
     """
-    place = case.place(given)
-    weight = _shares(original[place], case.sizes[place])
-    others = [j for j in range(len(case.sizes)) if j != place]
-    apart = [_distances_given(case, place, j, original, synthetic) for j in others]
-    return float(weight @ np.mean(apart, axis=0))
+    return _apart_given(_conditionals(case, given, original), _conditionals(case, given, synthetic))
+
+
+def _marginals(case: Case, states: States) -> list[Values]:
+    return [_shares(one, size) for one, size in zip(states, case.sizes, strict=True)]
+
+
+def _apart(one: list[Values], other: list[Values]) -> float:
+    return float(np.mean([np.abs(a - b).sum() for a, b in zip(one, other, strict=True)]))
+
+
+def _conditionals(case: Case, given: str, states: States) -> tuple[Values, list[Values]]:
+    """Shares of the levels of a column, and those of each other column within each of them."""
+    place, tables = case.place(given), []
+    for j, size in enumerate(case.sizes):
+        if j != place:
+            codes, cells = states[place] * size + states[j], case.sizes[place] * size
+            counts = np.bincount(codes, minlength=cells).reshape(-1, size)
+            tables.append(counts / np.maximum(counts.sum(axis=1), 1)[:, None])
+    return _shares(states[place], case.sizes[place]), tables
+
+
+def _apart_given(
+    original: tuple[Values, list[Values]], synthetic: tuple[Values, list[Values]]
+) -> float:
+    weight, one = original
+    other_weight, other = synthetic
+    apart = np.mean([np.abs(a - b).sum(axis=1) for a, b in zip(one, other, strict=True)], axis=0)
+    return float(weight @ np.where(other_weight == 0, 2.0, apart))
 
 
 def coefficients(case: Case, regression: Regression, states: States) -> Fit:
@@ -138,20 +160,6 @@ def shares_of(case: Case, column: str, states: States) -> Values:
     return _shares(states[place], case.sizes[place])
 
 
-def _distances_given(case: Case, given: int, j: int, original: States, synthetic: States) -> Values:
-    """L1 distance of one column's distributions at each state of another, shape (states,)."""
-    tables = []
-    for states in (original, synthetic):
-        codes = states[given] * case.sizes[j] + states[j]
-        cells = case.sizes[given] * case.sizes[j]
-        tables.append(np.bincount(codes, minlength=cells).reshape(-1, case.sizes[j]))
-    totals = [table.sum(axis=1) for table in tables]
-    one, other = (
-        table / np.maximum(total, 1)[:, None] for table, total in zip(tables, totals, strict=True)
-    )
-    return np.where(totals[1] == 0, 2.0, np.abs(one - other).sum(axis=1))
-
-
 def _shares(states: States, size: int) -> Values:
     return np.asarray(np.bincount(states, minlength=size) / max(states.size, 1))
 
@@ -163,21 +171,27 @@ def measured(case: Case, synthetic: States) -> Row:
         case: the table.
         synthetic: states of the synthetic records, shape (d, ñ).
     """
-    original = case.table
-    row: Row = {MARGINAL.name: marginal_distance(case, original, synthetic)}
+    marginals = original_marginals(case.name)
+    row: Row = {MARGINAL.name: _apart(marginals, _marginals(case, synthetic))}
     for measure, given in zip(GIVEN, case.given, strict=True):
-        row[measure.name] = conditional_distance(case, given, original, synthetic)
+        found = _conditionals(case, given, synthetic)
+        row[measure.name] = _apart_given(original_conditionals(case.name, given), found)
     for regression, apart, errors in (
         (case.logistic, LOGISTIC, LOGISTIC_ERRORS),
         (case.linear, LINEAR, LINEAR_ERRORS),
     ):
         true = original_fit(case.name, regression.name)
-        found = coefficients(case, regression, synthetic)
-        row[apart.name] = coefficient_distance(true, found)
-        row[errors.name] = errors_apart(true, found, case.n_rows)
-        row[f"{regression.name}_coefficients"] = joined(found.estimate)
+        fitted = coefficients(case, regression, synthetic)
+        row[apart.name] = coefficient_distance(true, fitted)
+        row[errors.name] = errors_apart(true, fitted, case.n_rows)
+        row[f"{regression.name}_coefficients"] = joined(fitted.estimate)
     for k, column in enumerate(case.histograms):
-        row[HISTOGRAMS[k]] = joined(shares_of(case, column, synthetic))
+        shares, truth = shares_of(case, column, synthetic), marginals[case.place(column)]
+        row[HISTOGRAMS[k]] = joined(shares)
+        for measure, other in zip(
+            APART[k], (np.full_like(shares, 1 / shares.size), truth), strict=True
+        ):
+            row[measure.name] = float(np.abs(shares - other).sum())
     return row
 
 
@@ -187,3 +201,17 @@ def original_fit(name: str, regression: str) -> Fit:
     case = find(name)
     wanted = case.logistic if regression == case.logistic.name else case.linear
     return coefficients(case, wanted, case.table)
+
+
+@cache
+def original_marginals(name: str) -> list[Values]:
+    """Shares of the levels of each column of the rows, once in each process."""
+    case = find(name)
+    return _marginals(case, case.table)
+
+
+@cache
+def original_conditionals(name: str, given: str) -> tuple[Values, list[Values]]:
+    """The same given one column, once in each process."""
+    case = find(name)
+    return _conditionals(case, given, case.table)

@@ -15,6 +15,9 @@ from understudy_studies.park_ghosh_2014.table_distances import Measure
 
 Values = NDArray[np.float64]
 
+Margins = list[tuple[float, float]]
+"""By how much each case of a point holds, and the standard error of that."""
+
 CLEARLY = 2.0
 """A difference is clear if it exceeds so many of its Monte Carlo standard errors."""
 
@@ -61,16 +64,24 @@ class Results:
         """Mean coefficients, or mean shares."""
         return parted(self.row(method, epsilon)[text])
 
-    def clearly_below(self, measure: Measure | str, one: str, other: str) -> NDArray[np.bool_]:
-        """Whether one way is below another by more than chance explains, at every ε."""
-        gap = self.along(measure, other) - self.along(measure, one)
+    def gaps(self, measure: Measure | str, one: str, other: str) -> Margins:
+        """By how much one way is above another at each ε, and the standard error of that."""
+        gap = self.along(measure, one) - self.along(measure, other)
         chance = np.hypot(self._error(measure, one), self._error(measure, other))
-        return np.asarray(gap > CLEARLY * chance)
+        return _margins(gap, chance)
 
-    def falls(self, measure: Measure | str, method: str) -> bool:
-        """Whether a mean is clearly smaller at the largest ε than at the smallest."""
+    def nearness(self, measure: Measure | str, one: str, other: str, within: float) -> Margins:
+        """By how much one way is less than a share of the other away from it, at each ε."""
+        mean, beside = self.along(measure, one), self.along(measure, other)
+        error = np.hypot(self._error(measure, one), self._error(measure, other))
+        return _margins(within * beside - np.abs(mean - beside), error)
+
+    def fall(
+        self, measure: Measure | str, method: str, first: int = 0, last: int = -1
+    ) -> tuple[float, float]:
+        """By how much a mean is smaller at one ε than at another, and the standard error."""
         values, errors = self.along(measure, method), self._error(measure, method)
-        return bool(values[0] - values[-1] > CLEARLY * np.hypot(errors[0], errors[-1]))
+        return float(values[first] - values[last]), float(np.hypot(errors[first], errors[last]))
 
     def reach(self, measure: Measure | str, method: str, repetitions: int) -> Values:
         """Half the width of the means' 95 % Monte Carlo intervals, shape (7,)."""
@@ -82,3 +93,7 @@ class Results:
 
     def _error(self, measure: Measure | str, method: str) -> Values:
         return np.nan_to_num(self.error(measure, method))
+
+
+def _margins(gaps: Values, errors: Values) -> Margins:
+    return [(float(gap), float(error)) for gap, error in zip(gaps, errors, strict=True)]
