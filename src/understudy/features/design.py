@@ -146,21 +146,26 @@ class Features:
         """
         parents = self.gathered(drawn, n)
         matrix = np.ones((n, 1 + len(self.names)))
-        matrix[:, 1:] = 0.0
-        for start, states in zip(self._starts, parents.states, strict=True):
-            matrix[:, 1:] += self._by_state[start + states]
+        end = 1
+        for block, states in zip(self._blocks, parents.states, strict=True):
+            start, end = end, end + block.shape[1]
+            matrix[:, start:end] = block[states]
         places = zip(self._numeric.at, self._numeric.middles, self._numeric.halves, strict=True)
         for (at, middle, half), numbers in zip(places, parents.numbers, strict=True):
             matrix[:, 1 + at] = np.where(np.isnan(numbers), 0.0, (numbers - middle) / half)
         return matrix
 
     @cached_property
+    def _blocks(self) -> list[Floats]:
+        """Features of the states of each parent, its own alone."""
+        return [_state_features(column) for column in self.columns.values()]
+
+    @cached_property
     def _by_state(self) -> Floats:
         """Features of each parent's states, numbers left aside; shape (all their states, p)."""
-        blocks = [_state_features(column) for column in self.columns.values()]
-        table = np.zeros((sum(len(block) for block in blocks), len(self.names)))
+        table = np.zeros((sum(len(block) for block in self._blocks), len(self.names)))
         row = feature = 0
-        for block in blocks:
+        for block in self._blocks:
             table[row : row + len(block), feature : feature + block.shape[1]] = block
             row, feature = row + len(block), feature + block.shape[1]
         return table

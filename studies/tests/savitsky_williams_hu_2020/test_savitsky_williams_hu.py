@@ -244,7 +244,7 @@ def test_fits_are_those_of_a_release(few, fitted):
     assert (fewer != found[COUNT].posterior.weights).any()
     column_model = found[VECTOR].model.column_model.column_models[0]
     assert (column_model.response.form, column_model.response.unit) == ("asinh", 1_000.0)
-    assert column_model.regression.prior.components == 10
+    assert column_model.regression.prior.components == 5
     assert column_model.regression.power == "marginal"
 
 
@@ -445,7 +445,8 @@ def test_the_reported_model_is_kept_apart_from_other_readings():
     assert results.reported.words == "asinh(income/$1,000)"
     assert [one.words for one in results.others] == [
         "asinh(income/$20,000)",
-        "asinh(income/$1,000), powers of components",
+        "asinh(income/$1,000), 10 regressions",
+        "asinh(income/$1,000), 10 regressions, powers of components",
         "income in dollars",
         "asinh(income/$1,000), one regression",
     ]
@@ -497,7 +498,7 @@ def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
     assert "no cause is known" not in markdown
     with (out / "results.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
-    assert len(rows) == (1 + 2 * 5 + 2 + 2) + 4 * 5
+    assert len(rows) == (1 + 2 * 5 + 2 + 2) + 5 * 5
     assert len(rows[0]["percentile"].split()) == resampling.POINTS
 
 

@@ -48,14 +48,11 @@ class GroupedDesign:
     @classmethod
     def of(cls, design: Floats) -> GroupedDesign:
         """Group the rows of a design of shape (n, p), cut where both halves have like many."""
-        low, high = 0, design.shape[1]
-        while high - low > 1:
-            cut = (low + high) // 2
-            if _patterns(design[:, :cut]) <= _patterns(design[:, cut:]):
-                low = cut
-            else:
-                high = cut
-        return cls(_half(design[:, :low]), _half(design[:, low:]))
+        first, second = _runs(design), _runs(design[:, ::-1])
+        p = design.shape[1]
+        cut = next((k for k in range(p) if _count(first[k]) > _count(second[p - k])), p)
+        cut = max(cut - 1, 0)
+        return cls(_half(design[:, :cut], first[cut]), _half(design[:, cut:], second[p - cut]))
 
     def fitted(self, coefficients: Floats) -> Floats:
         """x'β, shape (n,)."""
@@ -82,15 +79,24 @@ class GroupedDesign:
         return matrix, np.concatenate([of_first, of_second])
 
 
-def _patterns(part: Floats) -> int:
-    return len(np.unique(part, axis=0)) if part.shape[1] else min(1, len(part))
+def _runs(design: Floats) -> list[Integers]:
+    """The pattern of each record in the first 0, 1, …, p columns; p + 1 arrays of shape (n,)."""
+    runs = [np.zeros(len(design), dtype=np.int64)]
+    for column in design.T:
+        values, places = np.unique(column, return_inverse=True)
+        _, patterns = np.unique(runs[-1] * len(values) + places, return_inverse=True)
+        runs.append(patterns.astype(np.int64))
+    return runs
 
 
-def _half(part: Floats) -> _Half:
-    if not part.shape[1]:
-        return np.zeros(len(part), dtype=np.int64), np.zeros((min(1, len(part)), 0))
-    found, places = np.unique(part, axis=0, return_inverse=True)
-    return places.reshape(-1).astype(np.int64), np.ascontiguousarray(found, dtype=np.float64)
+def _count(patterns: Integers) -> int:
+    return int(patterns.max(initial=-1)) + 1
+
+
+def _half(part: Floats, patterns: Integers) -> _Half:
+    of = np.empty((_count(patterns), part.shape[1]))
+    of[patterns] = part
+    return patterns, of
 
 
 @compiled

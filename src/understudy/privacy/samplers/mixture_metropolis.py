@@ -68,7 +68,7 @@ STEPS: Final = (1.0, 0.5)
 """h of the proposals, one sweep after the other."""
 GROUPS: Final = 2
 """Components that a chain starts with."""
-WARM: Final = 60
+WARM: Final = 40
 """Sweeps of the Gibbs sampler, without weights, that it starts with."""
 _Chance = tuple[float, float, float]
 """A standard normal number, the logarithm of a uniform one, and h."""

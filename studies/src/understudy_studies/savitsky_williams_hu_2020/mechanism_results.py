@@ -13,6 +13,7 @@ from understudy_studies.framework.csv_numbers import parted
 from understudy_studies.framework.study import Row
 from understudy_studies.savitsky_williams_hu_2020.mechanisms import Model
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import (
+    COMPONENTS,
     DATA,
     MAIN,
     SETTINGS,
@@ -55,10 +56,14 @@ class View:
             'income in dollars, one regression'
             >>> View(Model("asinh", 1_000.0, power="labels"), {}).words
             'asinh(income/$1,000), powers of components'
+            >>> View(Model("asinh", 1_000.0, 10), {}).words
+            'asinh(income/$1,000), 10 regressions'
         """
         asinh = f"asinh(income/${self.model.unit:,.0f})"
         scale = asinh if self.model.form == "asinh" else "income in dollars"
-        scale += ", one regression" * (self.model.components == 1)
+        if self.model.components != COMPONENTS:
+            count = "one regression" if self.model.components == 1 else "{} regressions"
+            scale += ", " + count.format(self.model.components)
         return scale + ", powers of components" * (self.model.power == "labels")
 
     def number(self, name: str, mechanism: str, setting: Setting = MAIN) -> float:

@@ -39,5 +39,5 @@ REPORTED: Final = "marginal"
 
 SETS = 20
 """m, synthetic sets of each mechanism."""
-COMPONENTS = 10
-"""K, components of the mixture."""
+COMPONENTS, MORE_COMPONENTS = 5, 10
+"""K, components of the mixture; and twice as many, to see whether they matter."""

@@ -55,9 +55,12 @@ def _about_power(results: Results) -> str:
     """What is raised to the weights: the density, or each component."""
     ours, theirs = results.reported, results.others
     told = [
-        f"{_ratio(view)} with {'components' if view.model.power == 'labels' else 'the density'}"
+        f"{_ratio(view)} with {view.model.components} components and "
+        f"{'each of them' if view.model.power == 'labels' else 'the density'}"
         for view in (ours, *theirs)
-        if view.model in (ours.model, replace(ours.model, power="labels"))
+        if replace(view.model, power=ours.model.power, components=0)
+        == replace(ours.model, components=0)
+        and view.model.components > 1
     ]
     return (
         "The paper’s equation raises the density f of the mixture to a record’s weight, f^α. A "

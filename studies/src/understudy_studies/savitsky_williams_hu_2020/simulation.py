@@ -27,6 +27,7 @@ from understudy_studies.savitsky_williams_hu_2020.mechanisms import Model, fits,
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import (
     COMPONENTS,
     MAIN,
+    MORE_COMPONENTS,
     READINGS,
     REPORTED,
     SETTINGS,
@@ -106,7 +107,8 @@ def _scenarios(table: str) -> tuple[Scenario, ...]:
     kinds: tuple[tuple[Form, float, int, Power], ...] = (
         ("asinh", LOGARITHM, COMPONENTS, REPORTED),
         ("asinh", unit, COMPONENTS, REPORTED),
-        ("asinh", LOGARITHM, COMPONENTS, "labels"),
+        ("asinh", LOGARITHM, MORE_COMPONENTS, REPORTED),
+        ("asinh", LOGARITHM, MORE_COMPONENTS, "labels"),
         ("identity", 1.0, COMPONENTS, REPORTED),
         ("asinh", LOGARITHM, 1, REPORTED),
     )
