@@ -524,6 +524,27 @@ def test_noise_in_published_means_has_the_scale_of_their_private_counts(bounds):
         assert np.abs(drawn).max() <= 2
 
 
+def test_the_published_sensitivity_of_means_is_exceeded_by_a_record_that_changes_its_cell():
+    """Σ |change of a mean| · n_k / R is what a share of ε stands for: at most 1 within cells.
+
+    Enumerated over three records at the ends of the bounds, of which one is replaced.
+    """
+
+    def spent(before, after):
+        pairs = [sums_of(rows, (0, 1), (1,)) for rows in (before, after)]
+        means = [one.sums[0] / np.maximum(one.counts, 1) for one in pairs]
+        return float((np.abs(means[0] - means[1]) * pairs[0].counts).sum() / R)
+
+    ends = [(cell, x, 0.0) for cell in ("a", "b") for x in (0.0, 4.0)]
+    stays, moves = [], []
+    for rows in itertools.product(ends, repeat=3):
+        for other in ends:
+            kind = stays if other[0] == rows[0][0] else moves
+            kind.append(spent(rows, (other, *rows[1:])))
+    assert max(stays) == 1
+    assert max(moves) > 1
+
+
 def test_an_empty_cell_has_its_published_mean_in_the_middle_and_no_noise():
     rows = [("a", 0.5, 1.0), ("a", 1.0, 0.0)]
     found = door(rows).ask(Moments(["x"], ["cell"], mode="paper"), spend=F(2))[0].value
