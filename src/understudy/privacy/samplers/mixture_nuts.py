@@ -1,10 +1,9 @@
 """A mixture of regressions under record weights by the No-U-Turn sampler. CONFIDENTIAL throughout.
 
-A second way to the posterior of `mixture_gibbs`, and the only way to the other form of the target:
-α_i as a power of the density of the mixture, where the Gibbs sampler has it on each component
-(`mixture_target`). It walks by gradients, which JAX takes, by the sampler of NumPyro: the optional
-extra "numpyro", some hundred megabytes. Choose it for that form of the target, or to check a chain
-by another; choose Gibbs otherwise.
+A second way to the posterior of `mixture_gibbs`, and to that of `mixture_metropolis`, where α_i is
+a power of the density of the mixture and not of each component (`mixture_density`). It walks by
+gradients, which JAX takes, by the sampler of NumPyro: the optional extra "numpyro", some hundred
+megabytes. Choose it to check a chain by another.
 
 **Steps.** `MixtureGibbs.start` gives the first state; `warm_up` transitions, left out, adapt the
 step and a diagonal metric; then each `thin`-th is kept. The first call for a number of records

@@ -106,7 +106,8 @@ def _readings(results: Results) -> TextTable:
             off = view.each(f"{PERCENTILE}_off", name)
             ratio = _mean(bound / view.each("bound", VECTOR))
             more = _mean((off - view.each(f"{PERCENTILE}_off", VECTOR)) / 1000, 1)
-            rows.append((f"{view.words}; {name}", "", "", "", "", _mean(bound), ratio, "", more))
+            cells = ("", "", "", "", _mean(bound), ratio, "", "", more)
+            rows.append((f"{view.words}; {name}", *cells))
     return TextTable(
         caption=f"{TABLE}, at (c, g) = (0.7, 0): bounds, and by how much more scalar and count "
         "weights lose than vector weights (W₁ to the data, in $1,000), means over the repetitions "
@@ -114,7 +115,7 @@ def _readings(results: Results) -> TextTable:
         headings=(
             "reading", "Δ, unweighted", "Δ, vector", "scalar by vector",
             "medians, scalar by vector", "Δ, count", "count by vector",
-            "percentile, scalar − vector", "percentile, count − vector",
+            "percentile, scalar − vector", "mean, scalar − vector", "percentile, count − vector",
         ),
         rows=tuple(rows),
     )  # fmt: skip
@@ -124,6 +125,7 @@ def _reading(view: View) -> tuple[str, ...]:
     bounds = {mechanism: view.each("bound", mechanism) for mechanism in MECHANISMS}
     off = {mechanism: view.each(f"{PERCENTILE}_off", mechanism) for mechanism in MECHANISMS}
     typical = view.each("typical", SCALAR) / view.each("typical", VECTOR)
+    means = view.each(f"{MEAN}_off", SCALAR) - view.each(f"{MEAN}_off", VECTOR)
     return (
         view.words,
         _mean(bounds[UNWEIGHTED]),
@@ -133,6 +135,7 @@ def _reading(view: View) -> tuple[str, ...]:
         _mean(bounds[COUNT]),
         _mean(bounds[COUNT] / bounds[VECTOR]),
         _mean((off[SCALAR] - off[VECTOR]) / 1000, 1),
+        _mean(means / 1000, 1),
         _mean((off[COUNT] - off[VECTOR]) / 1000, 1),
     )
 
