@@ -48,7 +48,7 @@ def of_dp_prior(epsilon: float, n_rows: int) -> float:
 
     Example:
         >>> round(of_dp_prior(1.0, 40), 3), round(of_dp_prior(1e6, 40), 3)
-        (1.056, 1.405)
+        (1.054, 1.405)
     """
     weight = 1 / math.expm1(min(epsilon / n_rows, 700.0))
     shrinks = n_rows / (n_rows + 2 * weight)

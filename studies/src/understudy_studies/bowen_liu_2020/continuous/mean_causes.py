@@ -27,7 +27,7 @@ def of_bins(width: float, sets: int) -> float:
 
     Example:
         >>> round(of_bins(0.0, 1), 3), round(of_bins(1.0, 10), 3)
-        (1.414, 1.096)
+        (1.414, 1.095)
     """
     ratio = width**2 / 12
     return math.sqrt(1 + ratio + (1 + 2 * ratio) / sets)
