@@ -103,7 +103,7 @@ def _reconstructed() -> TextTable:
         ("log ε from −5 to 10", "guessed", "lost"),
         ("Dirichlet prior of 1/3 in each cell", "guessed", "lost"),
         ("variances u of variances, covariance, correlation", "reconstructed", "formulas lost"),
-        ("500 repetitions", "ours", "the paper has 5,000; --reps 5000 does that"),
+        ("fewer repetitions", "ours", "the paper has 5,000; --reps 5000 does that"),
         ("10 sets, 6 blocks, halves of the budget for the histogram", "printed", ""),
     )
 
