@@ -35,7 +35,7 @@ from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import 
     VECTOR,
 )
 
-DRAWS, BURN_IN, THIN = 120, 40, 1
+DRAWS, BURN_IN, THIN = 200, 200, 1
 """Draws of each chain, sweeps left out before them, and sweeps from one to the next."""
 
 
