@@ -252,6 +252,6 @@ def test_findings_speak_of_many_repetitions():
     ]
     page_text = sys.modules["understudy_studies.snoke_slavkovic_2018.table_2.page"]
     found = list(page_text._own(Curves(rows, ("condition",), budget="epsilon")))
-    assert len(found) == 5
+    assert len(found) == 6
     assert "0.093 / 0.036 / 0.021 / 0.015 / 0.012, where the paper has 0.093" in found[1]
-    assert "10^−3 to 1" in found[3]
+    assert "10^−3 to 1" in found[4]
