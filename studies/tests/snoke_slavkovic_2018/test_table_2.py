@@ -18,7 +18,13 @@ from understudy_studies.snoke_slavkovic_2018.candidates import TRUTH
 from understudy_studies.snoke_slavkovic_2018.conditions import CONDITIONS, PAPER, SMALLER
 from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Regressions, records
 from understudy_studies.snoke_slavkovic_2018.readings import OTHERS, PUBLISHED, STRICT
-from understudy_studies.snoke_slavkovic_2018.table_2 import PMSE_TABLE2, claims, paper, simulation
+from understudy_studies.snoke_slavkovic_2018.table_2 import (
+    PMSE_TABLE2,
+    claims,
+    paper,
+    simulation,
+    table_findings,
+)
 from understudy_studies.snoke_slavkovic_2018.table_2.page import METHODS
 from understudy_studies.snoke_slavkovic_2018.table_2.simulation import EXACT, GREEDY, Scenario
 
@@ -213,7 +219,7 @@ def test_what_rests_on_too_little_is_not_judged(few):
 
 
 def test_the_study_runs_to_its_page(tmp_path, serial, monkeypatch):
-    for module in ("page", "simulation"):
+    for module in ("page", "simulation", "table_findings"):
         name = f"understudy_studies.snoke_slavkovic_2018.table_2.{module}"
         monkeypatch.setattr(sys.modules[name], "WALKS", {2: 1, 3: 1})
     page_text = sys.modules["understudy_studies.snoke_slavkovic_2018.table_2.page"]
@@ -250,8 +256,7 @@ def test_findings_speak_of_many_repetitions():
         for method in claims.MECHANISMS.values()
         for epsilon in methods.EPSILONS
     ]
-    page_text = sys.modules["understudy_studies.snoke_slavkovic_2018.table_2.page"]
-    found = list(page_text._own(Curves(rows, ("condition",), budget="epsilon")))
-    assert len(found) == 5
+    found = list(table_findings.findings(Curves(rows, ("condition",), budget="epsilon")))
+    assert len(found) == 6
     assert "0.093 / 0.036 / 0.021 / 0.015 / 0.012, where the paper has 0.093" in found[1]
-    assert "10^−3 to 1" in found[3]
+    assert "10^−3 to 1" in found[4]

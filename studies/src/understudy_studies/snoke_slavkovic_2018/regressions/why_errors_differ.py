@@ -16,8 +16,8 @@ _NARROW_BINS = reading(
     "sd, and have bins of the same width at others. The tables of errors have two other ones."
 )
 _LIMITED = difference(
-    "from ε = 1 on the candidates limit the strict form, not the budget: its errors in the tables "
-    "hardly fall any more, while those of its rivals do."
+    "with so many records the 512 candidates for x₂ given x₁ limit the strict form at every "
+    "budget: its errors in the tables hardly fall with ε, while those of its rivals do."
 )
 _FEW_SPLITS = reading(
     "c is lost for this section. Trees with c = .00036, which gives the printed pMSE without "
@@ -45,6 +45,7 @@ SYNTHESIZERS = {
 FUNCTIONAL = {PUBLISHED: _BOUNDS, STRICT: _LIMITED}
 NARROW = {methods.AS_PRINTED: _NARROW_BINS}
 LOOSE = wording(
-    "it is true of what adds noise. Errors of the slope of a histogram are at most about 1, that "
-    "of uniform records, and at 4 sd they are near that already: see the tables of errors."
+    "it is true of what adds noise. Errors of the slope are at most about 1 where records are "
+    "near uniform, as those of a histogram are at small ε within 4 sd already, and lost in the "
+    "noise within either bounds for noisy Bayes: see the tables of errors."
 )

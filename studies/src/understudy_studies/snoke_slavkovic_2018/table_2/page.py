@@ -9,7 +9,7 @@ import numpy as np
 from understudy.arrays import Floats
 from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
-from understudy_studies.framework.result_curves import Curves, plain, span
+from understudy_studies.framework.result_curves import Curves, plain
 from understudy_studies.framework.study import Chart, PageText, Row, RunRecord, TextTable
 from understudy_studies.snoke_slavkovic_2018 import (
     budget_figures,
@@ -35,6 +35,7 @@ from understudy_studies.snoke_slavkovic_2018.table_2.simulation import (
     REACH,
     WALKS,
 )
+from understudy_studies.snoke_slavkovic_2018.table_2.table_findings import findings
 
 PUBLISHED = (methods.published(None, methods.SETS), methods.published(None, 1))
 METHODS = (
@@ -56,9 +57,9 @@ POINT = (PAPER,)
 def page_text(results: list[Row], run_record: RunRecord) -> PageText:
     """The page of the study."""
     curves = Curves(results, ("condition",), budget="epsilon")
-    findings, comparison = told(lambda: about_table(curves), run_record)
+    words, comparison = told(lambda: about_table(curves), run_record)
     if comparison is not None:
-        findings = (*findings, *_own(curves))
+        words = (*words, *findings(curves))
     prose = prose_of(
         __package__,
         n_rows=N_ROWS,
@@ -86,74 +87,11 @@ def page_text(results: list[Row], run_record: RunRecord) -> PageText:
         lead=prose.lead,
         done=prose.done,
         parameters=prose.parameters,
-        findings=findings,
+        findings=words,
         comparison=comparison,
         tables=tuple(_tables(curves)),
         charts=(_chart(curves),),
     )
-
-
-def _own(curves: Curves) -> Iterator[str]:
-    """What was found beyond the paper’s points."""
-
-    def mean(method: str, estimand: str = GREEDY) -> Floats:
-        return curves.along("mean", POINT, estimand, method)
-
-    grids = np.concatenate([mean(one)[curves.budgets >= 0.5] for one in methods.STRICT[:3]])
-    columns, best = mean(methods.COLUMNS), paper.means(methods.PAPER)
-    yield (
-        f"With exact trees, the proven sensitivity n/(n + 1) and one public grid of "
-        f"{candidates.CANDIDATES:,} points of the prior, the grid is what limits the mechanism, "
-        f"and hardly the budget: from ε = 0.5 on its mean pMSE is {span(grids, '.3f')}. Column by "
-        f"column, each at half of the budget, it goes from {columns[0]:.3f} at ε = 0.25 to "
-        f"{columns[-1]:.3f} at ε = 4, with a proven guarantee; the published values go from "
-        f"{best[0]:.3f} to {best[-1]:.3f}."
-    )
-    many = mean(PUBLISHED[0])
-    yield (
-        f"As published, with n = {N_ROWS:,} and m = {methods.SETS}, its mean pMSE is "
-        f"{' / '.join(f'{one:.3f}' for one in many)}, where the paper has "
-        f"{' / '.join(f'{one:.3f}' for one in best)}. The promise is violated, since greedy trees "
-        "exceed the bound 1/n behind the exponent."
-    )
-    whole, each, fitted = (
-        mean(one) for one in (methods.SMOOTHED, methods.PER_RECORD, methods.AS_PRINTED)
-    )
-    theirs = paper.means(methods.SMOOTHED)
-    yield (
-        "The smoothed histogram of the paper cannot be one whose n records cost ε together. There "
-        "the uniform law has a share of about K/(K + ε) for K bins, whatever n is, and the mean "
-        f"pMSE hardly moves: {span(whole, '.3f')}. With {comparators.PRINTED_BINS} bins a side and "
-        "a weight of 1/ε a bin, at which each record costs log(1 + ε) and the set n times as much, "
-        f"it goes from {fitted[0]:.3f} to {fitted[-1]:.3f}, as the paper’s goes from "
-        f"{theirs[0]:.3f} to {theirs[-1]:.3f}; with ε a record and bins by Scott’s rule from "
-        f"{each[0]:.3f} to {each[-1]:.3f}."
-    )
-    odds = mean(PUBLISHED[0], ODDS)
-    yield (
-        "The published prior, read as normal with standard deviation 1,000, is not harmless. Its "
-        "mass near the data, tilted as published, is to that where all trees part synthetic from "
-        f"original records like {_power(odds[0])} to 1 at ε = 0.25, {_power(odds[1])} to 1 at "
-        f"ε = 0.5 and {_power(odds[2])} to 1 at ε = 1 (m = {methods.SETS}). Where these odds are "
-        "small, a walk that follows the law long enough leaves the data for good, and good results "
-        "can only come from walks that had not left their start."
-    )
-    short, long = (mean(methods.walking(steps)) for steps in WALKS)
-    yield (
-        f"Walks from the fitted parameters show it: at ε = 0.25, m = {methods.SETS}, after "
-        f"{min(WALKS):,} steps the mean pMSE is {short[0]:.3f}, after {max(WALKS):,} it is "
-        f"{long[0]:.3f}. At ε = 1: {short[2]:.3f} and {long[2]:.3f}."
-    )
-
-
-def _power(exponent: float) -> str:
-    """A power of ten, as far as the exponent is known.
-
-    Example:
-        >>> _power(-12.7)
-        '10^−13'
-    """
-    return "unknown" if np.isnan(exponent) else f"10^{plain(round(exponent))}"
 
 
 def _tables(curves: Curves) -> Iterator[TextTable]:
