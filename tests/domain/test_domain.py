@@ -54,6 +54,9 @@ def test_counts_and_masks_agree_with_brute_force(domain):
     mask = domain.allowed_mask()
     assert mask.shape == domain.sizes
     assert {tuple(cell) for cell in np.argwhere(mask).tolist()} == allowed
+    codes = domain.allowed_codes
+    assert codes.tolist() == sorted(np.ravel_multi_index(cell, domain.sizes) for cell in allowed)
+    assert not codes.flags.writeable  # it is kept, and shared by all who ask
 
 
 @reproducible

@@ -137,6 +137,13 @@ class Domain:
             mask[np.ix_(*index)] = False
         return mask
 
+    @cached_property
+    def allowed_codes(self) -> NDArray[np.int64]:
+        """Mixed-radix numbers of the cells that can occur, ascending. For small domains."""
+        codes = np.flatnonzero(self.allowed_mask())
+        codes.setflags(write=False)
+        return codes
+
     def cells(self, numbers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """The allowed cells with these numbers, counted in mixed-radix order past forbidden ones.
 

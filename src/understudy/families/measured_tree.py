@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +17,7 @@ from understudy.domain.cell_tree import Layer, Split
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model, TableModel
 from understudy.models.node_least_squares import Hierarchy, downward
-from understudy.models.table_models import projected, unravel
+from understudy.models.table_models import projected
 from understudy.models.tree_consistency import Consistency, NoisyLayer, consistent
 from understudy.privacy.accounting.budget import split
 from understudy.privacy.gate import Gate
@@ -172,11 +174,24 @@ class MeasuredTree:
 
     @cached_property
     def _leaves(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Codes of the allowed cells, ascending, and the node of the last inner layer of each."""
+        """Codes of the allowed cells, ascending, and the node of the last inner layer of each.
+
+        States of columns that divide no layer are not needed, and not worked out.
+        """
         domain = self.tree.domain
-        codes = np.flatnonzero(domain.allowed_mask())
-        states = [states.astype(np.uint32) for states in unravel(codes, domain.sizes)]
+        codes = domain.allowed_codes
+        dividing = {j for splits in self.tree.splits for split in splits for j in split}
+        none = np.broadcast_to(np.uint32(0), codes.shape)
+        states = [
+            _states(codes, domain.sizes, j) if j in dividing else none
+            for j in range(len(domain.sizes))
+        ]
         return codes, self.tree.locate(states)
+
+
+def _states(codes: NDArray[np.int64], sizes: Sequence[int], j: int) -> NDArray[np.uint32]:
+    """States of one column in mixed-radix codes."""
+    return np.asarray(codes // math.prod(sizes[j + 1 :]) % sizes[j]).astype(np.uint32)
 
 
 def _of_nodes(value: NoisyTable | NoisyNodes, layer: Layer, schema: Schema) -> NDArray[np.generic]:

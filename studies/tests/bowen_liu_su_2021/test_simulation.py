@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from understudy.inference.combining_rules import pool
 from understudy.parallel import single_threaded
@@ -15,28 +16,36 @@ from understudy_studies.all_studies import STUDIES
 from understudy_studies.bowen_liu_su_2021.simulation import (
     STEPS_SIMULATION,
     claims,
+    level_aic,
     population,
     regression,
+    verdict_reasons,
 )
 from understudy_studies.bowen_liu_su_2021.simulation import simulation as steps
 from understudy_studies.bowen_liu_su_2021.simulation.coefficient_results import MEASURES, Results
 from understudy_studies.bowen_liu_su_2021.simulation.page import page_text
 from understudy_studies.bowen_liu_su_2021.simulation.population import (
+    ALIKE,
     BOUNDS,
     CELLS,
     MAIN,
+    RARE,
     SATURATED,
+    SHARES,
     SIZES,
+    UNEQUAL,
     Data,
     Scenario,
 )
 from understudy_studies.bowen_liu_su_2021.simulation.release_ways import (
     DOWNWARD,
     GROUPS,
+    LIGHT,
     LINES,
     ORIGINAL,
     PRINTED,
     PRIVBAYES,
+    STATED,
     STEPS,
     STRICT,
     UH,
@@ -58,11 +67,15 @@ def sample(scenario=SMALL, seed=1):
 
 def test_the_study_is_in_the_table():
     assert STUDIES["steps-simulation"] is STEPS_SIMULATION
-    assert [(one.model, one.n_rows) for one in STEPS_SIMULATION.scenarios()] == [
+    found = [one for one in STEPS_SIMULATION.scenarios() if one.levels == steps.JUDGED]
+    assert [(one.model, one.n_rows) for one in found] == [
         *((MAIN, 4_000), (MAIN, 10_000)),
         *((SATURATED, 4_000), (SATURATED, 10_000)),
     ]
-    assert STEPS_SIMULATION.repetitions == 200
+    assert len(STEPS_SIMULATION.scenarios()) == 4 * len(SHARES)
+    wanted = {one.levels: STEPS_SIMULATION.repetitions_of(one) for one in found}
+    assert wanted == {steps.JUDGED: 100}
+    assert min(map(STEPS_SIMULATION.repetitions_of, STEPS_SIMULATION.scenarios())) == 30
 
 
 def test_means_of_cells_are_sums_of_named_coefficients():
@@ -76,13 +89,15 @@ def test_means_of_cells_are_sums_of_named_coefficients():
     assert len(population.labels(SATURATED)) == len(set(population.labels(SATURATED))) == CELLS
 
 
+@pytest.mark.parametrize("levels", SHARES)
 @pytest.mark.parametrize("model", [MAIN, SATURATED])
-def test_records_fall_into_public_bins(model):
-    """Cells are alike likely (χ², false alarms 1 in 1,000); bounds are reached by 1 in 10,000."""
-    scenario = Scenario(model, 200_000)
+def test_records_fall_into_public_bins(model, levels):
+    """Cells have their shares (χ², false alarms 1 in 1,000); bounds are reached by 1 in 10,000."""
+    scenario = Scenario(model, 200_000, levels)
     data = sample(scenario)
     counts = np.bincount(data.cells, minlength=CELLS)
-    chi = ((counts - counts.mean()) ** 2 / counts.mean()).sum()
+    expected = len(data.cells) * population.cell_shares(levels)
+    chi = ((counts - expected) ** 2 / expected).sum()
     assert chi < 167  # 99.9 % point of χ² with 119 degrees of freedom
     assert np.isin(data.values, BOUNDS[model]).mean() < 1e-3
     schema = population.schema(scenario)
@@ -141,17 +156,52 @@ def test_ridge_intervals_count_shrinkage():
     assert without < 0.92
 
 
-SCALES = {
-    STEPS: 4 * 2 / 0.9,
-    PRINTED: 4 * 2 / 0.9,
-    UH: 4 * 5,
-    PRIVBAYES: 2 * 4 * 3 / 0.5,
-    STRICT: 2 * 4 * 2,
-    DOWNWARD: 2 * 4 * 2,
-    UH_STRICT: 2 * 4 * 5,
-    GROUPS: 2 * 4 * 2 / 0.9,
-}
-"""Scale of the noise in a count times ε: sensitivity, sets, layers or tables, share of ε."""
+def test_shares_of_cells_are_products_of_those_of_levels():
+    """The third level of x3 has 0.3 where x3 is unequal; other columns stay alike."""
+    shares = population.cell_shares(UNEQUAL).reshape(SIZES)
+    assert shares.sum(axis=(0, 1, 3)) == pytest.approx([0.1, 0.2, 0.3, 0.4])
+    assert shares.sum(axis=(1, 2, 3)) == pytest.approx([0.5, 0.5])
+    assert population.cell_shares(ALIKE) == pytest.approx(1 / CELLS)
+
+
+def test_which_laws_of_the_levels_bear_out_the_sentence_on_groups():
+    """Lemma 1's AIC only where one level of x4 has nearly all records, and then just so.
+
+    Means over 40 draws have standard errors below 0.3; the nearest two are 1 apart.
+    """
+    rare, alike, unequal = (level_aic.of(one) for one in (RARE, ALIKE, UNEQUAL))
+    assert alike.estimated == pytest.approx([14, 25, 36, 46, 121], abs=1.5)
+    assert [level_aic.each_below(one.estimated) for one in (rare, alike, unequal)] == [
+        True, False, False
+    ]  # fmt: skip
+    assert rare.estimated[2] - rare.estimated[3] < 2
+    assert [level_aic.each_below(one.alike) for one in (rare, alike, unequal)] == [
+        False, False, True
+    ]  # fmt: skip
+    assert unequal.alike[2] > 40 * unequal.alike[3]
+    for one in (rare, alike, unequal):
+        assert level_aic.widest(one.estimated) == "x1 + x2 + x3 + x4"
+
+
+def test_the_aic_without_a_parameter_is_that_of_the_multinomial_law():
+    counts = np.array([3, 1, 2])
+    expected = -2 * stats.multinomial.logpmf(counts, 6, [1 / 3] * 3)
+    assert level_aic._alike(counts) == pytest.approx(expected)
+
+
+def scales(n):
+    """Scale of the noise in a count times ε: sensitivity, sets, layers or tables, share of ε."""
+    return {
+        STEPS: 4 * 2 / 0.9,
+        PRINTED: 4 * 2 / 0.9,
+        UH: 4 * 4,
+        PRIVBAYES: 2 * 4 * 3 / 0.5 / n,
+        STATED: 2 * 4 * 3 / 0.5,
+        STRICT: 2 * 4 * 2,
+        DOWNWARD: 2 * 4 * 2,
+        UH_STRICT: 2 * 4 * 5,
+        GROUPS: 2 * 4 * 2 / 0.9,
+    }
 
 
 @pytest.mark.parametrize("method", LINES)
@@ -160,9 +210,10 @@ def test_noise_is_of_the_stated_scale(method):
     epsilon = 2.0
     release = steps.released(SMALL, sample(), steps.Case(method, epsilon), Streams(3), 0)
     counted = [one for one in release.measurements if one.kind in {"table", "nodes"}]
-    scales = [float(Fraction(one.scale)) * epsilon for one in counted]
-    assert scales == pytest.approx([SCALES[method]] * len(counted))
-    assert {one.distribution for one in counted} == {"discrete_laplace"}
+    found = [float(Fraction(one.scale)) * epsilon for one in counted]
+    assert found == pytest.approx([scales(SMALL.n_rows)[method]] * len(counted), rel=1e-6)
+    as_published = method in {STEPS, PRINTED, UH, PRIVBAYES, STATED}
+    assert ("discrete" in counted[0].distribution) != as_published
     assert len(release.tables) == 4
 
 
@@ -176,6 +227,7 @@ def test_all_ways_have_the_same_records_and_noise_of_their_own(monkeypatch):
 
     monkeypatch.setattr(steps.pipeline, "synthesize", synthesize)
     monkeypatch.setattr(steps, "EPSILONS", (2.0,))
+    monkeypatch.setattr(steps, "JUDGED", SMALL.levels)
     steps.run(SMALL, 1, 7)
     assert len(seen) == len(LINES)
     first, *others = seen.values()
@@ -205,6 +257,23 @@ def test_coefficients_are_pooled_and_predict():
     assert np.isnan(steps.predicted(SMALL, nothing, tests)).all()
 
 
+def test_the_saturated_model_has_a_heavier_penalty_beside(monkeypatch):
+    """Of the judged law alone; estimates are shrunk by what it adds to the counts of cells."""
+    judged = Scenario(SATURATED, 400, steps.JUDGED)
+    case = steps.Case(STEPS, 2.0)
+    found = steps.penalties(judged, case)
+    assert found == {case: 50.0, steps.Case(LIGHT[STEPS], 2.0): 1.0}
+    assert steps.penalties(replace(judged, levels=ALIKE), case) == {case: 50.0}
+    assert steps.penalties(replace(judged, model=MAIN), case) == {case: 0.0}
+    data = sample(judged)
+    light, heavy = (steps.fitted(judged, [data], one).estimate[0] for one in (1.0, 50.0))
+    counts = np.bincount(data.cells, minlength=CELLS)
+    assert heavy == pytest.approx(light * (counts + 1) / (counts + 50))
+    monkeypatch.setattr(steps, "EPSILONS", (2.0,))
+    methods = {row["method"] for row in steps.run(judged, 1, 3)}
+    assert methods == {ORIGINAL, *LINES, *LIGHT.values()}
+
+
 def test_the_study_follows_from_the_seed_alone(monkeypatch):
     monkeypatch.setattr(steps, "EPSILONS", (5.0,))
     first = steps.run(SMALL, 1, 9)
@@ -231,10 +300,10 @@ def test_a_large_budget_gives_the_original_back_but_for_its_bins():
     """Bins of width w add w²/12 to the variance and nothing to the coefficients."""
     scenario = Scenario(SATURATED, 4_000)
     data = sample(scenario)
-    truth = steps.fitted(scenario, [data])
+    truth = steps.fitted(scenario, [data], 1.0)
     for method in (STEPS, UH, DOWNWARD):
         release = steps.released(scenario, data, steps.Case(method, 1e5), Streams(1), 0)
-        found = steps.fitted(scenario, [Data.of(one) for one in release.tables])
+        found = steps.fitted(scenario, [Data.of(one) for one in release.tables], 1.0)
         assert np.abs(found.estimate.mean(axis=0) - truth.estimate[0]).mean() < 0.15
 
 
@@ -270,7 +339,10 @@ def planted(*, swap=None, reverse=False):
         exception = source == {MAIN: PRIVBAYES, SATURATED: STEPS}[scenario.model]
         bias, rmse, miss = (one * better for one in known)
         miss /= step ** (2 * k) if exception else 1.0
-        head = {"model": scenario.model, "n_rows": scenario.n_rows, "usable": 200}
+        if epsilon not in LINES.get(way, LINES[STEPS]).epsilons:
+            continue
+        head = {"model": scenario.model, "n_rows": scenario.n_rows, "levels": scenario.levels}
+        head |= {"usable": 200, "repetitions": 200}
         head |= {"method": way, "epsilon": epsilon}
         values = {"bias": -bias, "rmse": rmse, "coverage": 0.95 - min(miss, 0.95)}
         rows += [
@@ -324,7 +396,7 @@ def test_other_trends_are_called_wrong():
 
 
 def test_groups_are_shares_with_the_commonest_first():
-    found = Results(planted()).groups((MAIN, 4_000), 0.5)
+    found = Results(planted()).groups((MAIN, 4_000), 2.0)
     assert list(found.items()) == [("x1 + x2 + x4", 0.75), ("x2", 0.25)]
 
 
@@ -334,17 +406,34 @@ def test_the_page_tells_what_was_found(monkeypatch):
     assert len(page.comparison.rows) == 23
     assert len(page.charts) == 3
     assert "in 75 % of releases" in " ".join(page.findings)
-    numbers = page.tables[0]
+    readings, _, numbers, *_ = page.tables
+    assert [len(row) for row in readings.rows] == [3 + len(SHARES)] * 23
     assert len(numbers.rows) == (len(LINES) + 1) * len(MEASURES)
     monkeypatch.setattr(PAGE.figures, "charts", lambda _results: ())
-    short = page_text(planted(), replace(CONDUCT, repetitions=(5, 5)))
+    short = page_text([{**row, "repetitions": 5} for row in planted()], CONDUCT)
     assert short.comparison is None
     assert len(short.findings) == 1
 
 
+def test_another_reading_puts_one_way_in_the_place_of_another():
+    rows = planted()
+    own, read = Results(rows), Results(rows, others={PRIVBAYES: STEPS})
+    point = (MAIN, 4_000)
+    assert (read.along("rmse", point, PRIVBAYES) == own.along("rmse", point, STEPS)).all()
+    assert (read.along("rmse", point, UH) == own.along("rmse", point, UH)).all()
+    found = {one.claim: one.word for one in claims.about_study(read)}
+    assert found["Main effects: PrivBayes is best in bias."] == "not"
+
+
+def test_every_point_that_does_not_hold_has_a_cause():
+    """Whatever the results: every point has one at hand."""
+    points = [one.claim for one in claims.about_study(Results(planted(reverse=True)))]
+    assert set(verdict_reasons.REASONS) <= set(points)
+
+
 def test_the_study_runs_to_its_page(tmp_path, serial, monkeypatch):
     monkeypatch.setattr(steps, "N_ROWS", (300, 600))
-    monkeypatch.setattr(steps, "EPSILONS", (10.0,))
+    monkeypatch.setattr(steps, "EPSILONS", (2.0,))
     monkeypatch.setattr(claim_verdicts, "FEWEST", 1)
     monkeypatch.setattr(PAGE, "FEWEST", 1)
     monkeypatch.setattr(charts, "_DPI", 20)

@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,13 +10,17 @@ import polars as pl
 import pytest
 
 from understudy import pipeline
+from understudy.engine.coding import Coder
 from understudy.errors import StudyError
 from understudy.evaluation.comparison import Comparison
 from understudy.pipeline import planning
+from understudy.release.decoding import decode
 from understudy_studies.all_studies import STUDIES
 from understudy_studies.bowen_liu_su_2021 import STEPS_VOTER, STEPS_VOTER_CPS
 from understudy_studies.bowen_liu_su_2021.young_voters import (
     claims,
+    original_tables,
+    page,
     population,
     simulation,
     standin,
@@ -23,6 +28,8 @@ from understudy_studies.bowen_liu_su_2021.young_voters import (
     voter_utilities,
 )
 from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import (
+    CELL_COUNTS,
+    LAPLACE,
     LOG_EPSILONS,
     MISPRINTED,
     PRINTED,
@@ -31,19 +38,30 @@ from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import
     SUMS,
 )
 from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import PAPERS as SIX
-from understudy_studies.bowen_liu_su_2021.young_voters.simulation import (
+from understudy_studies.bowen_liu_su_2021.young_voters.release_lines import (
+    DOWNWARD,
     LINES,
+    MORE_LAYERS,
+    ONE_NETWORK,
+    REPLACED,
+    STATED,
+    STRICT,
+    TOLD,
     Line,
-    Scenario,
-    run,
-    summarise,
 )
+from understudy_studies.bowen_liu_su_2021.young_voters.simulation import Scenario, run, summarise
 from understudy_studies.bowen_liu_su_2021.young_voters.utility_results import Results
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_utilities import MEASURES, PAPERS
 from understudy_studies.framework import public_files
 from understudy_studies.framework.runner import run_study
+from understudy_studies.framework.study import TextTable
 from understudy_studies.measures.rank_sums import rank_sums
 
+PAGE = page
+NO_TABLE = {
+    "cells_by_size": lambda table, printed: TextTable("Cells", ("records",), (("0",),)),
+    "shares_of_levels": lambda table, printed: (),
+}
 AT_HAND = pytest.mark.skipif(not standin.path().is_file(), reason="the public file is not at hand")
 
 
@@ -119,13 +137,89 @@ def test_every_line_can_be_planned(name, table):
     """From the schema alone, at the smallest budget, as it is run."""
     found, line = voter_case.find(table), LINES[name]
     plan = planning.plan(
-        found.schema,
-        epsilon=Scenario(table, name, -2).epsilon,
+        line.schema_for(found),
+        epsilon=simulation.spent(Scenario(table, name, -2)),
         method=line.method,
         sets=simulation.SETS,
         options=line.options_for(found),
     )
     assert plan
+
+
+def scale(name, n):
+    """Scale of the noise in a count times ε: sensitivity, sets, layers or tables, share of ε."""
+    layers = {"UH-2": 2, "STEPS-2": 2, "UH-3": 3, "STEPS-3": 3}
+    published = {LAPLACE: 5.0, **{key: 5.0 * depth for key, depth in layers.items()}}
+    downward = {key: published[tree] for tree, key in DOWNWARD.items()}
+    stated = 2 * (15 - 2) * 5 / 0.5
+    return {
+        **published,
+        **downward,
+        PRIVBAYES: stated / n,
+        **dict.fromkeys((STATED, TOLD, ONE_NETWORK, STRICT[PRIVBAYES]), stated),
+        REPLACED: 2 * 5 * 2,
+        MORE_LAYERS: 5 * 3,
+        STRICT[LAPLACE]: 2 * 5,
+        STRICT["UH-2"]: 2 * 5 * 3,
+        STRICT["STEPS-2"]: 2 * 5 * 3,
+    }[name]
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_noise_is_of_the_stated_scale(name):
+    """At ε = e², from the plan: noise of scale b has a standard deviation of b√2.
+
+    Geometric noise has a little less, by 1/12 of a record squared; large scales, so 1 part in 400.
+    """
+    found, line = voter_case.find(voter_case.SIMULATED), LINES[name]
+    one = Scenario(voter_case.SIMULATED, name, 2)
+    plan = planning.plan(
+        line.schema_for(found),
+        epsilon=simulation.spent(one),
+        method=line.method,
+        sets=simulation.SETS,
+        options=line.options_for(found),
+    )
+    wanted = math.sqrt(2) * scale(name, found.n_rows) / one.epsilon
+    noisy = [table.stddev for table in plan.tables if table.stddev]
+    assert noisy
+    assert noisy == pytest.approx([wanted] * len(noisy), rel=0.06 if wanted < 2 else 0.003)
+
+
+def test_only_privbayes_is_not_told_the_structural_zero():
+    found = voter_case.find(voter_case.SIMULATED)
+    told = {name: line.schema_for(found).domain.n_allowed for name, line in LINES.items()}
+    assert {told[name] for name in SIX if name != PRIVBAYES} == {1_290_240}
+    assert {told[name] for name in (PRIVBAYES, STATED, ONE_NETWORK)} == {1_720_320}
+    assert told[TOLD] == told[STRICT[PRIVBAYES]] == 1_290_240
+
+
+@pytest.mark.parametrize("table", [voter_case.SIMULATED, voter_case.STAND_IN])
+def test_state_numbers_are_those_of_the_coder(table):
+    """Of a release's sets, and of columns that are written otherwise."""
+    schema = voter_case.find(table).without_zeros
+    rng = np.random.default_rng(3)
+    states = [rng.integers(0, size, 500) for size in schema.sizes]
+    frame = decode(states, schema, rng)
+    texts = frame.with_columns(pl.col(pl.Enum).cast(pl.String))
+    other = frame.with_columns(pl.col("voted").cast(pl.String).cast(pl.Enum(["yes", "no"])))
+    for one in (frame, texts, other):
+        found, expected = voter_utilities.state_numbers(schema, one), Coder(schema).code(one)
+        assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
+        assert [a.dtype for a in found] == [b.dtype for b in expected]
+    assert found[0].tolist() == states[0].tolist()
+
+
+def test_a_record_that_cannot_be_is_measured_as_it_is():
+    """It would count as one outside the domain in both columns, which no analyst would see."""
+    table = voter_case.find(voter_case.SIMULATED)
+    rows = table.rows()
+    registered = pl.when(pl.col("voted") == "yes").then(pl.lit("no")).otherwise(pl.lit("yes"))
+    turned = rows.with_columns(registered.alias("registered"))
+    states = voter_utilities.state_numbers(table.without_zeros, turned)
+    assert all(one.max() < size for one, size in zip(states, table.schema.sizes, strict=True))
+    found = voter_utilities.measured(table, [turned] * 2)
+    assert found["overlap_group"] < 0.9
 
 
 def test_the_papers_lines_are_as_the_paper_has_them():
@@ -140,7 +234,7 @@ def test_the_papers_lines_are_as_the_paper_has_them():
 
 
 def quick(monkeypatch):
-    monkeypatch.setitem(LINES, "flat Laplace", Line("independent"))
+    monkeypatch.setitem(LINES, LAPLACE, Line("independent"))
 
 
 def test_a_repetition_is_a_release_and_its_measures(monkeypatch, voters):
@@ -174,8 +268,11 @@ def result_rows(table, score):
     """Rows as the runner has them, from a function of measure, method and budget."""
     rows = []
     for name, budget in itertools.product(LINES, LOG_EPSILONS):
+        if budget not in LINES[name].log_epsilons:
+            continue
         row = {one.name: score(one, name, budget) for one in MEASURES}
-        head = {"table": table, "method": name, "log_epsilon": budget, "repetitions": 1}
+        row |= {f"{one.name}_sd": 0.001 for one in MEASURES}
+        head = {"table": table, "method": name, "log_epsilon": budget, "repetitions": 30}
         rows.append({**head, **row, "classes": " ".join(["1"] * 16)})
     return rows
 
@@ -220,6 +317,10 @@ def test_sums_are_those_worked_by_hand():
 def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
     """With scores that are made up; the runner does everything else."""
     monkeypatch.setattr(standin, "require", lambda: None)
+    monkeypatch.setattr(standin, "rows", lambda: population.voters().head(0))
+    for name in ("cells_by_size", "shares_of_levels"):
+        if study is STEPS_VOTER_CPS:
+            monkeypatch.setattr(PAGE, name, NO_TABLE[name])
 
     def fake(scenario, repetitions, seed):
         score = {
@@ -228,15 +329,62 @@ def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
         return [{**score, "classes": " ".join(map(str, range(16)))}] * repetitions
 
     out = tmp_path / "out"
-    page = run_study(replace(study, run=fake), out, reps=2, jobs=1).read_text(encoding="utf-8")
+    page = run_study(replace(study, run=fake), out, jobs=1).read_text(encoding="utf-8")
     assert page.count("<svg") == 2
     markdown = (out / f"{study.name}.md").read_text(encoding="utf-8")
     assert "## Beside the paper" in markdown
     assert ("simulated" in markdown) == (study is STEPS_VOTER)
-    assert markdown.count("by p-value on the original") == len(LINES)
+    assert markdown.count("by p-value on the original") == len(SIX) + 1
     assert "| −2 | flat Laplace | 0.981 (6) | 0.190 (1) |" in markdown
+    assert ("21,329" in markdown) == ("Δ = 2 |" in markdown) == (study is STEPS_VOTER)
     with (out / "results.csv").open(encoding="utf-8") as stream:
-        assert len(list(csv.DictReader(stream))) == len(LINES) * len(LOG_EPSILONS)
+        assert len(list(csv.DictReader(stream))) == len(study.scenarios())
+
+
+def test_of_few_repetitions_nothing_is_said(serial, tmp_path):
+    def fake(scenario, repetitions, seed):
+        score = dict.fromkeys((one.name for one in MEASURES), 0.5)
+        return [{**score, "classes": " ".join(map(str, range(16)))}] * repetitions
+
+    out = tmp_path / "out"
+    run_study(replace(STEPS_VOTER, run=fake), out, reps=10, jobs=1)
+    markdown = (out / "steps-voter.md").read_text(encoding="utf-8")
+    assert "nothing is said about the paper" in markdown
+    assert "## Beside the paper" not in markdown
+    with (out / "results.csv").open(encoding="utf-8") as stream:
+        assert {row["repetitions"] for row in csv.DictReader(stream)} == {"10", "2"}
+
+
+def test_other_readings_put_lines_in_the_place_of_others():
+    rows = result_rows("", as_printed)
+    found = Results(rows).read_as({LAPLACE: PRIVBAYES})
+    specks = PAPERS[0]
+    assert found.along(specks, LAPLACE)[0] == PRINTED[-2][PRIVBAYES][0]
+    assert found.along(specks, PRIVBAYES)[0] == PRINTED[-2][PRIVBAYES][0]
+    assert found.repetitions(SIX) == 30
+
+
+def test_margins_are_differences_with_their_errors():
+    """To the best of the other five, ties counting; or to the worst of them."""
+    results = Results(result_rows("", as_printed))
+    specks = PAPERS[0]
+    gap, error = claims.leads(results, specks, PRIVBAYES)[0]
+    assert gap == pytest.approx(0.956 - 0.462 + 0.0005)
+    assert error == pytest.approx(math.sqrt(2) * 0.001 / math.sqrt(30))
+    gap, _ = claims.leads(results, specks, PRIVBAYES, behind=True)[0]
+    assert gap == pytest.approx(0.462 - 0.981 + 0.0005)
+
+
+def test_cells_are_counted_by_their_records(voters):
+    """Against a count of the rows themselves; sums of the printed table are those of its text."""
+    table = voter_case.find(voter_case.SIMULATED)
+    records = voters.group_by(table.schema.names).len()["len"]
+    counts = original_tables.cell_counts(table)
+    assert counts[1:6] == tuple((records == k).sum() for k in range(1, 6))
+    assert counts[6] == (records > 5).sum()
+    assert sum(counts) == sum(CELL_COUNTS) == 1_290_240
+    (shown,) = original_tables.shares_of_levels(table, printed=True)
+    assert ("age", "20.5, 19.7, 20.0, 20.0, 19.8", "20.5, 19.7, 20.0, 20.0, 19.8") in shown.rows
 
 
 def test_without_the_file_the_study_of_real_rows_says_so(monkeypatch, tmp_path):

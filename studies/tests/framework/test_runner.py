@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,21 @@ def test_changed_runs_do_not_mix(tiny, tmp_path, serial, change):
     run_study(study, tmp_path / "own", reps=5, jobs=1, seed=seed)
     results = [(tmp_path / name / "results.csv").read_bytes() for name in ("shared", "own")]
     assert results[0] == results[1]
+
+
+def test_a_study_may_give_each_scenario_a_number_of_its_own(tiny, tmp_path, serial):
+    """What is asked for is of the one with most, and of the others in proportion, at least 1."""
+    own = {6: 30, 20: 4}
+    study = replace(tiny.study(), repetitions=lambda scenario: own[scenario.sides])
+    wanted = [
+        [study.repetitions_of(one, asked) for one in study.scenarios()]
+        for asked in (None, 30, 15, 5, 60)
+    ]
+    assert wanted == [[30, 4], [30, 4], [15, 2], [5, 1], [60, 8]]
+    assert tiny.study().repetitions_of(study.scenarios()[1], 7) == 7
+    run_study(study, tmp_path / "out", reps=15, jobs=1)
+    with (tmp_path / "out" / "results.csv").open() as stream:
+        assert [row["repetitions"] for row in csv.DictReader(stream)] == ["15", "2"]
 
 
 def test_changed_code_simulates_again(tiny, tmp_path, serial, monkeypatch):

@@ -100,6 +100,26 @@ def test_rows_that_are_counted_fit_like_rows_that_are_repeated():
     assert found.stderr == pytest.approx(np.sqrt(np.diag(found.covariance)))
 
 
+@pytest.mark.parametrize("separated", [False, True])
+def test_a_search_ends_at_the_same_place_wherever_it_begins(separated):
+    """The likelihood with its prior has one maximum; from another table's, or from far off."""
+    table, other = (rows(3000, seed, separated=separated) for seed in (1, 2))
+    cold = fit_table(table, SCHEMA, MODEL)
+    starts = fit_table(other, SCHEMA, MODEL).estimate, np.full(8, np.nan), np.full(8, 0.5)
+    for start in starts:
+        warm = fit_table(table, SCHEMA, MODEL, start)
+        assert warm.shrunk == cold.shrunk == separated
+        assert warm.estimate == pytest.approx(cold.estimate, abs=2e-4)
+        assert warm.stderr == pytest.approx(cold.stderr, rel=2e-4)
+
+
+def test_the_original_need_not_be_fitted_again():
+    original, sets = rows(1500, 4), tuple(rows(1500, 5 + k) for k in range(2))
+    comparison = Comparison(SCHEMA, original, sets)
+    known = difference_overlaps(comparison, MODEL, fit_table(original, SCHEMA, MODEL))
+    assert np.array_equal(known.overlap, difference_overlaps(comparison, MODEL).overlap)
+
+
 def test_records_without_a_value_are_left_out():
     table = rows(2000, 3)
     more = [one.copy() for one in table]

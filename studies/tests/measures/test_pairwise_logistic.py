@@ -11,6 +11,8 @@ from understudy.evaluation.utility.discriminators import specks
 from understudy_studies.measures import pairwise_logistic
 from understudy_studies.measures.indicator_layout import Layout
 from understudy_studies.measures.pairwise_logistic import (
+    TOLERANCE,
+    Memory,
     Search,
     distance,
     fitted_scores,
@@ -76,6 +78,28 @@ def test_the_default_tolerance_fixes_the_distance_to_a_thousandth(compare, share
     exact = [pairwise_specks(one, tolerance=TIGHT)[0] for one in alone]
     assert quick == pytest.approx(exact, abs=1e-3)
     assert max(quick) < 0.06 if share == 0 else min(quick) > 0.1
+
+
+def test_a_search_may_begin_where_another_release_ended(compare):
+    """The maximum is one: at a tight tolerance nothing changes, at the default a thousandth."""
+    releases = [separated(compare, 3_000, share) for share in (0.3, 0.5)]
+    for tolerance, most in ((TIGHT, 1e-6), (TOLERANCE, 1e-3)):
+        memory = Memory()
+        for one in releases:
+            kept = pairwise_specks(one, tolerance=tolerance, memory=memory)
+            assert kept == pytest.approx(pairwise_specks(one, tolerance=tolerance), abs=most)
+    assert memory.state is not None
+
+
+def test_what_other_indicators_had_is_not_gone_on_with(compare):
+    """A set that has a level more, or one less, is searched from nothing."""
+    memory = Memory()
+    one = compare(300)
+    pairwise_specks(one, memory=memory)
+    fewer = [np.zeros_like(one.original[0]), *one.original[1:]]
+    other = Comparison(one.schema, fewer, (fewer,))
+    assert pairwise_specks(other, memory=memory) == (0.0,)
+    assert memory.numbers == Layout.of(other).numbers
 
 
 def test_where_everything_tells_the_distance_is_one(compare):

@@ -113,7 +113,7 @@ def independent(x: Floats) -> NDArray[np.bool_]:
     return np.isin(np.arange(len(gram)), kept)
 
 
-def fit_counts(y: Floats, x: Floats, counts: Floats) -> Fit:
+def fit_counts(y: Floats, x: Floats, counts: Floats, start: Floats | None = None) -> Fit:
     """Logistic regression on rows that occur several times each; as `fit` to all of them.
 
     Where one value of an indicator goes with one outcome only, the likelihood has no maximum, which
@@ -123,13 +123,16 @@ def fit_counts(y: Floats, x: Floats, counts: Floats) -> Fit:
         y: outcome, 0 or 1, shape (k,).
         x: design with its intercept, shape (k, p).
         counts: how often each row occurs, above 0, shape (k,).
+        start: where a search that shrinks begins, shape (p,), say the estimate of a table like this
+            one; it saves steps, the maximum being one. All 0 if None or where not finite.
     """
     p = x.shape[1]
     estimate, covariance = np.full(p, np.nan), np.full((p, p), np.nan)
     used = independent(x)
     if counts.sum() <= used.sum() or y.min() == y.max():
         return Fit(estimate, estimate.copy(), 0.0, covariance=covariance)
-    coefficients, square, shrunk = _logistic(y, x[:, used], counts)
+    first = np.zeros(p) if start is None else np.nan_to_num(start, posinf=0.0, neginf=0.0)
+    coefficients, square, shrunk = _logistic(y, x[:, used], counts, first[used])
     estimate[used] = coefficients
     covariance[np.ix_(used, used)] = square
     stderr = np.sqrt(np.diag(covariance))
@@ -151,10 +154,11 @@ def _floor(matrix: Floats) -> Floats:
     return np.asarray(np.eye(len(matrix)) * (1e-14 * np.trace(matrix) + 1e-300))
 
 
-def _logistic(y: Floats, x: Floats, counts: Floats) -> tuple[Floats, Floats, bool]:
+def _logistic(y: Floats, x: Floats, counts: Floats, start: Floats) -> tuple[Floats, Floats, bool]:
     """Maximum of the likelihood; with a normal prior if it has none.
 
     The prior has standard deviation 5 on coefficients of columns scaled to standard deviation 1.
+    A search without it starts at 0, so that one that runs away is told by how far it came.
 
     Returns:
         Estimates; their covariance; whether the prior was needed.
@@ -164,10 +168,11 @@ def _logistic(y: Floats, x: Floats, counts: Floats) -> tuple[Floats, Floats, boo
     scale = np.where(spread > 0, spread, 1.0)
     scaled, sound = x / scale, False
     if not _one_sided(y, x, counts):
-        estimate, covariance, sound = _newton(y, scaled, counts, np.zeros(x.shape[1]))
+        zero = np.zeros(x.shape[1])
+        estimate, covariance, sound = _newton(y, scaled, counts, zero, zero)
     if not sound:
         penalty = np.where(spread > 0, _PRIOR_SD**-2, 1e-8)
-        estimate, covariance, _ = _newton(y, scaled, counts, penalty)
+        estimate, covariance, _ = _newton(y, scaled, counts, penalty, start * scale)
     return estimate / scale, covariance / np.outer(scale, scale), not sound
 
 
@@ -183,9 +188,11 @@ def _one_sided(y: Floats, x: Floats, counts: Floats) -> bool:
     return bool(np.any(pure))
 
 
-def _newton(y: Floats, x: Floats, counts: Floats, penalty: Floats) -> tuple[Floats, Floats, bool]:
+def _newton(
+    y: Floats, x: Floats, counts: Floats, penalty: Floats, start: Floats
+) -> tuple[Floats, Floats, bool]:
     """Newton's method with halved steps; also whether it ended at an inner maximum."""
-    estimate = np.zeros(x.shape[1])
+    estimate = start
     value, converged = _objective(y, x, counts, estimate, penalty), False
     for _ in range(_STEPS):
         mean = expit(x @ estimate)

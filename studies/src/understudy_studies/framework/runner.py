@@ -62,7 +62,8 @@ def run_study(
     Args:
         study: what is simulated.
         out: folder of the results; new, or one of the same study.
-        reps: repetitions of every scenario; by default those of the study.
+        reps: repetitions of every scenario, or of the one with most (`Study.repetitions_of`); by
+            default those of the study.
         jobs: number of processes; by default one per processor that may be used.
         seed: everything random follows from it; at least 0.
         progress: called with a stage, and how many repetitions of how many are done.
@@ -80,9 +81,7 @@ def run_study(
     parts = [
         _Part(
             scenario,
-            tuple(
-                chunk_files.divide(study, scenario, reps or study.repetitions_of(scenario), seed)
-            ),
+            tuple(chunk_files.divide(study, scenario, study.repetitions_of(scenario, reps), seed)),
         )
         for scenario in study.scenarios()
     ]

@@ -161,8 +161,8 @@ class Study(Generic[ScenarioT]):
         summarise: (scenario, all of its rows) → rows of `results.csv`, without the parameters of
             the scenario, which the runner puts in front.
         page_text: (rows of `results.csv`, how it was run) → what the page tells.
-        repetitions: how many repetitions it makes, unless it is told otherwise; by default what
-            `REPETITIONS` has for its cost.
+        repetitions: how many repetitions it makes, unless it is told otherwise, of all scenarios
+            or of each; by default what `REPETITIONS` has for its cost.
         chunk: repetitions that are simulated as one; by default what `CHUNK` has for its cost. A
             study that is vectorised over repetitions wants many. Since the randomness of a
             repetition depends on its chunk, another size is another version of the study.
@@ -178,13 +178,24 @@ class Study(Generic[ScenarioT]):
     run: Callable[[ScenarioT, int, int], list[Row]]
     summarise: Callable[[ScenarioT, list[Row]], list[Row]]
     page_text: Callable[[list[Row], RunRecord], PageText]
-    repetitions: int | None = None
+    repetitions: int | Callable[[ScenarioT], int] | None = None
     chunk: int | None = None
     simulated: bool = True
 
-    def repetitions_of(self, scenario: ScenarioT) -> int:
-        """How many repetitions a scenario gets, unless told otherwise."""
-        return self.repetitions or REPETITIONS[self.cost_class(scenario)]
+    def repetitions_of(self, scenario: ScenarioT, asked: int | None = None) -> int:
+        """How many repetitions a scenario gets.
+
+        Args:
+            scenario: one of its scenarios.
+            asked: how many are wanted of every scenario; where a study gives each a number of its
+                own, of the one with most, and of the others in proportion, at least 1.
+        """
+        if not callable(self.repetitions):
+            return asked or self.repetitions or REPETITIONS[self.cost_class(scenario)]
+        own = self.repetitions(scenario)
+        if asked is None:
+            return own
+        return max(1, asked * own // max(self.repetitions(one) for one in self.scenarios()))
 
     def chunk_of(self, scenario: ScenarioT) -> int:
         """How many repetitions of a scenario are simulated as one."""

@@ -95,19 +95,26 @@ class Overlaps:
         return float(self.overlap[self.terms.index(term)])
 
 
-def difference_overlaps(comparison: Comparison, model: Model) -> Overlaps:
+def difference_overlaps(
+    comparison: Comparison, model: Model, original: Fit | None = None
+) -> Overlaps:
     """Fit the regression to the original and to every set, and compare.
 
-    Records with a missing value, or one outside the domain, are left out.
+    Records with a missing value, or one outside the domain, are left out. A search begins where the
+    one before it ended: sets resemble each other.
 
     Args:
         comparison: original and sets, at least two.
         model: the regression.
+        original: the regression on the original, if it is known already.
     """
     schema = comparison.schema
-    original, *sets = (
-        fit_table(rows, schema, model) for rows in (comparison.original, *comparison.sets)
-    )
+    if original is None:
+        original = fit_table(comparison.original, schema, model)
+    sets = [original]
+    for rows in comparison.sets:
+        sets.append(fit_table(rows, schema, model, sets[-1].estimate))
+    del sets[0]
     names = (*terms(schema, model), model.within)
     one = _with_sum(original, names.index(model.exposure))
     low, high = one[0] - original.reach * one[1], one[0] + original.reach * one[1]
@@ -124,13 +131,14 @@ def difference_overlaps(comparison: Comparison, model: Model) -> Overlaps:
     return Overlaps(names[:-1], overlap[:-1], width[:-1], float(overlap[-1]), shrunk)
 
 
-def fit_table(rows: Rows, schema: Schema, model: Model) -> Fit:
+def fit_table(rows: Rows, schema: Schema, model: Model, start: Floats | None = None) -> Fit:
     """The regression on one table, equal rows counted once.
 
     Args:
         rows: one array of states per column of the schema, each of shape (n,).
         schema: what the states mean.
         model: the regression.
+        start: where a search may begin, shape (p,).
     """
     columns = tuple(schema.columns.values())
     complete = np.ones(len(rows[0]), dtype=np.bool_)
@@ -140,7 +148,7 @@ def fit_table(rows: Rows, schema: Schema, model: Model) -> Fit:
     first, counts = distinct(kept, [column.n_ordinary for column in columns])
     states = {name: codes[first] for name, codes in zip(schema.names, kept, strict=True)}
     y = (states[model.outcome] == 1).astype(np.float64)
-    return fit_counts(y, _design(states, schema, model), counts.astype(np.float64))
+    return fit_counts(y, _design(states, schema, model), counts.astype(np.float64), start)
 
 
 def terms(schema: Schema, model: Model) -> tuple[str, ...]:

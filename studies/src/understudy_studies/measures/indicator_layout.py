@@ -63,6 +63,11 @@ class Layout:
         return cls(tuple(indicator), _parameters(np.array(owner)))
 
     @property
+    def numbers(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the indicators, by column: alike where two layouts are."""
+        return tuple(tuple(one.tolist()) for one in self.indicator)
+
+    @property
     def n_parameters(self) -> int:
         """Parameters, the intercept included."""
         return int(self.parameter.max()) + 1

@@ -60,33 +60,50 @@ class State:
     factor: tuple[Any, Any]
 
 
-def pairwise_specks(comparison: Comparison, *, tolerance: float = TOLERANCE) -> tuple[float, ...]:
+@dataclass
+class Memory:
+    """Where the search of the last set of a release ended; releases by one line are alike.
+
+    Attributes:
+        numbers: which indicators there were, by column.
+        state: where it ended; None before the first.
+    """
+
+    numbers: tuple[tuple[int, ...], ...] = ()
+    state: State | None = None
+
+
+def pairwise_specks(
+    comparison: Comparison, *, tolerance: float = TOLERANCE, memory: Memory | None = None
+) -> tuple[float, ...]:
     """SPECKS of each set: 0 if nothing tells it from the original, 1 if everything does.
 
     Args:
         comparison: original and sets, at least one row each.
         tolerance: twice the logarithm of the likelihood that may be missing at the end.
+        memory: where a search begins and what is left for the next release; from nothing if None.
 
     Returns:
         Kolmogorov-Smirnov distance of the fitted propensities of original and synthetic rows.
     """
-    return tuple(
-        distance(scores, ends) for scores, ends in fitted_scores(comparison, tolerance=tolerance)
-    )
+    found = fitted_scores(comparison, tolerance=tolerance, memory=memory)
+    return tuple(distance(scores, ends) for scores, ends in found)
 
 
 def fitted_scores(
-    comparison: Comparison, *, tolerance: float = TOLERANCE
+    comparison: Comparison, *, tolerance: float = TOLERANCE, memory: Memory | None = None
 ) -> Iterator[tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
     """Log odds of the distinct rows of the original and of each set, and how often they occur."""
     layout = Layout.of(comparison)
     original = layout.grouped(comparison.original)
-    state = None
+    kept = Memory() if memory is None else memory
+    state = kept.state if kept.numbers == layout.numbers else None
     for rows in comparison.sets:
         synthetic = layout.grouped(rows)
         search = Search(layout, (original, synthetic))
         state = search.run(state, tolerance)
         yield search.scores(state.estimate), (original.count, synthetic.count)
+    kept.numbers, kept.state = layout.numbers, state
 
 
 def distance(scores: tuple[Floats, Floats], counts: tuple[Floats, Floats]) -> float:

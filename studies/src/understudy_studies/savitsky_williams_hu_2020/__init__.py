@@ -1,18 +1,19 @@
 """The pseudo posterior mechanism on a skewed income, simulated and real."""
 
+from understudy_studies.framework.study import Study
 from understudy_studies.savitsky_williams_hu_2020.page import page_text
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import SOURCE
 from understudy_studies.savitsky_williams_hu_2020.simulation import (
-    ReadingsStudy,
     cost_class,
     diary,
     hornby,
+    repetitions,
     run,
     simulated,
     summarise,
 )
 
-PSEUDO_POSTERIOR = ReadingsStudy(
+PSEUDO_POSTERIOR = Study(
     name="pseudo-posterior",
     title="Savitsky, Williams & Hu: weighted posteriors, on simulated incomes",
     source=f"{SOURCE}, §4; the rows are simulated.",
@@ -22,10 +23,11 @@ PSEUDO_POSTERIOR = ReadingsStudy(
     run=run,
     summarise=summarise,
     page_text=page_text,
+    repetitions=repetitions,
     chunk=1,
 )
 
-PSEUDO_POSTERIOR_DIARY = ReadingsStudy(
+PSEUDO_POSTERIOR_DIARY = Study(
     name="pseudo-posterior-diary",
     title="Savitsky, Williams & Hu: weighted posteriors, on incomes of the diary survey",
     source=f"{SOURCE}, §4; another sample of the survey, which does not come with Understudy.",
@@ -35,11 +37,12 @@ PSEUDO_POSTERIOR_DIARY = ReadingsStudy(
     run=run,
     summarise=summarise,
     page_text=page_text,
+    repetitions=repetitions,
     chunk=1,
     simulated=False,
 )
 
-PSEUDO_POSTERIOR_HORNBY = ReadingsStudy(
+PSEUDO_POSTERIOR_HORNBY = Study(
     name="pseudo-posterior-hornby",
     title="Savitsky, Williams & Hu: weighted posteriors, on a packaged sample of the survey",
     source=f"{SOURCE}, §4; another sample of the survey, which does not come with Understudy.",
@@ -49,6 +52,7 @@ PSEUDO_POSTERIOR_HORNBY = ReadingsStudy(
     run=run,
     summarise=summarise,
     page_text=page_text,
+    repetitions=repetitions,
     chunk=1,
     simulated=False,
 )

@@ -17,7 +17,7 @@ from understudy.privacy.samplers.response_scale import Form
 from understudy_studies.framework.csv_numbers import joined, parted
 from understudy_studies.framework.monte_carlo_error import mean_and_error
 from understudy_studies.framework.random_streams import Streams
-from understudy_studies.framework.study import Row, Study
+from understudy_studies.framework.study import Row
 from understudy_studies.savitsky_williams_hu_2020 import (
     consumer_case,
     consumer_files,
@@ -67,13 +67,9 @@ class Scenario:
         return Model(self.form, self.unit, self.components, self.power)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadingsStudy(Study[Scenario]):
-    """A study whose other readings have fewer repetitions than the model that is judged."""
-
-    def repetitions_of(self, scenario: Scenario) -> int:
-        """How many repetitions a scenario gets, unless told otherwise."""
-        return REPETITIONS if scenario.whole else READING_REPETITIONS
+def repetitions(scenario: Scenario) -> int:
+    """Fewer for other readings than for the model that is judged."""
+    return REPETITIONS if scenario.whole else READING_REPETITIONS
 
 
 def simulated() -> tuple[Scenario, ...]:

@@ -4,6 +4,7 @@ from understudy_studies.bowen_liu_su_2021.simulation.page import page_text
 from understudy_studies.bowen_liu_su_2021.simulation.population import Scenario
 from understudy_studies.bowen_liu_su_2021.simulation.simulation import (
     cost_class,
+    repetitions,
     run,
     scenarios,
     summarise,
@@ -15,13 +16,13 @@ STEPS_SIMULATION = Study[Scenario](
     name="steps-simulation",
     title="STEPS, the universal histogram and PrivBayes: regressions on synthetic records",
     source=f"{SOURCE}, §3.",
-    version=1,
+    version=2,
     scenarios=scenarios,
     cost_class=cost_class,
     run=run,
     summarise=summarise,
     page_text=page_text,
-    repetitions=200,
+    repetitions=repetitions,
     chunk=5,
 )
 

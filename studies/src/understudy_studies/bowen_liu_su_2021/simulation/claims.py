@@ -26,7 +26,9 @@ from understudy_studies.bowen_liu_su_2021.simulation.release_ways import (
     UH,
 )
 from understudy_studies.bowen_liu_su_2021.simulation.simulation import PREDICTION
-from understudy_studies.framework.claim_verdicts import Verdict, judged
+from understudy_studies.bowen_liu_su_2021.simulation.verdict_reasons import REASONS
+from understudy_studies.framework.claim_verdicts import Verdict
+from understudy_studies.framework.claim_verdicts import judged as judged_because
 from understudy_studies.framework.interval_tally import Values
 from understudy_studies.framework.result_curves import span
 
@@ -37,6 +39,11 @@ FLAT = 0.25
 
 _NAMES: dict[Model, str] = {MAIN: "Main effects", SATURATED: "Saturated model"}
 _FORMS = {BIAS: ".2f", RMSE: ".2f", MISS: ".0f", PREDICTION: ".3f"}
+
+
+def judged(claim: str, measured: str, cases: Sequence[bool]) -> Verdict:
+    """The verdict on a point, with its cause."""
+    return judged_because(claim, measured, cases, why=REASONS.get(claim))
 
 
 def about_study(results: Results) -> tuple[Verdict, ...]:

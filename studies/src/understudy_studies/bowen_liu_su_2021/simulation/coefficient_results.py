@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -10,10 +10,11 @@ import numpy as np
 from understudy_studies.bowen_liu_su_2021.simulation.population import (
     MAIN,
     SATURATED,
+    Levels,
     Model,
     labels,
 )
-from understudy_studies.bowen_liu_su_2021.simulation.simulation import CHOSEN, PREDICTION
+from understudy_studies.bowen_liu_su_2021.simulation.simulation import CHOSEN, JUDGED, PREDICTION
 from understudy_studies.framework.interval_tally import LEVEL, Values
 from understudy_studies.framework.result_curves import Curves, Point
 from understudy_studies.framework.study import Row
@@ -31,16 +32,27 @@ SHORT: Final = {BIAS: "bias", RMSE: "RMSE", MISS: "coverage", PREDICTION: "predi
 
 
 class Results:
-    """Rows of `results.csv`.
+    """Rows of `results.csv` under one law of the levels.
 
     Args:
         rows: the rows.
+        levels: the law.
+        others: name of a way → the way whose numbers it gets, for another reading.
     """
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows = list(rows)
+    def __init__(
+        self, rows: Iterable[Row], levels: Levels = JUDGED, others: Mapping[str, str] | None = None
+    ) -> None:
+        self.levels = levels
+        self._rows = [row for row in rows if row["levels"] == levels]
+        self._read = dict(others or {})
         self._each: dict[tuple[str, Point, str], Values] = {}
         self.curves = Curves(self._rows, ("model", "n_rows"), budget="epsilon")
+
+    @property
+    def repetitions(self) -> int:
+        """The fewest repetitions of any scenario."""
+        return min((int(row["repetitions"]) for row in self._rows), default=0)
 
     @property
     def epsilons(self) -> Values:
@@ -60,16 +72,25 @@ class Results:
         """A value of each coefficient at each budget, shape (coefficients, budgets)."""
         key = value, point, way
         if key not in self._each:
+            read = self._read_as(point, way)
             names = labels(point[0])
             self._each[key] = np.array(
-                [self.curves.trusted(value, point, name, way) for name in names]
+                [self.curves.trusted(value, point, name, read) for name in names]
             )
         return self._each[key]
+
+    def _read_as(self, point: Point, way: str) -> str:
+        """The way whose numbers stand for this one; itself where the other was not looked at."""
+        other = self._read.get(way, way)
+        known = any(
+            row["method"] == other and (row["model"], row["n_rows"]) == point for row in self._rows
+        )
+        return other if known else way
 
     def along(self, measure: str, point: Point, way: str) -> Values:
         """One of `MEASURES` at each budget, shape (budgets,); NaN where it is not known."""
         if measure == PREDICTION:
-            return self.curves.trusted(RMSE, point, PREDICTION, way)
+            return self.curves.trusted(RMSE, point, PREDICTION, self._read_as(point, way))
         if measure == MISS:
             gaps = 100 * np.abs(self.each(COVERAGE, point, way) - LEVEL)
             return np.asarray(gaps.mean(axis=0))
@@ -92,6 +113,6 @@ class Results:
             and row["epsilon"] == epsilon
             and row["estimand"].startswith(CHOSEN)
         }
-        total = sum(found.values())
+        total = max(sum(found.values()), 1)
         ordered = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
         return {name: n / total for name, n in ordered}

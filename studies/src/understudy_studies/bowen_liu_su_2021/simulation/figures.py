@@ -20,16 +20,12 @@ from understudy_studies.bowen_liu_su_2021.simulation.coefficient_results import 
 )
 from understudy_studies.bowen_liu_su_2021.simulation.population import MAIN, SATURATED, labels
 from understudy_studies.bowen_liu_su_2021.simulation.release_ways import (
-    DOWNWARD,
-    GROUPS,
     ORIGINAL,
     PAPERS,
-    PRINTED,
     PRIVBAYES,
+    STATED,
     STEPS,
-    STRICT,
     UH,
-    UH_STRICT,
 )
 from understudy_studies.bowen_liu_su_2021.simulation.simulation import PREDICTION
 from understudy_studies.framework.chart_marks import intervals, name_lines, spans
@@ -43,8 +39,7 @@ _ACROSS = 4  # names in a row of a legend
 _WHOLE: Dash = "-"
 _DASHED: Dash = (0, (4, 2))
 _DOTTED: Dash = (0, (1, 1.5))
-WORDS = {ORIGINAL: "the data themselves", UH: "universal histogram",
-         UH_STRICT: "universal histogram (strict)"}  # fmt: skip
+WORDS = {ORIGINAL: "the data themselves", UH: "universal histogram"}
 """Names of ways in the results that a reader of a figure would not know → words."""
 _WORDS = {BIAS: "bias", RMSE: "RMSE", COVERAGE: "coverage, %", PREDICTION: "prediction RMSE"}
 
@@ -62,12 +57,9 @@ LOOKS: dict[str, Look] = {
     STEPS: Look(KINDS[0]),
     UH: Look(KINDS[1]),
     PRIVBAYES: Look(KINDS[2]),
-    STRICT: Look(KINDS[0], _DASHED),
-    UH_STRICT: Look(KINDS[1], _DASHED),
-    DOWNWARD: Look(KINDS[3], _DASHED),
-    GROUPS: Look(KINDS[5], _DASHED),
-    PRINTED: Look(KINDS[4], _DOTTED),
+    STATED: Look(KINDS[2], _DASHED),
 }
+"""Ways that are looked at at every budget."""
 
 
 def charts(results: Results) -> tuple[Chart, ...]:

@@ -1,8 +1,12 @@
 """The two populations: a number that depends on four columns, by main effects or by cell.
 
-Records fall into the 2 × 3 × 4 × 5 cells of four columns, all alike likely; the number is normal
-with variance 1 about the mean of its cell, and clipped to public bounds, which it reaches once in
-ten thousand records.
+Records fall into the 2 × 3 × 4 × 5 cells of four independent columns; the number is normal with
+variance 1 about the mean of its cell, and clipped to public bounds, which it reaches once in ten
+thousand records.
+
+How likely the levels of a column are is not printed, but it decides what the paper says of its
+choice of groups: "the group of variables (X1, X2, X4) had much smaller AIC than the group (X3, Y)".
+`level_aic` tells which laws of the levels bear that out.
 """
 
 from __future__ import annotations
@@ -36,6 +40,18 @@ SEED = 2021
 """Of the coefficients of the saturated model, drawn once from N(0, 1)."""
 
 
+Levels = Literal["x4 rare", "alike", "x3 unequal"]
+RARE: Levels = "x4 rare"
+ALIKE: Levels = "alike"
+UNEQUAL: Levels = "x3 unequal"
+SHARES: dict[Levels, dict[str, tuple[float, ...]]] = {
+    RARE: {"x4": (0.97, 0.0075, 0.0075, 0.0075, 0.0075)},
+    ALIKE: {},
+    UNEQUAL: {"x3": (0.1, 0.2, 0.3, 0.4)},
+}
+"""Probabilities of the levels of a column, where they are not all alike."""
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A population and a size.
@@ -43,10 +59,12 @@ class Scenario:
     Attributes:
         model: how the number depends on the columns.
         n_rows: number of records, public.
+        levels: how likely the levels of the columns are.
     """
 
     model: Model
     n_rows: int
+    levels: Levels = ALIKE
 
 
 @dataclass(frozen=True)
@@ -112,6 +130,15 @@ def labels(model: Model) -> tuple[str, ...]:
     return tuple("cell " + "·".join(map(str, cell)) for cell in cells.tolist())
 
 
+@cache
+def cell_shares(levels: Levels) -> Values:
+    """Probability of each cell, shape (120,)."""
+    shares = np.ones(1)
+    for name, size in zip(NAMES, SIZES, strict=True):
+        shares = np.multiply.outer(shares, SHARES[levels].get(name, (1 / size,) * size))
+    return shares.reshape(-1)
+
+
 def drawn(scenario: Scenario, n: int, rng: np.random.Generator) -> Data:
     """Records of the population; numbers are clipped to the public bounds.
 
@@ -120,7 +147,7 @@ def drawn(scenario: Scenario, n: int, rng: np.random.Generator) -> Data:
         n: number of records.
         rng: randomness.
     """
-    cells = rng.integers(CELLS, size=n)
+    cells = rng.choice(CELLS, size=n, p=cell_shares(scenario.levels))
     means = design(scenario.model) @ coefficients(scenario.model)
     values = means[cells] + rng.standard_normal(n)
     return Data(cells, np.clip(values, *BOUNDS[scenario.model]))

@@ -1,4 +1,4 @@
-"""Repetitions of: draw records, release them in eight ways at four budgets, regress, predict.
+"""Repetitions of: draw records, release them in many ways at four budgets, regress, predict.
 
 Every release is made by the code that makes every release, with seeded noise.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,15 +19,20 @@ from understudy_studies.bowen_liu_su_2021.simulation import population
 from understudy_studies.bowen_liu_su_2021.simulation.population import (
     MAIN,
     SATURATED,
+    SHARES,
+    UNEQUAL,
     Data,
     Model,
     Scenario,
 )
 from understudy_studies.bowen_liu_su_2021.simulation.regression import Fit, regress, sums
 from understudy_studies.bowen_liu_su_2021.simulation.release_ways import (
+    EPSILONS,
     GROUPS,
+    LIGHT,
     LINES,
     ORIGINAL,
+    PAPERS,
     SETS,
 )
 from understudy_studies.framework import interval_tally
@@ -38,10 +42,15 @@ from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import Row
 
 N_ROWS = (4_000, 10_000)
-EPSILONS = (0.5, 2.0, 5.0, 10.0)
+PENALTY: dict[Model, float] = {MAIN: 0.0, SATURATED: 50.0}
+"""λ of the ridge regression. The paper does not tell it; 50 is fitted to its exception, that the
+coverage of STEPS gets further from 95 % with ε, which shrinkage alone brings about."""
+LIGHTER = 1.0
+"""λ of the posterior mean of coefficients from N(0, 1) with errors of variance 1."""
 TEST_ROWS = 100
-PENALTY: dict[Model, float] = {MAIN: 0.0, SATURATED: 1.0}
-"""λ of the ridge regression: that of coefficients from N(0, 1) and errors of variance 1."""
+JUDGED = UNEQUAL
+"""The law of the levels under which points are judged."""
+REPETITIONS, FEWER = 100, 30
 
 PREDICTION = "prediction"
 CHOSEN = "group "
@@ -62,13 +71,29 @@ class Case:
 
 
 def scenarios() -> tuple[Scenario, ...]:
-    """Two models, two sizes."""
-    return tuple(Scenario(model, n) for model in (MAIN, SATURATED) for n in N_ROWS)
+    """Two models, two sizes, under each law of the levels."""
+    return tuple(
+        Scenario(model, n, levels)
+        for levels in SHARES
+        for model in (MAIN, SATURATED)
+        for n in N_ROWS
+    )
 
 
-def cases() -> tuple[Case, ...]:
-    """The original, and every way at every budget."""
-    ways = [Case(method, epsilon) for epsilon in EPSILONS for method in LINES]
+def repetitions(scenario: Scenario) -> int:
+    """How many repetitions a scenario gets: fewer under the other laws of the levels."""
+    return REPETITIONS if scenario.levels == JUDGED else FEWER
+
+
+def cases(scenario: Scenario) -> tuple[Case, ...]:
+    """The original, and every way at every budget; beside the judged law the paper's ways alone."""
+    names = tuple(LINES) if scenario.levels == JUDGED else PAPERS
+    ways = [
+        Case(method, epsilon)
+        for epsilon in EPSILONS
+        for method in names
+        if epsilon in LINES[method].epsilons
+    ]
     return (Case(ORIGINAL, None), *ways)
 
 
@@ -83,20 +108,21 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
     All ways at all budgets have the same records, and the same test records.
     """
     streams = Streams(seed)
-    fits: dict[Case, list[Fit]] = {case: [] for case in cases()}
+    fits: dict[Case, list[Fit]] = {}
     groups: Counter[tuple[Case, str]] = Counter()
     tests = []
     with single_threaded():
         for r in range(repetitions):
             data = population.drawn(scenario, scenario.n_rows, streams.generator("sample", r))
             tests.append(population.drawn(scenario, TEST_ROWS, streams.generator("test", r)))
-            for case, found in fits.items():
-                if case.epsilon is None:
-                    found.append(fitted(scenario, [data]))
-                else:
+            for case in cases(scenario):
+                sets = [data]
+                if case.epsilon is not None:
                     release = released(scenario, data, case, streams, r)
-                    found.append(fitted(scenario, [Data.of(table) for table in release.tables]))
+                    sets = [Data.of(table) for table in release.tables]
                     groups.update((case, group) for group in chosen(release, case))
+                for read_as, penalty in penalties(scenario, case).items():
+                    fits.setdefault(read_as, []).append(fitted(scenario, sets, penalty))
     rows = [row for case, found in fits.items() for row in _rows(scenario, case, found, tests)]
     return rows + [_group(case, name, n) for (case, name), n in groups.items()]
 
@@ -111,19 +137,26 @@ def released(
     return pipeline.synthesize(
         data.frame(),
         population.schema(scenario),
-        epsilon=str(line.spends * Fraction(case.epsilon)),
+        epsilon=f"{float(line.spends(case.epsilon, scenario.n_rows)):.9g}",
         method=line.method,
         sets=SETS,
-        options={**line.options, "sets": "split"},
+        options=line.options_for(scenario.n_rows),
         insecure_noise_seed=int(rng.integers(2**63)),
     )
 
 
-def fitted(scenario: Scenario, sets: list[Data]) -> Fit:
-    """The regression of every set; leading axis for the sets."""
+def penalties(scenario: Scenario, case: Case) -> dict[Case, float]:
+    """The penalties of the regression on a release, each with the case that it counts for."""
+    found = {case: PENALTY[scenario.model]}
+    if scenario.model == SATURATED and scenario.levels == JUDGED and case.method in LIGHT:
+        found[replace(case, method=LIGHT[case.method])] = LIGHTER
+    return found
+
+
+def fitted(scenario: Scenario, sets: list[Data], penalty: float) -> Fit:
+    """The regression of every set with a ridge penalty; leading axis for the sets."""
     data = Data(np.stack([one.cells for one in sets]), np.stack([one.values for one in sets]))
-    model = scenario.model
-    return regress(sums(data), population.design(model), PENALTY[model])
+    return regress(sums(data), population.design(scenario.model), penalty)
 
 
 def chosen(release: Release, case: Case) -> Iterator[str]:

@@ -15,7 +15,7 @@ from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import
     STEPS3,
 )
 from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import PAPERS as SIX
-from understudy_studies.bowen_liu_su_2021.young_voters.simulation import DOWNWARD, SCORE_R
+from understudy_studies.bowen_liu_su_2021.young_voters.release_lines import DOWNWARD, STATED
 from understudy_studies.bowen_liu_su_2021.young_voters.utility_results import Results
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_utilities import (
     AGREEMENTS,
@@ -36,7 +36,7 @@ from understudy_studies.framework.study import Chart
 COLOURS = {
     **dict(zip(SIX, KINDS, strict=True)),
     DOWNWARD[STEPS3]: INK,
-    SCORE_R: MUTED,
+    STATED: MUTED,
 }
 
 
@@ -76,8 +76,9 @@ def _panels(results: Results, measures: Sequence[Measure], beside_paper: bool) -
     grid = figure.subplots(2, across, squeeze=False)
     for axes, measure in zip(grid.flat, measures, strict=True):
         _draw(axes, results, measure, beside_paper)
-    marks = [Line2D([], [], color=colour, linewidth=1.6) for colour in COLOURS.values()]
-    figure.legend(marks, list(COLOURS), loc="upper left", ncols=4)
+    drawn = [name for name in COLOURS if results.has(name)]
+    marks = [Line2D([], [], color=COLOURS[name], linewidth=1.6) for name in drawn]
+    figure.legend(marks, drawn, loc="upper left", ncols=4)
     figure.tight_layout(rect=(0, 0, 0.88, 0.9))
     for row in grid:
         name_lines(row[-1])
@@ -99,6 +100,8 @@ def _draw(axes: Axes, results: Results, measure: Measure, beside_paper: bool) ->
     axes.set_ylim(-0.02, 1.02)
     axes.grid(axis="y", color=RULE, linewidth=0.5)
     for method, colour in COLOURS.items():
+        if not results.has(method):
+            continue
         values = results.along(measure, method)
         axes.plot(LOG_EPSILONS, values, color=colour, linewidth=1.6, label=method)
         intervals(axes, LOG_EPSILONS, values, results.errors(measure, method), colour)

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from understudy_studies.bowen_liu_su_2021.young_voters import figures, voter_case
 from understudy_studies.bowen_liu_su_2021.young_voters.claims import about_study
+from understudy_studies.bowen_liu_su_2021.young_voters.disagreement_causes import CAUSES
+from understudy_studies.bowen_liu_su_2021.young_voters.original_tables import (
+    cells_by_size,
+    shares_of_levels,
+)
+from understudy_studies.bowen_liu_su_2021.young_voters.other_readings import (
+    verdicts_by_reading,
+    what_settings_do,
+)
 from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import (
     LOG_EPSILONS,
     MISPRINTED,
@@ -15,11 +25,12 @@ from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import
     SAME_CLASS,
 )
 from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import PAPERS as SIX
-from understudy_studies.bowen_liu_su_2021.young_voters.simulation import LINES, SETS
+from understudy_studies.bowen_liu_su_2021.young_voters.release_lines import LINES, STATED
+from understudy_studies.bowen_liu_su_2021.young_voters.simulation import SETS
 from understudy_studies.bowen_liu_su_2021.young_voters.utility_results import DECIMALS, Results
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_findings import findings
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_utilities import OURS, PAPERS
-from understudy_studies.framework.claim_verdicts import comparison, count, disagreements
+from understudy_studies.framework.claim_verdicts import told
 from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable
 from understudy_studies.measures.rank_sums import rank_sums, ranks
@@ -39,10 +50,17 @@ def real_page_text(results: list[Row], run_record: RunRecord) -> PageText:
 
 
 def _page_text(name: str, rows: list[Row], run_record: RunRecord) -> PageText:
-    table, results = voter_case.find(name), Results(rows, run_record.repetitions[0])
+    table, results = voter_case.find(name), Results(rows)
     simulated = name == voter_case.SIMULATED
-    verdicts = about_study(results)
+    judged = results.repetitions(SIX)
+    said, comparison = told(
+        lambda: about_study(results, CAUSES[name]),
+        replace(run_record, repetitions=(judged, judged)),
+    )
     paper = (_paper(), _same_class(results)) if simulated else ()
+    readings = () if comparison is None else verdicts_by_reading(results, printed=simulated)
+    settings = what_settings_do(results) if simulated else ()
+    sources = (cells_by_size(table, printed=simulated), *shares_of_levels(table, simulated))
     prose = prose_of(
         __package__,
         rows="simulated rows." if simulated else "a public sample of the same survey.",
@@ -51,15 +69,25 @@ def _page_text(name: str, rows: list[Row], run_record: RunRecord) -> PageText:
         order=", ".join(table.order),
         n_columns=len(table.schema.names),
         epsilons=", ".join(f"e^{budget}".replace("-", "−") for budget in LOG_EPSILONS),
-        run_record=run_record,
+        stated=STATED,
+        judged=judged,
+        fewer=results.repetitions([STATED]),
     )
     return PageText(
         lead=prose.lead,
         done=prose.done,
         parameters=prose.parameters,
-        findings=(count(verdicts), *disagreements(verdicts), *findings(table, results)),
-        comparison=comparison(verdicts),
-        tables=(_ours(results), *paper, _beside(results), *_classes(results)),
+        findings=(*said, *findings(table, results)),
+        comparison=comparison,
+        tables=(
+            *readings,
+            *settings,
+            _ours(results),
+            *paper,
+            *sources,
+            _beside(results),
+            *_classes(results),
+        ),
         charts=figures.charts(results, beside_paper=simulated),
     )
 
@@ -67,25 +95,19 @@ def _page_text(name: str, rows: list[Row], run_record: RunRecord) -> PageText:
 def _ours(results: Results) -> TextTable:
     """The paper's table 3 with our numbers."""
     everyone = tuple(LINES)
-    scores, found = results.scores(everyone), results.ranks(SIX)
-    six, all_sums = results.sums(SIX), results.sums(everyone)
+    scores, found, six = results.scores(everyone), results.ranks(SIX), results.sums(SIX)
     lines = []
     for k, budget in enumerate(LOG_EPSILONS):
         for j, method in enumerate(everyone):
+            if budget not in results.budgets(method):
+                continue
             ranked = found[k, j] if j < len(SIX) else None
             overall = str(six[k, j]) if j < len(SIX) else "–"
-            lines.append(
-                (
-                    str(budget).replace("-", "−"),
-                    method,
-                    *_cells(scores[k, j], ranked),
-                    overall,
-                    str(all_sums[k, j]),
-                )
-            )
+            head = (str(budget).replace("-", "−"), method)
+            lines.append((*head, *_cells(scores[k, j], ranked), overall))
     return TextTable(
         caption="Our results: means over the repetitions (rank among the paper’s six methods)",
-        headings=("log ε", "method", *MEASURE_WORDS, "overall", "among all"),
+        headings=("log ε", "method", *MEASURE_WORDS, "overall"),
         rows=tuple(lines),
         words=2,
     )
@@ -145,6 +167,7 @@ def _beside(results: Results) -> TextTable:
         (str(budget).replace("-", "−"), method, *(f"{value:.2f}" for value in scores[k, j]))
         for k, budget in enumerate(LOG_EPSILONS)
         for j, method in enumerate(everyone)
+        if budget in results.budgets(method)
     ]
     return TextTable(
         caption=(
@@ -162,7 +185,7 @@ def _beside(results: Results) -> TextTable:
 
 def _classes(results: Results) -> Iterator[TextTable]:
     """A 4 × 4 table for each method, at the first repetition, all budgets below each other."""
-    for method in LINES:
+    for method in (*SIX, STATED):
         lines = [
             (str(budget).replace("-", "−"), words, *(str(one) for one in row))
             for budget in LOG_EPSILONS

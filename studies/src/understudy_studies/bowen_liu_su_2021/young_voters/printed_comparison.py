@@ -93,3 +93,26 @@ SAME_CLASS: dict[str, tuple[int, ...]] = {
     STEPS3: (12, 12, 14, 14, 36),
 }
 """Method → pairs, of 105, in the same class of p-values at each of `LOG_EPSILONS` (tables 4-9)."""
+
+CELL_SIZES: Final = ("0", "1", "2", "3", "4", "5", "more than 5")
+CELL_COUNTS: Final = (1_268_911, 14_061, 3_545, 1_508, 740, 425, 1_050)
+"""Cells of the full table by how many records they hold (table 2)."""
+
+SPREADS: Final = {
+    "voted": "yes 34.7, no 63.3",
+    "preregistration": "yes 10.5, no 89.5",
+    "age": "20.5, 19.7, 20.0, 20.0, 19.8",
+    "married": "yes 7.5, no 92.5",
+    "female": "yes 50.7, no 40.3",
+    "income": "least 3.1, median 5.9, most 26.5",
+    "college": "yes 3.1, no 96.9",
+    "white": "yes 69.3, no 31.7",
+    "hispanic": "yes 14.6, no 85.4",
+    "registered": "yes 52.4, yes 47.8",
+    "metropolitan": "yes 77.9, no 22.1",
+    "residence": "2.7, 20.0, 6.9, 15.0, 9.8, 45.6",
+    "business": "yes 12.6, no 12.62",
+    "in_person": "yes 36.7, no 63.3",
+    "dmv": "yes 12.7, no 87.3",
+}
+"""Shares of table 1 in per cent, misprints included, by the names of our columns."""

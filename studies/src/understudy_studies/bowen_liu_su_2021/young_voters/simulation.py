@@ -1,4 +1,4 @@
-"""Releases of a table by eleven ways, and how useful each is.
+"""Releases of a table by many lines, and how useful each is.
 
 Every repetition makes a release of five split sets, by the code that makes every release, and
 measures it (`voter_utilities`). Everything is seeded; the rows are the same each time.
@@ -7,8 +7,8 @@ measures it (`voter_utilities`). Everything is seeded; the rows are the same eac
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -16,14 +16,11 @@ from understudy import pipeline
 from understudy.families.method import CostClass
 from understudy.parallel import single_threaded
 from understudy_studies.bowen_liu_su_2021.young_voters import standin, voter_case
-from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import (
-    LAPLACE,
-    LOG_EPSILONS,
-    PRIVBAYES,
-    STEPS2,
-    STEPS3,
-    UH2,
-    UH3,
+from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import LOG_EPSILONS
+from understudy_studies.bowen_liu_su_2021.young_voters.release_lines import (
+    LINES,
+    PUBLISHED,
+    STATED,
 )
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_utilities import (
     CLASSES,
@@ -32,55 +29,9 @@ from understudy_studies.bowen_liu_su_2021.young_voters.voter_utilities import (
 )
 from understudy_studies.framework.monte_carlo_error import mean_and_error
 from understudy_studies.framework.study import Row
+from understudy_studies.measures.pairwise_logistic import Memory
 
 SETS = 5
-REPETITIONS = 10
-
-SCORE_R = "PrivBayes, score R"
-DOWNWARD = {name: f"{name}, downward" for name in (UH2, UH3, STEPS2, STEPS3)}
-"""A tree as published, and the same with shares handed down from the root."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A way to make a release.
-
-    Attributes:
-        method: name in the table of methods.
-        options: its options.
-        ordered: how many of the case's important columns are declared as the order of the tree.
-    """
-
-    method: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    ordered: int = 0
-
-    def options_for(self, table: voter_case.Case) -> dict[str, str]:
-        """All options, on one table."""
-        order = {"order": ",".join(table.order[: self.ordered])} if self.ordered else {}
-        return {**self.options, **order, "sets": "split"}
-
-
-_TREES = {
-    UH2: Line("universal-histogram", {"layers": "2"}),
-    UH3: Line("universal-histogram", {"layers": "3"}),
-    STEPS2: Line("steps", {"layers": "2"}, ordered=2),
-    STEPS3: Line("steps", {"layers": "3"}, ordered=3),
-}
-
-
-def _allocated(line: Line, allocation: str) -> Line:
-    return replace(line, options={**line.options, "allocation": allocation})
-
-
-LINES: dict[str, Line] = {
-    LAPLACE: Line("laplace", {"form": "dense"}),
-    PRIVBAYES: Line("privbayes", {"degree": "2", "score": "mi", "network_share": "0.5"}),
-    **{name: _allocated(line, "leaves") for name, line in _TREES.items()},
-    **{DOWNWARD[name]: _allocated(line, "downward") for name, line in _TREES.items()},
-    SCORE_R: Line("privbayes", {"degree": "2", "score": "r"}),
-}
-"""The paper's six methods, and five of our own."""
 
 
 @dataclass(frozen=True)
@@ -105,21 +56,31 @@ class Scenario:
 
 def simulated() -> tuple[Scenario, ...]:
     """All scenarios on the simulated voters."""
-    return _scenarios(voter_case.SIMULATED)
+    return _scenarios(voter_case.SIMULATED, tuple(LINES))
 
 
 def real() -> tuple[Scenario, ...]:
-    """All scenarios on the sample of the survey.
+    """All scenarios on the sample of the survey: the paper's lines, and its other PrivBayes.
 
     Raises:
         StudyError: its file is not at hand.
     """
     standin.require()
-    return _scenarios(voter_case.STAND_IN)
+    return _scenarios(voter_case.STAND_IN, (*PUBLISHED, STATED))
 
 
-def _scenarios(table: str) -> tuple[Scenario, ...]:
-    return tuple(Scenario(table, name, budget) for budget in LOG_EPSILONS for name in LINES)
+def _scenarios(table: str, lines: tuple[str, ...]) -> tuple[Scenario, ...]:
+    return tuple(
+        Scenario(table, name, budget)
+        for budget in LOG_EPSILONS
+        for name in lines
+        if budget in LINES[name].log_epsilons
+    )
+
+
+def repetitions(scenario: Scenario) -> int:
+    """How many releases of a scenario are made, unless told otherwise."""
+    return LINES[scenario.method].repetitions
 
 
 def cost_class(_scenario: Scenario) -> CostClass:
@@ -130,20 +91,26 @@ def cost_class(_scenario: Scenario) -> CostClass:
 def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
     """Repetitions of: release the table, measure the release."""
     table, line = voter_case.find(scenario.table), LINES[scenario.method]
-    found = []
+    found, memory = [], Memory()
     for child in np.random.SeedSequence(seed).spawn(repetitions):
         with single_threaded():
             release = pipeline.synthesize(
                 table.rows(),
-                table.schema,
-                epsilon=scenario.epsilon,
+                line.schema_for(table),
+                epsilon=spent(scenario),
                 method=line.method,
                 sets=SETS,
                 options=line.options_for(table),
                 insecure_noise_seed=int(np.random.default_rng(child).integers(2**63)),
             )
-            found.append(measured(table, release.tables))
+            found.append(measured(table, release.tables, memory))
     return found
+
+
+def spent(scenario: Scenario) -> str:
+    """What a release spends, in decimals; it is what the release guarantees."""
+    line, table = LINES[scenario.method], voter_case.find(scenario.table)
+    return f"{float(Fraction(scenario.epsilon) * line.spends_on(table)):.9g}"
 
 
 def summarise(_scenario: Scenario, rows: list[Row]) -> list[Row]:

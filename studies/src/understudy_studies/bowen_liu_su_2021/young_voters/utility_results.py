@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,24 +27,49 @@ class Results:
 
     Args:
         rows: the rows, one for each method and budget.
-        repetitions: how many there were, for Monte Carlo errors; 0 where that is not known.
     """
 
-    def __init__(self, rows: Iterable[Row], repetitions: int = 0) -> None:
-        self._repetitions = repetitions
+    def __init__(self, rows: Iterable[Row]) -> None:
         self._rows = {(row["log_epsilon"], row["method"]): row for row in rows}
+
+    def has(self, method: str) -> bool:
+        """Whether a line was looked at, at any budget."""
+        return any((budget, method) in self._rows for budget in LOG_EPSILONS)
+
+    def budgets(self, method: str) -> tuple[int, ...]:
+        """Budgets (log ε) at which a line was looked at."""
+        return tuple(budget for budget in LOG_EPSILONS if (budget, method) in self._rows)
+
+    def repetitions(self, methods: Sequence[str]) -> int:
+        """The fewest repetitions of any of these lines at any budget."""
+        found = [
+            int(row["repetitions"]) for (_, name), row in self._rows.items() if name in methods
+        ]
+        return min(found, default=0)
+
+    def read_as(self, others: Mapping[str, str]) -> Results:
+        """The same with some lines in the place of others, for another reading.
+
+        Args:
+            others: name of a line → the line whose numbers it gets.
+        """
+        rows = []
+        for (budget, name), row in self._rows.items():
+            other = self._rows.get((budget, others.get(name, name)))
+            rows.append({**(row if other is None else other), "method": name})
+        return Results(rows)
 
     def along(self, measure: Measure | str, method: str) -> Values:
         """A measure at every budget, shape (budgets,); NaN where it is not known."""
         name = measure if isinstance(measure, str) else measure.name
-        found = [self._rows[budget, method].get(name) for budget in LOG_EPSILONS]
+        found = [self._rows.get((budget, method), {}).get(name) for budget in LOG_EPSILONS]
         return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
 
     def errors(self, measure: Measure, method: str) -> Values:
         """Monte Carlo standard errors of a measure, shape (budgets,); NaN where not known."""
         spread = self.along(f"{measure.name}_sd", method)
-        n = self._repetitions
-        return spread / np.sqrt(n) if n > 1 else np.full(spread.shape, np.nan)
+        n = self.along("repetitions", method)
+        return np.where(n > 1, spread / np.sqrt(np.maximum(n, 1)), np.nan)
 
     def scores(self, methods: Sequence[str], measures: Sequence[Measure] = PAPERS) -> Values:
         """Shape (budgets, methods, measures)."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import polars as pl
 
+from understudy.engine.coding import Coder
+from understudy.evaluation.comparison import Rows
+from understudy.evaluation.utility.robust_regression import Fit
 from understudy.schema import Schema
 from understudy_studies.bowen_liu_su_2021.young_voters import population, standin
-from understudy_studies.measures.difference_in_differences import Model
+from understudy_studies.measures.difference_in_differences import Model, fit_table
 
 SIMULATED, STAND_IN = "simulated voters", "CPS sample"
 
@@ -32,6 +35,30 @@ class Case:
     order: tuple[str, str, str]
     model: Model
     words: str
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, which is public."""
+        return self.schema.n_rows or 0
+
+    @cached_property
+    def without_zeros(self) -> Schema:
+        """The same schema, as it is for somebody who does not know which cells cannot occur.
+
+        Sets are measured by it: with structural zeros a record in one of them would count as one
+        outside the domain, in all columns of the rule.
+        """
+        return self.schema.model_copy(update={"forbidden": ()})
+
+    @cached_property
+    def coded(self) -> Rows:
+        """The rows as state numbers, one array for each column."""
+        return Coder(self.without_zeros).code(self.rows().select(self.schema.names))
+
+    @cached_property
+    def original_fit(self) -> Fit:
+        """The regression on the rows themselves."""
+        return fit_table(self.coded, self.without_zeros, self.model)
 
     @property
     def n_pairs(self) -> int:

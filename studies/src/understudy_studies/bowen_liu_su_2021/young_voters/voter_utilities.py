@@ -12,12 +12,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.evaluation.comparison import Comparison
+from understudy.engine.coding import Codes, ColumnCoder, code_dtype
+from understudy.evaluation.comparison import Comparison, Rows
 from understudy.evaluation.utility.associations import LI, agreement, class_table
+from understudy.schema import Column, Schema
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_case import Case
 from understudy_studies.framework.study import Row
 from understudy_studies.measures.difference_in_differences import difference_overlaps
-from understudy_studies.measures.pairwise_logistic import pairwise_specks
+from understudy_studies.measures.pairwise_logistic import Memory, pairwise_specks
 from understudy_studies.measures.rank_sums import Better
 
 CLASSES = "classes"
@@ -62,21 +64,28 @@ OURS = (WITHIN, DETERMINED, WIDTH, SAME, SHRUNK)
 MEASURES = (*PAPERS, *OURS)
 
 
-def measured(table: Case, sets: Sequence[pl.DataFrame]) -> Row:
+def measured(table: Case, sets: Sequence[pl.DataFrame], memory: Memory | None = None) -> Row:
     """All measures of one release.
 
     `overlap_determined` is the mean over the coefficients that a regression can tell: without
     intercept, exposure, registration and product, of which only a prior tells where nobody
     unregistered votes. `width` is the median of their synthetic over original interval widths.
+
+    Args:
+        table: the original.
+        sets: the sets of the release.
+        memory: where the search for SPECKS begins.
     """
-    comparison = Comparison.of(table.schema, table.rows(), sets)
+    schema = table.without_zeros
+    states = tuple(state_numbers(schema, one) for one in sets)
+    comparison = Comparison(schema, table.coded, states)
     classes = class_table(comparison, rule=LI)
-    found = difference_overlaps(comparison, table.model)
+    found = difference_overlaps(comparison, table.model, table.original_fit)
     model = table.model
     untold = ("intercept", model.exposure, model.group, model.product)
     told = ~np.isin(found.terms, untold)
     return {
-        SPECKS.name: float(np.mean(pairwise_specks(comparison))),
+        SPECKS.name: float(np.mean(pairwise_specks(comparison, memory=memory))),
         **{measure.name: agreement(classes, k) for k, measure in enumerate(AGREEMENTS, start=1)},
         OVERLAP.name: found.mean,
         EXPOSURE.name: found.of(model.exposure),
@@ -89,6 +98,27 @@ def measured(table: Case, sets: Sequence[pl.DataFrame]) -> Row:
         SHRUNK.name: found.shrunk[1],
         CLASSES: " ".join(map(str, classes.ravel())),
     }
+
+
+def state_numbers(schema: Schema, frame: pl.DataFrame) -> Rows:
+    """A table as state numbers, one array for each column.
+
+    Columns of a release that are written with their labels have these numbers already; looking
+    texts up would take as long as testing all pairs.
+
+    Args:
+        schema: the public schema.
+        frame: a set of a release, or a table like one.
+    """
+    return [_numbered(frame[name], name, column) for name, column in schema.columns.items()]
+
+
+def _numbered(values: pl.Series, name: str, column: Column) -> Codes:
+    kind = values.dtype
+    labelled = isinstance(kind, pl.Enum) and kind.categories.to_list() == list(column.labels)
+    if labelled and not values.null_count():
+        return values.to_physical().to_numpy().astype(code_dtype(column.size))
+    return ColumnCoder(name, column).code(values)
 
 
 def _median(values: NDArray[np.float64]) -> float | None:
