@@ -59,7 +59,7 @@ class Comparison:
             sets: the synthetic sets.
             seed: seed of everything random in the evaluation.
         """
-        return cls.of_rows(schema, Coder(schema).code(original.select(schema.names)), sets, seed)
+        return cls.of_rows(schema, coded(schema, original), sets, seed)
 
     @classmethod
     def of_rows(
@@ -73,9 +73,7 @@ class Comparison:
             sets: the synthetic sets.
             seed: seed of everything random in the evaluation.
         """
-        coder = Coder(schema)
-        coded = tuple(coder.code(table.select(schema.names)) for table in sets)
-        return cls(schema, original, coded, seed)
+        return cls(schema, original, tuple(coded(schema, table) for table in sets), seed)
 
     @property
     def n_original(self) -> int:
@@ -157,6 +155,16 @@ class Comparison:
         _, cells = np.unique(np.concatenate(codes), return_inverse=True)
         n_cells = int(cells.max()) + 1
         return [np.bincount(part, minlength=n_cells) for part in np.split(cells, ends)]
+
+
+def coded(schema: Schema, frame: pl.DataFrame) -> Rows:
+    """A table as state numbers, one array for each column.
+
+    Args:
+        schema: the public schema.
+        frame: with these columns, in any order.
+    """
+    return Coder(schema).code(frame.select(schema.names))
 
 
 def compare(table: Table, release: Release, seed: int) -> Comparison:

@@ -8,8 +8,7 @@ from functools import cache, cached_property
 
 import polars as pl
 
-from understudy.engine.coding import Coder
-from understudy.evaluation.comparison import Rows
+from understudy.evaluation.comparison import Rows, coded
 from understudy.evaluation.utility.robust_regression import Fit
 from understudy.schema import Schema
 from understudy_studies.bowen_liu_su_2021.young_voters import population, standin
@@ -53,7 +52,7 @@ class Case:
     @cached_property
     def coded(self) -> Rows:
         """The rows as state numbers, one array for each column."""
-        return Coder(self.without_zeros).code(self.rows().select(self.schema.names))
+        return coded(self.without_zeros, self.rows())
 
     @cached_property
     def original_fit(self) -> Fit:

@@ -12,8 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.engine.coding import Codes, ColumnCoder, code_dtype
-from understudy.evaluation.comparison import Comparison, Rows
+from understudy.evaluation.comparison import Comparison, Rows, coded
 from understudy.evaluation.utility.associations import LI, agreement, class_table
 from understudy.schema import Column, Schema
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_case import Case
@@ -110,15 +109,16 @@ def state_numbers(schema: Schema, frame: pl.DataFrame) -> Rows:
         schema: the public schema.
         frame: a set of a release, or a table like one.
     """
-    return [_numbered(frame[name], name, column) for name, column in schema.columns.items()]
+    return [_numbered(frame, name, column) for name, column in schema.columns.items()]
 
 
-def _numbered(values: pl.Series, name: str, column: Column) -> Codes:
+def _numbered(frame: pl.DataFrame, name: str, column: Column) -> NDArray[np.unsignedinteger]:
+    values = frame[name]
     kind = values.dtype
     labelled = isinstance(kind, pl.Enum) and kind.categories.to_list() == list(column.labels)
     if labelled and not values.null_count():
-        return values.to_physical().to_numpy().astype(code_dtype(column.size))
-    return ColumnCoder(name, column).code(values)
+        return values.to_physical().to_numpy().astype(np.min_scalar_type(column.size))
+    return coded(Schema(columns={name: column}), frame)[0]
 
 
 def _median(values: NDArray[np.float64]) -> float | None:
