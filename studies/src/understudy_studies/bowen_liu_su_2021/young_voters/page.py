@@ -70,6 +70,7 @@ def _page_text(name: str, rows: list[Row], run_record: RunRecord) -> PageText:
         n_columns=len(table.schema.names),
         epsilons=", ".join(f"e^{budget}".replace("-", "−") for budget in LOG_EPSILONS),
         stated=STATED,
+        settings=simulated,
         judged=judged,
         fewer=results.repetitions([STATED]),
     )
