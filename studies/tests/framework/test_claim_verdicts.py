@@ -8,6 +8,8 @@ import pytest
 
 from understudy_studies.framework.claim_verdicts import (
     UNEXPLAINED,
+    Verdict,
+    by_reading,
     comparison,
     disagreements,
     judged,
@@ -58,6 +60,13 @@ def test_chance_is_no_cause_of_what_is_certain() -> None:
         "Tea is warm.", "It is", [(1.0, 0.1), (-1.0, 0.1)], repetitions=30, why=why
     )
     assert verdict.cause is why
+
+
+def test_readings_stand_beside_each_other_with_their_cases() -> None:
+    near = judged_by_margins("Tea is warm.", "It is", [(1.0, 0.1), (-0.1, 0.1)], repetitions=30)
+    table = by_reading({"one": [near], "other": [Verdict("Tea is warm.", "Who knows", "not")]})
+    assert table.headings == ("The paper says", "one", "other")
+    assert table.rows == (("Tea is warm.", "partly, 1 of 2", "not, –"),)
 
 
 def test_every_page_has_a_cause_for_every_point_that_does_not_hold() -> None:

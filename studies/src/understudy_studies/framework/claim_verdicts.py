@@ -7,8 +7,8 @@ verdict that is not "agrees" (`verdict_causes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -34,12 +34,14 @@ class Verdict:
         measured: what we found, in words and numbers.
         word: whether they agree.
         cause: why they do not; None if they do, or if it is not known.
+        cases: in how many it holds, and of how many; None if it is not judged by cases.
     """
 
     claim: str
     measured: str
     word: Word
     cause: Cause | None = None
+    cases: tuple[int, int] | None = None
 
     @property
     def why(self) -> str:
@@ -68,7 +70,8 @@ def judged(
     noun = "case" if len(cases) == 1 else "cases"
     word = _word(holds, len(cases))
     measured = f"{measured} ({holds} of {len(cases)} {noun})"
-    return Verdict(claim, measured, word, None if word == "agrees" else why)
+    cause = None if word == "agrees" else why
+    return Verdict(claim, measured, word, cause, (holds, len(cases)))
 
 
 def judged_by_margins(
@@ -99,7 +102,7 @@ def judged_by_margins(
     if verdict.word == "agrees" or _word(possible, len(gaps)) == _word(sure, len(gaps)):
         return verdict
     needed = repetitions * float(np.max((2 * errors[near] / np.abs(gaps[near]).clip(1e-9)) ** 2))
-    return Verdict(claim, verdict.measured, verdict.word, not_enough(repetitions, needed, why))
+    return replace(verdict, cause=not_enough(repetitions, needed, why))
 
 
 def _word(holds: int, n: int) -> Word:
@@ -139,6 +142,27 @@ def comparison(verdicts: Sequence[Verdict]) -> TextTable:
             (i, 2) for i, verdict in enumerate(verdicts) if verdict.word != "agrees"
         ),
     )
+
+
+def by_reading(readings: Mapping[str, Sequence[Verdict]]) -> TextTable:
+    """The same points, judged under several readings.
+
+    Args:
+        readings: name of each → its verdicts, in one order.
+    """
+    first = next(iter(readings.values()))
+    columns = [[_in_short(verdict) for verdict in verdicts] for verdicts in readings.values()]
+    return TextTable(
+        caption="The same points under other readings: verdict, and cases in which it holds",
+        headings=("The paper says", *readings),
+        rows=tuple(zip([verdict.claim for verdict in first], *columns, strict=True)),
+        words=1 + len(readings),
+    )
+
+
+def _in_short(verdict: Verdict) -> str:
+    found = "–" if verdict.cases is None else "{} of {}".format(*verdict.cases)
+    return f"{verdict.word}, {found}"
 
 
 def count(verdicts: Sequence[Verdict]) -> str:

@@ -138,6 +138,16 @@ def plain(number: float) -> str:
     return f"{number:g}".replace("-", "−")
 
 
+def by_budget(budgets: Iterable[float]) -> tuple[str, ...]:
+    """Headings of columns by log ε.
+
+    Example:
+        >>> by_budget([-4.0, 0.5])
+        ('log ε = −4', 'log ε = 0.5')
+    """
+    return tuple(f"log ε = {plain(budget)}" for budget in budgets)
+
+
 def span(values: ArrayLike, form: str = ".2f") -> str:
     """The range of numbers, in words.
 

@@ -31,7 +31,7 @@ from understudy_studies.bowen_liu_2020.panels import MEASURES, Panel
 from understudy_studies.framework.claim_verdicts import Verdict, told
 from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
-from understudy_studies.framework.result_curves import FEWEST, Curves, Reading, plain
+from understudy_studies.framework.result_curves import FEWEST, Curves, Reading, by_budget, plain
 from understudy_studies.framework.study import Chart, PageText, Row, RunRecord, TextTable
 
 _TRUNCATION = (
@@ -101,7 +101,7 @@ def _usable(curves: Curves, run_record: RunRecord) -> TextTable:
             "Share of usable repetitions of the Laplace sanitizer: the paper's (supplement, table "
             f"1) / ours; marked where they differ by more than {usable.FAR:g} standard errors"
         ),
-        headings=("scenario", *(f"log ε = {plain(budget)}" for budget in usable.BUDGETS)),
+        headings=("scenario", *by_budget(usable.BUDGETS)),
         rows=tuple(rows),
         doubtful=frozenset(doubtful),
     )

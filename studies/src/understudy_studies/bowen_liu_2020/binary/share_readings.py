@@ -31,7 +31,14 @@ from understudy_studies.bowen_liu_2020.binary.simulation import (
     TRUNCATION,
 )
 from understudy_studies.bowen_liu_2020.panels import COVERAGE, RMSE
-from understudy_studies.framework.result_curves import Reading, Values, below, plain, span
+from understudy_studies.framework.result_curves import (
+    Reading,
+    Values,
+    below,
+    by_budget,
+    plain,
+    span,
+)
 from understudy_studies.framework.study import TextTable
 
 _ONE_SET = (LAPLACE, ROUNDED, DRAWN)
@@ -135,7 +142,7 @@ def _dp_prior(reading: Reading) -> TextTable:
             "RMSE of DP-prior at π = ½ over that of the data: √(1 + s²(1 − 1/n)), s = n/(n + 2a), "
             "a = 1/(exp(ε/n) − 1); one set as published, and ten sets at ε/10 each"
         ),
-        headings=("", *(f"log ε = {plain(budget)}" for budget in budgets)),
+        headings=("", *by_budget(budgets)),
         rows=tuple(rows),
     )
 
@@ -176,7 +183,7 @@ def _two_modips(reading: Reading) -> TextTable:
             "RMSE of the two kinds of MODIPS: that with truncation over that with thresholding, "
             "which the paper finds slightly above 1"
         ),
-        headings=("scenario", *(f"log ε = {plain(budget)}" for budget in budgets)),
+        headings=("scenario", *by_budget(budgets)),
         rows=tuple(rows),
     )
 

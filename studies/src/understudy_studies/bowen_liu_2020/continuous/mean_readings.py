@@ -31,7 +31,14 @@ from understudy_studies.bowen_liu_2020.continuous.simulation import (
     Shape,
 )
 from understudy_studies.bowen_liu_2020.panels import BIAS, RMSE
-from understudy_studies.framework.result_curves import Curves, Reading, below, plain, span
+from understudy_studies.framework.result_curves import (
+    Curves,
+    Reading,
+    below,
+    by_budget,
+    plain,
+    span,
+)
 from understudy_studies.framework.study import TextTable
 
 _WORDS = {BIAS: "bias", RMSE: "RMSE"}
@@ -120,6 +127,6 @@ def _rules(curves: Curves) -> TextTable:
             "number of bins (printed: 7, 10 and 21), and RMSE for μ / for σ² of the perturbed "
             "histogram, within asymmetric bounds, σ² = 1"
         ),
-        headings=("", "bins", *(f"log ε = {plain(budget)}" for budget in budgets)),
+        headings=("", "bins", *by_budget(budgets)),
         rows=tuple(rows),
     )

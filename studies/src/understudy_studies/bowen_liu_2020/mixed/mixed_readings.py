@@ -26,7 +26,7 @@ from understudy_studies.bowen_liu_2020.mixed.simulation import (
     STRICT,
 )
 from understudy_studies.bowen_liu_2020.panels import BIAS, COVERAGE, RMSE
-from understudy_studies.framework.result_curves import Curves, Point, Values, plain
+from understudy_studies.framework.result_curves import Curves, Point, Values, by_budget, plain
 from understudy_studies.framework.study import TextTable
 
 _SHOWN = (-5, -3, -1, 0, 1, 2, 3, 4, 6, 8, 10)
@@ -78,7 +78,7 @@ def _populations(curves: Curves) -> TextTable:
             "Other populations, within the same bounds, −3.75 to 3.75; the first is the one that "
             "the paper is judged by. For means of cells, medians over all of them"
         ),
-        headings=("", *(f"log ε = {plain(budget)}" for budget in budgets)),
+        headings=("", *by_budget(budgets)),
         rows=tuple(rows),
         fold=True,
     )
@@ -97,7 +97,7 @@ def _means_by_budget(mixed: Mixed) -> TextTable:
             "has noise of scale R/n_k in a mean, as published; “strict sensitivities” has it in "
             "the sums, for records that may change their cell"
         ),
-        headings=("method", *(f"log ε = {plain(budget)}" for budget in budgets)),
+        headings=("method", *by_budget(budgets)),
         rows=tuple(rows),
     )
 
@@ -163,6 +163,6 @@ def _shares_by_budget(mixed: Mixed) -> TextTable:
             "Shares by budget: MODIPS / perturbed histogram, medians over levels or cells; of bias "
             "the size, with its Monte Carlo error"
         ),
-        headings=("", *(f"log ε = {plain(budget)}" for budget in budgets)),
+        headings=("", *by_budget(budgets)),
         rows=tuple(rows),
     )

@@ -33,7 +33,7 @@ from understudy_studies.bowen_liu_2020.panels import MEASURES, SHORT, Panel
 from understudy_studies.framework.claim_verdicts import told
 from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
-from understudy_studies.framework.result_curves import Curves, plain
+from understudy_studies.framework.result_curves import Curves, by_budget
 from understudy_studies.framework.study import Chart, PageText, Row, RunRecord, TextTable
 
 UNITS = {FIRST: "variance", SECOND: "variance"} | {
@@ -84,7 +84,7 @@ def _empty(curves: Curves) -> TextTable:
         rows.append((line.method, *(f"{found[k]:.2f}" for k in shown)))
     return TextTable(
         caption="Empty cells of a set, of 24, on average",
-        headings=("method", *(f"log ε = {plain(curves.budgets[k])}" for k in shown)),
+        headings=("method", *by_budget(curves.budgets[k] for k in shown)),
         rows=tuple(rows),
     )
 

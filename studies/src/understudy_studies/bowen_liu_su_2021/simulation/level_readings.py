@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from understudy_studies.bowen_liu_su_2021.simulation import level_aic
@@ -11,10 +10,8 @@ from understudy_studies.bowen_liu_su_2021.simulation.coefficient_results import 
 from understudy_studies.bowen_liu_su_2021.simulation.population import SHARES
 from understudy_studies.bowen_liu_su_2021.simulation.release_ways import LIGHT, PRIVBAYES, STATED
 from understudy_studies.bowen_liu_su_2021.simulation.simulation import JUDGED
-from understudy_studies.framework.claim_verdicts import Verdict
+from understudy_studies.framework.claim_verdicts import by_reading
 from understudy_studies.framework.study import Row, TextTable
-
-_COUNT = re.compile(r"\((\d+ of \d+) cases?\)$")
 
 
 def verdicts_by_reading(rows: Sequence[Row]) -> tuple[TextTable, ...]:
@@ -29,22 +26,7 @@ def verdicts_by_reading(rows: Sequence[Row]) -> tuple[TextTable, ...]:
         "ridge penalty 1": Results(rows, others=LIGHT),
         **{f"levels: {levels}": Results(rows, levels) for levels in SHARES if levels != JUDGED},
     }
-    found = {name: about_study(results) for name, results in readings.items()}
-    claims = [verdict.claim for verdict in next(iter(found.values()))]
-    columns = [[_word(verdict) for verdict in verdicts] for verdicts in found.values()]
-    return (
-        TextTable(
-            caption="The same points under other readings: verdict, and cases in which it holds",
-            headings=("The paper says", *readings),
-            rows=tuple(zip(claims, *columns, strict=True)),
-            words=1 + len(readings),
-        ),
-    )
-
-
-def _word(verdict: Verdict) -> str:
-    count = _COUNT.search(verdict.measured)
-    return f"{verdict.word}, {count.group(1) if count else '–'}"
+    return (by_reading({name: about_study(results) for name, results in readings.items()}),)
 
 
 def aic_by_levels() -> TextTable:

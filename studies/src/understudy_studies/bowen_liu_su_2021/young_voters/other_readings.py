@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from understudy_studies.bowen_liu_su_2021.young_voters.claims import about_study
@@ -33,7 +32,7 @@ from understudy_studies.bowen_liu_su_2021.young_voters.voter_utilities import (
     PAPERS,
     SPECKS,
 )
-from understudy_studies.framework.claim_verdicts import Verdict
+from understudy_studies.framework.claim_verdicts import by_reading
 from understudy_studies.framework.study import Row, TextTable
 
 _STATED = {PRIVBAYES: STATED}
@@ -43,7 +42,6 @@ OTHERS: dict[str, dict[str, str]] = {
     "both": {**_STATED, **DOWNWARD},
 }
 """Reading → the lines that stand for those judged."""
-_COUNT = re.compile(r"\((\d+ of \d+) cases?\)$")
 _SHOWN = (SPECKS, AGREEMENTS[1], OVERLAP)
 
 
@@ -62,21 +60,7 @@ def verdicts_by_reading(results: Results, *, printed: bool) -> tuple[TextTable, 
     readings = {"as judged": results, **known}
     if printed:
         readings["the paper’s own table 3"] = Results(_printed_rows())
-    columns = [[_word(verdict) for verdict in about_study(one)] for one in readings.values()]
-    claims = [verdict.claim for verdict in about_study(results)]
-    return (
-        TextTable(
-            caption="The same points under other readings: verdict, and cases in which it holds",
-            headings=("The paper says", *readings),
-            rows=tuple(zip(claims, *columns, strict=True)),
-            words=1 + len(readings),
-        ),
-    )
-
-
-def _word(verdict: Verdict) -> str:
-    found = _COUNT.search(verdict.measured)
-    return f"{verdict.word}, {found.group(1) if found else '–'}"
+    return (by_reading({name: about_study(one) for name, one in readings.items()}),)
 
 
 def _printed_rows() -> Iterator[Row]:
