@@ -15,14 +15,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import MethodError
-from understudy.privacy.accounting.promise import Unpaid
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answers
 from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.not_dp.exact_statistics import unpaid_charges
 from understudy.privacy.released import Released
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.terms import Terms
-from understudy.schema import NUMERIC
 
 UNPAID_QUARTILES = (
     "The bins follow the exact quartiles of the rows (the rule of Freedman & Diaconis as "
@@ -48,22 +46,7 @@ class ExactQuartileRanges(Mechanism[tuple[Released[float], ...], None]):
         Raises:
             MethodError: an unknown column, or one that is not numeric.
         """
-        terms.view.places(tuple(self.columns))
-        if not all(isinstance(terms.schema.columns[name], NUMERIC) for name in self.columns):
-            raise MethodError("Only numeric columns have quartiles.")
-        return tuple(
-            Charge(
-                spent=Fraction(0),
-                mechanism=self.name,
-                query=f"interquartile range of {name}",
-                sensitivity="not bounded",
-                noise="none: unpaid",
-                cells=1,
-                parameter=None,
-                unpaid=Unpaid.LEFT_IN,
-            )
-            for name in self.columns
-        )
+        return unpaid_charges(terms, self.columns, self.name, ("interquartile range", "quartiles"))
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness

@@ -60,21 +60,8 @@ class ExactDeviations(Mechanism[tuple[Released[float], ...], None]):
         Raises:
             MethodError: an unknown column, or one that is not numeric.
         """
-        terms.view.places(tuple(self.columns))
-        if not all(isinstance(terms.schema.columns[name], NUMERIC) for name in self.columns):
-            raise MethodError("Only numeric columns have a standard deviation.")
-        return tuple(
-            Charge(
-                spent=Fraction(0),
-                mechanism=self.name,
-                query=f"standard deviation of {name}",
-                sensitivity="not bounded",
-                noise="none: unpaid",
-                cells=1,
-                parameter=None,
-                unpaid=Unpaid.LEFT_IN,
-            )
-            for name in self.columns
+        return unpaid_charges(
+            terms, self.columns, self.name, ("standard deviation", "a standard deviation")
         )
 
     def run(
@@ -86,6 +73,39 @@ class ExactDeviations(Mechanism[tuple[Released[float], ...], None]):
             standard_deviation(rows.sums((name,), (name,)), declared[name]) for name in self.columns
         ]
         return answers(deviations, (), leaks=(UNPAID,))
+
+
+def unpaid_charges(
+    terms: Terms, columns: Sequence[str], mechanism: str, statistic: tuple[str, str]
+) -> tuple[Charge[None], ...]:
+    """A step for each column that costs nothing: an unpaid leak.
+
+    Args:
+        terms: of the gate.
+        columns: names.
+        mechanism: its name.
+        statistic: of each column, in words; and what only numeric columns have.
+
+    Raises:
+        MethodError: an unknown column, or one that is not numeric.
+    """
+    terms.view.places(tuple(columns))
+    of_column, numeric = statistic
+    if not all(isinstance(terms.schema.columns[name], NUMERIC) for name in columns):
+        raise MethodError(f"Only numeric columns have {numeric}.")
+    return tuple(
+        Charge(
+            spent=Fraction(0),
+            mechanism=mechanism,
+            query=f"{of_column} of {name}",
+            sensitivity="not bounded",
+            noise="none: unpaid",
+            cells=1,
+            parameter=None,
+            unpaid=Unpaid.LEFT_IN,
+        )
+        for name in columns
+    )
 
 
 def standard_deviation(sums: ExactSums, column: Column) -> float:

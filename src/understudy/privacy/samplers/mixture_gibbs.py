@@ -55,6 +55,7 @@ for the finite Dirichlet prior; Frühwirth-Schnatter & Malsiner-Walli (2019) for
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -73,7 +74,7 @@ from understudy.privacy.samplers.mixture_kernels import (
 )
 from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures, MixtureState
 
-__all__ = ["MixtureGibbs", "mixture_draws"]
+__all__ = ["MixtureGibbs", "kept_draws", "mixture_draws", "require_sweeps"]
 
 Integers = NDArray[np.int64]
 
@@ -247,14 +248,52 @@ def mixture_draws(
     Raises:
         ValueError: no draw, or a number of sweeps out of range.
     """
-    if draws < 1 or burn_in < 0 or thin < 1:
-        raise ValueError("mixture_draws: at least one draw, and sweeps that can be counted")
+    require_sweeps("mixture_draws", draws, burn_in, thin)
     state = sampler.start(source) if start is None else start
-    kept: list[Mixtures] = []
-    for sweep in range(burn_in + draws * thin):
+
+    def sweep(_: int) -> Mixtures:
+        nonlocal state
         state = sampler.sweep(state, source)
-        if sweep >= burn_in and (sweep - burn_in) % thin == thin - 1:
-            kept.append(state.mixtures)
+        return state.mixtures
+
+    return kept_draws(sweep, draws=draws, burn_in=burn_in, thin=thin)
+
+
+def require_sweeps(who: str, draws: int, burn_in: int, thin: int) -> None:
+    """Refuse what no chain can keep.
+
+    Args:
+        who: asks.
+        draws: how many to keep.
+        burn_in: sweeps left out at the beginning.
+        thin: sweeps from one kept draw to the next.
+
+    Raises:
+        ValueError: no draw, or a number of sweeps out of range.
+    """
+    if draws < 1 or burn_in < 0 or thin < 1:
+        raise ValueError(f"{who}: at least one draw, and sweeps that can be counted")
+
+
+def kept_draws(
+    sweep: Callable[[int], Mixtures], *, draws: int, burn_in: int, thin: int
+) -> Mixtures:
+    """What some sweeps leave, after the first ones are left out.
+
+    Args:
+        sweep: makes the next one, told how many went before; θ of C chains after it.
+        draws: S, how many to keep of each chain.
+        burn_in: sweeps left out at the beginning.
+        thin: sweeps from one kept draw to the next.
+
+    Returns:
+        Leading axes (C, S).
+    """
+    kept: list[Mixtures] = []
+    for done in range(burn_in + draws * thin):
+        mixtures = sweep(done)
+        if done >= burn_in and (done - burn_in) % thin == thin - 1:
+            kept.append(mixtures)
     return Mixtures(
         np.stack([mixture.log_shares for mixture in kept], axis=1),
         np.stack([mixture.coefficients for mixture in kept], axis=1),

@@ -51,7 +51,7 @@ from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.samplers.column_model import Floats
 from understudy.privacy.samplers.conjugate_draws import log_gammas, normals
 from understudy.privacy.samplers.grouped_design import GroupedDesign
-from understudy.privacy.samplers.mixture_gibbs import MixtureGibbs
+from understudy.privacy.samplers.mixture_gibbs import MixtureGibbs, kept_draws, require_sweeps
 from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures, MixtureState
 from understudy.privacy.samplers.mixture_proposals import line_at, odds_at, scale_at
 from understudy.privacy.samplers.mixture_walk import (
@@ -281,16 +281,12 @@ def metropolis_draws(
     Raises:
         ValueError: no draw, or a number of sweeps out of range.
     """
-    if draws < 1 or burn_in < 0 or thin < 1:
-        raise ValueError("metropolis_draws: at least one draw, and sweeps that can be counted")
+    require_sweeps("metropolis_draws", draws, burn_in, thin)
     walk = Walk(target.rows, target.start(source) if start is None else start)
-    kept: list[Mixtures] = []
-    for sweep in range(burn_in + draws * thin):
-        target.sweep(walk, source, STEPS[sweep % len(STEPS)])
-        if sweep >= burn_in and (sweep - burn_in) % thin == thin - 1:
-            kept.append(walk.state.mixtures)
-    return Mixtures(
-        np.concatenate([mixture.log_shares for mixture in kept]),
-        np.concatenate([mixture.coefficients for mixture in kept]),
-        np.concatenate([mixture.variances for mixture in kept]),
-    )
+
+    def sweep(done: int) -> Mixtures:
+        target.sweep(walk, source, STEPS[done % len(STEPS)])
+        return walk.state.mixtures
+
+    kept = kept_draws(sweep, draws=draws, burn_in=burn_in, thin=thin)
+    return kept.of_chain(0)

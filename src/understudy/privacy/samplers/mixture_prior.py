@@ -55,6 +55,10 @@ class Mixtures:
     coefficients: Floats
     variances: Floats
 
+    def of_chain(self, chain: int) -> Mixtures:
+        """Those of one chain, where the chains are the leading axis."""
+        return Mixtures(self.log_shares[chain], self.coefficients[chain], self.variances[chain])
+
 
 @dataclass(frozen=True, eq=False)
 class MixtureState:

@@ -100,7 +100,7 @@ class MixtureRegression:
         sampler = MixtureGibbs(self.prior, z[np.newaxis], design, weights[np.newaxis])
         with threadpool_limits(limits=1, user_api="blas"):
             kept = mixture_draws(sampler, source, draws=draws, burn_in=self.burn_in, thin=self.thin)
-        return Mixtures(kept.log_shares[0], kept.coefficients[0], kept.variances[0])
+        return kept.of_chain(0)
 
     def _metropolis(self, rows: _Rows, source: Randomness, draws: int) -> Mixtures:
         target = MixtureMetropolis(self.prior, *rows)

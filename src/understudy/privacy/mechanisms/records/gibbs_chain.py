@@ -63,6 +63,7 @@ __all__ = [
     "require_own",
     "require_small",
     "state_weight",
+    "weighted_records",
 ]
 
 UNIFORM: Final = -1
@@ -180,6 +181,40 @@ def gibbs_draws(
 def even_weights(rows: Sequence[HashedRows], prior: Fraction) -> list[_Integers]:
     """The same weight for the states of all rows, in units of 1/denominator."""
     return [np.full(len(table.keys), prior.numerator, dtype=np.int64) for table in rows]
+
+
+def weighted_records(
+    rows: Sequence[HashedRows],
+    sweep: GibbsSweep,
+    prior: Fraction,
+    n_rows: int,
+    *,
+    chains: Chains,
+    randomness: Randomness,
+    shares: StateShares,
+) -> Records:
+    """Records of chains in which all rows have the same weights.
+
+    Args:
+        rows: hashed table of each column.
+        sweep: what each column is drawn given.
+        prior: α, a multiple of 2⁻ᵏ as from `prior_weight`.
+        n_rows: how many records.
+        chains: how records hang together.
+        randomness: source of every draw.
+        shares: how weights are divided among states.
+    """
+    by_state = shares.weights(prior, rows, sweep.domain.sizes)
+    return chain_records(
+        rows,
+        even_weights(rows, prior),
+        sweep,
+        n_rows,
+        unit=FINEST if by_state else prior.denominator,
+        chains=chains,
+        randomness=randomness,
+        by_state=by_state,
+    )
 
 
 def chain_records(

@@ -63,15 +63,14 @@ from understudy.privacy.admission import HowMany
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.mechanisms.records.gibbs_chain import (
     Chains,
-    chain_records,
     cost_words,
-    even_weights,
     gibbs_charge,
     gibbs_draws,
     require_own,
+    weighted_records,
 )
 from understudy.privacy.mechanisms.records.key_counts import HashedRows, hashed_tables
-from understudy.privacy.mechanisms.records.state_weights import EVEN, FINEST, StateShares
+from understudy.privacy.mechanisms.records.state_weights import EVEN, StateShares
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Records, Released
 from understudy.privacy.secret_rows import SecretRows
@@ -210,7 +209,7 @@ def gibbs_records(
     *,
     sweeps: int = 1,
     randomness: Randomness,
-    shares: StateShares | None = None,
+    shares: StateShares = EVEN,
 ) -> Records:
     """Draw records, each from a seed of its own.
 
@@ -221,18 +220,14 @@ def gibbs_records(
         n_rows: records to draw.
         sweeps: how often each column is drawn for a record.
         randomness: source of every draw.
-        shares: how weights are divided among states; evenly if None.
+        shares: how weights are divided among states.
     """
-    by_state = (shares or EVEN).weights(prior, rows, sweep.domain.sizes)
-    weights = even_weights(rows, prior)
-    chains = Chains(sweeps=sweeps)
-    return chain_records(
+    return weighted_records(
         rows,
-        weights,
         sweep,
+        prior,
         n_rows,
-        unit=FINEST if by_state else prior.denominator,
-        chains=chains,
+        chains=Chains(sweeps=sweeps),
         randomness=randomness,
-        by_state=by_state,
+        shares=shares,
     )

@@ -75,15 +75,14 @@ from understudy.privacy.admission import HowMany
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.privacy.mechanisms.records.gibbs_chain import (
     Chains,
-    chain_records,
     cost_words,
-    even_weights,
     gibbs_charge,
     gibbs_draws,
     require_own,
+    weighted_records,
 )
 from understudy.privacy.mechanisms.records.key_counts import HashedRows, hashed_tables
-from understudy.privacy.mechanisms.records.state_weights import EVEN, FINEST, StateShares
+from understudy.privacy.mechanisms.records.state_weights import EVEN, StateShares
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Records, Released
 from understudy.privacy.secret_rows import SecretRows
@@ -234,7 +233,7 @@ def block_records(
     *,
     block: int,
     randomness: Randomness,
-    shares: StateShares | None = None,
+    shares: StateShares = EVEN,
 ) -> Records:
     """Draw records in blocks.
 
@@ -245,17 +244,14 @@ def block_records(
         n_rows: records to draw.
         block: records of a block, at least 1; the last one may have fewer.
         randomness: source of every draw.
-        shares: how weights are divided among states; evenly if None.
+        shares: how weights are divided among states.
     """
-    by_state = (shares or EVEN).weights(prior, rows, sweep.domain.sizes)
-    weights, chains = even_weights(rows, prior), Chains(length=block, resetting=True)
-    return chain_records(
+    return weighted_records(
         rows,
-        weights,
         sweep,
+        prior,
         n_rows,
-        unit=FINEST if by_state else prior.denominator,
-        chains=chains,
+        chains=Chains(length=block, resetting=True),
         randomness=randomness,
-        by_state=by_state,
+        shares=shares,
     )
