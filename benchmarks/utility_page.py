@@ -159,7 +159,7 @@ def _introduction(records: list[Record]) -> str:
     text = (
         f"Means of {max(warm, default=0)} releases with fresh, secure noise each, or of as many as "
         "“runs” says. Made by `python benchmarks/utility.py --data DIR --render`. "
-        "Lower is better, but for AUC and accuracy."
+        "Lower is better, but for AUC, accuracy and what is kept."
     )
     if mixed:
         text += " **The records come from more than one state of the code.**"
