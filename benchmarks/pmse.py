@@ -28,12 +28,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import understudy as us
 import yardstick
 from understudy.demo import demo_data, demo_schema
 from understudy.engine import Table as Rows
+from understudy.evaluation.comparison import Comparison
 from understudy.functions.sequential_generator import regressions
 from understudy.models.bayesian.column_sequence_model import GeneratedModel
 from understudy.release.decoding import decode
@@ -41,8 +41,6 @@ from understudy.schema import Schema
 from utility import Book
 from utility_cases import Case
 from utility_run import cpu_seconds, peak_megabytes
-
-Codes = NDArray[np.integer]
 
 PAGE = Path(__file__).parent.parent / "docs" / "pmse-demo.md"
 TABLE = "demo"
@@ -63,9 +61,9 @@ VARIANTS: tuple[tuple[str, dict[str, Any], int], ...] = (
     ("auto", {}, 4),
 )
 """Methods, options, and how many releases at each ε."""
-_SCORED = ("tv1", "tv2", "tv3", "specks_lr", "specks_cart", "pmse_ratio")
+_SCORED = ("tv1", "tv2", "three_way", "specks", "specks_tree", "pmse")
 SCORES = {key: yardstick.TITLES[key] for key in _SCORED} | {"cpu_s": "CPU s", "peak_mb": "peak MB"}
-PLACES = {"pmse_ratio": 1, "cpu_s": 1, "peak_mb": 0}
+PLACES = {"pmse": 1, "cpu_s": 1, "peak_mb": 0}
 LIMIT_S = 120
 """What a release with default options may take."""
 
@@ -74,16 +72,16 @@ def case_of(method: str, options: dict[str, Any], epsilon: str) -> Case:
     return Case(TABLE, method, epsilon, "0", "private", options)
 
 
-def codes(frame: object, schema: Schema) -> Codes:
-    """States of records, shape (n, columns)."""
-    return np.stack(Rows(frame, schema).coded().expose(), axis=1)
+def compared(frame: object, made: object, schema: Schema) -> Comparison:
+    """Rows and records in the states of the schema."""
+    real, drawn = (Rows(one, schema).coded().expose() for one in (frame, made))
+    return Comparison(schema, real, (drawn,))
 
 
-def scores(real: Codes, made: object, schema: Schema) -> dict[str, float]:
+def scores(frame: object, made: object, schema: Schema) -> dict[str, float]:
     """The yardstick's distances, and how well models tell records from rows."""
-    drawn = codes(made, schema)
-    sizes = [column.size for column in schema.columns.values()]
-    return yardstick.distances(real, drawn, sizes) | yardstick.discrimination(real, drawn)
+    comparison = compared(frame, made, schema)
+    return yardstick.distances(comparison) | yardstick.discrimination(comparison)
 
 
 def released(method: str, options: dict[str, Any], runs: int) -> list[dict[str, Any]]:
@@ -102,8 +100,8 @@ def released(method: str, options: dict[str, Any], runs: int) -> list[dict[str, 
         cost = {"cpu_s": cpu_seconds() - cpu, "wall_s": time.perf_counter() - wall}
         case = case_of(method, options, epsilon)
         made.append((asdict(case) | {"label": case.label, "run": run} | cost, table))
-    peak, real = {"peak_mb": peak_megabytes(), "cores": os.cpu_count()}, codes(frame, schema)
-    return [one | peak | scores(real, table, schema) for one, table in made]
+    peak = {"peak_mb": peak_megabytes(), "cores": os.cpu_count()}
+    return [one | peak | scores(frame, table, schema) for one, table in made]
 
 
 def unseen(name: str) -> list[dict[str, Any]]:
@@ -112,17 +110,17 @@ def unseen(name: str) -> list[dict[str, Any]]:
     There are as many records in a set as there are rows, to be compared alike.
     """
     frame, schema = demo_data(), demo_schema()
-    real, rng, names = codes(frame, schema), np.random.default_rng(), schema.names
+    rng, names = np.random.default_rng(), schema.names
     edges = [(name, names[max(0, k - 1) : k]) for k, name in enumerate(names)]
     generator = regressions(schema, edges)
     prior, found = generator.prior, []
     for run in range(1, REFERENCES[name] + 1):
         spread = prior.stddevs if name == DRAWS else 0 * prior.stddevs
         theta = prior.means + spread * rng.standard_normal(len(prior.names))
-        drawn = GeneratedModel(generator, theta).sample(len(real), rng)
+        drawn = GeneratedModel(generator, theta).sample(len(frame), rng)
         made = decode(drawn.states, schema, rng, drawn.values)
         case = Case(TABLE, name, "–", "0", "private")
-        found.append(asdict(case) | {"label": case.label, "run": run} | scores(real, made, schema))
+        found.append(asdict(case) | {"label": case.label, "run": run} | scores(frame, made, schema))
     return found
 
 
@@ -162,7 +160,7 @@ def page(book: Book) -> str:
         "a twentieth of ε buys their number. With `search=walk` the guarantee is conditional: it "
         "would hold if the walk had arrived. Means over as many releases as “runs” says, each with "
         "fresh, secure noise; records without ε use no rows at all. Lower is better. Scores are "
-        "explained in `benchmarks/yardstick.py`; memory is that of the process with all its "
+        "explained in `docs/utility.md`; memory is that of the process with all its "
         "libraries. Made by `python benchmarks/pmse.py --render`.",
         "",
         *verdict(book),

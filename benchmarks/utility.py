@@ -181,7 +181,7 @@ def cold_cases() -> frozenset[Case]:
 def _words(found: dict[str, Any]) -> str:
     if "refused" in found:
         return str(found["refused"])
-    scores = ("tv2", "tv3", "specks_lr", "auc", "cpu_s", "peak_mb", "scoring_s")
+    scores = ("tv2", "three_way", "specks", "trained_auc", "cpu_s", "peak_mb", "scoring_s")
     return ", ".join(f"{name} {found[name]:.4g}" for name in scores if name in found)
 
 

@@ -49,9 +49,9 @@ class Goal:
     Attributes:
         name: what the goal is called.
         case: with a public number of rows.
-        bounds: score → bound; an upper one, but for "auc".
-        beats_independent: whether it should have a smaller tv2 and tv3 than the exact columns of
-            the table, drawn independently.
+        bounds: key of a score → bound; an upper one, but for "trained_auc".
+        beats_independent: whether it should have a smaller tv2 and three_way than the exact columns
+            of the table, drawn independently.
     """
 
     name: str
@@ -60,8 +60,16 @@ class Goal:
     beats_independent: bool = False
 
 
-def _bounds(tv2: float, tv3: float, specks_lr: float, auc: float, cpu_s: float) -> dict[str, float]:
-    return {"tv2": tv2, "tv3": tv3, "specks_lr": specks_lr, "auc": auc, "cpu_s": cpu_s}
+def _bounds(
+    tv2: float, three_way: float, specks: float, auc: float, cpu_s: float
+) -> dict[str, float]:
+    return {
+        "tv2": tv2,
+        "three_way": three_way,
+        "specks": specks,
+        "trained_auc": auc,
+        "cpu_s": cpu_s,
+    }
 
 
 _SMALL = {"peak_mb": 500.0}
@@ -73,7 +81,7 @@ GOALS = (
     Goal("best", Case(ADULT, BEST, "10"), _bounds(0.021, 0.068, 0.015, 0.91, 30) | _SMALL),
     Goal("best", Case(ACS, BEST), _bounds(0.034, 0.084, 0.065, 0.72, 20)),
     Goal("best", Case(LOANS, BEST), {"cpu_s": 45}, beats_independent=True),
-    Goal("best", Case(MSNBC, BEST), {"tv2": 0.015, "tv3": 0.03, "cpu_s": 40}),
+    Goal("best", Case(MSNBC, BEST), {"tv2": 0.015, "three_way": 0.03, "cpu_s": 40}),
 )
 
 

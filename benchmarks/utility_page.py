@@ -9,6 +9,7 @@ from typing import Any
 from understudy.evaluation.definitions import DEFINITIONS, Definition
 from utility_cases import (
     ADULT,
+    COPY,
     DELTAS,
     GOALS,
     REFERENCES,
@@ -18,12 +19,32 @@ from utility_cases import (
     Case,
     Goal,
 )
-from yardstick import TITLES
+from utility_words import (
+    BESIDE,
+    COMPARED,
+    COSTS,
+    DEFINED,
+    EVALUATED,
+    LOOKED_UP,
+    REPLACED,
+    WAS,
+    WHAT_WAS_DONE,
+    WITHOUT,
+)
+from yardstick import FORMER, FRESH, TITLES
 
 Record = dict[str, Any]
-SCORES = {**TITLES, "cpu_s": "CPU s", "peak_mb": "peak MB"}
-PLACES = {"cpu_s": 1, "peak_mb": 0, "pmse_ratio": 1, "auc": 3, "accuracy": 3}
-UTILITY = ("tv1", "tv2", "tv3", "specks_lr", "specks_cart", "pmse_ratio", "auc", "accuracy")
+SCORES = {**TITLES, **FORMER, "cpu_s": "CPU s", "peak_mb": "peak MB"}
+PLACES = {
+    **{"cpu_s": 1, "peak_mb": 0, "pmse": 1, "pmse_ratio": 1},
+    **dict.fromkeys(("trained_auc", "trained_accuracy", "auc", "accuracy"), 3),
+    **dict.fromkeys(("means_kept", "sds_kept", "deciles_kept", "correlations_kept"), 2),
+}
+UTILITY = (
+    *("tv1", "tv2", "three_way", "specks", "specks_tree", "pmse"),
+    *("trained_auc", "trained_accuracy"),
+)
+KEPT = tuple(key for key in TITLES if key not in UTILITY)
 DASH = "–"
 
 
@@ -65,6 +86,11 @@ class Records:
         names = [ones[0]["method"] for ones in self._by_label.values()]
         return [name for name in dict.fromkeys(names) if name not in REFERENCES]
 
+    def scored(self) -> tuple[str, ...]:
+        """The scores of distances and models, and former ones that a record has."""
+        there = {key for ones in self._by_label.values() for one in ones for key in one}
+        return (*UTILITY, *(key for key in FORMER if key in there))
+
     def _of(self, case: Case) -> list[Record]:
         return self._by_label.get(case.label, [])
 
@@ -80,6 +106,8 @@ def page(records: list[Record]) -> str:
         _goals(known),
         "## Every method at one budget",
         _comparison(known),
+        "## What is kept",
+        _kept(known),
         "## What a release costs",
         _costs(known),
         "## Without privacy",
@@ -94,14 +122,23 @@ def page(records: list[Record]) -> str:
 
 def definitions() -> str:
     """Every score of this page and of `understudy evaluate`: no name means two things."""
-    ours = [one for one in DEFINITIONS.values() if one.yardstick]
-    others = [one for one in DEFINITIONS.values() if not one.yardstick]
-    return "\n\n".join([DEFINED, _defined(ours), EVALUATED, _defined(others)])
+    ours = [one for one in DEFINITIONS.values() if one.short]
+    others = [one for one in DEFINITIONS.values() if not one.short]
+    former = ["| score | what it was |", "| --- | --- |"]
+    former += [f"| {FORMER[key]} | {text} |" for key, text in WAS.items()]
+    return "\n\n".join(
+        [DEFINED, _defined(ours), EVALUATED, _defined(others), REPLACED, "\n".join(former), BESIDE]
+    )
 
 
 def _defined(scores: Sequence[Definition]) -> str:
-    lines = ["| score | what it is | range | better |", "| --- | --- | --- | --- |"]
-    lines += [f"| {one.name} | {one.meaning} | {one.range} | {one.better} |" for one in scores]
+    short = any(one.short for one in scores)
+    head = ["here"] * short + ["score", "what it is", "range", "better"]
+    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
+    for one in scores:
+        cells = [one.short] * short + [one.name, one.meaning, one.range, one.better]
+        plain = (cell.replace("|", "\\|") for cell in cells)  # absolute values are no cells
+        lines.append(f"| {' | '.join(plain)} |")
     return "\n".join(lines)
 
 
@@ -122,7 +159,7 @@ def _introduction(records: list[Record]) -> str:
     text = (
         f"Means of {max(warm, default=0)} releases with fresh, secure noise each, or of as many as "
         "“runs” says. Made by `python benchmarks/utility.py --data DIR --render`. "
-        "Lower is better, but for AUC and accuracy."
+        "Lower is better, but for AUC, accuracy and what is kept."
     )
     if mixed:
         text += " **The records come from more than one state of the code.**"
@@ -131,7 +168,7 @@ def _introduction(records: list[Record]) -> str:
 
 def _goals(known: Records) -> str:
     """Each goal with its bounds and whether they hold, with public and with private rows."""
-    scores = ("tv2", "tv3", "specks_lr", "auc", "cpu_s", "peak_mb")
+    scores = ("tv2", "three_way", "specks", "trained_auc", "cpu_s", "peak_mb")
     head = ("goal", "table", "ε, δ", "rows", "runs", *(SCORES[s] for s in scores), "all hold")
     rows = []
     for goal in GOALS:
@@ -162,28 +199,43 @@ def _verdict(goal: Goal, held: list[bool]) -> str:
 def _judged(known: Records, goal: Goal, case: Case, score: str) -> tuple[str, bool | None]:
     """A score beside its bound, and whether it keeps it; None if one of the two is not there."""
     value, bound = known.mean(case, score), goal.bounds.get(score)
-    if goal.beats_independent and score in {"tv2", "tv3"}:
+    if goal.beats_independent and score in {"tv2", "three_way"}:
         bound = known.mean(Case(case.table, SHUFFLED), score)
     text, spread = number(score, value), known.spread(case, score)
-    if spread is not None and score in {"tv2", "tv3", "specks_lr", "auc"}:
+    if spread is not None and score in {"tv2", "three_way", "specks", "trained_auc"}:
         text += f" ± {number(score, spread)}"
     if bound is None:
         return text, None
-    sign = "≥" if score == "auc" else "≤"
+    sign = "≥" if score == "trained_auc" else "≤"
     limit = f"({sign} {bound:.3g})"
     if value is None:
         return f"{text} {limit}", None
-    holds = value >= bound if score == "auc" else value <= bound
+    holds = value >= bound if score == "trained_auc" else value <= bound
     return f"{text if holds else f'**{text}**'} {limit}", holds
 
 
 def _comparison(known: Records) -> str:
     """All methods on one table at ε = 1; a method that cannot says why below."""
-    head = ("method", "δ", "rows", "runs", *(SCORES[score] for score in UTILITY), "CPU s")
+    scores = (*known.scored(), "cpu_s")
+    lines, reasons = _methods(known, scores)
+    notes = [f"[{place}] {reason}" for reason, place in reasons.items()]
+    head = ("method", "δ", "rows", "runs", *(SCORES[score] for score in scores))
+    return "\n\n".join([f"{COMPARED}\n\n{table(head, lines)}", *notes])
+
+
+def _kept(known: Records) -> str:
+    """The same releases by what users look up first."""
+    head = ("method", "δ", "rows", "runs", *(SCORES[score] for score in KEPT))
+    lines = [line for line in _methods(known, KEPT)[0] if not line[3].startswith(DASH)]
+    return f"{LOOKED_UP}\n\n{table(head, lines)}"
+
+
+def _methods(known: Records, scores: Sequence[str]) -> tuple[list[list[str]], dict[str, int]]:
+    """A line for each method, and why some cannot, with their numbers."""
     rows: list[list[str]] = []
     reasons: dict[str, int] = {}
     for name in REFERENCES:
-        rows.append(_line(known, Case(ADULT, name), [f"*{name}*", "", ""], ""))
+        rows.append(_line(known, Case(ADULT, name), [f"*{name}*", "", ""], "", scores))
     for method in known.methods():
         for delta in DELTAS:
             for kind in ROWS:
@@ -192,15 +244,15 @@ def _comparison(known: Records) -> str:
                 if reason is None and not known.runs(case):
                     continue
                 mark = "" if reason is None else f" [{_place(reasons, reason)}]"
-                rows.append(_line(known, case, [method, delta, kind], mark))
-    notes = [f"[{place}] {reason}" for reason, place in reasons.items()]
-    return "\n\n".join([f"{COMPARED}\n\n{table(head, rows)}", *notes])
+                rows.append(_line(known, case, [method, delta, kind], mark, scores))
+    return rows, reasons
 
 
-def _line(known: Records, case: Case, start: list[str], mark: str) -> list[str]:
+def _line(
+    known: Records, case: Case, start: list[str], mark: str, scores: Sequence[str]
+) -> list[str]:
     runs = str(len(known.runs(case)) or DASH) + mark
-    scores = [number(score, known.mean(case, score)) for score in (*UTILITY, "cpu_s")]
-    return [*start, runs, *scores]
+    return [*start, runs, *(number(score, known.mean(case, score)) for score in scores)]
 
 
 def _place(reasons: dict[str, int], reason: str) -> int:
@@ -236,47 +288,24 @@ def _cost(known: Records, case: Case, runs: list[Record]) -> list[str]:
 
 def _references(known: Records) -> str:
     """What there is to compare with on each table."""
-    head = ("table", "what", "runs", *(SCORES[score] for score in UTILITY))
-    rows = []
-    for name in TABLES:
-        for method in REFERENCES:
-            case = Case(name, method)
-            scores = [number(score, known.mean(case, score)) for score in UTILITY]
-            rows.append([name, method, str(len(known.runs(case))), *scores])
-    return f"{WITHOUT}\n\n{table(head, rows)}"
+    parts = [WITHOUT]
+    for scores in (known.scored(), KEPT):
+        head = ("table", "what", "runs", *(SCORES[score] for score in scores))
+        rows = []
+        for name in TABLES:
+            for method in REFERENCES:
+                case = Case(name, method)
+                cells = [number(score, known.mean(case, score)) for score in scores]
+                rows.append([name, method, str(len(known.runs(case))), *cells])
+            copy = Case(name, COPY)
+            cells = [number(score, _fresh(known, copy, score)) for score in scores]
+            rows.append([name, "fresh sample, expected", "", *cells])
+        parts.append(table(head, rows))
+    return "\n\n".join(parts)
 
 
-COMPARED = (
-    "All that are private as they are, with their default options, on coded Adult (48,842 rows, 14 "
-    "columns) at ε = 1. With δ = 0 the guarantee is pure; with public rows, neighbours differ by "
-    "one record replaced, which takes up to twice the noise, with private rows by one added or "
-    "removed, and a twentieth of the budget buys their number."
-)
-COSTS = (
-    "Processor seconds of the synthesis alone, with compiled kernels in the cache: coding the rows "
-    "is included, imports are not. The peak is that of the whole process, libraries and rows "
-    "included. The last column is what the whole process takes more where the cache is empty, as "
-    "in the first run after an installation. Public rows."
-)
-WITHOUT = (
-    "Neither is private. Rows drawn again with replacement show the error of sampling, the best "
-    "that could be hoped for; their AUC and accuracy are those of a model that learned from four "
-    "fifths of the real rows. Shuffled columns are exact and independent."
-)
-WHAT_WAS_DONE = """\
-* On loans_coded, tables of more than 60,000 cells are left out of tv2 and tv3 (64).
-* **AUC, accuracy**: what is predicted is income>50K (adult_coded) or the decile of income \
-(nist_acs_national2019), in a fifth of the real rows, which the synthesizer has seen.
-* **Schemas**: levels and bounds are those of the tables' codebooks. Ordered columns are declared \
-so; codes for missing values, and for questions that do not apply, too. No structural zeros.
-* loans_coded and msnbc have no column to predict, and are not scored by propensities."""
-DEFINED = (
-    "The scores of this page, computed by `benchmarks/yardstick.py` on whole tables of codes. "
-    "SPECKS is that of Bowen & Liu (2020); the expectation of pMSE follows Snoke et al. (2018)."
-)
-EVALUATED = (
-    "The scores of `understudy evaluate`, for comparison. It groups states, thins out large tables "
-    "and draws triples in other ways, so that its figures are not those above where names differ. "
-    "Its page also shows `pMSE / fresh`: pMSE over its expectation for a second sample of the "
-    "population, which then has 1."
-)
+def _fresh(known: Records, case: Case, score: str) -> float | None:
+    """What a fresh sample is expected to score, as the copy of the rows tells."""
+    if score == "pmse":
+        return 1.0 if known.mean(case, score) is not None else None
+    return known.mean(case, score + FRESH)

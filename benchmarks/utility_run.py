@@ -25,6 +25,7 @@ from numba.core import event
 import understudy as us
 import yardstick
 from known_tables import KnownTable, load
+from understudy.evaluation.comparison import Comparison
 from utility_cases import COPY, REFERENCES, Case
 
 
@@ -72,11 +73,12 @@ def reference(name: str, table: KnownTable) -> pl.DataFrame:
 def scores(table: KnownTable, made: pl.DataFrame, method: str) -> dict[str, float]:
     """The yardstick; a copy of the rows is not asked to predict rows that it holds itself."""
     start, design = time.perf_counter(), table.design
-    real, synthetic = table.codes(table.frame), table.codes(made)
-    found = yardstick.distances(real, synthetic, table.sizes, most_cells=design.most_cells)
+    comparison = Comparison.of(table.schema("public"), table.frame, [made])
+    found = yardstick.distances(comparison, most_cells=design.most_cells)
+    found |= yardstick.kept(comparison, table.frame, made)
     if table.target is not None:
-        found |= yardstick.discrimination(real, synthetic)
-        found |= yardstick.prediction(synthetic, real, table.target, real_rows=method == COPY)
+        found |= yardstick.discrimination(comparison)
+        found |= yardstick.prediction(comparison, table.target, real_rows=method == COPY)
     return found | {"n_rows": made.height, "scoring_s": time.perf_counter() - start}
 
 

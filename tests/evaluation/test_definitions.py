@@ -20,13 +20,13 @@ def test_names_and_meanings_are_unique():
     assert {one.better for one in DEFINITIONS.values()} == set(Better)
 
 
-def test_a_score_of_the_yardstick_is_none_of_evaluate():
-    """Their SPECKS, 3-way distance and ratio of pMSE differ, so their names must."""
-    ours = [one for one in DEFINITIONS.values() if not one.yardstick]
-    assert all(one.headline is None for one in DEFINITIONS.values() if one.yardstick)
-    for one in DEFINITIONS.values():
-        begun = [other for other in ours if one.name.startswith(other.name)]
-        assert not one.yardstick or not begun, one.name
+def test_a_short_name_stands_for_one_score():
+    """But for the 3-way distance, whose name says of how many triples it is in a table."""
+    short = [one.short for one in DEFINITIONS.values() if one.short and one.short != "tv3"]
+    assert len(set(short)) == len(short)
+    assert {one.headline for one in DEFINITIONS.values() if one.short == "tv3"} == {
+        Headline.THREE_WAY
+    }
 
 
 def test_the_three_way_distance_is_named_by_its_triples():

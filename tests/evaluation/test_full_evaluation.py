@@ -179,7 +179,7 @@ def test_the_progress_is_told(draw, schema, release_of):
         by="city",
         progress=lambda stage, done, total: stages.setdefault(stage, []).append((done, total)),
     )
-    assert len(stages) == 9
+    assert len(stages) == 10
     assert all(calls[-1][0] == calls[-1][1] for calls in stages.values())
 
 

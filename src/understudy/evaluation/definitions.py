@@ -1,8 +1,8 @@
 """What every score is: one name for one meaning, in `evaluate` and on the pages of benchmarks.
 
 A score of `evaluate` has the name that stands here, or begins with it where more belongs to it (a
-column, a model). The yardstick of the benchmarks (`benchmarks/yardstick.py`) scores whole tables of
-codes by rules of its own; where these differ from `evaluate`, so do the names.
+column, a model). The yardstick of the benchmarks (`benchmarks/yardstick.py`) is made of scores of
+`evaluate`; its tables head them by the short names that stand beside.
 
 Sources: Woo, Reiter, Oganian & Karr (2009) and Snoke et al. (2018) for pMSE; Bowen & Liu (2020) for
 SPECKS; Karr et al. (2006) for the overlap of intervals; Bergsma (2013) for Cramér's V.
@@ -53,23 +53,23 @@ class Definition:
         meaning: what is computed.
         range: smallest and largest value, the best one first where that is one of the two.
         better: which values are good.
-        yardstick: whether it is one of the benchmarks' yardstick, not of `evaluate`.
         headline: what it can stand for at the head of a page, if anything.
         variant: what its name says beyond that.
+        short: heading in the tables of the benchmarks; "" if it is not in their yardstick.
     """
 
     name: str
     meaning: str
     range: str
     better: Better = Better.LOW
-    yardstick: bool = False
     headline: Headline | None = None
     variant: str = ""
+    short: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for machines."""
         content = asdict(self)
-        return {name: content[name] for name in ("name", "meaning", "range", "better", "yardstick")}
+        return {name: content[name] for name in ("name", "meaning", "range", "better", "short")}
 
 
 _TV = "share of records that would have to move (total variation distance)"
@@ -82,6 +82,7 @@ _MODELS = {
     "logistic, with pairs": "the same with products of pairs of columns, 600 parameters at most",
     "CART": "a tree of depth 5 with at least 20 rows in a leaf, at most 50,000 rows of each table",
 }
+_SHORT = {"logistic, main effects": "SPECKS", "CART": "SPECKS, tree"}
 _PMSE = (
     "mean squared distance of the probability that a row is synthetic from the share of synthetic "
     "rows"
@@ -95,12 +96,72 @@ _TRAINED = (
     "rounds, at most 40,000 rows)"
 )
 
+_KEPT = (
+    Definition(
+        "relative error of means, median",
+        "|difference| of means over |mean|, median over columns of numbers (numeric, or ordinal "
+        "with numbers for levels) whose mean is more than two standard errors from 0",
+        "0 to ∞",
+        short="mean error",
+    ),
+    Definition(
+        "relative error of standard deviations, median",
+        "|ratio of standard deviations − 1|, median over columns of numbers",
+        "0 to ∞",
+        short="sd error",
+    ),
+    Definition(
+        "rank error of deciles",
+        "largest distance of k/10 from the ranks that the k-th decile of a set has among the "
+        "original values (an interval for a value of many records), mean over columns of numbers",
+        "0 to .9",
+        short="decile error",
+    ),
+    Definition(
+        "means kept",
+        "share of columns of numbers whose mean is within 5 % or two standard errors of the "
+        "original, whichever is wider",
+        "1 to 0",
+        Better.HIGH,
+        short="means kept",
+    ),
+    Definition(
+        "standard deviations kept",
+        "share of columns of numbers whose standard deviation is within 15 % of the original",
+        "1 to 0",
+        Better.HIGH,
+        short="sds kept",
+    ),
+    Definition(
+        "deciles kept",
+        "share of columns of numbers of which no decile's rank is off by more than .03",
+        "1 to 0",
+        Better.HIGH,
+        short="deciles kept",
+    ),
+    Definition(
+        "within-group distance",
+        f"within groups of 2 to 6 % of the original records: {_TV}, mean over the other columns "
+        "and over at most 60 groups; 1 where a set has no such records",
+        "0 to 1",
+        short="in groups",
+    ),
+    Definition(
+        "relations broken",
+        "share of records of a set that break a relation that every original record keeps: a "
+        "column that another determines, a number or date that another never exceeds",
+        "0 to 1",
+        short="relations",
+    ),
+)
+
 _EVALUATE = (
     Definition(
         "total variation, 1-way",
         f"{_TV}, mean over all columns",
         "0 to 1",
         headline=Headline.ONE_WAY,
+        short="tv1",
     ),
     Definition("total variation, worst 1-way", f"{_TV}, of the worst column", "0 to 1"),
     Definition(
@@ -108,6 +169,7 @@ _EVALUATE = (
         f"{_TV}, mean over all pairs of columns",
         "0 to 1",
         headline=Headline.TWO_WAY,
+        short="tv2",
     ),
     Definition("total variation, worst 2-way", f"{_TV}, of the worst pair", "0 to 1"),
     Definition(
@@ -116,13 +178,15 @@ _EVALUATE = (
         "0 to 1",
         headline=Headline.THREE_WAY,
         variant="(all triples)",
+        short="tv3",
     ),
     Definition(
         "total variation, 3-way (500 triples)",
-        f"{_TV}, mean over 500 triples of columns drawn with the seed, of more than 500",
+        f"{_TV}, mean over 500 triples of columns, of more; the same ones for every release",
         "0 to 1",
         headline=Headline.THREE_WAY,
         variant="(500 triples)",
+        short="tv3",
     ),
     Definition(
         "conditional distance",
@@ -131,8 +195,18 @@ _EVALUATE = (
     ),
     Definition(
         "difference of correlation",
-        "|difference| of Pearson's correlation of states, mean over pairs of ordered columns",
+        "|difference| of Spearman's correlation (numbers by value, ties by mid-ranks, records with "
+        "both values), mean over pairs of ordered columns",
         "0 to 2",
+        short="Δr",
+    ),
+    Definition(
+        "correlations kept",
+        "share of Spearman's correlations beyond ± 0.2 in the original that are within 0.1 in a "
+        "set",
+        "1 to 0",
+        Better.HIGH,
+        short="r kept",
     ),
     Definition(
         "difference of Cramér's V",
@@ -162,6 +236,7 @@ _EVALUATE = (
             "0 to 1",
             headline=Headline.SPECKS,
             variant=name,
+            short=_SHORT.get(name, ""),
         )
         for name, how in _MODELS.items()
     ),
@@ -186,9 +261,10 @@ _EVALUATE = (
         "0 to ∞",
     ),
     Definition(
-        "coefficient distance",
-        "Euclidean distance of the coefficients that all tables determine, in their own units",
-        "0 to ∞",
+        "coefficients beyond chance",
+        "share of the coefficients that the original determines whose two estimates differ by more "
+        "than 1.96 times the root of the sum of both squared standard errors, or that a set lost",
+        "0 to 1",
     ),
     *(
         Definition(
@@ -198,15 +274,18 @@ _EVALUATE = (
             Better.HIGH,
             headline=Headline.TRAINED,
             variant=name,
+            short=short,
         )
-        for name, meaning, range_ in (
-            ("accuracy", f"accuracy {_TRAINED}", "1 to 0"),
+        for name, meaning, range_, short in (
+            ("accuracy", f"accuracy {_TRAINED}", "1 to 0", "accuracy, trained"),
             (
                 "area under the curve",
-                f"area under the ROC curve {_TRAINED}; .5 is guessing",
+                f"area under the ROC curve {_TRAINED}, of more than two classes the mean of each "
+                "against the rest; .5 is guessing",
                 "1 to 0",
+                "AUC, trained",
             ),
-            ("R²", f"share of variance explained {_TRAINED}", "1 to −∞"),
+            ("R²", f"share of variance explained {_TRAINED}", "1 to −∞", ""),
         )
     ),
     Definition(
@@ -231,50 +310,10 @@ _EVALUATE = (
         "pMSE / fresh",
         f"{_PMSE}, over its expectation for a second sample of the population, which then has 1",
         "0 to ∞",
+        short="pMSE / fresh",
     ),
+    *_KEPT,
 )
 
-_YARDSTICK = (
-    Definition("tv1", "the same as total variation, 1-way", "0 to 1", yardstick=True),
-    Definition("tv2", "the same as total variation, 2-way", "0 to 1", yardstick=True),
-    Definition(
-        "tv3 (64)",
-        f"{_TV}, mean over 64 triples of columns, the same ones for every release of a table",
-        "0 to 1",
-        yardstick=True,
-    ),
-    Definition(
-        "SPECKS-lr",
-        f"{_SPECKS}, by logistic regression on main effects of all rows, columns of more than 24 "
-        "codes cut into 16 groups at quantiles of the real rows",
-        "0 to 1",
-        yardstick=True,
-    ),
-    Definition(
-        "SPECKS-cart",
-        f"{_SPECKS}, by a tree of depth 5 with at least 20 rows in a leaf on the codes of all rows",
-        "0 to 1",
-        yardstick=True,
-    ),
-    Definition(
-        "pMSE / resampled",
-        "pMSE of the model of SPECKS-lr over its expectation for rows drawn from the real ones "
-        "with replacement; a fresh sample of the population has 2",
-        "0 to ∞",
-        yardstick=True,
-    ),
-    Definition(
-        "AUC",
-        "area under the ROC curve of predicting a fifth of the real rows, learned from all "
-        "synthetic rows by gradient boosting (100 rounds); mean of one class against the rest",
-        "1 to 0",
-        Better.HIGH,
-        yardstick=True,
-    ),
-    Definition(
-        "accuracy", "accuracy of the same prediction", "1 to 0", Better.HIGH, yardstick=True
-    ),
-)
-
-DEFINITIONS = {definition.name: definition for definition in (*_EVALUATE, *_YARDSTICK)}
+DEFINITIONS = {definition.name: definition for definition in _EVALUATE}
 """Name → score."""

@@ -9,6 +9,7 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 from understudy.evaluation.definitions import Better, Definition
+from understudy.evaluation.kept_details import CorrelationKept, GroupKept, NumberKept, RelationKept
 from understudy.evaluation.risk.risk_results import Risks
 
 
@@ -122,9 +123,9 @@ class Coefficient:
         model: the model, such as "income ~ age + sex (ols)".
         term: name of the coefficient.
         original: estimate, lower and upper end of the 95 % interval from the original rows.
-        synthetic: the same, mean over the sets.
+        synthetic: the same, median over the sets.
         overlap: interval overlap (Karr et al. 2006), mean over the sets.
-        standardised: |difference| in standard errors of the original.
+        standardised: |difference| in standard errors of the original, median over the sets.
     """
 
     model: str
@@ -216,6 +217,10 @@ class Evaluation:
         widths: intervals of declared analyses (or of a few means and shares) beside the rows'.
         subgroups: scores by group.
         risks: what attacks find; None for a table of one column.
+        numbers: every column of numbers, worst first.
+        correlations: every pair of ordered columns, worst first.
+        groups: small groups of records, worst first.
+        relations: what every original record keeps, worst first.
         warnings: what could not be computed, and why.
     """
 
@@ -234,6 +239,10 @@ class Evaluation:
     widths: tuple[AnswerWidth, ...] = ()
     subgroups: tuple[Subgroup, ...] = ()
     risks: Risks | None = None
+    numbers: tuple[NumberKept, ...] = ()
+    correlations: tuple[CorrelationKept, ...] = ()
+    groups: tuple[GroupKept, ...] = ()
+    relations: tuple[RelationKept, ...] = ()
     warnings: tuple[str, ...] = field(default_factory=tuple)
 
     def __repr__(self) -> str:
@@ -274,5 +283,9 @@ class Evaluation:
             "widths": [width.to_json() for width in self.widths],
             "subgroups": [group.to_json() for group in self.subgroups],
             "risks": self.risks and self.risks.to_json(),
+            "numbers": [number.to_json() for number in self.numbers],
+            "correlations": [pair.to_json() for pair in self.correlations],
+            "groups": [group.to_json() for group in self.groups],
+            "relations": [relation.to_json() for relation in self.relations],
             "warnings": list(self.warnings),
         }

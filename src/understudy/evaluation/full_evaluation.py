@@ -21,16 +21,24 @@ from understudy.evaluation.comparison import (
 from understudy.evaluation.evaluation_results import Evaluation, Score
 from understudy.evaluation.risk.assess import Intruder, risks_of
 from understudy.evaluation.utility.answer_widths import answer_widths, columns_of
-from understudy.evaluation.utility.associations import association_scores, consistency
+from understudy.evaluation.utility.associations import (
+    association_scores,
+    consistency,
+    correlation_scores,
+)
+from understudy.evaluation.utility.broken_relations import relation_scores
 from understudy.evaluation.utility.coefficients import coefficient_scores, coefficients
 from understudy.evaluation.utility.indicator_designs import Model, default_models, written_models
 from understudy.evaluation.utility.marginal_distances import (
     conditional_score,
     distance_scores,
+    group_scores,
     marginal_distances,
     marginals,
     pairs,
 )
+from understudy.evaluation.utility.number_distances import number_scores
+from understudy.evaluation.utility.ordered_values import ordered_columns, ordered_names
 from understudy.evaluation.utility.prediction import default_target, prediction_scores
 from understudy.evaluation.utility.propensity import propensity_scores, subgroup_scores
 from understudy.evaluation.utility.regression_comparison import compare_models, records_of
@@ -108,13 +116,14 @@ def evaluate_release(
     names = release.schema.names
     with single_threaded():
         near = _nearness(comparison, tell)
+        kept = _kept(table, release, comparison, tell)
         discriminated = _discrimination(comparison, tell)
         fitted = _regressions(table, release, comparison, written=written, target=target, tell=tell)
         widths = _answer_widths(table, release, tell)
         predicted = _prediction(comparison, None if target is None else names.index(target), tell)
         grouped = _groups(comparison, None if by is None else names.index(by), tell)
         attacked = _risks(release, comparison, control, intruder, tell)
-    parts = (discriminated, near, fitted, widths, predicted, grouped, attacked)
+    parts = (discriminated, near, kept, fitted, widths, predicted, grouped, attacked)
     return Internal(_assemble(release, comparison, parts))
 
 
@@ -146,6 +155,31 @@ def _nearness(comparison: Comparison, tell: Progress) -> _Part:
             "agreement": agreement,
         },
     )
+
+
+def _kept(table: Table, release: Release, comparison: Comparison, tell: Progress) -> _Part:
+    """Numbers, correlations, small groups and relations: what users look up first."""
+    stage = "Looking up numbers, groups and relations"
+    tell(stage, 0, 4)
+    names = ordered_names(release.schema)
+    original = records_of(release.schema, names, table.read(names).expose() if names else ())
+    sets = [Records.of(one, release.schema, names) for one in release.tables]
+    columns = ordered_columns(original, sets)
+    numbers, each_number = number_scores(columns, comparison.generator(_STREAM, 1))
+    tell(stage, 1, 4)
+    correlations, each_pair = correlation_scores(columns)
+    tell(stage, 2, 4)
+    groups, each_group = group_scores(comparison)
+    tell(stage, 3, 4)
+    relations, each_relation = relation_scores(comparison, columns)
+    tell(stage, 4, 4)
+    fields = {
+        "numbers": each_number,
+        "correlations": each_pair,
+        "groups": each_group,
+        "relations": each_relation,
+    }
+    return _Part((*numbers, *correlations, *groups, *relations), (), fields)
 
 
 def _too_large(comparison: Comparison) -> tuple[str, ...]:

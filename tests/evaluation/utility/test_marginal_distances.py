@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from understudy.evaluation import comparison as comparisons
-from understudy.evaluation.comparison import OUTSIDE
+from understudy.evaluation.comparison import OUTSIDE, Comparison
 from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.utility import marginal_distances as distances
 from understudy.evaluation.utility.marginal_distances import (
@@ -16,9 +16,11 @@ from understudy.evaluation.utility.marginal_distances import (
     conditional_score,
     distance_scores,
     expected_variation,
+    group_scores,
     marginal_distances,
     marginals,
     total_variation,
+    triples,
 )
 
 
@@ -132,3 +134,64 @@ def test_the_conditional_score_is_the_mean_over_ordered_pairs(compare):
             value += weight * np.abs(distributions[0] - distributions[1]).sum()
         values.append(value)
     assert conditional_score(comparison).value == pytest.approx(np.mean(values))
+
+
+def grouped(shares, n, seed, tie=0.0):
+    """A grouping column, one that may follow it, and one of three states beside them."""
+    rng = np.random.default_rng(seed)
+    group = np.minimum(rng.choice(len(shares), n, p=shares), 3)
+    follows = np.where(rng.random(n) < tie, group % 2, rng.integers(0, 2, n))
+    grade = rng.integers(0, 3, n)
+    age = np.full(n, 3)
+    return [one.astype(np.uint8) for one in (group, age, follows, grade)]
+
+
+def test_groups_are_compared_by_slow_counting(schema):
+    shares = (0.5, 0.42, 0.04, 0.04)
+    original, made = grouped(shares, 3_000, 1, 0.9), grouped(shares, 2_000, 2)
+    comparison = Comparison(schema, original, (made,))
+    [score], details = group_scores(comparison)
+    assert {(one.column, one.label) for one in details} == {("city", "Cc"), ("city", "Dd")}
+    for one in details:
+        state = comparison.labels(0).index(one.label)
+        inside, copied = original[0] == state, made[0] == state
+        slow = [
+            [
+                sum(abs(np.mean(x == s) - np.mean(y == s)) for s in range(20)) / 2
+                for x, y in ((rows[inside], copy[copied]), (rows[inside], rows))
+            ]
+            for rows, copy in zip(original[1:], made[1:], strict=True)
+        ]
+        assert (one.distance, one.ungrouped) == pytest.approx(tuple(np.mean(slow, axis=0)))
+        assert one.rows == inside.sum()
+        assert 0 < one.fresh < one.distance
+    assert score.value == pytest.approx(np.mean([one.distance for one in details]))
+
+
+def test_a_group_that_a_set_lacks_is_as_far_as_can_be(schema):
+    original = grouped((0.5, 0.46, 0.04, 0.0), 2_000, 1)
+    made = grouped((0.5, 0.5, 0.0, 0.0), 2_000, 2)
+    [score], [one] = group_scores(Comparison(schema, original, (made,)))
+    assert (one.distance, score.value) == (1, 1)
+    assert np.isnan(one.fresh)
+    assert score.null is None
+
+
+def test_without_small_groups_there_is_no_score(schema):
+    rows = grouped((0.5, 0.5, 0.0, 0.0), 500, 1)
+    assert group_scores(Comparison(schema, rows, (rows,))) == ((), ())
+
+
+def test_the_triples_are_500_and_always_the_same():
+    candidates = list(itertools.combinations(range(16), 3))
+    chosen = triples(candidates)
+    assert len(set(chosen)) == 500
+    assert chosen == sorted(chosen) == triples(candidates)
+    assert triples(candidates[:500]) == candidates[:500]
+
+
+def test_wide_tables_can_be_left_out(compare):
+    whole = marginal_distances(compare(200), 2)
+    narrow = marginal_distances(compare(200), 2, most_cells=14)
+    assert set(narrow.marginals) == {(0, 2), (2, 3)}
+    assert set(narrow.marginals) < set(whole.marginals)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score, roc_auc_score
 
+from understudy.evaluation.utility import prediction
 from understudy.evaluation.utility.prediction import (
     accuracy,
     area_under_curve,
@@ -73,8 +74,24 @@ def test_numbers_are_predicted_by_regression(compare):
 
 
 def test_levels_are_predicted_by_classes(compare):
-    (score,) = prediction_scores(compare(1000), 0)
-    assert "accuracy for city" in score.name
+    share, area = prediction_scores(compare(1000), 0)
+    assert "accuracy for city" in share.name
+    assert "curve for city" in area.name
+    assert 0.5 < area.value < area.null + 0.1
+
+
+def test_the_area_of_many_classes_is_the_mean_of_each_against_the_rest(compare):
+    rng = np.random.default_rng(3)
+    truth, shares = rng.integers(0, 3, 300), rng.dirichlet(np.ones(3), 300)
+    shares[np.arange(300), truth] += 0.2
+    shares /= shares.sum(axis=1, keepdims=True)
+    task = prediction._task(compare(100), 0, compare(100).original)
+    area = task._area(truth, shares, np.arange(3))["area under the curve"]
+    assert area.value == pytest.approx(roc_auc_score(truth, shares, multi_class="ovr"))
+    assert area.influence.mean() == pytest.approx(0, abs=1e-12)
+    unknown = task._area(truth, shares[:, :2], np.arange(2))["area under the curve"]
+    each = [roc_auc_score(truth == k, shares[:, k]) for k in range(2)]
+    assert unknown.value == pytest.approx(np.mean([*each, 0.5]))  # the third class is not learned
 
 
 def test_a_set_with_one_class_predicts_it(compare):

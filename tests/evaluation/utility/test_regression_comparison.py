@@ -1,5 +1,7 @@
 """Fits against statsmodels, overlap by hand, and what regressions of a release say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -12,7 +14,12 @@ from understudy.evaluation.utility.coefficients import (
     interval_overlap,
 )
 from understudy.evaluation.utility.indicator_designs import default_models, written_models
-from understudy.evaluation.utility.regression_comparison import OTHER, compare, compare_models
+from understudy.evaluation.utility.regression_comparison import (
+    OTHER,
+    Compared,
+    compare,
+    compare_models,
+)
 from understudy.evaluation.utility.robust_regression import (
     COLLINEAR,
     EXACT,
@@ -278,3 +285,40 @@ def test_widths_stay_finite_beside_coefficients_that_are_not_determined(outcome,
         "of 6 coefficients, which the original determines"
         in scores["interval width ratio, median"].note
     )
+
+
+def fitted(seed, near=False):
+    """A regression on 30 columns, of which two are nearly one and an estimate is anywhere."""
+    rng = np.random.default_rng(seed)
+    x = np.column_stack([np.ones(2_000), rng.normal(size=(2_000, 30))])
+    if near:
+        x[:, 2] = x[:, 1] + 1e-4 * rng.normal(size=2_000)
+    y = x.sum(axis=1) + rng.normal(size=2_000)
+    found = diagnosed(fit(y, x, binary=False), y, x, binary=False)
+    return replace(found, estimate=found.estimate + near * 1e7 * np.eye(31)[1])
+
+
+def test_one_nearly_collinear_term_does_not_move_the_summaries():
+    terms = tuple(f"x{k}" for k in range(31))
+    scores = []
+    for copy in (fitted(2), fitted(2, near=True)):
+        assert copy.determined.all()
+        compared = Compared("m", terms, fitted(1), (copy,))
+        scores.append({s.name: s.value for s in coefficient_scores([compared], 2_000, 2_000)})
+    whole, near = scores
+    assert set(whole) == set(near)
+    for name, value in near.items():
+        assert abs(value - whole[name]) < 0.25, name
+    compared = Compared("m", terms, fitted(1), (fitted(2), fitted(3, near=True), fitted(4)))
+    assert abs(coefficients(compared)[1].synthetic[0] - 1) < 0.2  # the median over the sets
+
+
+def test_coefficients_beyond_chance_are_counted():
+    one = fitted(1)
+    moved = replace(one, estimate=one.estimate + 3 * one.stderr * (np.arange(31) < 4))
+    lost = replace(moved, reasons=("", *moved.reasons[1:-1], COLLINEAR))
+    terms = tuple(f"x{k}" for k in range(31))
+    scores = coefficient_scores([Compared("m", terms, one, (one, moved, lost))], 2_000, 2_000)
+    [score] = [s for s in scores if s.name == "coefficients beyond chance"]
+    assert score.value == pytest.approx(np.mean([0, 4 / 31, 5 / 31]))
+    assert score.null == pytest.approx(0.05)

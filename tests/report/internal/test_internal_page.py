@@ -16,6 +16,7 @@ from understudy.evaluation.evaluation_results import (
     Score,
     Subgroup,
 )
+from understudy.evaluation.kept_details import CorrelationKept, GroupKept, NumberKept, RelationKept
 from understudy.report import internal_page
 from understudy.report.internal.headline_scores import verdict
 from understudy.report.internal.internal_page import MAX_BYTES, STAMP
@@ -452,3 +453,48 @@ def test_every_number_of_a_wide_table_carries_its_heading(page):
             labels = re.findall(r'<td data-label="([^"]*)"', row)
             assert len(labels) == row.count("<td") == len(headings) - 1
             assert set(labels) <= set(headings)
+
+
+KEPT = {
+    "numbers": (
+        NumberKept(
+            "income", (1e3, 50.0), (9e2, 60.0), (0.0, 0.1), 0.1, 6.3, 1.2, 0.04, (0, 0.5, 1)
+        ),
+        NumberKept("flat", (0.0, 0.0), (NAN, NAN), (0.0, 1.0), NAN, NAN, NAN, 1.0, (0, 0, 0)),
+    ),
+    "correlations": (
+        CorrelationKept(("a<b", "income"), 0.8, 0.1, 0.0),
+        CorrelationKept(("calm", "income"), 0.3, 0.29, 1.0),
+        CorrelationKept(("calm", "fair"), 0.1, 0.09, NAN),
+    ),
+    "groups": (GroupKept("region", "north & west", 40, 0.04, 1.0, NAN, 0.2),),
+    "relations": (RelationKept("start ≤ end", 990, 0.12, 0.5),),
+}
+
+
+def test_what_is_kept_is_told_in_tables_and_a_plot(check):
+    found = check(internal_page(replace(small(), **KEPT)), MAX_BYTES)
+    for words in (
+        "10.0 %",
+        "mean, sd",
+        "a<b × income",
+        "lost",
+        "north & west",
+        "start ≤ end",
+        "12.0 %",
+    ):
+        assert words in found.text
+    assert not {"nan", "inf", "none"} & set(found.text.lower().split())
+    [label] = [a["aria-label"] for _, a in found.tags if "Spearman" in a.get("aria-label", "")]
+    assert "3 pairs" in label
+    assert "a<b × income −0.7" in label
+
+
+def test_what_there_is_none_of_is_said(page):
+    for what in ("Numbers", "Correlations beyond ± 0.2", "Small groups", "Relations"):
+        assert f"{what}: there is nothing of the kind." in page
+
+
+def test_a_survey_with_many_of_all_kinds_stays_small(check):
+    many = {name: values[:1] * 5_000 for name, values in KEPT.items()}
+    check(internal_page(replace(wide(), **many)), MAX_BYTES)

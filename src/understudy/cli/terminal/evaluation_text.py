@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.table import Table
@@ -10,7 +11,7 @@ from understudy.cli.terminal import escape, out
 from understudy.evaluation.evaluation_results import Evaluation, Score
 from understudy.evaluation.risk.risk_results import Risk, Risks
 from understudy.evaluation.utility.losses import LOSSES
-from understudy.report.number_text import distance, figure
+from understudy.report.number_text import distance, figure, percent
 from understudy.risk_utility.map_results import LEAK, PUBLIC, Interval, Tradeoff
 from understudy.risk_utility.risk_axis import RISKS
 
@@ -42,6 +43,8 @@ def evaluated(evaluation: Evaluation, page: Path | None) -> None:
         "score (for prediction: a model trained on the original); sd off: distance from that in "
         "standard deviations of chance, ± 2 is within it."
     )
+    for line in _not_kept(evaluation):
+        out.print(escape(line), soft_wrap=True)
     if evaluation.median_width is not None:
         out.print(
             f"Intervals of the release are {evaluation.median_width:.2f} times as wide as textbook "
@@ -53,6 +56,28 @@ def evaluated(evaluation: Evaluation, page: Path | None) -> None:
         out.print(escape(f"Note: {warning}"), soft_wrap=True)
     if page is not None:
         out.print(f"Internal page: {escape(str(page.resolve()))}", soft_wrap=True)
+
+
+def _not_kept(evaluation: Evaluation) -> Iterator[str]:
+    """Numbers, correlations and relations that are lost, the worst first."""
+    numbers = [f"{one.column} ({', '.join(one.lost)})" for one in evaluation.numbers if one.lost]
+    pairs = [
+        f"{' × '.join(one.columns)} ({one.original:.2f} → {one.synthetic:.2f})"
+        for one in evaluation.correlations
+        if one.kept < 1
+    ]
+    relations = [
+        f"{one.relation} ({percent(one.broken)} of the records)"
+        for one in evaluation.relations
+        if one.broken
+    ]
+    for what, names in (
+        ("Numbers that are not kept", numbers),
+        ("Correlations that are not kept", pairs),
+        ("Relations that are broken", relations),
+    ):
+        if names:
+            yield f"{what}: {_named(tuple(names))}."
 
 
 def _score_row(score: Score) -> tuple[str, ...]:

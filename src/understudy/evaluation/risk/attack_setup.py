@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
 from understudy.evaluation.comparison import Comparison, Rows
-from understudy.evaluation.utility.associations import is_ordered
+from understudy.evaluation.utility.ordered_values import is_ordered
 from understudy.schema import NUMERIC, Column
 
 States = NDArray[np.integer[Any]]

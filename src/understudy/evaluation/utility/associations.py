@@ -1,10 +1,15 @@
 """Associations of pairs of columns: how far from the original, and whether tests decide alike.
 
-Two columns with an order (numbers, dates, ordinal levels, truth values) are compared by Pearson's
-correlation of their state numbers, over records with an ordinary state in both. Every other pair is
-compared by Cramér's V over all states, missing ones included.
+Two columns with an order (numbers, dates, ordinal levels, truth values) are compared by Spearman's
+correlation: numbers by their values, ties by mid-ranks, over the records with a value in both, of
+which there must be 20 in the original. One beyond ± 0.2 in the original is *kept* if it is within
+0.1 in a set; a fresh sample keeps it with a probability that follows from the normal law of
+Fisher's z, with variance 1.06/(n - 3). Every other pair is compared by Cramér's V over all states,
+missing ones included.
 
 Sources:
+    Fieller, Hartley & Pearson (1957), "Tests for rank correlation coefficients. I", Biometrika 44,
+    470-481.
     Bergsma (2013), "A bias-correction for Cramér's V and Tschuprow's T", J. Korean Statistical
     Society 42, 323-328: without the correction, V of two independent columns grows with the number
     of their states.
@@ -27,41 +32,131 @@ pooled p-value, and pool by the rule of Li, Meng, Raghunathan & Rubin (1991): `c
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import chdtrc, ndtr
 
+from understudy.arrays import Codes, Floats
 from understudy.evaluation.comparison import Comparison, Counts
 from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Score
+from understudy.evaluation.kept_details import CorrelationKept
 from understudy.evaluation.utility.marginal_distances import pairs
+from understudy.evaluation.utility.ordered_values import NOWHERE, OrderedColumn, is_ordered
 from understudy.inference.pooled_tests import pool_pvalues
-from understudy.schema import Categorical, Column
 
 Association = Callable[[Counts], float]
 
+STRONG = 0.2
+"""Correlations beyond it in the original should be kept."""
 
-def is_ordered(column: Column) -> bool:
-    """Whether the ordinary states of a column have an order."""
-    return not isinstance(column, Categorical)
+KEPT_WITHIN = 0.1
+FEWEST_BOTH = 20
+"""Original records with both values that a pair must have: the correlation of fewer is chance."""
+
+_SPEARMAN = 1.06
 
 
-def correlation(counts: Counts) -> float:
-    """Pearson's correlation of the state numbers of two columns; 0 if one of them is constant.
+def spearman(x: Codes, y: Codes) -> float:
+    """Spearman's correlation by mid-ranks, over the records with both values; 0 if one is constant.
 
     Args:
-        counts: contingency table of their ordinary states, shape (a, b).
+        x: place of each record's value in one column, or `NOWHERE`, shape (n,).
+        y: the same in the other column.
     """
-    total = counts.sum()
-    if not total:
-        return 0.0
-    shares = counts / total
-    row, column = shares.sum(axis=1), shares.sum(axis=0)
-    x = np.arange(len(row)) - row @ np.arange(len(row))
-    y = np.arange(len(column)) - column @ np.arange(len(column))
-    spread = (row @ x**2) * (column @ y**2)
-    return float(x @ shares @ y / np.sqrt(spread)) if spread > 0 else 0.0
+    both = (x != NOWHERE) & (y != NOWHERE)
+    left, right = _centred_ranks(x[both]), _centred_ranks(y[both])
+    spread = (left @ left) * (right @ right)
+    return float(left @ right / np.sqrt(spread)) if spread > 0 else 0.0
+
+
+def correlations(table: Sequence[Codes]) -> Floats:
+    """Spearman's correlations of all pairs of columns of one table, shape (columns, columns).
+
+    Args:
+        table: the places of each column, as `spearman` takes them.
+    """
+    result = np.eye(len(table))
+    whole = [j for j, places in enumerate(table) if (places != NOWHERE).all()]
+    if whole:  # ranked once for all pairs
+        ranks = np.stack([_centred_ranks(table[j]) for j in whole])
+        length = np.sqrt((ranks**2).sum(axis=1, keepdims=True))
+        ranks /= np.where(length > 0, length, 1.0)
+        result[np.ix_(whole, whole)] = ranks @ ranks.T
+    for i, j in itertools.combinations(range(len(table)), 2):
+        if i not in whole or j not in whole:
+            result[i, j] = result[j, i] = spearman(table[i], table[j])
+    return result
+
+
+def _centred_ranks(places: Codes) -> Floats:
+    """Mid-ranks less their mean, by counting: as many steps as records and levels."""
+    counts = np.bincount(places)
+    ranks = np.cumsum(counts) - (counts - 1) / 2
+    return np.asarray((ranks - (len(places) + 1) / 2)[places])
+
+
+def correlation_scores(
+    columns: Sequence[OrderedColumn],
+) -> tuple[tuple[Score, ...], tuple[CorrelationKept, ...]]:
+    """Differences of correlations, the share that is kept, and every pair, the worst first.
+
+    Args:
+        columns: the ordered columns.
+    """
+    pairs_of = [(a, b) for a, b in itertools.combinations(columns, 2) if _both(a, b) >= FEWEST_BOTH]
+    if not pairs_of:
+        return (), ()
+    number = {column.name: k for k, column in enumerate(columns)}
+    where = tuple(np.array([[number[a.name], number[b.name]] for a, b in pairs_of]).T)
+    own = correlations([column.original for column in columns])[where]
+    sets = range(len(columns[0].sets))
+    made = np.stack([correlations([c.sets[k] for c in columns])[where] for k in sets], axis=1)
+    off = np.abs(made - own[:, None])
+    strong, kept = np.abs(own) > STRONG, off <= KEPT_WITHIN + 1e-12
+    worst = int(off.mean(axis=1).argmax())
+    names = f"{pairs_of[worst][0].name}, {pairs_of[worst][1].name}"
+    errors = np.array([_sampling_error(*pair) for pair in pairs_of]) * (1 - own**2)
+    scores = [
+        Score.over_sets(
+            DEFINITIONS["difference of correlation"],
+            off.mean(axis=0).tolist(),
+            null=float(np.sqrt(2 / np.pi) * errors.mean()),
+            note=f"Spearman; mean over {len(pairs_of):,} pairs, worst "
+            f"{off.mean(axis=1)[worst]:.3f} ({names})",
+        )
+    ]
+    if strong.any():
+        by_chance = 2 * ndtr(KEPT_WITHIN / errors[strong]) - 1
+        scores.append(
+            Score.over_sets(
+                DEFINITIONS["correlations kept"],
+                kept[strong].mean(axis=0).tolist(),
+                null=float(by_chance.mean()),
+                note=f"of {int(strong.sum()):,} beyond ± {STRONG:g} in the original, of "
+                f"{len(pairs_of):,} pairs of ordered columns",
+            )
+        )
+    details = [
+        CorrelationKept(
+            (a.name, b.name),
+            float(own[i]),
+            float(made[i].mean()),
+            float(kept[i].mean()) if strong[i] else math.nan,
+        )
+        for i, (a, b) in enumerate(pairs_of)
+    ]
+    return tuple(scores), tuple(sorted(details, key=lambda one: -abs(one.synthetic - one.original)))
+
+
+def _sampling_error(first: OrderedColumn, second: OrderedColumn) -> float:
+    """Standard deviation of the difference of Fisher's z in two samples of one population."""
+    n = _both(first, second)
+    m = n * len(first.sets[0]) / len(first.original)
+    return math.sqrt(_SPEARMAN * (1 / max(n - 3, 1) + 1 / max(m - 3, 1)))
 
 
 def cramers_v(counts: Counts) -> float:
@@ -82,23 +177,20 @@ def cramers_v(counts: Counts) -> float:
     return float(min(1.0, np.sqrt(phi / side))) if side > 0 else 0.0
 
 
+def _both(first: OrderedColumn, second: OrderedColumn) -> int:
+    """Original records with both values."""
+    return int(((first.original != NOWHERE) & (second.original != NOWHERE)).sum())
+
+
 def association_scores(comparison: Comparison) -> tuple[Score, ...]:
-    """Mean absolute differences of the correlations, and of Cramér's V, over pairs of columns."""
-    by_kind: dict[str, list[tuple[str, list[float]]]] = {"correlation": [], "Cramér's V": []}
+    """Mean absolute difference of Cramér's V, over pairs of columns one of which has no order."""
+    rows: list[tuple[str, list[float]]] = []
     for (i, j), original, sets in comparison.tables(pairs(comparison)):
-        first, second = comparison.columns[i], comparison.columns[j]
-        names = f"{comparison.schema.names[i]}, {comparison.schema.names[j]}"
-        if is_ordered(first) and is_ordered(second):
-            used = slice(first.n_ordinary), slice(second.n_ordinary)
-            differences = _differences(correlation, original[used], [t[used] for t in sets])
-            by_kind["correlation"].append((names, differences))
-        else:
-            by_kind["Cramér's V"].append((names, _differences(cramers_v, original, sets)))
-    notes = {
-        "correlation": "Pearson on ordered states",
-        "Cramér's V": "bias-corrected, pairs with an unordered column",
-    }
-    return tuple(_score(kind, rows, notes[kind]) for kind, rows in by_kind.items() if rows)
+        if not (is_ordered(comparison.columns[i]) and is_ordered(comparison.columns[j])):
+            names = f"{comparison.schema.names[i]}, {comparison.schema.names[j]}"
+            rows.append((names, _differences(cramers_v, original, sets)))
+    note = "bias-corrected, pairs with an unordered column"
+    return (_score("Cramér's V", rows, note),) if rows else ()
 
 
 def _differences(

@@ -4,8 +4,12 @@ A coefficient that a table does not determine (as `robust_regression` says) has 
 that is so in the original there is nothing to compare, and it is left out. Where it is so in a set
 alone, the set has lost it: its overlap counts 0, and widths and shifts leave it out. Both are
 counted in the notes, and `understudy.evaluation.utility.regression_comparison` says which and why.
-Widths and shifts are summarised by their median: a mean of a few dozen ratios is that of the
-largest.
+
+A term that is *nearly* determined by others has an estimate, with a standard error as large as its
+freedom is small; in its own units it can be off by any amount. So no summary adds up sizes: widths
+and shifts have their medians over terms (and each term its median over sets), overlaps are bounded,
+and the last score counts the terms whose two estimates differ by more than the two standard errors
+together explain. One term of p moves the mean of overlaps and the share of terms by at most 1/p.
 
 The overlap of intervals is that of Karr et al. (2006); its null is what a fresh sample would have.
 The overlap does not see width alone: a synthetic interval that is far too wide and holds the
@@ -25,6 +29,8 @@ from understudy.evaluation.evaluation_results import Coefficient, Score
 from understudy.evaluation.utility.regression_comparison import Compared
 
 Interval = tuple[float, float]
+
+_CRITICAL = 1.959963984540054
 
 
 def interval_overlap(first: Interval, second: Interval) -> float:
@@ -76,22 +82,22 @@ _ENDS = ("estimate", "lower", "upper")
 
 
 def coefficients(compared: Compared) -> tuple[Coefficient, ...]:
-    """Every coefficient that the original and a set determine; ends are means over such sets."""
+    """Every coefficient that the original and a set determine; ends are medians over such sets."""
     result = []
     original = compared.original
     for j in map(int, np.flatnonzero(original.determined)):
         able = [f for f in compared.sets if f.determined[j]]
         if not able:
             continue
-        means = [float(np.mean([getattr(f, end)[j] for f in able])) for end in _ENDS]
+        middle = [float(np.median([getattr(f, end)[j] for f in able])) for end in _ENDS]
         result.append(
             Coefficient(
                 compared.model,
                 compared.terms[j],
                 (float(original.estimate[j]), float(original.lower[j]), float(original.upper[j])),
-                (means[0], means[1], means[2]),
+                (middle[0], middle[1], middle[2]),
                 float(np.mean(_overlaps(compared, j))),
-                float(np.nanmean(_shifts(compared, j))),
+                float(np.nanmedian(_shifts(compared, j))),
             )
         )
     return tuple(result)
@@ -155,21 +161,29 @@ def coefficient_scores(
                 note=f"{among}; |difference| over the standard error of the original",
             ),
         ]
-    return (*scores, *(score for model in compared for score in _distance(model)))
+    beyond = np.mean([_beyond(model, j) for model, j in determined], axis=0)
+    scores.append(
+        Score.over_sets(
+            DEFINITIONS["coefficients beyond chance"],
+            beyond.tolist(),
+            null=2 * float(stats.norm.sf(_CRITICAL)),
+            note=f"{about}; one that a set lost counts as beyond",
+        )
+    )
+    return tuple(scores)
 
 
-def _distance(compared: Compared) -> list[Score]:
-    """Euclidean distance of all coefficients that every table determines."""
-    able = np.logical_and.reduce([fit.determined for fit in (compared.original, *compared.sets)])
-    if not able.any():
-        return []
-    values = [
-        float(np.linalg.norm((f.estimate - compared.original.estimate)[able]))
+def _beyond(compared: Compared, j: int) -> list[bool]:
+    """In each set, whether the estimates differ by more than both standard errors explain."""
+    original = compared.original
+    return [
+        not f.determined[j]
+        or bool(
+            abs(f.estimate[j] - original.estimate[j])
+            > _CRITICAL * math.hypot(f.stderr[j], original.stderr[j])
+        )
         for f in compared.sets
     ]
-    note = f"Euclidean, {int(able.sum())} of {len(able)} coefficients in their own units"
-    distance = DEFINITIONS["coefficient distance"]
-    return [Score.over_sets(distance, values, detail=f", {compared.model}", note=note)]
 
 
 def _widths(compared: Compared, j: int) -> list[float]:

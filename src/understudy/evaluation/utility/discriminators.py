@@ -230,6 +230,20 @@ def _logistic(
     return Fitted(name, fits[0][3], [p for p, _, _, _ in fits], null, permuted)
 
 
+def tree_propensities(features: NDArray[np.float32], labels: Labels, seed: int) -> Floats:
+    """Probability that each row is labelled, by a tree, shape (N,).
+
+    Args:
+        features: states, shape (N, columns).
+        labels: shape (N,), of both kinds.
+        seed: of the evaluation; decides between splits that are equally good.
+    """
+    tree = DecisionTreeClassifier(
+        max_depth=TREE_DEPTH, min_samples_leaf=TREE_LEAF, random_state=seed % 2**32
+    )
+    return np.asarray(tree.fit(features, labels).predict_proba(features)[:, 1])
+
+
 def _tree(comparison: Comparison, stacks: list[Stack]) -> Fitted:
     """The tree on every set, and on permuted labels of one set after the other.
 
@@ -241,10 +255,7 @@ def _tree(comparison: Comparison, stacks: list[Stack]) -> Fitted:
     features = [np.stack(stack.rows, axis=1).astype(np.float32) for stack in stacks]
 
     def fit(k: int, labels: Labels) -> Floats:
-        tree = DecisionTreeClassifier(
-            max_depth=TREE_DEPTH, min_samples_leaf=TREE_LEAF, random_state=comparison.seed % 2**32
-        )
-        return np.asarray(tree.fit(features[k], labels).predict_proba(features[k])[:, 1])
+        return tree_propensities(features[k], labels, comparison.seed)
 
     def permute(b: int) -> tuple[float, float]:
         k = b % len(stacks)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from understudy.engine.coding import Codes
 from understudy.errors import InferenceError, MethodError
-from understudy.evaluation.utility.associations import is_ordered
+from understudy.evaluation.utility.ordered_values import is_ordered
 from understudy.inference.estimates import formulas as reading
 from understudy.inference.estimates.analysis_records import Records
 from understudy.schema import NUMERIC, Column, Schema

@@ -12,6 +12,7 @@ Sources:
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,9 +23,11 @@ from understudy.arrays import Floats
 from understudy.evaluation.comparison import MOST_CELLS, Comparison, Counts
 from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Marginal, Score
+from understudy.evaluation.kept_details import GroupKept
+from understudy.schema import NUMERIC
 
 MOST_TRIPLES = 500
-_STREAM = 1
+_TRIPLES_SEED = 20240601  # public: the triples depend on their number alone
 _WORDS = {1: "columns", 2: "pairs of columns", 3: "triples of columns"}
 
 
@@ -97,18 +100,23 @@ def _mean_deviation(t: Counts, n: int, total: int) -> Floats:
     return np.where(possible, 2 * x * rest / total * np.exp(np.where(possible, log, 0)), 0.0)
 
 
-def marginal_distances(comparison: Comparison, order: int) -> Distances:
-    """Distances of all marginals of so many columns; of triples at most 500, sampled with the seed.
+def marginal_distances(
+    comparison: Comparison, order: int, *, most_cells: int | None = None
+) -> Distances:
+    """Distances of all marginals of so many columns; of triples at most 500.
 
     Args:
         comparison: original and sets.
         order: number of columns of a marginal.
+        most_cells: tables of more cells, of declared states, are left out; none if None.
     """
-    candidates = list(itertools.combinations(range(len(comparison.sizes)), order))
-    chosen = candidates
-    if order > 2 and len(candidates) > MOST_TRIPLES:
-        picked = comparison.generator(_STREAM).choice(len(candidates), MOST_TRIPLES, replace=False)
-        chosen = [candidates[k] for k in sorted(picked)]
+    candidates = [
+        columns
+        for columns in itertools.combinations(range(len(comparison.sizes)), order)
+        if most_cells is None
+        or math.prod(comparison.schema.sizes[j] for j in columns) <= most_cells
+    ]
+    chosen = candidates if order < 3 else triples(candidates)
     marginals, values, nulls = [], [], []
     for columns, original, sets in comparison.tables(chosen):
         marginals.append(columns)
@@ -118,6 +126,14 @@ def marginal_distances(comparison: Comparison, order: int) -> Distances:
     return Distances(
         tuple(marginals), np.reshape(values, shape).astype(float), np.array(nulls), len(candidates)
     )
+
+
+def triples(candidates: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """500 of the candidates in their order, the same ones whenever there are as many; or all."""
+    if len(candidates) <= MOST_TRIPLES:
+        return list(candidates)
+    rng = np.random.default_rng(_TRIPLES_SEED)
+    return [candidates[k] for k in sorted(rng.choice(len(candidates), MOST_TRIPLES, replace=False))]
 
 
 def distance_scores(comparison: Comparison, distances: Distances) -> tuple[Score, ...]:
@@ -225,3 +241,75 @@ def pairs(comparison: Comparison) -> Sequence[tuple[int, int]]:
     """All pairs of columns whose table can be written out."""
     candidates = itertools.combinations(range(len(comparison.sizes)), 2)
     return [columns for columns in candidates if comparison.n_cells(columns) <= MOST_CELLS]
+
+
+GROUP_SHARES = (0.02, 0.06)
+"""Shares of the original records of the groups that are looked into."""
+
+MOST_GROUPS = 60
+
+
+def group_scores(comparison: Comparison) -> tuple[tuple[Score, ...], tuple[GroupKept, ...]]:
+    """Mean distance of the other columns within small groups, and every group, the worst first.
+
+    Groups are levels of columns that are no numbers, with 2 to 6 % of the original records; of more
+    than 60, as many evenly spread ones. A set without records of a group has distance 1 there.
+    """
+    groups = _groups(comparison)
+    found: dict[tuple[int, int], list[list[float]]] = {group: [] for group in groups}
+    grouping = {j for j, _ in groups}
+    used = [pair for pair in pairs(comparison) if grouping & set(pair)]
+    for columns, original, sets in comparison.tables(used):
+        for turn in (False, True):
+            tables = [one.T if turn else one for one in (original, *sets)]
+            for column, state in groups:
+                if column == columns[turn]:
+                    found[column, state].append(_within(tables[0], tables[1:], state))
+    values = {group: np.mean(rows, axis=0) for group, rows in found.items() if rows}
+    if not values:
+        return (), ()
+    details = [
+        GroupKept(
+            comparison.schema.names[j],
+            comparison.labels(j)[state],
+            rows := int((comparison.original[j] == state).sum()),
+            rows / comparison.n_original,
+            float(np.mean(row[2:])),
+            float(row[0]),
+            float(row[1]),
+        )
+        for (j, state), row in values.items()
+    ]
+    means = np.mean(list(values.values()), axis=0)
+    score = Score.over_sets(
+        DEFINITIONS["within-group distance"],
+        means[2:].tolist(),
+        null=float(means[0]) if np.isfinite(means[0]) else None,
+        note=f"mean over {len(details):,} groups; columns of all original records would have "
+        f"{means[1]:.3g}",
+    )
+    return (score,), tuple(sorted(details, key=lambda one: -one.distance))
+
+
+def _groups(comparison: Comparison) -> list[tuple[int, int]]:
+    """Column and state of each group."""
+    low, high = GROUP_SHARES
+    found: list[tuple[int, int]] = []
+    for j, column in enumerate(comparison.columns):
+        if not isinstance(column, NUMERIC):
+            counts = np.bincount(comparison.original[j], minlength=column.size + 1)
+            shares = counts[: column.n_ordinary] / comparison.n_original
+            found += [(j, int(g)) for g in np.flatnonzero((shares >= low) & (shares <= high))]
+    if len(found) <= MOST_GROUPS:
+        return found
+    return [found[k] for k in np.linspace(0, len(found) - 1, MOST_GROUPS).round().astype(int)]
+
+
+def _within(original: Counts, sets: Sequence[Counts], state: int) -> list[float]:
+    """For one other column: what a fresh sample has, what all records have, and each set."""
+    own = original[state]
+    copies = [table[state] for table in sets]
+    fresh = [expected_variation(own, copy) for copy in copies if copy.any()]
+    distances = [total_variation(own, copy) if copy.any() else 1.0 for copy in copies]
+    whole = total_variation(own, original.sum(axis=0))
+    return [float(np.mean(fresh)) if fresh else np.nan, whole, *distances]

@@ -28,7 +28,7 @@ from understudy.arrays import Codes, Floats
 from understudy.evaluation.comparison import Comparison, Rows
 from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Score
-from understudy.evaluation.utility.associations import is_ordered
+from understudy.evaluation.utility.ordered_values import is_ordered
 from understudy.parallel import each
 from understudy.schema import NUMERIC, Column
 
@@ -176,16 +176,28 @@ class _Task:
             return {"R²": r_squared(truth.astype(float), model.predict(x_test))}
         if not used or np.ptp(y) == 0:  # a set with one class predicts that class
             guessed = {"accuracy": accuracy(truth == np.bincount(y).argmax())}
-            return guessed | self._area(truth, np.zeros(len(truth)))
+            return guessed | self._area(truth, np.ones((len(truth), 1)), np.unique(y))
         model = HistGradientBoostingClassifier(**self._options(used)).fit(x, y)
         shares = model.predict_proba(x_test)
         scores = {"accuracy": accuracy(model.classes_[shares.argmax(axis=1)] == truth)}
-        return scores | self._area(truth, shares[:, -1])
+        return scores | self._area(truth, shares, model.classes_)
 
-    def _area(self, truth: Codes, score: Floats) -> dict[str, Measured]:
-        if self.columns[self.target].n_ordinary != 2:
-            return {}
-        return {"area under the curve": area_under_curve(truth == 1, score)}
+    def _area(self, truth: Codes, shares: Floats, classes: Codes) -> dict[str, Measured]:
+        """Of the second of two classes; of more, the mean of each against the rest.
+
+        Args:
+            truth: class of each test row, shape (n_test,).
+            shares: predicted shares, shape (n_test, learned classes).
+            classes: which class each column of them is.
+        """
+        share_of = dict(zip(classes.tolist(), shares.T, strict=True))
+        nothing = np.zeros(len(truth))  # a class that the training rows lack
+        there = np.unique(truth).tolist()
+        judged = [1] if self.columns[self.target].n_ordinary == 2 else there
+        areas = [area_under_curve(truth == one, share_of.get(one, nothing)) for one in judged]
+        value = float(np.mean([area.value for area in areas]))
+        mean = np.mean([area.influence for area in areas], axis=0)
+        return {"area under the curve": Measured(value, mean)}
 
     def _options(self, used: list[int]) -> dict[str, object]:
         others = [self.columns[j] for j in used]

@@ -26,6 +26,7 @@ from understudy.evaluation.utility.discriminators import (
     sd_of_mean,
     specks,
     stack_sets,
+    tree_propensities,
 )
 from understudy.evaluation.utility.indicator_designs import main_design
 from understudy.evaluation.utility.marginal_distances import Distances, marginal_distances
@@ -59,15 +60,39 @@ def propensity_scores(
     return (*scores, *specks_scores), curves
 
 
+def quick_scores(comparison: Comparison) -> dict[Definition, float]:
+    """SPECKS by main effects and by a tree, and pMSE / fresh; means over the sets, without nulls.
+
+    Args:
+        comparison: original and sets; pMSE / fresh is NaN where there is nothing to fit.
+    """
+    names = ("SPECKS, logistic, main effects", "SPECKS, CART", "pMSE / fresh")
+    found = []
+    for stack in stack_sets(comparison)[0]:
+        propensity, rank = _main_effects(comparison, stack)
+        features = np.stack(stack.rows, axis=1).astype(np.float32)
+        tree = tree_propensities(features, stack.synthetic, comparison.seed)
+        expected = stack.simulated_null(rank).mean
+        ratio = pmse(propensity, stack.share) / expected if rank > 1 else float("nan")
+        found.append((specks(propensity, stack.synthetic), specks(tree, stack.synthetic), ratio))
+    means = np.mean(found, axis=0).tolist()
+    return {DEFINITIONS[name]: mean for name, mean in zip(names, means, strict=True)}
+
+
+def _main_effects(comparison: Comparison, stack: Stack) -> tuple[Floats, int]:
+    """Propensities by main effects, shape (N,), and the parameters of the model."""
+    model = Logistic(main_design(stack.rows, comparison.columns))
+    return model.fit(stack.synthetic), model.rank
+
+
 def logistic_ratio(comparison: Comparison) -> float | None:
     """Mean over the sets of pMSE by main effects over its null; None if there is nothing to fit."""
     ratios = []
     for stack in stack_sets(comparison)[0]:
-        model = Logistic(main_design(stack.rows, comparison.columns))
-        if model.rank < 2:
+        propensity, rank = _main_effects(comparison, stack)
+        if rank < 2:
             return None
-        null = stack.simulated_null(model.rank)
-        ratios.append(pmse(model.fit(stack.synthetic), stack.share) / null.mean)
+        ratios.append(pmse(propensity, stack.share) / stack.simulated_null(rank).mean)
     return float(np.mean(ratios))
 
 

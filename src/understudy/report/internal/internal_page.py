@@ -27,6 +27,7 @@ STAMP = "internal: compares with confidential data, not for release"
 MOST_OPEN = 40  # marginals that are not folded
 MOST_WORST = 10  # columns and pairs in the short lists
 MOST_PAIRS = 300  # pairs in the long list
+MOST_DOTS = 2_000  # pairs in the plot of correlations, the worst ones
 # Most bytes of the lists that grow with a table; the marginals get what is left.
 _ROOM = {
     "tile": 60_000,
@@ -39,6 +40,10 @@ _ROOM = {
     "coefficient_row": 200_000,
     "width_row": 60_000,
     "subgroup_row": 150_000,
+    "number_row": 100_000,
+    "correlation_row": 60_000,
+    "group_row": 40_000,
+    "relation_row": 60_000,
     "warning": 60_000,
 }
 _SPARE = 1_000  # for the sentences that say what was left out
@@ -100,6 +105,11 @@ def _context(evaluation: Evaluation) -> dict[str, Any]:
             "coefficient_row", [_with_width(coefficient) for coefficient in coefficients]
         ),
         "widths": _rows("width_row", evaluation.widths),
+        "numbers": _rows("number_row", evaluation.numbers),
+        "correlations": _rows("correlation_row", sections.judged(evaluation.correlations)),
+        "scatter": _scatter(evaluation),
+        "groups": _rows("group_row", evaluation.groups),
+        "relations": _rows("relation_row", evaluation.relations),
         "agreement": sections.agreement(evaluation.agreement),
         "classes": sections.CLASSES,
         "score_names": score_names,
@@ -187,6 +197,20 @@ def _curves(evaluation: Evaluation) -> templates.Cut:
             yield _macro("curves_card")(k, model, gap, chart)
 
     return templates.fitted(cards(), _ROOM["curves_card"], total=len(evaluation.propensity))
+
+
+def _scatter(evaluation: Evaluation) -> Markup | str:
+    """Correlations of all pairs, original against synthetic; nothing without a pair."""
+    pairs = evaluation.correlations[:MOST_DOTS]
+    if not pairs:
+        return ""
+    worst = [(" × ".join(one.columns), one.synthetic - one.original) for one in pairs[:3]]
+    label = (
+        f"Spearman's correlations of {len(evaluation.correlations)} pairs of columns, synthetic "
+        f"against original. Furthest off: "
+        f"{', '.join(f'{shortened(name, 80)} {figure(off)}' for name, off in worst)}."
+    )
+    return charts.scatter([(one.original, one.synthetic) for one in pairs], label)
 
 
 def _whiskers(coefficients: Sequence[Coefficient]) -> templates.Cut:

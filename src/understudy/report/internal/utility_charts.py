@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from understudy.evaluation.evaluation_results import Coefficient, Marginal
+from understudy.evaluation.utility.associations import KEPT_WITHIN
 from understudy.report.internal.headline_scores import Gauge
 from understudy.report.number_text import distance, figure, percent, shortened
 from understudy.report.svg import LETTER, SMALL, WIDTH, Chart, Colour, Panel, percent_scale
@@ -24,6 +25,7 @@ _RIGHT = 50.0  # room for the shares in words
 _LEFT = 34.0  # room for a scale
 _PLOT = 132.0  # height of upright charts
 _CURVES = 160.0  # height of the curves
+_SQUARE = 280.0  # side of the plot of correlations
 _TERM = 46.0  # height of a coefficient
 _Z_95 = 1.959963984540054
 _LEAST_REACH, _MOST_REACH = 5.0, 20.0  # half width of the scale, in standard errors
@@ -175,6 +177,29 @@ def _mark_gap(
     panel.segments([(x, original, x, synthetic)], Colour.SPIKE, 2.2)
     words = f"gap {figure(abs(original - synthetic))}"
     panel.text(x, 1 + 10 / _CURVES, words, Colour.SPIKE, size=SMALL, anchor="center")
+
+
+def scatter(points: Sequence[tuple[float, float]], label: str) -> Markup:
+    """Correlations, original to the right and synthetic upwards, with the band that is kept.
+
+    Args:
+        points: original and synthetic correlation of each pair.
+        label: the chart in words.
+    """
+    chart = Chart(_SQUARE + 50)
+    panel = chart.panel((_LEFT, 8.0, _LEFT + _SQUARE, 8.0 + _SQUARE), (-1, 1), (-1, 1))
+    for tick in (-1.0, -0.5, 0.0, 0.5, 1.0):
+        panel.segments([(-1, tick, 1, tick), (tick, -1, tick, 1)], Colour.RULE, 0.7)
+        words = f"{tick:g}".replace("-", "−")
+        panel.beside(-5, tick, words, Colour.MUTED, SMALL)
+        panel.below(tick, 14, words, Colour.MUTED)
+    for shift in (-KEPT_WITHIN, KEPT_WITHIN):
+        low, high = max(-1.0, -1.0 - shift), min(1.0, 1.0 - shift)
+        panel.line([(low, low + shift), (high, high + shift)], Colour.ABSENT, 1.2)
+    panel.below(0, 30, "original", Colour.MUTED)
+    half = 4 / _SQUARE  # a dot of four points
+    panel.fill([(x - half, y - half, x + half, y + half) for x, y in points], Colour.BAR)
+    return chart.svg(label)
 
 
 def whiskers(coefficients: Sequence[Coefficient], label: str) -> Markup:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from understudy.evaluation.evaluation_results import Coefficient, Evaluation, Marginal, Subgroup
+from understudy.evaluation.kept_details import CorrelationKept
 from understudy.report.number_text import figure, percent, shortened
 from understudy.report.svg import HEAT, LARGE, LETTER, SMALL, Anchor, Chart, Colour, Panel
 
@@ -281,6 +282,11 @@ def mean_overlap(coefficients: Sequence[Coefficient]) -> float | None:
     """Mean interval overlap, of those that have one."""
     known = [coefficient.overlap for coefficient in coefficients if _is_number(coefficient.overlap)]
     return sum(known) / len(known) if known else None
+
+
+def judged(pairs: Sequence[CorrelationKept]) -> list[CorrelationKept]:
+    """Correlations that are strong enough to be kept or lost, the furthest off first."""
+    return [pair for pair in pairs if not math.isnan(pair.kept)]
 
 
 def names_of_scores(subgroups: Sequence[Subgroup]) -> list[str]:
