@@ -192,6 +192,25 @@ def test_a_fine_table_is_summed_over_groups():
     assert one.variance.tolist() == [18, 9]
 
 
+def test_runs_are_groups_of_values_in_their_order():
+    """States of pay: the spike 0, then bins, then the code −9."""
+    schema = us.Schema.loads(WORK.format(n=9))
+    size = schema.columns["pay"].size
+    groups = (3, *([1] * 20), *([0] * (size - 22)), 2)
+    assert Merged(schema, {"pay": groups}).runs("pay") == [1, 0]
+
+
+def test_a_larger_budget_has_finer_runs():
+    """Of the same 3,000 records: as many runs as a cell of two columns has records beside noise."""
+    rows, finest = work(3_000), []
+    for epsilon in ("0.5", "5", "50"):
+        release = release_of(rows, 3_000, epsilon=epsilon)
+        groups = [table.groups["age"] for table in release.measurements if "age" in table.groups]
+        finest.append(max(max(table) for table in groups))
+    assert finest == sorted(set(finest))
+    assert finest[0] <= 2 * 8 + 3  # at least 8 runs of equal mass, heavy states and codes alone
+
+
 @pytest.mark.parametrize("levels", [1, 5])
 @pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
 def test_one_column_gets_all_of_the_budget(name, levels):

@@ -29,6 +29,7 @@ from understudy.families.noisy_marginal import (
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy, fitted
 from understudy.models.graphical.merged_state_model import Expansion, MarginalModel, shapes
+from understudy.models.graphical.run_places import RunPlaces
 from understudy.models.model import PosteriorPredictive
 from understudy.models.share_tree import denoised
 from understudy.models.within_bins import WithinBins, state_widths
@@ -117,7 +118,11 @@ class MarginalMethod(Method):
         fit = fit_of(merged, marginals, n_rows, warm=warm)
         masses = denoised_columns(merged, fine_tables(marginals), n_rows)
         return MarginalModel(
-            schema.domain, fit, expansions(merged, masses), numbers(schema, masses)
+            schema.domain,
+            fit,
+            expansions(merged, masses),
+            numbers(schema, masses),
+            run_places(merged, fit),
         )
 
     @property
@@ -230,6 +235,21 @@ def expansions(merged: Merged, masses: Mapping[str, Floats]) -> dict[int, Expans
         shares = shapes(masses[name], column, widths=_widths(schema.columns[name]))
         by_place[schema.names.index(name)] = Expansion(column, shares)
     return by_place
+
+
+def run_places(merged: Merged, fit: MaxEntropy) -> dict[int, RunPlaces]:
+    """What other columns say of places within runs, by place of the column.
+
+    Args:
+        merged: the columns.
+        fit: over their groups.
+    """
+    places = {
+        j: RunPlaces.of(fit, j, merged.runs(name))
+        for j, name in enumerate(merged.schema.names)
+        if name in merged.groups and is_ordered(merged.schema.columns[name])
+    }
+    return {j: found for j, found in places.items() if found is not None}
 
 
 def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int, WithinBins]]:

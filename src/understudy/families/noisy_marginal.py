@@ -82,6 +82,16 @@ class Merged:
             groups.update(marginal.table.groups)
         return cls(schema, groups)
 
+    def runs(self, name: str) -> list[int]:
+        """Groups of an ordered column that are runs of its values, in their order.
+
+        Args:
+            name: of a column with groups; its spikes and codes of absence are in no run.
+        """
+        alone = _alone(self.schema.columns[name])
+        pairs = zip(self.groups[name], alone, strict=True)
+        return list(dict.fromkeys(group for group, apart in pairs if not apart))
+
     @cached_property
     def coarse(self) -> Schema:
         """The schema over groups."""

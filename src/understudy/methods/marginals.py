@@ -7,8 +7,9 @@
 3. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first.
 4. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`models.graphical.max_entropy`). Within a group, states have the shape of their one-way table,
-   shrunk towards a smooth one as far as noise makes it doubtful; numbers are drawn within fine bins
-   by a density that keeps means and quantiles.
+   shrunk towards a smooth one as far as noise makes it doubtful; which records take the first
+   states of a run follows columns that were measured with it (`models.graphical.run_places`).
+   Numbers are drawn within fine bins by a density that keeps means and quantiles.
 
 * **Public**: the schema with its bins and structural zeros, the options. States that differ in a
   structural zero, spikes and codes of absence are never merged with other values.
@@ -27,6 +28,7 @@ Sheldon (2021), J. Privacy and Confidentiality 11(3), for merged states; James &
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,17 +38,20 @@ from pydantic import Field
 
 from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
 from understudy.families.bin_edges import fine_bins
-from understudy.families.effort import Effort
+from understudy.families.effort import Effort, known_rows
 from understudy.families.measurement_plan import PlannedTable, planned_rounds
 from understudy.families.method import Facts, Prepared
-from understudy.families.noisy_marginal import Merged, coarse_groups, is_ordered
+from understudy.families.noisy_marginal import LEAST_STDDEV, Merged, coarse_groups, is_ordered
 from understudy.models import Model
-from understudy.privacy.accounting.budget import Budget, exact
+from understudy.privacy.accounting.budget import Accounting, Budget, exact
 from understudy.privacy.gate import Gate
+from understudy.privacy.noise.calibration import calibrate
 from understudy.schema import Schema
 
-MANY_BINS = 32
-"""Runs of an ordered column where the budget is large."""
+LEAST_BINS, MOST_BINS = 8, 48
+"""Runs of an ordered column, as the budget allows."""
+RECORDS_PER_CELL = 3.0
+"""Records of a cell of two columns in runs, in standard deviations of the noise of a round."""
 
 
 @final
@@ -55,7 +60,8 @@ class Marginals(AdaptiveMethod):
     """Configuration; see also `AdaptiveMethod`.
 
     Attributes:
-        bins: runs that ordered columns are merged into; 16, or 32 from ε = 5 on, by default.
+        bins: runs that ordered columns are merged into; by default as many as leave a cell of two
+            columns three standard deviations of the noise in records, 8 to 48.
         one_way_share: share of the budget for one-way tables.
         measured_share: part of a round's cost that buys the table; the rest buys the choice.
         rounds_per_column: rounds that the rest is divided into at first, for each column; 4, or 1
@@ -94,7 +100,7 @@ class Marginals(AdaptiveMethod):
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """Which columns are certain to be merged."""
         fine = schema.with_bins(fine_bins(schema))
-        most = self.bins or MANY_BINS
+        most = self.bins or MOST_BINS
         wide = [
             f"{name} ({column.size})"
             for name, column in fine.columns.items()
@@ -114,7 +120,7 @@ class Marginals(AdaptiveMethod):
             schema,
             self._workload(schema),
             tables,
-            rounds=(1 if budget.accounting == "pure" else 2.5) * len(schema.names),
+            rounds=_rounds(budget.accounting) * len(schema.names),
             model_cells=self._cells,
         )
 
@@ -124,7 +130,7 @@ class Marginals(AdaptiveMethod):
         schema = gate.schema
         bought = self._one_way_spend(schema, spend)
         known = self._one_ways(gate, bought, 2 / 3)
-        merged = Merged(schema, coarse_groups(schema, known, self._bins(gate.budget)))
+        merged = Merged(schema, coarse_groups(schema, known, self._bins(gate, spend - bought)))
         pace = self._pace(gate, spend - bought)
         return self._in_rounds(gate, merged, known, pace, bought=bought)
 
@@ -145,5 +151,30 @@ class Marginals(AdaptiveMethod):
         """All of it where there is nothing but one column."""
         return spend * exact(self.one_way_share) if len(schema.names) > 1 else spend
 
-    def _bins(self, budget: Budget) -> int:
-        return self.bins or (16 if budget.epsilon < 5 else MANY_BINS)
+    def _bins(self, gate: Gate, spend: Fraction) -> int:
+        """Runs of a column, from released and public numbers.
+
+        With b runs a column a table of two has n/b² records a cell. Finer runs are mostly noise;
+        coarser ones lose little, for places within runs follow other columns.
+
+        Args:
+            gate: with the number of rows, as bought or declared.
+            spend: of all rounds.
+        """
+        if self.bins or not spend:
+            return self.bins or MOST_BINS
+        accounting = gate.budget.accounting
+        table = spend * exact(self.measured_share)
+        noise = calibrate(
+            self._noise(gate.budget),
+            spend=table / exact(_rounds(accounting) * len(gate.schema.names)),
+            accounting=accounting,
+            neighbours=gate.neighbours,
+        )
+        cells = known_rows(gate) / (RECORDS_PER_CELL * max(noise.stddev, LEAST_STDDEV))
+        return int(min(max(math.sqrt(cells), LEAST_BINS), MOST_BINS))
+
+
+def _rounds(accounting: Accounting) -> float:
+    """Rounds for each column, as seen at ε = 1."""
+    return 1.0 if accounting == "pure" else 2.5

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy.arrays import Codes, Floats, Integers, compiled
 from understudy.models.graphical.max_entropy import MaxEntropy
+from understudy.models.graphical.run_places import RunPlaces
 from understudy.models.model import Sample, conditioned
 from understudy.models.table_models import projected
 from understudy.models.within_bins import WithinBins
@@ -192,17 +193,21 @@ class Expansion:
     groups: Codes
     shares: Floats
 
-    def draw(self, groups: Codes, rng: np.random.Generator) -> NDArray[np.int32]:
+    def draw(
+        self, groups: Codes, rng: np.random.Generator, order: Integers | None = None
+    ) -> NDArray[np.int32]:
         """A state for each record, given its group.
 
-        In each group as many records as its shares say, up to one, in random order: the expected
-        number is exact, and nothing ties states to the order of records or to other columns.
+        In each group as many records as its shares say, up to one: the expected number is exact.
+        In random order nothing ties states to the order of records or to other columns.
 
         Args:
             groups: of each record, shape (n,).
             rng: source of random numbers.
+            order: all records, those that take the first states of their group first; random if
+                None.
         """
-        order = rng.permutation(len(groups))
+        order = rng.permutation(len(groups)) if order is None else order
         phases = rng.random(len(self._layout[0]) - 1)
         drawn: NDArray[np.int32] = _expand(groups.astype(np.int64), order, phases, self._layout)
         return drawn
@@ -227,7 +232,7 @@ def _expand(
     phases: Floats,
     layout: tuple[NDArray[np.int64], NDArray[np.int64], Floats],
 ) -> NDArray[np.int32]:
-    """Walk the records in random order; the k-th of a group takes place (k + phase)/n in it."""
+    """Walk the records in order; the k-th of a group takes place (k + phase)/n in it."""
     starts, states, ends = layout
     sizes = np.zeros(phases.size, dtype=np.int64)
     for group in groups:
@@ -259,12 +264,14 @@ class MarginalModel:
         expansions: by place of a column, how its groups become states; none where nothing was
             merged.
         numbers: by name of a numeric column, its place and how its bins become numbers.
+        places: by place of a column in runs, what other columns say of places within them.
     """
 
     domain: Domain
     fit: MaxEntropy
     expansions: Mapping[int, Expansion] = field(default_factory=dict)
     numbers: Mapping[str, tuple[int, WithinBins]] = field(default_factory=dict)
+    places: Mapping[int, RunPlaces] = field(default_factory=dict)
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw records.
@@ -286,7 +293,9 @@ class MarginalModel:
     def _draw(
         self, n_rows: int, rng: np.random.Generator, *, systematic: bool = True
     ) -> NDArray[np.int32]:
-        states = self.fit.draw(n_rows, rng, systematic=systematic)
+        merged = self.fit.draw(n_rows, rng, systematic=systematic)
+        states = merged.copy()
         for j, expansion in self.expansions.items():
-            states[j] = expansion.draw(states[j], rng)
+            order = self.places[j].order(merged, rng) if j in self.places else None
+            states[j] = expansion.draw(merged[j], rng, order)
         return states

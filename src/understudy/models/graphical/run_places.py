@@ -1,0 +1,135 @@
+"""Where in its run of merged states a record lies, as the columns beside it say.
+
+A fit over merged states knows of an ordered column only in which run a record is. Were its place
+there independent of all else, what goes together within runs would be lost, and with it much of a
+strong relation between two numbers. But what a neighbour's chances are in this run and in the next
+ones tells how they change along it: for a state y of a *partner*, P(y | run) is known at the middle
+of each run, and is taken to be linear in between. Records are spread over the places t of their run
+with the density
+
+    p(t | y₁, y₂, …) ∝ Π_k P(y_k | t),
+
+partners being taken as independent given the place. Only the *order* of places is used afterwards
+(`understudy.models.graphical.merged_state_model.Expansion`): each state keeps its share of the
+run to the record, whatever the partners are. Partners are columns of a measured table with this
+one; everything here is post-processing of the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.arrays import Floats, Integers
+from understudy.models.graphical.max_entropy import MaxEntropy
+
+MOST_PARTNERS: Final = 3
+POINTS: Final = 8
+"""Places in a run at which the density is worked out; between them it is even."""
+LEAST_INFORMATION: Final = 0.005
+"""Mutual information, in nats, of a partner; less may be noise, and would hardly move a record."""
+_LEAST_CHANCE: Final = 1e-9
+_AT_ONCE: Final = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class RunPlaces:
+    """What partners say of the places of records in the runs of one column.
+
+    Attributes:
+        column: its place among all columns.
+        ranks: of each of its groups along the line, −1 for one that is no run, shape (groups,).
+        partners: places of other columns.
+        chances: for each partner log P(state | place), shape (runs, states, `POINTS`).
+    """
+
+    column: int
+    ranks: Integers
+    partners: tuple[int, ...]
+    chances: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, fit: MaxEntropy, column: int, runs: Sequence[int]) -> RunPlaces | None:
+        """What a fit says of one column; None where no partner says anything.
+
+        Args:
+            fit: over merged states.
+            column: its place.
+            runs: groups of the column that are runs, in their order on the line.
+        """
+        if len(runs) < 2:
+            return None
+        pairs = {k: fit.marginal((column, k))[[*runs]] for k in _beside(fit, column)}
+        told = {k: _information(pair) for k, pair in pairs.items()}
+        ordered = sorted((k for k in told if told[k] > LEAST_INFORMATION), key=lambda k: -told[k])
+        partners = tuple(ordered[:MOST_PARTNERS])
+        if not partners:
+            return None
+        ranks = np.full(fit.tree.sizes[column], -1, dtype=np.int64)
+        ranks[[*runs]] = np.arange(len(runs))
+        masses = fit.marginal((column,))[[*runs]]
+        return cls(column, ranks, partners, tuple(_log_chances(pairs[k], masses) for k in partners))
+
+    def order(self, states: NDArray[np.int32], rng: np.random.Generator) -> Integers:
+        """All records, those of each run in the order of their places; the others at random.
+
+        Args:
+            states: merged ones of all columns, shape (columns, n).
+            rng: source of random numbers.
+        """
+        places = np.asarray(rng.random(states.shape[1]))
+        inside = np.flatnonzero(self.ranks[states[self.column]] >= 0)
+        for start in range(0, len(inside), _AT_ONCE):
+            part = inside[start : start + _AT_ONCE]
+            places[part] = _drawn(self._densities(states, part), places[part], rng)
+        return np.argsort(places, kind="stable")
+
+    def _densities(self, states: NDArray[np.int32], records: Integers) -> Floats:
+        """Density at each point for some records that are in runs, shape (records, `POINTS`)."""
+        ranks = self.ranks[states[self.column, records]]
+        logs = np.zeros((len(records), POINTS))
+        for k, chances in zip(self.partners, self.chances, strict=True):
+            logs += chances[ranks, states[k, records]]
+        return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
+
+
+def _beside(fit: MaxEntropy, column: int) -> list[int]:
+    """Columns that were measured in one table with this one."""
+    tables = [table for table in fit.layout.tables if column in table]
+    return sorted({k for table in tables for k in table} - {column})
+
+
+def _information(pair: Floats) -> float:
+    """Mutual information of the rows and columns of a table of records, in nats."""
+    shares = np.maximum(pair, 0.0) / max(pair.sum(), _LEAST_CHANCE)
+    alone = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    ratios = np.divide(shares, alone, out=np.ones_like(shares), where=shares > 0)
+    return float((shares * np.log(ratios)).sum())
+
+
+def _log_chances(pair: Floats, masses: Floats) -> Floats:
+    """Log P(state | place) at the points of each run.
+
+    Args:
+        pair: records by run, in order, and by state of the partner.
+        masses: records of each run.
+    """
+    given = np.maximum(pair, 0.0) / np.maximum(masses, _LEAST_CHANCE)[:, None]
+    ends = np.cumsum(np.maximum(masses, 0.0))
+    starts = ends - np.maximum(masses, 0.0)
+    middles = (starts + ends) / 2
+    along = (np.arange(POINTS) + 0.5) / POINTS
+    places = starts[:, None] + along * (ends - starts)[:, None]
+    chances = np.stack([np.interp(places, middles, shares) for shares in given.T], axis=1)
+    return np.asarray(np.log(np.maximum(chances, _LEAST_CHANCE)))
+
+
+def _drawn(densities: Floats, uniforms: Floats, rng: np.random.Generator) -> Floats:
+    """A place for each record, in (0, 1); uniform within its point."""
+    sums = np.cumsum(densities, axis=1)
+    points = (sums < (uniforms * sums[:, -1])[:, None]).sum(axis=1)
+    return np.asarray((np.minimum(points, POINTS - 1) + rng.random(len(points))) / POINTS)
