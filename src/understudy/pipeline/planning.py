@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from understudy.arguments import require_whole
-from understudy.errors import MethodError
+from understudy.errors import BudgetError, MethodError
 from understudy.families.measurement_plan import PlannedTable
 from understudy.inference.declared_analyses import Expected, ExpectedAnswers
 from understudy.methods.auto import ASSUMED_ROWS
@@ -121,20 +121,20 @@ def plan(
         MethodError: unknown method, option or priority column, or one that does not fit the schema.
         InferenceError: not an analysis.
     """
-    request = request_of(
-        schema,
-        method=method,
-        epsilon=epsilon,
-        delta=delta,
-        sets=sets,
-        options=options,
-        rows_share=rows_share,
-        answers_share=answers_share,
-        lines_share=lines_share,
-        layer_share=layer_share,
-        analyses=analyses,
-        priority=priority,
-    )
+    asked: dict[str, Any] = {
+        "method": method,
+        "epsilon": epsilon,
+        "delta": delta,
+        "sets": sets,
+        "options": options,
+        "rows_share": rows_share,
+        "answers_share": answers_share,
+        "lines_share": lines_share,
+        "layer_share": layer_share,
+        "analyses": analyses,
+        "priority": priority,
+    }
+    request = request_of(schema, **asked)
     tables, setup = request.tables(), request.setup()
     expected = expected_of(request, assume_rows, like)
     effort = request.method.effort(request.schema, tables, request.budget)
@@ -150,12 +150,47 @@ def plan(
         setup=setup,
         tables=tables,
         fits=request.fits,
-        remarks=request.remarks,
+        remarks=(*request.remarks, *_with_private_rows(request, tables, asked)),
         memory_mb=round(effort.memory_mb, 1),
         seconds=round(effort.shared + request.fits * effort.seconds, 2),
         expected=expected.answers if expected else (),
         assumed_rows=expected.records if expected else 0,
         priority=request.priority,
+    )
+
+
+def _with_private_rows(
+    request: Request, tables: Sequence[PlannedTable], asked: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """What the noise would be if the number of rows were private, where it is public.
+
+    Args:
+        request: what is asked for.
+        tables: what it would measure.
+        asked: the same in the words of the caller.
+    """
+    schema = request.schema
+    if schema.rows == "private":
+        return ()
+    limit = schema.n_rows or None
+    changed = {"rows": "private", "n_rows": None, "row_limit": limit}
+    try:
+        other = request_of(schema.model_copy(update=changed), **asked).tables()
+    except (MethodError, BudgetError):  # what is asked rests on a public number
+        return ()
+    noisy = [
+        (here.stddev, there.stddev)
+        for here, there in zip(tables, other, strict=False)
+        if here.form is there.form and here.form.has_noise and here.query == there.query
+    ]
+    if not noisy:
+        return ()
+    here, there = noisy[0]
+    return (
+        f'With rows = "private" the noise would have a standard deviation of {there:,.3g} where it '
+        f"has {here:,.3g} here, and the number of rows would be bought. That protects another "
+        "unit: one record more or less, not one in place of another, which counts as two such "
+        "steps. So it is not the same promise at less noise.",
     )
 
 
