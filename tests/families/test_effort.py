@@ -49,6 +49,9 @@ def test_sets_with_a_fit_each_take_longer_and_no_more_memory():
 
 
 def test_marginals_say_what_is_certain_to_be_merged():
-    assert "x0 (40)" in planned("marginals").remarks[0]
-    few = us.plan(schema(), method="marginals", epsilon=1, options={"bins": 64})
-    assert "x0" not in few.remarks[0]
+    def remark(options):
+        return us.plan(schema(), method="marginals", epsilon=1, options=options).remarks[0]
+
+    assert "x0 (40)" in remark({"bins": 32})
+    assert "x0" not in remark({"bins": 64})
+    assert "x0" not in remark({})  # up to 48 runs

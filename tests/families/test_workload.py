@@ -101,6 +101,19 @@ def test_what_cannot_be_is_refused(entries, said):
         of(entries)
 
 
+def test_a_marginal_counts_more_for_each_column_with_priority():
+    """A weight of all marginals of three, times 4 for each of b and d; whole numbers to 255."""
+    raw = {
+        one: weight * 4 ** len({*"bd"} & {*one})
+        for one, weight in by_hand(dict.fromkeys(combinations("abcd", 3), 1)).items()
+    }
+    found = Workload.of(FOUR, degree=3, target="", entries=(), priority=("b", "d"))
+    wanted = {one: max(1, round(255 * Fraction(raw[one], max(raw.values())))) for one in raw}
+    assert dict(zip(found.candidates, found.weights, strict=True)) == wanted
+    with pytest.raises(MethodError, match="priority names 'z'"):
+        Workload.of(FOUR, degree=3, target="", entries=(), priority=("z",))
+
+
 def test_an_unknown_target_and_too_many_marginals_are_refused(monkeypatch):
     with pytest.raises(MethodError, match="'z'"):
         of(target="z")

@@ -28,7 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from understudy.families.effort import Effort, expected_rows, known_rows, rounds_effort
+from understudy.families.effort import (
+    Effort,
+    expected_rows,
+    known_rows,
+    records_drawn,
+    rounds_effort,
+)
 from understudy.families.marginal_family import MarginalMethod, fit_of
 from understudy.families.measurement_plan import Form, PlannedTable
 from understudy.families.method import Names
@@ -46,8 +52,6 @@ from understudy.privacy.noise.calibration import NoiseName, calibrate
 from understudy.privacy.selection.scores import DistanceFromModel
 from understudy.schema import Schema
 
-_DRAWN = (20_000, 200_000)
-"""Fewest and most records that are drawn from the model to score candidates."""
 _STEPS = 12
 """Steps of the fit between two rounds; the last fit runs until it has converged."""
 
@@ -213,17 +217,10 @@ def _choose(
     cliques = tuple(tuple(place[name] for name in marginal.table.columns) for marginal in marginals)
     fits = TreeLimit(gate.schema.sizes, cliques, limit)
     cells = np.array([_cells(gate, columns) for columns in listed.candidates], dtype=np.float64)
-    flat = np.concatenate(estimates, dtype=np.float32)
-    score = DistanceFromModel(
-        gate.schema, listed.candidates, flat, listed.weights, this.distance * cells
-    )
+    flat, penalties = np.concatenate(estimates, dtype=np.float32), this.distance * cells
+    score = DistanceFromModel(gate.schema, listed.candidates, flat, listed.weights, penalties)
     candidates = CandidateColumns(listed.candidates, score, feasible=fits)
     return gate.ask(candidates, spend=this.choice).value
-
-
-def records_drawn(n_rows: float) -> int:
-    """Records that are drawn from the model to score candidates."""
-    return int(min(max(2 * n_rows, _DRAWN[0]), _DRAWN[1]))
 
 
 def _estimates(
@@ -231,7 +228,7 @@ def _estimates(
 ) -> dict[tuple[str, ...], NDArray[np.floating]]:
     """The model's count of every cell of each candidate, in the order of the candidates."""
     place, sizes = {name: j for j, name in enumerate(gate.schema.names)}, gate.schema.sizes
-    tables = [tuple(place[name] for name in columns) for columns in listed.candidates]
+    tables = [tuple(map(place.__getitem__, columns)) for columns in listed.candidates]
     inside = {table for table in tables if model.tree.covering(table) is not None}
     apart = [table for table in tables if table not in inside]
     n_drawn = records_drawn(n_rows)
@@ -263,13 +260,11 @@ def _moved(
     if earlier.tree.covering(table) is not None:
         return moved
     weight = model.total / records_drawn(model.total)
-    misled = mean_size("gaussian", 1.0) * float(np.sqrt(before * weight).sum())
-    return max(0.0, moved - misled)
+    return max(0.0, moved - mean_size("gaussian", 1.0) * float(np.sqrt(before * weight).sum()))
 
 
 def _cells(gate: Gate, columns: Sequence[str]) -> int:
-    names, sizes = gate.schema.names, gate.schema.sizes
-    return math.prod(sizes[names.index(name)] for name in columns)
+    return math.prod(gate.schema.columns[name].size for name in columns)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,6 +276,7 @@ class AdaptiveMethod(MarginalMethod):
             by default.
         target: only those that have this column.
         workload: marginals instead, "age & job" or with a weight "age & job: 2.5".
+        priority: columns that matter; marginals count four times as much for each of them.
     """
 
     rounds: ClassVar[bool] = True
@@ -288,9 +284,13 @@ class AdaptiveMethod(MarginalMethod):
     degree: Annotated[int, Field(ge=1)] | None = None
     target: str = ""
     workload: Names = ()
+    priority: Names = ()
 
     def _workload(self, schema: Schema) -> Workload:
-        return Workload.of(schema, degree=self.degree, target=self.target, entries=self.workload)
+        named, entries = self.priority, self.workload
+        return Workload.of(
+            schema, degree=self.degree, target=self.target, entries=entries, priority=named
+        )
 
     def _in_rounds(
         self,

@@ -28,6 +28,9 @@ DENSE_CELLS = 2**22
 ASSUMED_ROWS = 50_000
 """Rows that are counted on, where their number is neither public nor limited."""
 
+_DRAWN = (20_000, 200_000)
+"""Fewest and most records that are drawn from a model to score candidates."""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -102,6 +105,11 @@ def rounds_effort(
     memory = 24 * n * d + 5 * n_drawn * d + 8 * counted + 12 * model_cells + 180 * measured
     seconds = len(sizes) * n / 5e7 + rounds * (len(sizes) * n_drawn / 5e8 + 0.01 + 0.001 * d)
     return Effort(memory / 1e6, seconds)
+
+
+def records_drawn(n_rows: float) -> int:
+    """Records that are drawn from a model of so many to score candidates."""
+    return int(min(max(2 * n_rows, _DRAWN[0]), _DRAWN[1]))
 
 
 def known_rows(gate: Gate) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 from understudy.arguments import require_mapping, require_text, require_whole
 from understudy.errors import MethodError
+from understudy.families.adaptive_rounds import AdaptiveMethod
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method
 from understudy.inference.declared_analyses import (
@@ -246,10 +247,10 @@ def request_of(
     stated = Budget.of(epsilon, delta)
     automatic = method == "auto"
     name, reason = choose(schema, stated.epsilon, stated.delta) if automatic else (method, "")
-    configured = configure(name, options or {})
+    declared, named = declared_analyses(analyses, schema), priority_columns(priority, schema)
+    configured = _configured(name, options or {}, named)
     budget = budget_of(epsilon, delta, configured, schema)
     rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
-    declared, named = declared_analyses(analyses, schema), priority_columns(priority, schema)
     parts = AnswerShares.of(
         *(StatedShares(answers_share, layer_share, lines_share), schema, budget),
         declared=declared,
@@ -267,3 +268,11 @@ def request_of(
         priority=named,
         priority_spend=rest * parts.priority,
     )
+
+
+def _configured(name: str, options: Mapping[str, Any], priority: tuple[str, ...]) -> Method:
+    """The method; priority columns are its own, too, where it chooses what to measure."""
+    method = configure(name, options)
+    if priority and isinstance(method, AdaptiveMethod) and "priority" not in options:
+        return configure(name, {**options, "priority": priority})
+    return method

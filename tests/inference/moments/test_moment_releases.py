@@ -161,6 +161,7 @@ def test_priority_columns_have_moments_of_their_own(rows, tmp_path):
     assert (layer.columns, own.columns) == (SCHEMA.names, ("x", "y"))
     assert own.stddev < layer.stddev
     assert release.manifest.priority == ("x", "y")
+    assert release.manifest.options["priority"] == ["x", "y"]  # of the records' marginals, too
     answer = us.analyze(release, "ols", "y ~ x").to_frame()
     kept = tuple(one for one in release.measurements if one.name != own.name)
     wider = us.analyze(replace(release, measurements=kept), "ols", "y ~ x").to_frame()
