@@ -21,6 +21,7 @@ from understudy.release.manifest import InferenceFacts, Manifest, require_facts
 from understudy.release.measurement import Measurement
 from understudy.release.measurement_content import Kind
 from understudy.release.promise_check import require_promise
+from understudy.release.relation_check import require_relations
 from understudy.release.shape import Fault, named, require_shape
 from understudy.schema import Schema
 
@@ -135,12 +136,14 @@ def _tables(
         file = folder / "synthetic" / f"set-{k}.parquet"
         table = pl.read_parquet(file, hive_partitioning=False)
         require_rows(table, schema, manifest.n_rows, kept)
+        require_relations(table, schema)
         tables.append(table)
     return tuple(tables)
 
 
 def _kept_by_all(schema: Schema, measurements: tuple[Measurement, ...]) -> Schema:
     """The schema with those rules that hold whole bins and groups of every measurement."""
+    schema = schema.model_copy(update={"relations": ()})  # kept exactly, whatever the bins
     rules = schema.forbidden
     for measurement in measurements:
         if measurement.bins or measurement.groups:
