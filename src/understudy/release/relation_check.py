@@ -60,7 +60,7 @@ def _states(series: pl.Series, values: Sequence[Code]) -> NDArray[np.int64]:
             hit = series.is_null()
         elif series.dtype.is_numeric():
             number = number_of(value)
-            hit = series.is_in([] if number is None else [number])
+            hit = series.cast(pl.Float64).is_in([] if number is None else [number])
         elif series.dtype == pl.Boolean:
             hit = series.is_in([bool(value)])
         elif series.dtype == pl.Date:

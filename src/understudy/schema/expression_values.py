@@ -163,7 +163,10 @@ def _span(node: ast.expr, columns: Mapping[str, Column]) -> Span:
         return Span(-inner.high, -inner.low, inner.lacks) if turned else inner
     if isinstance(node, ast.Call):
         inner = _span(node.args[0], columns)
-        return Span(-np.inf, np.inf, inner.lacks)
+        assert isinstance(node.func, ast.Name)
+        ends = [float(FUNCTIONS[node.func.id](end)) for end in (inner.low, inner.high)]
+        turns = [0.0] * (inner.low < 0 < inner.high)  # of abs; floor passes it as well
+        return Span(min(*ends, *turns), max(ends), inner.lacks)
     if isinstance(node, ast.Compare):
         return Span(0.0, 1.0, _lacks_in_comparison(node, columns))
     assert isinstance(node, ast.BinOp)

@@ -31,6 +31,7 @@ Box = dict[str, frozenset[int]]
 """Column → states; a record that has one of them in each column cannot exist."""
 
 _MOST_CHAINS: Final = 64
+_MOST_STEPS: Final = 500  # of one staircase
 
 
 @dataclass(frozen=True)
@@ -129,15 +130,21 @@ def _boxes_of(chain: Chain, columns: Mapping[str, Column]) -> Iterator[Box]:
         for name in chain.names[1:-1]
         if columns[name].codes
     }
-    seen: set[frozenset[int]] = set()
-    for threshold in chain.at or np.unique(first.lows).tolist():
-        least = np.array(float(threshold))
-        for name, apart in zip(chain.names[1:], chain.strict, strict=True):
-            least = Grid.of(columns[name]).from_on(least, strict=apart)
-        small = frozenset(np.flatnonzero(last.highs < least).tolist())
-        large = frozenset(np.flatnonzero(first.lows >= threshold).tolist())
-        if small and large and small not in seen:
-            seen.add(small)
+    places = np.unique(chain.at or first.lows)
+    least = places
+    for name, apart in zip(chain.names[1:], chain.strict, strict=True):
+        least = Grid.of(columns[name]).from_on(least, strict=apart)
+    n_below = np.searchsorted(np.sort(last.highs), least, side="left")
+    kept = [k for n, k in zip(*np.unique(n_below, return_index=True), strict=True) if n]
+    if len(kept) > _MOST_STEPS:
+        raise ValueError(
+            f"the inequality of {chain.names[0]!r} and {chain.names[-1]!r} has {len(kept):,} steps "
+            f"by the bins of these columns; name at most {_MOST_STEPS:,} in `at`"
+        )
+    for k in kept:
+        large = frozenset(np.flatnonzero(first.lows >= places[k]).tolist())
+        small = frozenset(np.flatnonzero(last.highs < least[k]).tolist())
+        if large:
             yield {chain.names[0]: large, chain.names[-1]: small, **between}
 
 

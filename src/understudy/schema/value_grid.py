@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,9 +49,10 @@ class Grid:
         places = np.asarray(values, dtype=np.float64)
         if not self.scale:
             return np.nextafter(places, np.inf) if strict else places
-        up = _near(places * self.scale, np.ceil)
-        on = _near(places * self.scale, np.floor) == up
-        return np.asarray((up + (on & strict)) / self.scale)
+        # Numbers of the grid are quotients, so that one is found again exactly.
+        near = np.round(places * self.scale)
+        below = near / self.scale <= places if strict else near / self.scale < places
+        return np.asarray((near + below) / self.scale)
 
     def up_to(self, values: ArrayLike, *, strict: bool) -> NDArray[np.float64]:
         """The largest value of the grid up to each number, or below it if strict."""
@@ -69,13 +68,6 @@ class Grid:
         first, last = np.round(lows * self.scale), np.round(highs * self.scale)
         places = np.minimum(first + np.floor(shares * (last - first + 1)), last)
         return np.asarray(places / self.scale)
-
-
-def _near(places: NDArray[np.float64], rounding: Callable[[Any], Any]) -> NDArray[np.float64]:
-    """Places as whole numbers, rounding errors of decimals forgiven."""
-    near = np.round(places)
-    on = np.abs(places - near) <= 1e-9 * np.maximum(np.abs(near), 1)
-    return np.where(on, near, rounding(places))
 
 
 @lru_cache(maxsize=256)  # asked for again for every set, and every threshold
