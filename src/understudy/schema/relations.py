@@ -101,7 +101,7 @@ class Relation(BaseModel):
     def places(self, column: Column) -> tuple[float, ...]:
         """`at` on the number line of the smaller side."""
         if not isinstance(column, NUMERIC):
-            return tuple(float(level_state("", column, value)) for value in self.at)
+            return tuple(float(level_state(self.columns[0], column, value)) for value in self.at)
         found = (column.position(value) for value in self.at)
         return tuple(place for place in found if place is not None)
 

@@ -21,15 +21,7 @@ from understudy.schema.coarsening import (
     grouped_rules,
 )
 from understudy.schema.column_base import LevelMap
-from understudy.schema.columns import (
-    Boolean,
-    Categorical,
-    Column,
-    Continuous,
-    Date,
-    Integer,
-    Ordinal,
-)
+from understudy.schema.columns import KINDS, Column
 from understudy.schema.derived_columns import derived_faults
 from understudy.schema.relation_boxes import Box, rebinned, relation_boxes
 from understudy.schema.relations import Relation
@@ -71,7 +63,9 @@ class Schema(BaseModel):
     """
 
     # A fault of a draft must not print what was read from the rows.
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, serialize_by_alias=True
+    )
 
     format: Literal[1] = 1
     title: str = ""
@@ -315,6 +309,6 @@ class Schema(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """JSON Schema (2020-12) of the file format, for editors and other programs."""
-        kinds = (Categorical, Ordinal, Boolean, Integer, Continuous, Date)
-        inner = (Unit, FileFormat, Rule, Range, Relation, LevelMap, *kinds)
+        inner: list[type[BaseModel]] = [Unit, FileFormat, Rule, Range, Relation, LevelMap]
+        inner += KINDS.values()
         return json_schema(cls, *inner, title="Understudy table schema")
