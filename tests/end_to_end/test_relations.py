@@ -108,6 +108,12 @@ def test_derived_columns_of_the_rows_are_never_read():
     pd.testing.assert_frame_equal(made[0].sets[0], made[1].sets[0])
 
 
+def test_a_column_that_is_kept_as_it_stands_cannot_be_put_in_order():
+    options = {"sensitive": "end, county"}
+    with pytest.raises(us.UnderstudyError, match=r"'start' is to be kept.*add it to the option"):
+        us.plan(SCHEMA, epsilon=1, method="pseudo-posterior", options=options)
+
+
 @pytest.fixture(scope="module")
 def made():
     return us.synthesize(people(), SCHEMA, epsilon=20, method="independent", insecure_noise_seed=3)

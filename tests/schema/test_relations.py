@@ -1,7 +1,9 @@
 """Relations in a schema: which cells they forbid, in which bins, and every way to be refused."""
 
 import itertools
+import tomllib
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -91,6 +93,12 @@ def test_groups_keep_what_does_not_cut_them():
     assert private_copy(grouped) == grouped
 
 
+def test_numbers_of_states_that_there_are_not_are_refused():
+    rule = "\n[[forbidden]]\nwhere = { s = { states = [99] }, e = 3 }\n"
+    with pytest.raises(SchemaError, match="forbidden combination"):
+        Schema.loads(number("s") + number("e") + rule)
+
+
 def test_ordinal_levels_are_compared_in_their_order():
     low, high = (column(name, "ordinal", levels=["x", "y", "z"]) for name in ("low", "high"))
     mask = Schema.loads(low + high + inequality("low <= high")).domain.allowed_mask()
@@ -145,3 +153,16 @@ def test_a_relation_is_reviewed_as_a_rule_is():
     told = number("s") + number("e") + inequality("s <= e").replace("reviewed = true", "")
     with pytest.raises(SchemaError, match="relation “s <= e”"):
         Schema.loads(told).require_reviewed()
+
+
+def test_the_json_schema_knows_rules_and_relations():
+    twice = number("twice", upper=20, derived="s * 2")
+    within = column("coast", "boolean", derived="county == 'a'", missing=[""])
+    text = number("s") + number("e") + COUNTY + STATE + twice + within + WITHIN
+    text += inequality("s <= e", at="[3, 6]")
+    Schema.loads(text)
+    validator = jsonschema.Draft202012Validator(Schema.json_schema())
+    validator.validate(tomllib.loads(text))
+    for old, new in (("within =", "witin ="), ('derived = "s', "derived = 3 #")):
+        with pytest.raises(jsonschema.ValidationError):
+            validator.validate(tomllib.loads(text.replace(old, new)))

@@ -110,6 +110,11 @@ class Rule(BaseModel):
             )
         column, selector = columns[name], self.where[name]
         if isinstance(selector, States):
+            if not all(0 <= state < column.size for state in selector.states):
+                raise SchemaError(
+                    f"A forbidden combination names states of {name!r} that there are not; name "
+                    "its values instead."
+                )
             return frozenset(selector.states)
         if isinstance(selector, Range):
             return _range_states(name, column, selector)
