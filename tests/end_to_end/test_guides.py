@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import understudy as us
+from schemas import column
 from understudy.cli import app
 from understudy.methods import METHODS
 
@@ -67,8 +68,14 @@ def test_the_guides_run_from_top_to_bottom(workplace, capsys):
 
 
 def test_the_schemas_that_are_shown_can_be_read():
-    schema, form = (text for _, text in blocks(GUIDES / "steward.md", "toml"))
+    schema, form, rules, relations = (text for _, text in blocks(GUIDES / "steward.md", "toml"))
     assert us.Schema.loads(f"{schema}\n{form}").file.separator == ";"
+    body = [column(name, "continuous", lower=1, upper=200) for name in ("weight", "height")]
+    stay = [column(name, "integer", lower=0, upper=99) for name in ("admitted", "discharged")]
+    levels = {"county": ["North", "West", "Middle"], "state": ["Coast", "Inland"]}
+    places = [column(name, "categorical", levels=names) for name, names in levels.items()]
+    whole = us.Schema.loads("\n".join([schema, *body, *stay, *places, rules, relations]))
+    assert (len(whole.derived), len(whole.relations)) == (3, 2)
 
 
 def test_no_block_that_could_be_run_is_left_out():

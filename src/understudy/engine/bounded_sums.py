@@ -108,10 +108,10 @@ def sum_rows(rows: Rows, schema: Schema, columns: Sequence[int], of: Sequence[in
 def part_of(schema: Schema, columns: Sequence[int]) -> Schema:
     """The columns of a table, with those that decide with them whether a record is possible."""
     names = {schema.names[j] for j in columns}
-    touching = [rule for rule in schema.forbidden if names & set(rule.where)]
-    needed = names.union(*(rule.where for rule in touching))
-    kept = {name: column for name, column in schema.columns.items() if name in needed}
-    return schema.model_copy(update={"columns": kept, "forbidden": tuple(touching)})
+    needed = names.union(*(box for _, box in schema.boxes if names & set(box)))
+    touching = tuple(rule for rule in schema.forbidden if names & set(rule.where))
+    # Relations between others say nothing of these columns; chains of them have boxes that do.
+    return schema.part(needed).model_copy(update={"forbidden": touching})
 
 
 class _Totals:

@@ -67,7 +67,7 @@ class _Line:
         states = reading.counted(self._cells.column)
         places = self._cells.places(states, reading.number)
         part = self._possible.schema
-        if part.forbidden:
+        if part.boxes:
             possible = self._possible.code(batch)[part.names.index(self.name)]
             places = np.where(possible == part.columns[self.name].size, self._cells.size, places)
         self.counts += np.bincount(places, minlength=len(self.counts))

@@ -114,7 +114,7 @@ def columns_given(schema: Schema, sensitive: Sequence[str]) -> tuple[str, ...]:
         sensitive: names of those that are drawn; none stands for all.
 
     Raises:
-        MethodError: an unknown or repeated column.
+        MethodError: an unknown or repeated column, or an inequality that could move a kept number.
     """
     for name in sensitive:
         if name not in schema.names:
@@ -124,7 +124,17 @@ def columns_given(schema: Schema, sensitive: Sequence[str]) -> tuple[str, ...]:
             )
     if len(set(sensitive)) < len(sensitive):
         raise MethodError("The option sensitive has a column twice.")
-    return tuple(name for name in schema.names if name not in sensitive) if sensitive else ()
+    given = tuple(name for name in schema.names if name not in sensitive) if sensitive else ()
+    for relation in schema.relations:
+        for name in given:
+            numeric = isinstance(schema.columns[name], NUMERIC)
+            if relation.inequality and numeric and name in relation.columns:
+                raise MethodError(
+                    f"The column {name!r} is to be kept as it stands, and the relation "
+                    f"{relation.text} may put its numbers in another order; add it to the option "
+                    "sensitive, or take the relation out of the schema."
+                )
+    return given
 
 
 def declared_edges(

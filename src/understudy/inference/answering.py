@@ -26,6 +26,7 @@ from understudy.inference.choice.rule_table import (
 )
 from understudy.inference.estimates.estimands import MEASURED_ONLY, Estimand
 from understudy.inference.estimates.estimators import Estimator, Question
+from understudy.inference.estimates.rule_questions import rule_notes
 from understudy.inference.measured_answers import measured_answer
 from understudy.inference.moments.firmness import LostInNoiseError
 from understudy.inference.moments.moment_answers import is_numeric
@@ -36,6 +37,7 @@ from understudy.inference.noise_aware.urn_estimates import estimate_draws
 from understudy.inference.set_answers import SetAnswer, set_answer
 from understudy.inference.set_estimates import Pooled, require_level
 from understudy.release import Release
+from understudy.schema import Schema
 
 
 def analyze_release(
@@ -68,7 +70,8 @@ def analyze_release(
     require_level(level)
     question = Question.of(kind, formula, release.schema, probability=probability)
     try:
-        return _within_bounds(release, question, level=level, anyway=anyway)
+        analysis = _within_bounds(release, question, level=level, anyway=anyway)
+        return about_rules(analysis, formula, release.schema)
     except RefusedError as error:
         ask = partial(_within_bounds, release, level=level, anyway=False)
         raise helped(error, release, question, ask) from None
@@ -78,6 +81,19 @@ def _within_bounds(release: Release, question: Question, *, anyway: bool, level:
     """The answer to a question, unless it rests on numbers beyond the bounds."""
     analysis = _answered(release, question, anyway=anyway, level=level)
     return within_bounds(analysis, release, question, anyway=anyway)
+
+
+def about_rules(analysis: Analysis, formula: str, schema: Schema) -> Analysis:
+    """An answer as it was asked; where derived columns were, it says that it is about their rules.
+
+    Args:
+        analysis: to the question with the rules written out.
+        formula: as it was asked.
+        schema: of the release.
+    """
+    if notes := rule_notes(formula, schema):
+        return replace(analysis, formula=formula, notes=(*analysis.notes, *notes))
+    return analysis
 
 
 def within_bounds(

@@ -100,7 +100,7 @@ class PegsDiverse(GibbsMethod):
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """What ℓ-diversity is not."""
-        cut = {name for rule in schema.forbidden for name in rule.where}
+        cut = {name for _, box in schema.boxes for name in box}
         named = [name for name in self.sensitive or schema.names if name in cut]
         limits = (
             f"Where forbidden combinations leave fewer states of {', '.join(named)} open, what is "

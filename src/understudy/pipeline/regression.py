@@ -232,8 +232,10 @@ def declared(
             f"{', '.join(MODELS)}."
         )
     analysis = DeclaredAnalysis(kind, formula)
+    estimand = analysis.estimand(schema)
+    analysis = DeclaredAnalysis(kind, estimand.formula)  # derived columns are written out
     arguments: dict[str, Any] = {
-        "schema": _of_columns(schema, analysis.estimand(schema).columns),
+        "schema": schema.part(estimand.columns),
         "epsilon": epsilon,
         "delta": delta,
         "method": "auto",
@@ -251,13 +253,6 @@ def declared(
         request.analyses, request.schema, [asked for asked, _ in request.answers], pure=pure
     )
     return arguments
-
-
-def _of_columns(schema: Schema, columns: Sequence[str]) -> Schema:
-    """The same table without its other columns, and without the rules that name one of them."""
-    kept = tuple(rule for rule in schema.forbidden if set(rule.where) <= set(columns))
-    own = {name: schema.columns[name] for name in columns}
-    return schema.model_copy(update={"columns": own, "forbidden": kept})
 
 
 def require_mechanism(mechanism: object) -> None:

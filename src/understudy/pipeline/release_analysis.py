@@ -67,7 +67,7 @@ def analyze(
             says what would work.
         ReleaseError: the folder is not a release.
     """
-    from understudy.inference.answering import analyze_release
+    from understudy.inference.answering import about_rules, analyze_release
     from understudy.inference.bootstrap_intervals import require_options
     from understudy.inference.estimates.estimators import Question
     from understudy.pipeline.bootstrap import bootstrap
@@ -83,7 +83,7 @@ def analyze(
         )
     require_options(uncertainty, interval, workers=workers, repeats=repeats)
     question = Question.of(kind, formula, loaded.schema, probability=probability)
-    return bootstrap(
+    analysis = bootstrap(
         loaded,
         question,
         replica_gate,
@@ -95,6 +95,7 @@ def analyze(
         anyway=anyway,
         progress=progress,
     )
+    return about_rules(analysis, formula, loaded.schema)
 
 
 def replica_gate(rows: pl.DataFrame, schema: Schema, budget: Budget, seed: int) -> Gate:

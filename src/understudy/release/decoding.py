@@ -16,8 +16,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
+from understudy.release.ordered_numbers import put_in_order
 from understudy.schema import NUMERIC, Column, Continuous, Date, Schema
 from understudy.schema.cell_values import Code, is_number, number_of, text_of
+from understudy.schema.derived_columns import Cells, computed
 
 _STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -110,6 +112,8 @@ def decode(
 ) -> pl.DataFrame:
     """Values for coded records; numbers that are not given are drawn uniformly within their bin.
 
+    Numbers are put in the order that inequalities declare, and derived columns are computed.
+
     Args:
         states: one array of state numbers per column, each of shape (n,).
         schema: what the states mean.
@@ -119,19 +123,32 @@ def decode(
     """
     given = values or {}
     pairs = zip(schema.columns.items(), states, strict=True)
-    return pl.DataFrame(
-        [_decode_column(name, col, codes, rng, given.get(name)) for (name, col), codes in pairs]
-    )
+    cells = {name: _cells(col, codes, rng, given.get(name)) for (name, col), codes in pairs}
+    if schema.relations:
+        cells = put_in_order(cells, schema, rng)
+    if schema.derived:
+        cells |= computed(schema.declared, cells)
+    return pl.DataFrame([_series(name, col, cells[name]) for name, col in schema.declared.items()])
 
 
-def _decode_column(
-    name: str,
+def _cells(
     column: Column,
     states: NDArray[np.integer[Any]],
     rng: np.random.Generator,
     given: NDArray[np.float64] | None,
-) -> pl.Series:
-    dtype = dtype_of(column)
+) -> Cells:
+    """States, and the numbers of those that are bins or spikes; NaN for others."""
+    codes = np.asarray(states, dtype=np.int64)
+    if not isinstance(column, NUMERIC):
+        return Cells(codes, np.empty(0))
+    ordinary = codes < column.n_ordinary
+    numbers = _numbers(column, np.where(ordinary, codes, 0), given, rng)
+    return Cells(codes, np.where(ordinary, numbers, np.nan))
+
+
+def _series(name: str, column: Column, cells: Cells) -> pl.Series:
+    """A column of a release from its states and numbers."""
+    dtype, states = dtype_of(column), cells.states
     if not isinstance(column, NUMERIC):
         named = pl.Series(
             [_as(value, dtype) for value in (*column.levels, *column.codes)], dtype=dtype
@@ -139,8 +156,7 @@ def _decode_column(
         return named.gather(states).alias(name)
     codes = pl.Series([_as(code, dtype) for code in column.codes], dtype=dtype)
     ordinary = states < column.n_ordinary
-    places = np.where(ordinary, states, 0)
-    values = _numbers_as(_numbers(column, places, given, rng), column, dtype)
+    values = _numbers_as(np.where(ordinary, cells.numbers, column.bounds[0]), column, dtype)
     if ordinary.all():
         return values.alias(name)
     absent = codes.gather(np.where(ordinary, 0, states - column.n_ordinary))
@@ -252,7 +268,7 @@ def to_frame(table: pl.DataFrame, schema: Schema, kind: FrameKind) -> Any:
     if kind == "arrow":
         return table.to_arrow()
     frame = table.to_pandas()
-    for name, column in schema.columns.items():
+    for name, column in schema.declared.items():
         nullable = "" in column.codes or "" in getattr(column, "levels", ())
         dtype = table.schema[name]
         if dtype in (pl.Int64, pl.Boolean) and nullable:

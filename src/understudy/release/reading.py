@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
 from understudy.release import format_1
@@ -17,12 +19,16 @@ from understudy.release.content_check import (
     require_rows,
     require_stored,
 )
+from understudy.release.decoding import dtype_of
 from understudy.release.manifest import InferenceFacts, Manifest, require_facts
 from understudy.release.measurement import Measurement
 from understudy.release.measurement_content import Kind
 from understudy.release.promise_check import require_promise
 from understudy.release.shape import Fault, named, require_shape
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Column, Schema
+from understudy.schema.cell_values import Code, number_of, text_of
+from understudy.schema.derived_columns import Cells, follows, sources_of
+from understudy.schema.relation_boxes import breaks
 
 PAGES: Final = ("report.html", "results.html")
 MALFORMED: Final = (
@@ -135,15 +141,79 @@ def _tables(
         file = folder / "synthetic" / f"set-{k}.parquet"
         table = pl.read_parquet(file, hive_partitioning=False)
         require_rows(table, schema, manifest.n_rows, kept)
+        require_relations(table, schema)
         tables.append(table)
     return tuple(tables)
 
 
 def _kept_by_all(schema: Schema, measurements: tuple[Measurement, ...]) -> Schema:
     """The schema with those rules that hold whole bins and groups of every measurement."""
+    schema = schema.model_copy(update={"relations": ()})  # kept exactly, whatever the bins
     rules = schema.forbidden
     for measurement in measurements:
         if measurement.bins or measurement.groups:
             left = [set(rule.where) for rule in measurement.binned(schema).forbidden]
             rules = tuple(rule for rule in rules if set(rule.where) in left)
     return schema.model_copy(update={"forbidden": rules})
+
+
+def require_relations(table: pl.DataFrame, schema: Schema) -> None:
+    """Refuse a synthetic table in which a rule or a relation does not hold.
+
+    Args:
+        table: as it was read, its columns of the types that the schema says.
+        schema: of the release.
+
+    Raises:
+        Fault: names the column or the relation, and no row.
+    """
+    used = {n for c in schema.derived.values() for n in sources_of(c)} | set(schema.derived)
+    used |= {name for one in schema.relations for name in one.columns}
+    columns = {name: column for name, column in schema.declared.items() if name in used}
+    cells = {name: _cells(table.get_column(name), column) for name, column in columns.items()}
+    for name in schema.derived:
+        if not follows(name, schema.declared, cells).all():
+            raise Fault(f"the column {named(name)} does not follow from others by its rule")
+    for one in schema.relations:
+        if breaks(one, schema.columns, cells).any():
+            raise Fault(f"the relation {named(one.text)} does not hold in a synthetic table")
+
+
+def _cells(series: pl.Series, column: Column) -> Cells:
+    """What values were written for: codes of absence by their number, and numbers as such."""
+    if not isinstance(column, NUMERIC):
+        return Cells(_states(series, (*column.levels, *column.codes)), np.empty(0))
+    codes = _states(series, column.codes)
+    numbers = _numbers(series, column)
+    numbers[codes >= 0] = np.nan
+    states = np.where(codes >= 0, column.n_ordinary + codes, 0)
+    return Cells(states.astype(np.int64), numbers)
+
+
+def _states(series: pl.Series, values: Sequence[Code]) -> NDArray[np.int64]:
+    """Place of each value among some; −1 where it is none of them."""
+    found = np.full(len(series), -1, dtype=np.int64)
+    for k, value in enumerate(values):
+        if value == "":
+            hit = series.is_null()
+        elif series.dtype.is_numeric():
+            number = number_of(value)
+            hit = series.cast(pl.Float64).is_in([] if number is None else [number])
+        elif series.dtype == pl.Boolean:
+            hit = series.is_in([bool(value)])
+        elif series.dtype == pl.Date:
+            continue
+        else:
+            hit = series.cast(pl.String).is_in([text_of(value)])
+        found[hit.fill_null(value=False).to_numpy()] = k
+    return found
+
+
+def _numbers(series: pl.Series, column: Column) -> NDArray[np.float64]:
+    if column.kind == "date":
+        is_text = dtype_of(column) == pl.String
+        days = series.str.to_date("%Y-%m-%d", strict=False) if is_text else series
+        whole = days.cast(pl.Int32).cast(pl.Float64)
+    else:
+        whole = series.cast(pl.Float64, strict=series.dtype != pl.String)
+    return whole.fill_null(np.nan).to_numpy().copy()

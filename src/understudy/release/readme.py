@@ -13,6 +13,7 @@ from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.release.measurement_content import Kind
 from understudy.schema import Schema
+from understudy.schema.derived_columns import rule_text
 
 _MOST_COLUMNS = 25  # longer lists are in schema.toml and manifest.json
 _MOST_MEASUREMENTS = 15
@@ -76,6 +77,7 @@ def readme(
             guarded=guarded,
             private=guarantee.epsilon is not None and manifest.secure,
             kept=kept_columns(measurements),
+            rules={name: rule_text(column) for name, column in schema.derived.items()},
             has_page=report,
             stored=[measurement for measurement in measurements if measurement.name],
             kinds={measurement.kind for measurement in measurements},

@@ -90,7 +90,7 @@ class Release:
         sets = len(self.tables)
         return (
             f"{sets} {'set' if sets == 1 else 'sets'} × {self.manifest.n_rows:,} rows × "
-            f"{len(self.schema.names):,} columns"
+            f"{len(self.schema.declared):,} columns"
         )
 
     @property

@@ -14,8 +14,10 @@ from understudy.schema.columns import (
     Ordinal,
 )
 from understudy.schema.given_schema import private_copy
-from understudy.schema.schema import Schema, Unit
+from understudy.schema.relations import Relation
+from understudy.schema.schema import Schema
 from understudy.schema.structural_zeros import Range, Rule
+from understudy.schema.unit import Unit
 
 __all__ = [
     "NUMERIC",
@@ -30,6 +32,7 @@ __all__ = [
     "Ordinal",
     "Partition",
     "Range",
+    "Relation",
     "Rule",
     "Schema",
     "Unit",

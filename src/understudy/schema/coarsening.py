@@ -1,4 +1,4 @@
-"""Coarser columns: states merged into groups, rules carried over.
+"""Columns in groups of states, or in other bins; rules carried over.
 
 A grouped column has a level for each group, those of absence included. A rule keeps its meaning as
 long as each group lies wholly inside or wholly outside of it; one that would cut a group is left
@@ -8,14 +8,16 @@ out, so that fewer cells are forbidden. `signatures` says which states may be me
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import ValidationError
 
 from understudy.domain.domain import Domain
 from understudy.errors import SchemaError
 from understudy.schema.cell_values import duplicated
-from understudy.schema.columns import Categorical, Column
+from understudy.schema.columns import NUMERIC, Categorical, Column
 from understudy.schema.structural_zeros import Rule
 
 Groups = Mapping[str, tuple[int, ...]]
@@ -119,3 +121,32 @@ def summed(counts: ArrayLike, groups: Sequence[int]) -> NDArray[np.float64]:
     """
     weights = np.asarray(counts, dtype=np.float64)
     return np.bincount(groups, weights=weights).astype(np.float64)
+
+
+def column_in_bins(name: str, column: Column | None, bins: int | tuple[Any, ...]) -> Column:
+    """A numeric column in other bins.
+
+    Args:
+        name: of the column.
+        column: as declared; None if there is none.
+        bins: number of bins of equal width, or all edges.
+
+    Raises:
+        SchemaError: not numeric, or bins that do not fit.
+    """
+    if not isinstance(column, NUMERIC):
+        raise SchemaError(f"There is no numeric column {name!r} that could be put into bins.")
+    try:
+        return type(column).model_validate({**column.model_dump(), "bins": bins})
+    except ValidationError as error:
+        message = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise SchemaError(f"These bins do not fit the column {name!r}: {message}.") from None
+
+
+def fits(rule: Rule, columns: dict[str, Column]) -> bool:
+    """Whether a rule names whole bins."""
+    try:
+        rule.states(columns)
+    except SchemaError:
+        return False
+    return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from understudy.schema.cell_values import EXACT_INTEGER, Code, duplicated, text_of
 from understudy.schema.review import Reviewed
@@ -29,10 +29,26 @@ Value = Annotated[
 ]
 
 
+class LevelMap(BaseModel):
+    """Levels of one column by those of another.
+
+    Attributes:
+        of: the other column.
+        levels: level → those of the other column that it stands for.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    of: str
+    levels: dict[str, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(min_length=1)
+
+
 class Declaration(Reviewed):
     """What every kind of column declares.
 
     Attributes:
+        derived: the rule by which the column is computed from others: an expression such as
+            "weight / height ** 2", "income > 0" or "cut(age, 18, 65)", or a table { of = "county",
+            levels = { north = ["a", "b"] } }. It is not measured, and costs nothing.
         description: one line for the reader of the release.
         unit: unit of measurement, in words.
         missing: codes that say *not known*; each is a state of its own. The empty text stands for
@@ -44,6 +60,7 @@ class Declaration(Reviewed):
 
     readable: ClassVar[tuple[str, ...]] = ("missing", "not_applicable", "out_of_domain")
 
+    derived: str | LevelMap | None = None
     description: str = ""
     unit: str = ""
     missing: tuple[Value, ...] = ()

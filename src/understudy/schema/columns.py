@@ -97,7 +97,7 @@ DEFAULT_BINS = 20
 ONE_BIN_EACH = 50  # integers with at most this many values get one bin each
 
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
+EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
 class _Numeric(Declaration):
@@ -283,11 +283,11 @@ class Date(_Numeric):
 
 
 def _day(date: datetime.date) -> int:
-    return date.toordinal() - _EPOCH
+    return date.toordinal() - EPOCH
 
 
 def _iso(day: int) -> str:
-    return datetime.date.fromordinal(day + _EPOCH).isoformat()
+    return datetime.date.fromordinal(day + EPOCH).isoformat()
 
 
 Column = Annotated[

@@ -20,6 +20,7 @@ from pydantic_core import ErrorDetails
 from understudy.errors import nearest, suggestion
 from understudy.schema.columns import KINDS
 from understudy.schema.error_sentences import Loc, expected, full_stop, place, worded
+from understudy.schema.relations import Relation
 from understudy.schema.structural_zeros import Range, Rule
 
 Tell = Callable[[Loc, str], None]
@@ -37,8 +38,9 @@ def spelled(content: Mapping[str, Any], model: type[BaseModel], tell: Tell) -> d
         model: of the whole schema.
         tell: called with each unknown word.
     """
-    fixed = _table((), content, model.model_fields, tell)
-    for name, field in model.model_fields.items():
+    entries = {field.alias or name: field for name, field in model.model_fields.items()}
+    fixed = _table((), content, entries, tell)
+    for name, field in entries.items():
         part, kind = fixed.get(name), field.annotation
         if isinstance(part, Mapping) and isinstance(kind, type) and issubclass(kind, BaseModel):
             fixed[name] = _table((name,), part, kind.model_fields, tell)
@@ -46,6 +48,12 @@ def spelled(content: Mapping[str, Any], model: type[BaseModel], tell: Tell) -> d
         fixed["columns"] = {name: _column(name, column, tell) for name, column in columns.items()}
     if isinstance(rules := fixed.get("forbidden"), list):
         fixed["forbidden"] = [_rule(k, rule, tell) for k, rule in enumerate(rules)]
+    if isinstance(relations := fixed.get("relations"), list):
+        known = Relation.model_fields
+        fixed["relations"] = [
+            _table(("relations", k), one, known, tell) if isinstance(one, Mapping) else one
+            for k, one in enumerate(relations)
+        ]
     return fixed
 
 
@@ -166,7 +174,7 @@ def _order(loc: Loc, names: Sequence[str]) -> tuple[int, int]:
         return 3, 0
     if loc[0] == "columns" and len(loc) > 1 and loc[1] in names:
         return 1, names.index(str(loc[1]))
-    if loc[0] == "forbidden":
+    if loc[0] in ("forbidden", "relations"):
         return 2, int(loc[1]) if len(loc) > 1 else 0
     return 0, 0
 
@@ -181,7 +189,8 @@ def _text(faults: Sequence[str]) -> str:
 
 def _without(content: dict[str, Any], details: Sequence[ErrorDetails]) -> dict[str, Any]:
     """The content without what was found wrong, and without what hangs on that."""
-    rest, touched, rules = dict(content), set[str](), set[int]()
+    rest, touched = dict(content), set[str]()
+    wrong: dict[str, set[int]] = {"forbidden": set(), "relations": set()}
     if isinstance(rest.get("columns"), Mapping):
         rest["columns"] = dict(rest["columns"])
     for detail in details:
@@ -189,18 +198,35 @@ def _without(content: dict[str, Any], details: Sequence[ErrorDetails]) -> dict[s
         if loc[:1] == ("columns",) and len(loc) > 1:
             touched.add(str(loc[1]))
             rest["columns"][loc[1]] = _mended(rest["columns"][loc[1]], detail)
-        elif loc[:1] == ("forbidden",) and len(loc) > 1:
-            rules.add(int(loc[1]))
+        elif loc[:1] in (("forbidden",), ("relations",)) and len(loc) > 1:
+            wrong[str(loc[0])].add(int(loc[1]))
         elif loc:
             for key in _NUMBERS_OF_ROWS if loc[0] in _NUMBERS_OF_ROWS else loc[:1]:
                 rest.pop(str(key), None)
-    if isinstance(rest.get("forbidden"), list):
-        rest["forbidden"] = [
-            rule
-            for k, rule in enumerate(rest["forbidden"])
-            if k not in rules and touched.isdisjoint(rule.get("where", ()))
-        ]
+    for key, numbers in wrong.items():
+        if isinstance(rest.get(key), list):
+            rest[key] = [
+                entry
+                for k, entry in enumerate(rest[key])
+                if k not in numbers and not _hangs_on(entry, touched)
+            ]
+    if touched and isinstance(rest.get("columns"), Mapping):
+        rest["columns"] = {
+            name: _SOUND if _is_derived(column) else column
+            for name, column in rest["columns"].items()
+        }
     return rest
+
+
+def _hangs_on(entry: Any, touched: Collection[str]) -> bool:
+    """Whether a rule or relation may name a column that is wrong."""
+    if "inequality" in entry:
+        return bool(touched)
+    return not set(touched).isdisjoint([*entry.get("where", ()), *entry.get("hierarchy", ())])
+
+
+def _is_derived(column: Any) -> bool:
+    return isinstance(column, Mapping) and "derived" in column
 
 
 def _mended(column: Any, fault: ErrorDetails) -> Any:

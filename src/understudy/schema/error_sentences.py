@@ -17,6 +17,12 @@ _EXPECTED = {
     "rows_per_unit": "1",
     "columns": "a table that maps each column's name to its entries",
     "forbidden": "a list of rules, each with an entry `where`",
+    "relations": "a list of relations, each with an inequality or a hierarchy",
+    "inequality": 'a text such as "start <= end"',
+    "at": "a list of numbers or dates",
+    "hierarchy": "a list of two columns, the finer one first",
+    "within": "a table of levels, each with a list of levels of the finer column",
+    "derived": "an expression in quotes, or a table { of = …, levels = { … } }",
     "description": _TEXT,
     "unit": _TEXT,
     "source": _TEXT,
@@ -75,6 +81,9 @@ def place(loc: Loc) -> str:
     if loc[0] == "forbidden" and len(loc) > 1:
         inner = f", {loc[2]}" if len(loc) > 2 else ""
         return f"forbidden combination {int(loc[1]) + 1}{inner}: "
+    if loc[0] == "relations" and len(loc) > 1:
+        inner = f", {loc[2]}" if len(loc) > 2 else ""
+        return f"relation {int(loc[1]) + 1}{inner}: "
     return f"{', '.join(str(part) for part in loc[:2])}: "
 
 
@@ -104,7 +113,7 @@ def expected(loc: Loc) -> str:
             if entry in {"lower", "upper"}
             else (_EXPECTED.get(entry, "another value"))
         )
-    if loc[0] == "forbidden" and len(loc) > 1:
+    if loc[0] in ("forbidden", "relations") and len(loc) > 1:
         return _EXPECTED.get(str(loc[2]), "another value") if len(loc) > 2 else "a table"
     if loc[0] == "file" and len(loc) > 2:
         return _TEXT

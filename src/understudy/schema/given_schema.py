@@ -31,4 +31,4 @@ def private_copy(schema: Schema) -> Schema:
     What was put beside the entries (a function in the place of a method, a value in the place of
     one that is computed once) is left behind.
     """
-    return Schema.model_validate(Schema.__pydantic_serializer__.to_python(schema))
+    return Schema.model_validate(Schema.__pydantic_serializer__.to_python(schema, by_alias=True))

@@ -2,54 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from understudy.arguments import path_of, require_text
+from understudy.arguments import require_text
 from understudy.domain.domain import Domain
 from understudy.errors import SchemaError
 from understudy.schema import toml
-from understudy.schema.coarsening import Groups, grouped_column, grouped_rules
-from understudy.schema.columns import (
-    NUMERIC,
-    Boolean,
-    Categorical,
-    Column,
-    Continuous,
-    Date,
-    Integer,
-    Ordinal,
+from understudy.schema.coarsening import (
+    Groups,
+    column_in_bins,
+    fits,
+    grouped_column,
+    grouped_rules,
 )
+from understudy.schema.column_base import LevelMap
+from understudy.schema.columns import KINDS, Column
+from understudy.schema.derived_columns import derived_faults
+from understudy.schema.relation_boxes import Box, rebinned, relation_boxes
+from understudy.schema.relations import Relation
 from understudy.schema.review import Reviewed
 from understudy.schema.structural_zeros import Range, Rule
 from understudy.schema.toml import FileFormat, json_schema
-
-
-class Unit(BaseModel):
-    """Who is protected.
-
-    Attributes:
-        rows_per_unit: most rows that one protected unit (person, household) can have. Only 1 is
-            accepted: group accounting does not exist yet.
-        description: the unit in words.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    rows_per_unit: int = Field(default=1, ge=1, json_schema_extra={"maximum": 1})
-    description: str = ""
-
-    @model_validator(mode="after")
-    def _one_row(self) -> Unit:
-        if self.rows_per_unit > 1:
-            raise ValueError(
-                "rows_per_unit above 1 is not supported yet (the guarantee would need group "
-                "accounting); reduce the table to one row per protected unit and set it to 1"
-            )
-        return self
+from understudy.schema.unit import Unit
 
 
 class Schema(BaseModel):
@@ -66,8 +45,10 @@ class Schema(BaseModel):
             rows = "private".
         unit: who is protected.
         file: how the rows are written, where they come as a delimited text file.
-        columns: name → column, in the order of the release.
+        columns: name → column, in the order of the release. In Python, `declared` are all of them,
+            and `columns` those that are measured; `derived` ones are computed from these.
         forbidden: combinations that cannot occur (structural zeros).
+        relations: inequalities and hierarchies that hold for everybody.
 
     Example:
         >>> schema = Schema.loads('''
@@ -82,7 +63,9 @@ class Schema(BaseModel):
     """
 
     # A fault of a draft must not print what was read from the rows.
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, serialize_by_alias=True
+    )
 
     format: Literal[1] = 1
     title: str = ""
@@ -91,12 +74,13 @@ class Schema(BaseModel):
     row_limit: int | None = Field(default=None, ge=1)
     unit: Unit = Unit()
     file: FileFormat = FileFormat()
-    columns: dict[str, Column] = Field(min_length=1)
+    declared: dict[str, Column] = Field(alias="columns", min_length=1)
     forbidden: tuple[Rule, ...] = ()
+    relations: tuple[Relation, ...] = ()
 
     def __repr__(self) -> str:
         """One line without levels and bounds: those of a draft were read from the rows."""
-        n = len(self.columns)
+        n = len(self.declared)
         columns = f"{n:,} {'column' if n == 1 else 'columns'}"
         return f"Schema({self.title!r}, {columns}, rows {self.rows})"
 
@@ -120,19 +104,35 @@ class Schema(BaseModel):
             yield 'row_limit is for rows = "private"; rows = "public" has n_rows'
 
     def _faults_of_rules(self) -> Iterator[str]:
+        if faults := [*derived_faults(self.declared)] if self.derived else []:
+            yield from faults
+            return
         faults = [fault for rule in self.forbidden for fault in rule.faults(self.columns)]
+        faults += [fault for one in self.relations for fault in one.faults(self.columns)]
         yield from faults
         if faults:
             return
         try:
             if self.domain.n_allowed == 0:
                 yield "the forbidden combinations leave no record possible; remove some"
-        except SchemaError as error:  # too many combinations to count
+        except (SchemaError, ValueError) as error:  # too many combinations to count; a circle
             yield str(error)
 
     @cached_property
+    def columns(self) -> dict[str, Column]:
+        """Columns that are measured: those without a rule by which they are computed."""
+        return {name: column for name, column in self.declared.items() if column.derived is None}
+
+    @cached_property
+    def derived(self) -> dict[str, Column]:
+        """Columns that are computed from others, name → column, in the order of the release."""
+        return {
+            name: column for name, column in self.declared.items() if column.derived is not None
+        }
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
-        """Column names, in the order of the release."""
+        """Names of the columns that are measured, in the order of the release."""
         return tuple(self.columns)
 
     @cached_property
@@ -145,10 +145,15 @@ class Schema(BaseModel):
         """Cells of the full cross-tabulation, with the structural zeros."""
         index = {name: j for j, name in enumerate(self.columns)}
         boxes = tuple(
-            {index[name]: states for name, states in rule.states(self.columns).items()}
-            for rule in self.forbidden
+            {index[name]: states for name, states in box.items()} for _, box in self.boxes
         )
         return Domain(self.sizes, boxes)
+
+    @cached_property
+    def boxes(self) -> tuple[tuple[str, Box], ...]:
+        """What rules and relations forbid, in this order: the text, and states by column."""
+        rules = tuple((rule.text, rule.states(self.columns)) for rule in self.forbidden)
+        return (*rules, *relation_boxes(self.relations, self.columns))
 
     def table(self, columns: Sequence[str]) -> Domain:
         """Cells of the cross-tabulation of some columns, with the rules over these alone.
@@ -171,7 +176,7 @@ class Schema(BaseModel):
         """Everything whose entries a draft could have read from the rows, with its name."""
         fields = ((name, getattr(self, name)) for name in type(self).model_fields)
         parts = [(f"[{name}]", part) for name, part in fields if isinstance(part, Reviewed)]
-        return (*parts, *self.columns.items())
+        return (*parts, *self.declared.items())
 
     def require_reviewed(self) -> None:
         """Refuse a schema that still holds entries nobody has confirmed.
@@ -179,8 +184,9 @@ class Schema(BaseModel):
         Raises:
             SchemaError: names the entries and what to confirm.
         """
-        entries = [f"column {name!r}" for name, col in self.columns.items() if not col.reviewed]
+        entries = [f"column {name!r}" for name, col in self.declared.items() if not col.reviewed]
         entries += [f"rule “{rule.text}”" for rule in self.forbidden if not rule.reviewed]
+        entries += [f"relation “{one.text}”" for one in self.relations if not one.reviewed]
         if self.file.drafted and not self.file.reviewed:
             entries.insert(0, "the table [file]")
         if entries:
@@ -197,7 +203,7 @@ class Schema(BaseModel):
             return self
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         parts = {n: p.without_fingerprints() for n, p in fields.items() if isinstance(p, Reviewed)}
-        columns = {name: column.without_fingerprints() for name, column in self.columns.items()}
+        columns = {name: column.without_fingerprints() for name, column in self.declared.items()}
         return self.model_copy(update={**parts, "columns": columns})
 
     def with_bins(self, bins: Mapping[str, int | tuple[Any, ...]]) -> Schema:
@@ -214,12 +220,31 @@ class Schema(BaseModel):
         """
         columns = dict(self.columns)
         for name, wanted in bins.items():
-            columns[name] = _with_bins(name, columns.get(name), wanted)
-        kept = tuple(rule for rule in self.forbidden if _fits(rule, columns))
-        return self.model_copy(update={"columns": columns, "forbidden": kept})
+            columns[name] = column_in_bins(name, columns.get(name), wanted)
+        kept = tuple(rule for rule in self.forbidden if fits(rule, columns))
+        relations = rebinned(self.relations, self.columns, columns)
+        declared = {**self.declared, **columns}
+        changed = {"columns": declared, "forbidden": kept, "relations": relations}
+        return self.model_copy(update=changed)
+
+    def part(self, names: Collection[str]) -> Self:
+        """The same table without its other columns, and without all that names one of these.
+
+        Args:
+            names: of columns that are measured.
+        """
+        return self.model_copy(
+            update={
+                "columns": {name: self.columns[name] for name in self.columns if name in names},
+                "forbidden": tuple(r for r in self.forbidden if set(r.where) <= set(names)),
+                "relations": tuple(r for r in self.relations if set(r.columns) <= set(names)),
+            }
+        )
 
     def with_groups(self, groups: Groups) -> Self:
         """The same table with some columns coarser; rules that would cut a group are left out.
+
+        So are derived columns; relations become rules.
 
         Args:
             groups: column → group of each of its states, those of absence included.
@@ -229,8 +254,9 @@ class Schema(BaseModel):
         """
         coarse = {name: grouped_column(name, self.columns[name], g) for name, g in groups.items()}
         columns = {**self.columns, **coarse}
-        rules = grouped_rules(self.forbidden, self.columns, columns, groups)
-        return self.model_copy(update={"columns": columns, "forbidden": rules})
+        related = (Rule.of_states(b) for _, b in relation_boxes(self.relations, self.columns))
+        rules = grouped_rules((*self.forbidden, *related), self.columns, columns, groups)
+        return self.model_copy(update={"columns": columns, "forbidden": rules, "relations": ()})
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with changes, checked like any schema; what was computed once is not taken over.
@@ -242,7 +268,8 @@ class Schema(BaseModel):
         Raises:
             pydantic.ValidationError: the changed schema does not hold together.
         """
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        known = type(self).model_fields.items()
+        fields = {field.alias or name: getattr(self, name) for name, field in known}
         return type(self).model_validate({**fields, **(update or {})})
 
     @classmethod
@@ -262,16 +289,11 @@ class Schema(BaseModel):
         Raises:
             SchemaError: the file cannot be read, or its content is no schema.
         """
-        try:
-            text = path_of("The schema's file", path, SchemaError).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            raise SchemaError(f"The schema file {str(path)!r} cannot be read: {reason}.") from None
-        return cls.loads(text)
+        return cls.loads(toml.file_text(path))
 
     def dumps(self) -> str:
         """The schema as TOML text, defaults left out; `loads` gives back an equal schema."""
-        content = self.model_dump(exclude_defaults=True)
+        content = self.model_dump(exclude_defaults=True, by_alias=True)
         unit = {"rows_per_unit": self.unit.rows_per_unit, **content.pop("unit", {})}
         head = {"format": self.format, "rows": self.rows}
         return toml.dumps({**head, **content, "unit": unit})
@@ -282,37 +304,11 @@ class Schema(BaseModel):
         Raises:
             SchemaError: the file cannot be written.
         """
-        place = path_of("The schema's file", path, SchemaError)
-        try:
-            place.write_text(self.dumps(), encoding="utf-8")
-        except OSError as error:
-            raise SchemaError(
-                f"The schema file {str(path)!r} cannot be written: {error.strerror}."
-            ) from None
+        toml.write_text(path, self.dumps())
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """JSON Schema (2020-12) of the file format, for editors and other programs."""
-        kinds = (Categorical, Ordinal, Boolean, Integer, Continuous, Date)
-        return json_schema(
-            cls, Unit, FileFormat, Rule, Range, *kinds, title="Understudy table schema"
-        )
-
-
-def _with_bins(name: str, column: Column | None, bins: int | tuple[Any, ...]) -> Column:
-    if not isinstance(column, NUMERIC):
-        raise SchemaError(f"There is no numeric column {name!r} that could be put into bins.")
-    try:
-        return type(column).model_validate({**column.model_dump(), "bins": bins})
-    except ValidationError as error:
-        message = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-        raise SchemaError(f"These bins do not fit the column {name!r}: {message}.") from None
-
-
-def _fits(rule: Rule, columns: dict[str, Column]) -> bool:
-    """Whether a rule names whole bins."""
-    try:
-        rule.states(columns)
-    except SchemaError:
-        return False
-    return True
+        inner: list[type[BaseModel]] = [Unit, FileFormat, Rule, Range, Relation, LevelMap]
+        inner += KINDS.values()
+        return json_schema(cls, *inner, title="Understudy table schema")

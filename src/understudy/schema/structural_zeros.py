@@ -12,10 +12,11 @@ Values of numeric columns are given as a range over whole bins, `{ lower = 0, up
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from understudy.errors import SchemaError, suggestion
 from understudy.schema.bins import Interval
@@ -43,7 +44,20 @@ class Range(BaseModel):
     upper: int | float | datetime.date
 
 
-Selector = Range | Annotated[tuple[Value, ...], Field(min_length=1)] | Value
+class States(BaseModel):
+    """States of a column by their numbers: of rules that are made here, not written in a file.
+
+    Attributes:
+        states: numbers, ascending.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    states: tuple[int, ...]
+
+
+Selector = (
+    Range | SkipJsonSchema[States] | Annotated[tuple[Value, ...], Field(min_length=1)] | Value
+)
 
 
 class Rule(BaseModel):
@@ -59,6 +73,12 @@ class Rule(BaseModel):
     where: dict[str, Selector] = Field(min_length=1)
     source: str = ""
     reviewed: bool = False
+
+    @classmethod
+    def of_states(cls, box: Mapping[str, frozenset[int]]) -> Rule:
+        """The rule that some states cannot stand together."""
+        where = {name: States(states=tuple(sorted(states))) for name, states in box.items()}
+        return cls(where=where, reviewed=True)
 
     @property
     def text(self) -> str:
@@ -89,6 +109,13 @@ class Rule(BaseModel):
                 f"have{suggestion(name, columns)}; correct the name or remove the rule."
             )
         column, selector = columns[name], self.where[name]
+        if isinstance(selector, States):
+            if not all(0 <= state < column.size for state in selector.states):
+                raise SchemaError(
+                    f"A forbidden combination names states of {name!r} that there are not; name "
+                    "its values instead."
+                )
+            return frozenset(selector.states)
         if isinstance(selector, Range):
             return _range_states(name, column, selector)
         values = selector if isinstance(selector, tuple) else (selector,)
@@ -98,6 +125,8 @@ class Rule(BaseModel):
 def _selector_text(selector: Selector) -> str:
     if isinstance(selector, Range):
         return f"{text_of(selector.lower)} to {text_of(selector.upper)}"
+    if isinstance(selector, States):
+        return f"{len(selector.states)} states"
     if isinstance(selector, tuple):
         return " or ".join(text_of(value) or "(empty)" for value in selector)
     return text_of(selector) or "(empty)"

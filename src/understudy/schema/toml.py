@@ -14,11 +14,13 @@ import inspect
 import re
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import tomli_w
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from understudy.arguments import path_of
 from understudy.errors import SchemaError
 from understudy.schema.diagnosis import all_faults
 from understudy.schema.error_sentences import full_stop
@@ -133,7 +135,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 # What a column is, then its domain, then its codes, then what people say about it.
 _COLUMN_ORDER = (
-    *("kind", "levels", "lower", "upper", "bins", "spikes", "decimals"),
+    *("kind", "derived", "levels", "lower", "upper", "bins", "spikes", "decimals"),
     *("not_applicable", "missing", "out_of_domain"),
     *("description", "unit", "source", "reviewed", "confirmed", "drafted"),
 )
@@ -143,6 +145,7 @@ _FILE_ORDER = (
 )
 _IN_ONE_LINE = ("confirmed", "drafted")
 _RULE_ORDER = ("where", "source", "reviewed")
+_RELATION_ORDER = ("inequality", "at", "hierarchy", "within", "source", "reviewed")
 
 
 def loads(text: str, model: type[_Model]) -> _Model:
@@ -165,6 +168,34 @@ def loads(text: str, model: type[_Model]) -> _Model:
         raise SchemaError(all_faults(content, model)) from None
 
 
+def file_text(path: str | Path) -> str:
+    """The text of a schema's file.
+
+    Raises:
+        SchemaError: it cannot be read.
+    """
+    try:
+        return path_of("The schema's file", path, SchemaError).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise SchemaError(f"The schema file {str(path)!r} cannot be read: {reason}.") from None
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a schema's file.
+
+    Raises:
+        SchemaError: it cannot be written.
+    """
+    place = path_of("The schema's file", path, SchemaError)
+    try:
+        place.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SchemaError(
+            f"The schema file {str(path)!r} cannot be written: {error.strerror}."
+        ) from None
+
+
 def _no_toml(reason: str, text: str) -> str:
     """What the reader of TOML says, with line and column first."""
     what, _, place = reason.removesuffix(")").rpartition(" (at ")
@@ -185,7 +216,9 @@ def dumps(content: Mapping[str, Any]) -> str:
     }
     if rules := [_ordered(rule, _RULE_ORDER) for rule in content.get("forbidden", ())]:
         whole |= {"forbidden": rules}
-    last = ("columns", "forbidden")
+    if relations := [_ordered(one, _RELATION_ORDER) for one in content.get("relations", ())]:
+        whole |= {"relations": relations}
+    last = ("columns", "forbidden", "relations")
     return tomli_w.dumps({key: whole[key] for key in sorted(whole, key=lambda key: key in last)})
 
 

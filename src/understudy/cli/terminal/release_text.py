@@ -34,7 +34,7 @@ def released(release: Release, folder: Path) -> None:
     out.print(
         f"\n[bold]Release written to {escape(str(folder))}/[/bold]: {manifest.sets} synthetic "
         f"{'sets' if manifest.sets > 1 else 'set'} of {manifest.n_rows:,} rows and "
-        f"{len(release.schema.names)} columns, by the method {escape(manifest.method)}"
+        f"{len(release.schema.declared)} columns, by the method {escape(manifest.method)}"
         f"{f' (chosen because {escape(manifest.reason)})' if manifest.reason else ''}."
     )
     if manifest.ended_early:
@@ -214,7 +214,7 @@ def release(loaded: Release) -> None:
     out.print(f"[bold]{escape(loaded.schema.title or 'Synthetic data release')}[/bold]")
     out.print(
         f"{sets_words(manifest.sets, manifest.sets_kind)} of {manifest.n_rows:,} rows × "
-        f"{len(loaded.schema.names)} columns; method {escape(manifest.method)}; number of rows "
+        f"{len(loaded.schema.declared)} columns; method {escape(manifest.method)}; number of rows "
         f"{escape(manifest.rows_obtained)}"
     )
     out.print(f"\n{escape(promise.statement)}\n")

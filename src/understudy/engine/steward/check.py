@@ -22,6 +22,7 @@ from understudy.engine.reading.column_types import type_fault
 from understudy.engine.reading.delimited import Delimited, is_delimited
 from understudy.engine.reading.readers import Rows, open_rows
 from understudy.engine.reading.text_records import MALFORMED
+from understudy.engine.steward.rule_tally import RuleTally
 from understudy.schema import NUMERIC, Boolean, Column, Date, Integer, Schema
 
 _CLIPPED = (
@@ -96,15 +97,18 @@ def check(data: object, schema: Schema) -> CheckReport:
     """
     rows = open_rows(data, schema)
     faulty, coders = _readable(rows, schema)
-    tally, n_rows = _Tally(schema, coders), 0
+    tally, off, n_rows = _Tally(schema, coders), RuleTally.of(rows, schema, coders), 0
     lines = list(_malformed(data, schema))
-    for batch in rows.batches([coder.name for coder in coders]) if coders else ():
+    for batch in rows.batches([coder.name for coder in off.coders]) if coders else ():
         n_rows += batch.height
         # A malformed line is told as one fault, and not once more in every column.
-        tally.add(batch.filter(batch.to_series(0).ne_missing(MALFORMED)) if lines else batch)
+        sound = batch.filter(batch.to_series(0).ne_missing(MALFORMED)) if lines else batch
+        tally.add(sound)
+        off.add(sound)
     n_rows = n_rows if coders else rows.count()
-    findings = [*lines, *faulty, *tally.findings(), *_row_findings(schema, n_rows)]
-    extra = [name for name in rows.columns if name not in schema.columns]
+    broken = [Finding(name, problem, count) for name, problem, count in off.found()]
+    findings = [*lines, *faulty, *tally.findings(), *broken, *_row_findings(schema, n_rows)]
+    extra = [name for name in rows.columns if name not in schema.declared]
     notes = [Finding(name, "is not in the schema and will not be released") for name in extra]
     return CheckReport(tuple(findings), (*tally.notes(), *notes))
 
@@ -182,7 +186,8 @@ class _Tally:
             columns[self._schema.names.index(coder.name)] = reading.states
             for problem, rows in _faults(coder.column, reading):
                 self._faults[coder.name, problem] += int(rows.sum())
-        for r, box in enumerate(self._schema.domain.boxes):
+        boxes = self._schema.domain.boxes[: len(self._rules)]  # those of relations follow
+        for r, box in enumerate(boxes):
             self._rules[r] += int(box_contains(box, sizes, columns).sum())
 
     def findings(self) -> Iterator[Finding]:

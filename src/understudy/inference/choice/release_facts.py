@@ -303,9 +303,7 @@ def _cut_off(
         schema: with the rules.
     """
     apart = [
-        set(rule.where)
-        for rule in schema.forbidden
-        if not any(set(rule.where) <= names for names in kept_together)
+        set(box) for _, box in schema.boxes if not any(set(box) <= names for names in kept_together)
     ]
     groups: list[frozenset[str]] = []
     for table in tables:

@@ -23,6 +23,7 @@ from understudy.inference.estimates.analysis_records import (
     is_grouping,
     level_values,
 )
+from understudy.inference.estimates.rule_questions import written_out
 from understudy.schema import NUMERIC, Schema
 
 SHARES: Final = ("proportion", "table")
@@ -170,7 +171,7 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
     if not 0 < probability < 1:
         raise InferenceError(f"Expected a probability between 0 and 1, got {probability!r}.")
     read = _model if kind in MODELS else _of_two if kind in MEASURED_ONLY else _linear
-    estimand = read(kind, formula, schema)
+    estimand = read(kind, written_out(kind, formula, schema), schema)
     if not estimand.columns:
         raise InferenceError(f"The formula {formula!r} names no column of the release.")
     return Estimand(**{**vars(estimand), "probability": probability})

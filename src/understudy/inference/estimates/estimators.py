@@ -23,6 +23,7 @@ from understudy.inference.estimates import estimands, formulas, regression_model
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.estimates.bin_bounds import Known, places_of, reach, shifts
 from understudy.inference.estimates.estimands import MODELS, SHARES, Estimand, Scores
+from understudy.inference.estimates.rule_questions import refuse_derived
 from understudy.inference.noise_aware.cell_scores import edge_variance, ratio, sampling_covariance
 from understudy.schema import Schema
 
@@ -53,6 +54,7 @@ class Question:
             InferenceError: unknown kind or name, or a formula that cannot be read.
         """
         if callable(kind):
+            refuse_derived(formula, schema)
             columns = formulas.crossed(formula, schema.names) if formula else schema.names
             name = getattr(kind, "__name__", "function")
             return cls("function", f"{name} ({', '.join(columns)})", columns, kind)

@@ -22,9 +22,9 @@ from formulaic.transforms import TRANSFORMS
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError, nearest
+from understudy.schema.expressions import python_tree
 
 _EXPRESSION = "0 + {"  # an expression, as a formula with one column
-_BACK_TICKS = re.compile(r"`([^`]*)`")
 _BUILTINS = {"abs", "bool", "float", "int", "max", "min", "round"}
 _FUNCTIONS = _BUILTINS | set(TRANSFORMS)
 # In lower layers a faulty formula ends in one of these, depending on where the fault is.
@@ -92,7 +92,7 @@ def comparisons(formula: str) -> Iterator[tuple[str, object]]:
     for factor in _factors(formula):
         if factor.eval_method.value != "python":
             continue
-        tree, quoted = _python(factor.expr)
+        tree, quoted = python_tree(factor.expr)
         for node in ast.walk(tree):
             if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)):
                 continue
@@ -113,7 +113,7 @@ def constants(formula: str) -> tuple[float, ...]:
         float(node.value)
         for factor in _factors(formula)
         if factor.eval_method.value == "python"
-        for node in ast.walk(_python(factor.expr)[0])
+        for node in ast.walk(python_tree(factor.expr)[0])
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float)
     }
     return tuple(sorted(found | {-number for number in found}))
@@ -270,24 +270,12 @@ def _factors(formula: str) -> Iterator[Any]:
 
 
 def _python_names(code: str) -> Iterator[str]:
-    tree, quoted = _python(code)
+    tree, quoted = python_tree(code)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield quoted.get(node.id, node.id)
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             raise InferenceError(f"The formula uses {node.attr!r}, which is not for formulas.")
-
-
-def _python(code: str) -> tuple[ast.Expression, dict[str, str]]:
-    """Syntax tree of Python code, and the column for each stand-in of a name in back-ticks."""
-    quoted: dict[str, str] = {}
-
-    def stand_in(match: re.Match[str]) -> str:
-        name = f"_column_{len(quoted)}_"
-        quoted[name] = match.group(1)
-        return name
-
-    return ast.parse(_BACK_TICKS.sub(stand_in, code), mode="eval"), quoted
 
 
 def _parts(parsed: Formula) -> list[Formula]:

@@ -302,7 +302,7 @@ class MomentMatrix:
 
 def _never_lacks(schema: Schema, name: str, other: str) -> bool:
     """Whether the schema says that every record with a value of the other column has one of it."""
-    if not any({name, other} <= set(rule.where) for rule in schema.forbidden):
+    if not any({name, other} <= set(box) for _, box in schema.boxes):
         return False
     domain = schema.table((name, other))
     allowed = domain.allowed_mask().reshape(domain.sizes)

@@ -32,7 +32,7 @@ def line_schema(line: Measurement, schema: Schema) -> Schema:
         schema: of the release.
     """
     (name,) = line.columns
-    alone = schema.model_copy(update={"columns": {name: schema.columns[name]}, "forbidden": ()})
+    alone = schema.part([name]).model_copy(update={"forbidden": ()})
     return line.binned(alone)
 
 

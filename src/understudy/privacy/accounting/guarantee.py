@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from understudy.privacy.accounting.budget import Neighbours, decimal_up, exact
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.derived_columns import rule_text
 from understudy.schema.review import Reviewed
 from understudy.schema.toml import RECORD_LINES
 
@@ -213,15 +214,19 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
         inputs.append(PublicInput(f"number of rows, {schema.n_rows}", "declared in the schema"))
     elif schema.row_limit is not None:
         inputs.append(PublicInput(f"upper limit of rows, {schema.row_limit}", "declared"))
-    for name, column in schema.columns.items():
+    for name, column in schema.declared.items():
         what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
-        inputs.append(PublicInput(f"{what} of {name}", column.sources, _doubts(column)))
+        by = f", computed by the rule {rule_text(column)}" * (column.derived is not None)
+        inputs.append(PublicInput(f"{what} of {name}{by}", column.sources, _doubts(column)))
     if schema.file.told:
         what = f"how a text file is written: {schema.file.told}"
         inputs.append(PublicInput(what, schema.file.sources, _doubts(schema.file)))
     for rule in schema.forbidden:
         note = "" if rule.source else NO_SOURCE
         inputs.append(PublicInput(f"impossible: {rule.text}", rule.source, note))
+    for one in schema.relations:
+        note = "" if one.source else NO_SOURCE
+        inputs.append(PublicInput(f"always holds: {one.text}", one.source, note))
     return tuple(inputs)
 
 

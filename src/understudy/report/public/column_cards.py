@@ -14,6 +14,7 @@ from understudy.report.public.count_accuracy import Marginal, half_width_95, mar
 from understudy.report.public.state_shares import Bar, bars, mean_shares, ordered_as_line
 from understudy.report.svg import LETTER, WIDTH, Box, Chart, Colour, Panel, percent_scale
 from understudy.schema import Column, Schema
+from understudy.schema.derived_columns import rule_text
 
 _RIGHT = 50.0  # room for the shares in words
 _ROW = 19.0  # height of one row
@@ -157,6 +158,7 @@ class Detail:
     numbers: bool
 
 
+_LONGEST_RULE = 300  # characters
 _SPARKS = 16  # most bars of a tiny chart
 
 DETAILS = (Detail(30, True), Detail(30, False), Detail(16, False), Detail(8, False))
@@ -186,7 +188,8 @@ class Card:
 def fitting_details(schema: Schema, room: int) -> tuple[Detail, ...]:
     """The finest detail that should fit into so many bytes, and the coarser ones after it."""
     for k, detail in enumerate(DETAILS):
-        shown = [min(size, detail.states) for size in schema.sizes]
+        sizes = [column.size for column in schema.declared.values()]
+        shown = [min(size, detail.states) for size in sizes]
         # A guess at the size of a card; should it be too low, the page tries the next detail.
         if sum(1200 + n * (210 + 160 * detail.numbers) for n in shown) < room:
             return DETAILS[k:]
@@ -195,7 +198,7 @@ def fitting_details(schema: Schema, room: int) -> tuple[Detail, ...]:
 
 def card(release: Release, position: int, name: str, detail: Detail) -> Card:
     """Work out and draw one column."""
-    column = release.schema.columns[name]
+    column = release.schema.declared[name]
     noisy = marginal(name, release.measurements, release.schema)
     shares = mean_shares(release.tables, name, column)
     drawn = bars(column, shares, noisy, at_most=detail.states)
@@ -211,7 +214,7 @@ def card(release: Release, position: int, name: str, detail: Detail) -> Card:
 
 def overview(release: Release) -> Iterator[tuple[int, str, Markup]]:
     """Number, name and tiny chart of each column."""
-    for position, (name, column) in enumerate(release.schema.columns.items(), start=1):
+    for position, (name, column) in enumerate(release.schema.declared.items(), start=1):
         noisy = marginal(name, release.measurements, release.schema)
         shares = mean_shares(release.tables, name, column)
         yield position, name, spark(bars(column, shares, noisy, at_most=_SPARKS))
@@ -225,7 +228,7 @@ def _spoken(name: str, drawn: Sequence[Bar]) -> str:
 
 
 def _notes(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[Bar]) -> list[str]:
-    column = release.schema.columns[name]
+    column = release.schema.declared[name]
     notes = [_band_note(release, name, noisy, drawn)]
     spikes = [bar.label for bar in drawn if bar.spike]
     if spikes:
@@ -258,6 +261,9 @@ def _band_note(release: Release, name: str, noisy: Marginal | None, drawn: Seque
 
 
 def _no_band(release: Release, name: str) -> str:
+    if name in release.schema.derived:
+        rule = rule_text(release.schema.derived[name])
+        return f"Not measured: in every row computed by the rule {rule[:_LONGEST_RULE]}."
     kinds = {table.kind for table in release.measurements if name in table.columns}
     if "cells" in kinds:
         return "No band: only cells above a public threshold were released."

@@ -175,7 +175,7 @@ def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
     if release.manifest.inference.independent:
         rules = (
             " Only the declared impossible combinations link columns."
-            if release.schema.forbidden
+            if release.schema.boxes
             else ""
         )
         return (
