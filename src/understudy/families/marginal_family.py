@@ -6,7 +6,7 @@ build the very model that its sets were drawn from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -20,6 +20,7 @@ from understudy.families.measurement_plan import PlannedTable, announced, natura
 from understudy.families.method import Method
 from understudy.families.network_options import require_columns
 from understudy.families.noisy_marginal import (
+    LEAST_HELD,
     Merged,
     NoisyMarginal,
     fresh,
@@ -31,6 +32,7 @@ from understudy.models.graphical.max_entropy import MaxEntropy, fitted
 from understudy.models.graphical.merged_state_model import Expansion, MarginalModel, shapes
 from understudy.models.graphical.run_places import RunPlaces
 from understudy.models.model import PosteriorPredictive
+from understudy.models.number_tails import Mask, estimated_records, held_states
 from understudy.models.share_tree import denoised
 from understudy.models.within_bins import WithinBins, state_widths
 from understudy.privacy.accounting.budget import Approximate, Budget
@@ -101,9 +103,11 @@ class MarginalMethod(Method):
         assert isinstance(model, MarginalModel)
         marginals = [NoisyMarginal(table, noise) for table, noise in tables]
 
+        known = number_masses(schema, fine_tables(marginals), n_rows)
+
         def refit(rng: np.random.Generator) -> Model:
             again = [fresh(schema, marginal, rng) for marginal in marginals]
-            return self._model(schema, again, n_rows, warm=model.fit)
+            return self._model(schema, again, n_rows, warm=model.fit, known=known)
 
         return PosteriorPredictive(refit)
 
@@ -113,10 +117,14 @@ class MarginalMethod(Method):
         marginals: Sequence[NoisyMarginal],
         n_rows: int,
         warm: MaxEntropy | None = None,
+        known: Mapping[str, Floats] | None = None,
     ) -> MarginalModel:
-        merged = Merged.by_tables(schema, marginals)
+        """The model of some tables; which states of numbers hold records follows from `known`."""
+        fine = fine_tables(marginals)
+        first = number_masses(schema, fine, n_rows) if known is None else known
+        merged = Merged.by_tables(schema, marginals, first)
         fit = fit_of(merged, marginals, n_rows, warm=warm)
-        masses = denoised_columns(merged, fine_tables(marginals), n_rows)
+        masses = denoised_columns(merged, fine, n_rows, again=known is not None)
         return MarginalModel(
             schema.domain,
             fit,
@@ -138,32 +146,43 @@ class MarginalMethod(Method):
         """Most cells of the model."""
         return self.model_mb * 1e6 / 8
 
-    def _one_ways(self, gate: Gate, spend: Fraction, exponent: float = 0.0) -> list[NoisyMarginal]:
+    def _one_ways(
+        self, gate: Gate, spend: Fraction, exponent: float = 0.0, halved: Collection[str] = ()
+    ) -> list[NoisyMarginal]:
         """A table of each column."""
-        tables = self._tables(gate.schema, gate.budget, exponent)
+        tables = self._tables(gate.schema, gate.budget, exponent, halved)
         return [NoisyMarginal.of(table) for table in gate.ask(tables, spend=spend)]
 
     def _planned_one_ways(
-        self, schema: Schema, spend: Fraction, budget: Budget, exponent: float = 0.0
+        self,
+        schema: Schema,
+        spend: Fraction,
+        budget: Budget,
+        exponent: float = 0.0,
+        halved: Collection[str] = (),
     ) -> list[PlannedTable]:
         require_columns(schema)
-        tables = self._tables(schema, budget, exponent)
+        tables = self._tables(schema, budget, exponent, halved)
         return list(announced(tables, schema, spend, budget, tables.marginals))
 
-    def _tables(self, schema: Schema, budget: Budget, exponent: float) -> NoisyTables:
+    def _tables(
+        self, schema: Schema, budget: Budget, exponent: float, halved: Collection[str]
+    ) -> NoisyTables:
         marginals = [(name,) for name in schema.names]
-        return NoisyTables(
-            marginals, noise=self._noise(budget), weights=size_weights(schema, exponent)
-        )
+        weights = size_weights(schema, exponent, halved)
+        return NoisyTables(marginals, noise=self._noise(budget), weights=weights)
 
 
-def size_weights(schema: Schema, exponent: float) -> list[Fraction]:
+def size_weights(schema: Schema, exponent: float, halved: Collection[str] = ()) -> list[Fraction]:
     """How a budget is divided over the columns: ∝ states to the power of `exponent`.
 
     Exponent 2/3 minimises the sum over columns of n·σ, the L1 error of flat noise, at a given
-    Σ 1/σ².
+    Σ 1/σ². Columns that are measured a second time take half as much.
     """
-    return [Fraction(round(1000 * size**exponent), 1000) for size in schema.sizes]
+    return [
+        Fraction(round(1000 * size**exponent), 2000 if name in halved else 1000)
+        for name, size in zip(schema.names, schema.sizes, strict=True)
+    ]
 
 
 def fit_of(
@@ -196,7 +215,7 @@ def fit_of(
 
 
 def denoised_columns(
-    merged: Merged, one_ways: Mapping[str, NoisyMarginal], n_rows: float
+    merged: Merged, one_ways: Mapping[str, NoisyMarginal], n_rows: float, *, again: bool = False
 ) -> dict[str, Floats]:
     """Estimated records in each state of the columns that are merged or hold numbers.
 
@@ -204,18 +223,53 @@ def denoised_columns(
         merged: the columns.
         one_ways: the one-way table of each column.
         n_rows: number of rows.
+        again: whether tables were drawn again; then the states that hold numbers stay as they were.
     """
     masses = {}
     for name, column in merged.schema.columns.items():
-        if name in one_ways and (name in merged.groups or isinstance(column, NUMERIC)):
+        if name not in one_ways:
+            continue
+        if isinstance(column, NUMERIC):
+            known = merged.masses[name]
+            held = known > LEAST_HELD
+            masses[name] = _numbers(column, one_ways[name], n_rows, held) if again else known
+        elif name in merged.groups:
             masses[name] = denoised(
                 np.asarray(one_ways[name].table.counts, dtype=np.float64),
                 one_ways[name].stddev,
                 total=n_rows,
-                widths=_widths(column),
                 ordered=is_ordered(column),
             )
     return masses
+
+
+def number_masses(
+    schema: Schema, one_ways: Mapping[str, NoisyMarginal], n_rows: float
+) -> dict[str, Floats]:
+    """Estimated records in each state of the columns of numbers, with tails (`number_tails`).
+
+    Args:
+        schema: states not merged.
+        one_ways: the one-way tables, by column.
+        n_rows: number of rows.
+    """
+    return {
+        name: _numbers(column, one_ways[name], n_rows)
+        for name, column in schema.columns.items()
+        if isinstance(column, NUMERIC) and name in one_ways
+    }
+
+
+def _numbers(
+    column: Column, marginal: NoisyMarginal, n_rows: float, held: Mask | None = None
+) -> Floats:
+    """Those of one column."""
+    assert isinstance(column, NUMERIC)
+    table, normal = marginal.table, marginal.noise.family.is_gaussian
+    counts, inside = np.asarray(table.counts, dtype=np.float64), n_rows - max(table.outside, 0.0)
+    if held is None:
+        held = held_states(column, counts, marginal.stddev, inside, normal=normal)
+    return estimated_records(column, counts, marginal.stddev, n_rows, held)
 
 
 def _widths(column: Column) -> Floats | None:

@@ -39,14 +39,22 @@ from pydantic import Field
 from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
 from understudy.families.bin_edges import fine_bins
 from understudy.families.effort import Effort, known_rows
-from understudy.families.measurement_plan import PlannedTable, planned_rounds
+from understudy.families.marginal_family import fine_tables, number_masses, size_weights
+from understudy.families.measurement_plan import PlannedTable, announced, planned_rounds
 from understudy.families.method import Facts, Prepared
-from understudy.families.noisy_marginal import LEAST_STDDEV, Merged, coarse_groups, is_ordered
+from understudy.families.noisy_marginal import (
+    LEAST_STDDEV,
+    Merged,
+    NoisyMarginal,
+    coarse_groups,
+    is_ordered,
+)
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget, exact
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import calibrate
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
 
 LEAST_BINS, MOST_BINS = 8, 48
 """Runs of an ordered column, as the budget allows."""
@@ -87,10 +95,15 @@ class Marginals(AdaptiveMethod):
         """One-way tables, and rounds that follow from what is measured."""
         schema = schema.with_bins(fine_bins(schema))
         self._workload(schema)
-        bought = self._one_way_spend(schema, spend)
-        one_ways = self._planned_one_ways(schema, bought, budget, 2 / 3)
+        bought, wide = self._one_way_spend(schema, spend), self._wide(schema, budget)
+        runs = self._runs_spend(schema, bought, wide)
+        one_ways = self._planned_one_ways(schema, bought - runs, budget, 2 / 3, wide)
         if bought == spend:
             return tuple(one_ways)
+        if wide:
+            names = [(name,) for name in wide]
+            tables = NoisyTables(names, noise=self._noise(budget))
+            one_ways += announced(tables, schema, runs, budget, names, chosen=True)
         return (*one_ways, planned_rounds(schema, spend - bought, budget, self._cells))
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
@@ -128,9 +141,15 @@ class Marginals(AdaptiveMethod):
         """Measure the columns, merge states, measure what the model gets wrong."""
         gate.require(spend)
         schema = gate.schema
-        bought = self._one_way_spend(schema, spend)
-        known = self._one_ways(gate, bought, 2 / 3)
-        merged = Merged(schema, coarse_groups(schema, known, self._bins(gate, spend - bought)))
+        bought, wide = self._one_way_spend(schema, spend), self._wide(schema, gate.budget)
+        runs = self._runs_spend(schema, bought, wide)
+        known = self._one_ways(gate, bought - runs, 2 / 3, wide)
+        masses = number_masses(schema, fine_tables(known), known_rows(gate))
+        groups = coarse_groups(schema, known, self._bins(gate, spend - bought), masses)
+        merged = Merged(schema, groups, masses)
+        if wide:
+            tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
+            known += [NoisyMarginal.of(t) for t in gate.grouped(groups).ask(tables, spend=runs)]
         pace = self._pace(gate, spend - bought)
         return self._in_rounds(gate, merged, known, pace, bought=bought)
 
@@ -150,6 +169,26 @@ class Marginals(AdaptiveMethod):
     def _one_way_spend(self, schema: Schema, spend: Fraction) -> Fraction:
         """All of it where there is nothing but one column."""
         return spend * exact(self.one_way_share) if len(schema.names) > 1 else spend
+
+    def _wide(self, schema: Schema, budget: Budget) -> tuple[str, ...]:
+        """Columns of numbers that are measured in fine bins, and then in runs of these.
+
+        Not without δ, where half of the cost is twice the noise, nor where all is one column.
+        """
+        if budget.accounting == "pure" or len(schema.names) == 1:
+            return ()
+        most = self.bins or MOST_BINS
+        return tuple(
+            name
+            for name, column in schema.columns.items()
+            if isinstance(column, NUMERIC) and column.size > most
+        )
+
+    def _runs_spend(self, schema: Schema, bought: Fraction, wide: tuple[str, ...]) -> Fraction:
+        """What tables of runs cost: as much as the fine tables of the same columns."""
+        fine = dict(zip(schema.names, size_weights(schema, 2 / 3, wide), strict=True))
+        again = sum((fine[name] for name in wide), Fraction(0))
+        return bought * again / (sum(fine.values()) + again)
 
     def _bins(self, gate: Gate, spend: Fraction) -> int:
         """Runs of a column, from released and public numbers.
