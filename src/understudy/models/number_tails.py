@@ -175,7 +175,8 @@ def with_tails(masses: Floats, noisy: Floats, stddev: float, edges: Floats, held
     """Masses whose tails at both ends are smooth; the sum of each tail is kept.
 
     The ends are those of the part with the most records; what lies far beyond it, with empty bins
-    between, stays as it is.
+    between, stays as it is. So do tails that are shorter than what lies between them: how records
+    lie there matters little, and the shape of a long tail is no guide to it.
 
     Args:
         masses: estimated records of the bins, none negative, shape (bins,).
@@ -212,6 +213,9 @@ def _tailed(masses: Floats, noisy: Floats, stddev: float, edges: Floats) -> Floa
     if enough < TAIL * stddev / 2:
         return masses
     start = int(np.flatnonzero(beyond >= enough)[-1])
+    middle = edges[start] - edges[int(np.searchsorted(beyond[0] - beyond, enough))]
+    if edges[-1] - edges[start] < middle:
+        return masses
     while beyond[start] >= TAIL * stddev / 2 and start < len(masses) - 1:
         mass, own = float(beyond[start]), noisy[start:]
         tail = mass * _tail_shares(own, mass, stddev, edges[start:] - edges[start])
