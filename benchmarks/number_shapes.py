@@ -198,13 +198,11 @@ def shapes_of(
         rows, schema, insecure_noise_seed=seed, frame="polars", delta="1e-6", **asked
     )
     taken = time.process_time() - start
-    shapes = {
-        name: Shape.of(
-            _numbers(rows[name], column.codes), _numbers(release.tables[0][name], column.codes)
-        )
-        for name, column in schema.columns.items()
-        if isinstance(column, NUMERIC)
-    }
+    (table,), shapes = release.tables, {}
+    for name, column in schema.columns.items():
+        if isinstance(column, NUMERIC):
+            pair = [_numbers(one[name], column.codes) for one in (rows, table)]
+            shapes[name] = Shape.of(*pair)
     return shapes, taken
 
 

@@ -16,7 +16,12 @@ import numpy as np
 from pydantic import Field
 
 from understudy.arrays import Floats
-from understudy.families.measurement_plan import PlannedTable, announced, natural_noise
+from understudy.families.measurement_plan import (
+    PlannedTable,
+    announced,
+    natural_noise,
+    size_weights,
+)
 from understudy.families.method import Method
 from understudy.families.network_options import require_columns
 from understudy.families.noisy_marginal import (
@@ -173,18 +178,6 @@ class MarginalMethod(Method):
         return NoisyTables(marginals, noise=self._noise(budget), weights=weights)
 
 
-def size_weights(schema: Schema, exponent: float, halved: Collection[str] = ()) -> list[Fraction]:
-    """How a budget is divided over the columns: ∝ states to the power of `exponent`.
-
-    Exponent 2/3 minimises the sum over columns of n·σ, the L1 error of flat noise, at a given
-    Σ 1/σ². Columns that are measured a second time take half as much.
-    """
-    return [
-        Fraction(round(1000 * size**exponent), 2000 if name in halved else 1000)
-        for name, size in zip(schema.names, schema.sizes, strict=True)
-    ]
-
-
 def fit_of(
     merged: Merged,
     marginals: Sequence[NoisyMarginal],
@@ -230,9 +223,10 @@ def denoised_columns(
         if name not in one_ways:
             continue
         if isinstance(column, NUMERIC):
-            known = merged.masses[name]
-            held = known > LEAST_HELD
-            masses[name] = _numbers(column, one_ways[name], n_rows, held) if again else known
+            masses[name] = merged.masses[name]
+            if again:
+                held = masses[name] > LEAST_HELD
+                masses[name] = _numbers(column, one_ways[name], n_rows, held)
         elif name in merged.groups:
             masses[name] = denoised(
                 np.asarray(one_ways[name].table.counts, dtype=np.float64),

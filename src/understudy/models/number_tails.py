@@ -112,7 +112,7 @@ def open_states(noisy: Floats, stddev: float, total: float, *, normal: bool = Tr
         [0, 0, 1, 1, 0, 0, 0, 0]
     """
     if stddev <= 0:
-        return noisy > 0
+        return noisy > 0 if (noisy > 0).any() else np.ones(len(noisy), dtype=np.bool_)
     for part in _LOWER:
         found = _scanned(noisy / stddev, part * (1.0 if normal else HEAVIER))
         lack = (total - noisy[found].sum()) / stddev
