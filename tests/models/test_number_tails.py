@@ -150,6 +150,13 @@ def test_a_heap_in_the_tail_stays():
     assert smooth[heap] == pytest.approx(exact[heap], abs=15)
 
 
+def test_runs_are_averaged_by_precision():
+    """Runs of 2 states with 30 and 10 records; noise of 3 in a state, of 3√2 in a run: the mean."""
+    masses, runs = np.array([20.0, 10, 5, 5]), np.array([0, 0, 1, 1])
+    found = number_tails.with_runs(masses, 3.0, runs, np.array([20.0, 20.0]), 3 * np.sqrt(2))
+    np.testing.assert_allclose(found, [25 * 2 / 3, 25 / 3, 7.5, 7.5])
+
+
 def test_a_part_far_from_the_others_is_no_tail():
     exact = counts_of(lognormal(5_000))
     exact[-1] = 60

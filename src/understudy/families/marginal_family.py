@@ -25,19 +25,18 @@ from understudy.families.measurement_plan import (
 from understudy.families.method import Method
 from understudy.families.network_options import require_columns
 from understudy.families.noisy_marginal import (
-    LEAST_HELD,
     Merged,
     NoisyMarginal,
     fresh,
     is_ordered,
     observations,
 )
+from understudy.families.number_masses import fine_tables, number_masses
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy, fitted
 from understudy.models.graphical.merged_state_model import Expansion, MarginalModel, shapes
 from understudy.models.graphical.run_places import RunPlaces
 from understudy.models.model import PosteriorPredictive
-from understudy.models.number_tails import Mask, estimated_records, held_states
 from understudy.models.share_tree import denoised
 from understudy.models.within_bins import WithinBins, state_widths
 from understudy.privacy.accounting.budget import Approximate, Budget
@@ -108,7 +107,7 @@ class MarginalMethod(Method):
         assert isinstance(model, MarginalModel)
         marginals = [NoisyMarginal(table, noise) for table, noise in tables]
 
-        known = number_masses(schema, fine_tables(marginals), n_rows)
+        known = number_masses(schema, marginals, n_rows)
 
         def refit(rng: np.random.Generator) -> Model:
             again = [fresh(schema, marginal, rng) for marginal in marginals]
@@ -126,10 +125,12 @@ class MarginalMethod(Method):
     ) -> MarginalModel:
         """The model of some tables; which states of numbers hold records follows from `known`."""
         fine = fine_tables(marginals)
-        first = number_masses(schema, fine, n_rows) if known is None else known
+        first = number_masses(schema, marginals, n_rows) if known is None else known
         merged = Merged.by_tables(schema, marginals, first)
         fit = fit_of(merged, marginals, n_rows, warm=warm)
-        masses = denoised_columns(merged, fine, n_rows, again=known is not None)
+        masses = denoised_columns(merged, fine, n_rows)
+        if known is not None:
+            masses |= number_masses(schema, marginals, n_rows, known)
         return MarginalModel(
             schema.domain,
             fit,
@@ -208,7 +209,7 @@ def fit_of(
 
 
 def denoised_columns(
-    merged: Merged, one_ways: Mapping[str, NoisyMarginal], n_rows: float, *, again: bool = False
+    merged: Merged, one_ways: Mapping[str, NoisyMarginal], n_rows: float
 ) -> dict[str, Floats]:
     """Estimated records in each state of the columns that are merged or hold numbers.
 
@@ -216,7 +217,6 @@ def denoised_columns(
         merged: the columns.
         one_ways: the one-way table of each column.
         n_rows: number of rows.
-        again: whether tables were drawn again; then the states that hold numbers stay as they were.
     """
     masses = {}
     for name, column in merged.schema.columns.items():
@@ -224,9 +224,6 @@ def denoised_columns(
             continue
         if isinstance(column, NUMERIC):
             masses[name] = merged.masses[name]
-            if again:
-                held = masses[name] > LEAST_HELD
-                masses[name] = _numbers(column, one_ways[name], n_rows, held)
         elif name in merged.groups:
             masses[name] = denoised(
                 np.asarray(one_ways[name].table.counts, dtype=np.float64),
@@ -235,35 +232,6 @@ def denoised_columns(
                 ordered=is_ordered(column),
             )
     return masses
-
-
-def number_masses(
-    schema: Schema, one_ways: Mapping[str, NoisyMarginal], n_rows: float
-) -> dict[str, Floats]:
-    """Estimated records in each state of the columns of numbers, with tails (`number_tails`).
-
-    Args:
-        schema: states not merged.
-        one_ways: the one-way tables, by column.
-        n_rows: number of rows.
-    """
-    return {
-        name: _numbers(column, one_ways[name], n_rows)
-        for name, column in schema.columns.items()
-        if isinstance(column, NUMERIC) and name in one_ways
-    }
-
-
-def _numbers(
-    column: Column, marginal: NoisyMarginal, n_rows: float, held: Mask | None = None
-) -> Floats:
-    """Those of one column."""
-    assert isinstance(column, NUMERIC)
-    table, normal = marginal.table, marginal.noise.family.is_gaussian
-    counts, inside = np.asarray(table.counts, dtype=np.float64), n_rows - max(table.outside, 0.0)
-    if held is None:
-        held = held_states(column, counts, marginal.stddev, inside, normal=normal)
-    return estimated_records(column, counts, marginal.stddev, n_rows, held)
 
 
 def _widths(column: Column) -> Floats | None:
@@ -312,14 +280,3 @@ def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int
         for j, (name, column) in enumerate(schema.columns.items())
         if isinstance(column, NUMERIC) and name in masses
     }
-
-
-def fine_tables(marginals: Sequence[NoisyMarginal]) -> dict[str, NoisyMarginal]:
-    """The most precise one-way table of each column in states that are not merged."""
-    best: dict[str, NoisyMarginal] = {}
-    for marginal in marginals:
-        if len(marginal.table.columns) == 1 and not marginal.table.groups:
-            (name,) = marginal.table.columns
-            if name not in best or marginal.noise.stddev < best[name].noise.stddev:
-                best[name] = marginal
-    return best

@@ -35,14 +35,13 @@ from understudy.models.graphical.merged_state_model import (
     merged_runs,
     numbered,
 )
+from understudy.models.number_tails import LEAST_HELD
 from understudy.privacy.released import Groups, Noise, NoisyTable, Released
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
 from understudy.schema.coarsening import signatures, summed
 
 LEAST_STDDEV = 1e-6
 """In records: that of whole-number noise at a huge budget underflows when it is squared."""
-LEAST_HELD = 0.5
-"""Estimated records from which on a state of a column of numbers holds any."""
 _CLEAR = 4.0
 """Standard deviations by which records out of domain must stand out to be taken off."""
 
@@ -135,21 +134,28 @@ def observations(
     observed = []
     for marginal in marginals:
         counts = np.asarray(marginal.table.counts, dtype=np.float64)
-        measured = merged.coarse if marginal.table.groups else merged.schema
+        own = marginal.table.groups
+        measured = merged.schema.with_groups(own) if own else merged.schema
         allowed = measured.table(marginal.table.columns).allowed_mask()
         cells = allowed.astype(np.float64)
         held = merged.held(marginal.table.columns[0])
         if counts.ndim == 1 and held is not None and not marginal.table.groups:
             counts, cells = np.where(held, counts, 0.0), np.where(held, cells, 0.0)
         for axis, name in enumerate(marginal.table.columns):
-            if name in groups and name not in marginal.table.groups:
-                counts = np.apply_along_axis(summed, axis, counts, groups[name])
-                cells = np.apply_along_axis(summed, axis, cells, groups[name])
+            if name in groups and own.get(name) != groups[name]:
+                into = _into(groups[name], own.get(name))
+                counts = np.apply_along_axis(summed, axis, counts, into)
+                cells = np.apply_along_axis(summed, axis, cells, into)
         scale = _scale(marginal, n_rows, int(allowed.sum()))
         variance = np.maximum(cells, 1.0) * (marginal.stddev * scale) ** 2
         columns = tuple(place[name] for name in marginal.table.columns)
         observed.append(Observation(columns, counts * scale, variance))
     return observed
+
+
+def _into(groups: tuple[int, ...], finer: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Group of each state, or of each of its finer groups, all of whose states are in one group."""
+    return groups if finer is None else tuple(dict(zip(finer, groups, strict=True)).values())
 
 
 def _scale(marginal: NoisyMarginal, n_rows: float, n_cells: int) -> float:
@@ -175,11 +181,15 @@ def rare_groups(schema: Schema, marginals: Sequence[NoisyMarginal]) -> Groups:
         schema: in which the tables were measured.
         marginals: a one-way table of each column.
     """
-    return _groups(schema, marginals, None, {})
+    return _groups(schema, marginals, None, {}, {})
 
 
 def coarse_groups(
-    schema: Schema, marginals: Sequence[NoisyMarginal], bins: int, masses: Mapping[str, Floats]
+    schema: Schema,
+    marginals: Sequence[NoisyMarginal],
+    bins: int,
+    masses: Mapping[str, Floats],
+    finer: Groups | None = None,
 ) -> Groups:
     """Rare levels in one group, and ordered values in runs of about equal mass.
 
@@ -190,8 +200,9 @@ def coarse_groups(
         marginals: a one-way table of each column.
         bins: runs of an ordered column.
         masses: numeric column → estimated records in each state; noisy counts stand for others.
+        finer: numeric column → runs that are not to be cut.
     """
-    return _groups(schema, marginals, bins, masses)
+    return _groups(schema, marginals, bins, masses, finer or {})
 
 
 def is_ordered(column: Column) -> bool:
@@ -204,6 +215,7 @@ def _groups(
     marginals: Sequence[NoisyMarginal],
     bins: int | None,
     masses: Mapping[str, Floats],
+    finer: Groups,
 ) -> Groups:
     rules = dict(zip(schema.names, signatures(schema.domain), strict=True))
     merged = {}
@@ -214,13 +226,15 @@ def _groups(
         stddev = marginal.stddev
         if is_ordered(column) and (bins is not None or column.size <= FEW_VALUES):
             alone = _alone(column)
+            parts = np.array(finer.get(name, range(column.size)))
+            first = np.unique(parts, return_index=True)[1]
             groups = merged_runs(
-                masses.get(name, counts),
+                np.bincount(parts, masses.get(name, counts)),
                 stddev,
                 bins=_SINGLE if bins is None or column.size <= bins else bins,
-                alone=alone,
-                signatures=signature,
-            )
+                alone=alone[first],
+                signatures=signature[first],
+            )[parts]
             if name in masses:
                 groups = _without_empty(groups, masses[name] > LEAST_HELD, signature, alone)
         else:

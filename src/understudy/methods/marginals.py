@@ -42,7 +42,6 @@ from pydantic import Field
 from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
 from understudy.families.bin_edges import fine_bins
 from understudy.families.effort import Effort, known_rows
-from understudy.families.marginal_family import fine_tables, number_masses
 from understudy.families.measurement_plan import (
     PlannedTable,
     announced,
@@ -57,15 +56,19 @@ from understudy.families.noisy_marginal import (
     coarse_groups,
     is_ordered,
 )
+from understudy.families.number_masses import number_masses
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget, exact
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import calibrate
+from understudy.privacy.released import Groups
 from understudy.schema import NUMERIC, Schema
 
 LEAST_BINS, MOST_BINS = 8, 48
 """Runs of an ordered column, as the budget allows."""
+FINER_RUNS = 24
+"""Runs of a column of numbers in which it is measured again by itself."""
 RECORDS_PER_CELL = 3.0
 """Records of a cell of two columns in runs, in standard deviations of the noise of a round."""
 
@@ -152,12 +155,11 @@ class Marginals(AdaptiveMethod):
         bought, wide = self._one_way_spend(schema, spend), self._wide(schema, gate.budget)
         runs = self._runs_spend(schema, bought, wide)
         known = self._one_ways(gate, bought - runs, 2 / 3, wide)
-        masses = number_masses(schema, fine_tables(known), known_rows(gate))
-        groups = coarse_groups(schema, known, self._bins(gate, spend - bought), masses)
+        known, finer = self._with_runs(gate, known, runs, wide)
+        masses = number_masses(schema, known, known_rows(gate))
+        most = self._bins(gate, spend - bought)
+        groups = coarse_groups(schema, known[: len(schema.names)], most, masses, finer)
         merged = Merged(schema, groups, masses)
-        if wide:
-            tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
-            known += [NoisyMarginal.of(t) for t in gate.grouped(groups).ask(tables, spend=runs)]
         pace = self._pace(gate, spend - bought)
         return self._in_rounds(gate, merged, known, pace, bought=bought)
 
@@ -177,6 +179,19 @@ class Marginals(AdaptiveMethod):
     def _one_way_spend(self, schema: Schema, spend: Fraction) -> Fraction:
         """All of it where there is nothing but one column."""
         return spend * exact(self.one_way_share) if len(schema.names) > 1 else spend
+
+    def _with_runs(
+        self, gate: Gate, known: list[NoisyMarginal], spend: Fraction, wide: tuple[str, ...]
+    ) -> tuple[list[NoisyMarginal], Groups]:
+        """One-way tables, with those over runs of some columns; and these runs."""
+        if not wide:
+            return known, {}
+        masses = number_masses(gate.schema, known, known_rows(gate))
+        found = coarse_groups(gate.schema, known, FINER_RUNS, masses)
+        finer = {name: groups for name, groups in found.items() if name in wide}
+        tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
+        more = gate.grouped(finer).ask(tables, spend=spend)
+        return [*known, *(NoisyMarginal.of(table) for table in more)], finer
 
     def _wide(self, schema: Schema, budget: Budget) -> tuple[str, ...]:
         """Columns of numbers that are measured in fine bins, and then in runs of these.

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats
+from understudy.arrays import Floats, Integers
 from understudy.models.share_tree import denoised
 from understudy.models.within_bins import bins_on_line, state_widths
 from understudy.schema import Continuous, Date, Integer
@@ -38,6 +38,8 @@ AT_BOUNDS = 3.3
 """The same of the states at the bounds, onto which everything beyond is clipped."""
 HEAVIER = 1.5
 """By how much these are higher for noise of Laplace."""
+LEAST_HELD = 0.5
+"""Estimated records from which on a state holds any."""
 TAIL = 16.0
 """Records of a tail, in standard deviations of the noise of a state."""
 _LOWER = (1.0, 0.75, 0.5, 0.25)  # parts of the thresholds that are tried in turn
@@ -93,6 +95,25 @@ def estimated_records(
     bins, edges = bins_on_line(column)
     masses[bins] = with_tails(masses[bins], counts[bins], stddev, edges, held[bins])
     return masses
+
+
+def with_runs(
+    masses: Floats, stddev: float, runs: Integers, noisy: Floats, spread: float
+) -> Floats:
+    """Masses whose sums over runs of states are averaged, by precision, with noisy counts of runs.
+
+    Args:
+        masses: estimated records in each state, shape (K,).
+        stddev: of the noise in a state.
+        runs: run of each state, numbered from 0, shape (K,).
+        noisy: counts of the runs, shape (runs,).
+        spread: standard deviation of their noise.
+    """
+    sums, held = np.bincount(runs, masses), np.bincount(runs, masses > LEAST_HELD)
+    own, other = np.maximum(held, 1) * stddev**2, spread**2
+    wanted = np.maximum((sums * other + noisy * own) / (own + other), LEAST_HELD)
+    scaled = masses * (wanted / np.where(sums > 0, sums, 1.0))[runs]
+    return np.asarray(scaled * (masses.sum() / max(scaled.sum(), LEAST_HELD)))
 
 
 def open_states(noisy: Floats, stddev: float, total: float, *, normal: bool = True) -> Mask:
