@@ -226,7 +226,9 @@ def tell(title: str, found: list[dict[str, Shape]], seconds: float) -> list[Shap
             f"{100 * own[0].error:>9.1f} {min(sds):>7.2f} to {max(sds):>5.2f} "
             f"{np.median([s.rank for s in own]):>6.3f}  " + " ".join(f"{x:.1f}" for x in kept)
         )
-    return [one for each in found for one in each.values()]
+    every = [one for each in found for one in each.values()]
+    print(f"{'all three':>16} {np.mean([all(one.kept) for one in every]):.0%}")
+    return every
 
 
 def main() -> None:

@@ -87,7 +87,7 @@ def test_runs_of_numbers_are_measured_again_as_planned(rows):
     fine = {one.columns: one.stddev for one in tables[:4]}
     for one in again:
         assert fine[one.columns] == pytest.approx(one.stddev, rel=0.1)
-        assert len(set(one.groups[one.columns[0]])) <= 2 * 24 + 3
+        assert len(set(one.groups[one.columns[0]])) <= 2 * 48 + 3
     schema, method = us.Schema.loads(TEXT), configure("marginals", {})
     for delta, number in (("1e-6", 4 + 3 + 1), ("0", 4 + 1)):
         budget = Budget.of(1, delta)

@@ -68,7 +68,7 @@ from understudy.schema import NUMERIC, Schema
 LEAST_BINS, MOST_BINS = 8, 48
 """Runs of an ordered column, as the budget allows."""
 FINER_RUNS = 24
-"""Runs of a column of numbers in which it is measured again by itself."""
+"""Runs of a column of numbers in which it is measured again by itself, at least."""
 RECORDS_PER_CELL = 3.0
 """Records of a cell of two columns in runs, in standard deviations of the noise of a round."""
 
@@ -155,9 +155,9 @@ class Marginals(AdaptiveMethod):
         bought, wide = self._one_way_spend(schema, spend), self._wide(schema, gate.budget)
         runs = self._runs_spend(schema, bought, wide)
         known = self._one_ways(gate, bought - runs, 2 / 3, wide)
-        known, finer = self._with_runs(gate, known, runs, wide)
-        masses = number_masses(schema, known, known_rows(gate))
         most = self._bins(gate, spend - bought)
+        known, finer = self._with_runs(gate, known, runs, wide, max(FINER_RUNS, most))
+        masses = number_masses(schema, known, known_rows(gate))
         groups = coarse_groups(schema, known[: len(schema.names)], most, masses, finer)
         merged = Merged(schema, groups, masses)
         pace = self._pace(gate, spend - bought)
@@ -181,13 +181,18 @@ class Marginals(AdaptiveMethod):
         return spend * exact(self.one_way_share) if len(schema.names) > 1 else spend
 
     def _with_runs(
-        self, gate: Gate, known: list[NoisyMarginal], spend: Fraction, wide: tuple[str, ...]
+        self,
+        gate: Gate,
+        known: list[NoisyMarginal],
+        spend: Fraction,
+        wide: tuple[str, ...],
+        bins: int,
     ) -> tuple[list[NoisyMarginal], Groups]:
         """One-way tables, with those over runs of some columns; and these runs."""
         if not wide:
             return known, {}
         masses = number_masses(gate.schema, known, known_rows(gate))
-        found = coarse_groups(gate.schema, known, FINER_RUNS, masses)
+        found = coarse_groups(gate.schema, known, bins, masses)
         finer = {name: groups for name, groups in found.items() if name in wide}
         tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
         more = gate.grouped(finer).ask(tables, spend=spend)
