@@ -5,8 +5,8 @@
    counts noise explains are empty, and long tails have a smooth shape (`models.number_tails`).
 2. States are merged by these tables: rare levels into one group, ordered values and numbers into
    runs of about equal mass. Tables of several columns are measured over groups. With δ, half of
-   what the one-way table of a column of numbers may cost buys one over its runs: noise does not add
-   up in it as it does over many fine bins.
+   what the one-way table of a column of numbers may cost buys one over finer runs, of which those
+   are made: noise does not add up in it as it does over many fine bins.
 3. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first.
 4. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`models.graphical.max_entropy`). Within a group, states have the shape of their one-way table,
