@@ -203,9 +203,10 @@ def test_runs_are_groups_of_values_in_their_order():
 def test_a_larger_budget_has_finer_runs():
     """Of the same 3,000 records: as many runs as a cell of two columns has records beside noise."""
     rows, finest = work(3_000), []
-    for epsilon in ("0.5", "5", "50"):
+    for epsilon in ("5", "10", "50"):
         release = release_of(rows, 3_000, epsilon=epsilon)
-        groups = [table.groups["age"] for table in release.measurements if "age" in table.groups]
+        tables = [table for table in release.measurements if len(table.columns) > 1]
+        groups = [table.groups["age"] for table in tables if "age" in table.groups]
         finest.append(max(max(table) for table in groups))
     assert finest == sorted(set(finest))
     assert finest[0] <= 2 * 8 + 3  # at least 8 runs of equal mass, heavy states and codes alone

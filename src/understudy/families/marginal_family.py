@@ -6,7 +6,7 @@ build the very model that its sets were drawn from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -16,7 +16,12 @@ import numpy as np
 from pydantic import Field
 
 from understudy.arrays import Floats
-from understudy.families.measurement_plan import PlannedTable, announced, natural_noise
+from understudy.families.measurement_plan import (
+    PlannedTable,
+    announced,
+    natural_noise,
+    size_weights,
+)
 from understudy.families.method import Method
 from understudy.families.network_options import require_columns
 from understudy.families.noisy_marginal import (
@@ -26,6 +31,7 @@ from understudy.families.noisy_marginal import (
     is_ordered,
     observations,
 )
+from understudy.families.number_masses import fine_tables, number_masses
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy, fitted
 from understudy.models.graphical.merged_state_model import Expansion, MarginalModel, shapes
@@ -101,9 +107,11 @@ class MarginalMethod(Method):
         assert isinstance(model, MarginalModel)
         marginals = [NoisyMarginal(table, noise) for table, noise in tables]
 
+        known = number_masses(schema, marginals, n_rows)
+
         def refit(rng: np.random.Generator) -> Model:
             again = [fresh(schema, marginal, rng) for marginal in marginals]
-            return self._model(schema, again, n_rows, warm=model.fit)
+            return self._model(schema, again, n_rows, warm=model.fit, known=known)
 
         return PosteriorPredictive(refit)
 
@@ -113,10 +121,16 @@ class MarginalMethod(Method):
         marginals: Sequence[NoisyMarginal],
         n_rows: int,
         warm: MaxEntropy | None = None,
+        known: Mapping[str, Floats] | None = None,
     ) -> MarginalModel:
-        merged = Merged.by_tables(schema, marginals)
+        """The model of some tables; which states of numbers hold records follows from `known`."""
+        fine = fine_tables(marginals)
+        first = number_masses(schema, marginals, n_rows) if known is None else known
+        merged = Merged.by_tables(schema, marginals, first)
         fit = fit_of(merged, marginals, n_rows, warm=warm)
-        masses = denoised_columns(merged, fine_tables(marginals), n_rows)
+        masses = denoised_columns(merged, fine, n_rows)
+        if known is not None:
+            masses |= number_masses(schema, marginals, n_rows, known)
         return MarginalModel(
             schema.domain,
             fit,
@@ -138,32 +152,31 @@ class MarginalMethod(Method):
         """Most cells of the model."""
         return self.model_mb * 1e6 / 8
 
-    def _one_ways(self, gate: Gate, spend: Fraction, exponent: float = 0.0) -> list[NoisyMarginal]:
+    def _one_ways(
+        self, gate: Gate, spend: Fraction, exponent: float = 0.0, halved: Collection[str] = ()
+    ) -> list[NoisyMarginal]:
         """A table of each column."""
-        tables = self._tables(gate.schema, gate.budget, exponent)
+        tables = self._tables(gate.schema, gate.budget, exponent, halved)
         return [NoisyMarginal.of(table) for table in gate.ask(tables, spend=spend)]
 
     def _planned_one_ways(
-        self, schema: Schema, spend: Fraction, budget: Budget, exponent: float = 0.0
+        self,
+        schema: Schema,
+        spend: Fraction,
+        budget: Budget,
+        exponent: float = 0.0,
+        halved: Collection[str] = (),
     ) -> list[PlannedTable]:
         require_columns(schema)
-        tables = self._tables(schema, budget, exponent)
+        tables = self._tables(schema, budget, exponent, halved)
         return list(announced(tables, schema, spend, budget, tables.marginals))
 
-    def _tables(self, schema: Schema, budget: Budget, exponent: float) -> NoisyTables:
+    def _tables(
+        self, schema: Schema, budget: Budget, exponent: float, halved: Collection[str]
+    ) -> NoisyTables:
         marginals = [(name,) for name in schema.names]
-        return NoisyTables(
-            marginals, noise=self._noise(budget), weights=size_weights(schema, exponent)
-        )
-
-
-def size_weights(schema: Schema, exponent: float) -> list[Fraction]:
-    """How a budget is divided over the columns: ∝ states to the power of `exponent`.
-
-    Exponent 2/3 minimises the sum over columns of n·σ, the L1 error of flat noise, at a given
-    Σ 1/σ².
-    """
-    return [Fraction(round(1000 * size**exponent), 1000) for size in schema.sizes]
+        weights = size_weights(schema, exponent, halved)
+        return NoisyTables(marginals, noise=self._noise(budget), weights=weights)
 
 
 def fit_of(
@@ -207,12 +220,15 @@ def denoised_columns(
     """
     masses = {}
     for name, column in merged.schema.columns.items():
-        if name in one_ways and (name in merged.groups or isinstance(column, NUMERIC)):
+        if name not in one_ways:
+            continue
+        if isinstance(column, NUMERIC):
+            masses[name] = merged.masses[name]
+        elif name in merged.groups:
             masses[name] = denoised(
                 np.asarray(one_ways[name].table.counts, dtype=np.float64),
                 one_ways[name].stddev,
                 total=n_rows,
-                widths=_widths(column),
                 ordered=is_ordered(column),
             )
     return masses
@@ -264,14 +280,3 @@ def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int
         for j, (name, column) in enumerate(schema.columns.items())
         if isinstance(column, NUMERIC) and name in masses
     }
-
-
-def fine_tables(marginals: Sequence[NoisyMarginal]) -> dict[str, NoisyMarginal]:
-    """The most precise one-way table of each column in states that are not merged."""
-    best: dict[str, NoisyMarginal] = {}
-    for marginal in marginals:
-        if len(marginal.table.columns) == 1 and not marginal.table.groups:
-            (name,) = marginal.table.columns
-            if name not in best or marginal.noise.stddev < best[name].noise.stddev:
-                best[name] = marginal
-    return best

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -105,6 +105,18 @@ class PlannedTable:
 def natural_noise(accounting: Accounting) -> NoiseName:
     """The noise that fits the accounting best: geometric for pure ε, else Gaussian."""
     return "geometric" if accounting == "pure" else "gaussian"
+
+
+def size_weights(schema: Schema, exponent: float, halved: Collection[str] = ()) -> list[Fraction]:
+    """How a budget is divided over the columns: ∝ states to the power of `exponent`.
+
+    Exponent 2/3 minimises the sum over columns of n·σ, the L1 error of flat noise, at a given
+    Σ 1/σ². Columns that are measured a second time take half as much.
+    """
+    return [
+        Fraction(round(1000 * size**exponent), 2000 if name in halved else 1000)
+        for name, size in zip(schema.names, schema.sizes, strict=True)
+    ]
 
 
 def planned(

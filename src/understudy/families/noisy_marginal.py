@@ -20,15 +20,22 @@ states merged, stays as it was.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Floats, Integers
 from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.merged_state_model import merged_levels, merged_runs
+from understudy.models.graphical.merged_state_model import (
+    Mask,
+    merged_levels,
+    merged_runs,
+    numbered,
+)
+from understudy.models.number_tails import LEAST_HELD
 from understudy.privacy.released import Groups, Noise, NoisyTable, Released
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
 from understudy.schema.coarsening import signatures, summed
@@ -69,18 +76,28 @@ class Merged:
     Attributes:
         schema: states not merged.
         groups: column → group of each state.
+        masses: numeric column → estimated records in each state, as groups were made by them.
     """
 
     schema: Schema
     groups: Groups
+    masses: Mapping[str, Floats] = field(default_factory=dict)
 
     @classmethod
-    def by_tables(cls, schema: Schema, marginals: Sequence[NoisyMarginal]) -> Merged:
+    def by_tables(
+        cls, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
+    ) -> Merged:
         """As the tables say that were measured over groups."""
         groups: dict[str, tuple[int, ...]] = {}
         for marginal in marginals:
             groups.update(marginal.table.groups)
-        return cls(schema, groups)
+        return cls(schema, groups, masses)
+
+    def held(self, name: str) -> NDArray[np.bool_] | None:
+        """Which states of a merged column of numbers hold records; None for another column."""
+        if name not in self.groups or name not in self.masses:
+            return None
+        return self.masses[name] > LEAST_HELD
 
     def runs(self, name: str) -> list[int]:
         """Groups of an ordered column that are runs of its values, in their order.
@@ -103,8 +120,9 @@ def observations(
 ) -> list[Observation]:
     """The tables in merged states, as if every record were in domain.
 
-    A table of all states of a column is summed over each group: the variance adds up. Where records
-    out of domain clearly stand out, counts are scaled up to the number of rows.
+    A table of all states of a column is summed over each group: the variance adds up, but for
+    states of numbers that hold nobody, whose counts are noise. Where records out of domain clearly
+    stand out, counts are scaled up to the number of rows.
 
     Args:
         merged: the columns in which the tables were measured.
@@ -116,18 +134,28 @@ def observations(
     observed = []
     for marginal in marginals:
         counts = np.asarray(marginal.table.counts, dtype=np.float64)
-        measured = merged.coarse if marginal.table.groups else merged.schema
+        own = marginal.table.groups
+        measured = merged.schema.with_groups(own) if own else merged.schema
         allowed = measured.table(marginal.table.columns).allowed_mask()
         cells = allowed.astype(np.float64)
+        held = merged.held(marginal.table.columns[0])
+        if counts.ndim == 1 and held is not None and not marginal.table.groups:
+            counts, cells = np.where(held, counts, 0.0), np.where(held, cells, 0.0)
         for axis, name in enumerate(marginal.table.columns):
-            if name in groups and name not in marginal.table.groups:
-                counts = np.apply_along_axis(summed, axis, counts, groups[name])
-                cells = np.apply_along_axis(summed, axis, cells, groups[name])
+            if name in groups and own.get(name) != groups[name]:
+                into = _into(groups[name], own.get(name))
+                counts = np.apply_along_axis(summed, axis, counts, into)
+                cells = np.apply_along_axis(summed, axis, cells, into)
         scale = _scale(marginal, n_rows, int(allowed.sum()))
         variance = np.maximum(cells, 1.0) * (marginal.stddev * scale) ** 2
         columns = tuple(place[name] for name in marginal.table.columns)
         observed.append(Observation(columns, counts * scale, variance))
     return observed
+
+
+def _into(groups: tuple[int, ...], finer: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Group of each state, or of each of its finer groups, all of whose states are in one group."""
+    return groups if finer is None else tuple(dict(zip(finer, groups, strict=True)).values())
 
 
 def _scale(marginal: NoisyMarginal, n_rows: float, n_cells: int) -> float:
@@ -153,18 +181,28 @@ def rare_groups(schema: Schema, marginals: Sequence[NoisyMarginal]) -> Groups:
         schema: in which the tables were measured.
         marginals: a one-way table of each column.
     """
-    return _groups(schema, marginals, None)
+    return _groups(schema, marginals, None, {}, {})
 
 
-def coarse_groups(schema: Schema, marginals: Sequence[NoisyMarginal], bins: int) -> Groups:
-    """Rare levels in one group, and ordered values in runs of about equal noisy mass.
+def coarse_groups(
+    schema: Schema,
+    marginals: Sequence[NoisyMarginal],
+    bins: int,
+    masses: Mapping[str, Floats],
+    finer: Groups | None = None,
+) -> Groups:
+    """Rare levels in one group, and ordered values in runs of about equal mass.
+
+    Stretches of numbers that hold nobody belong to the run before them, or else after them.
 
     Args:
         schema: in which the tables were measured.
         marginals: a one-way table of each column.
         bins: runs of an ordered column.
+        masses: numeric column → estimated records in each state; noisy counts stand for others.
+        finer: numeric column → runs that are not to be cut.
     """
-    return _groups(schema, marginals, bins)
+    return _groups(schema, marginals, bins, masses, finer or {})
 
 
 def is_ordered(column: Column) -> bool:
@@ -172,7 +210,13 @@ def is_ordered(column: Column) -> bool:
     return isinstance(column, (*NUMERIC, Ordinal))
 
 
-def _groups(schema: Schema, marginals: Sequence[NoisyMarginal], bins: int | None) -> Groups:
+def _groups(
+    schema: Schema,
+    marginals: Sequence[NoisyMarginal],
+    bins: int | None,
+    masses: Mapping[str, Floats],
+    finer: Groups,
+) -> Groups:
     rules = dict(zip(schema.names, signatures(schema.domain), strict=True))
     merged = {}
     for marginal in marginals:
@@ -181,18 +225,36 @@ def _groups(schema: Schema, marginals: Sequence[NoisyMarginal], bins: int | None
         signature = _signature(column, rules[name])
         stddev = marginal.stddev
         if is_ordered(column) and (bins is not None or column.size <= FEW_VALUES):
+            alone = _alone(column)
+            parts = np.array(finer.get(name, range(column.size)))
+            first = np.unique(parts, return_index=True)[1]
             groups = merged_runs(
-                counts,
+                np.bincount(parts, masses.get(name, counts)),
                 stddev,
                 bins=_SINGLE if bins is None or column.size <= bins else bins,
-                alone=_alone(column),
-                signatures=signature,
-            )
+                alone=alone[first],
+                signatures=signature[first],
+            )[parts]
+            if name in masses:
+                groups = _without_empty(groups, masses[name] > LEAST_HELD, signature, alone)
         else:
             groups = merged_levels(counts, stddev, signatures=signature)
         if len(np.unique(groups)) < column.size:
             merged[name] = tuple(int(group) for group in groups)
     return merged
+
+
+def _without_empty(
+    groups: Integers, held: Mask, signature: Integers, alone: Mask
+) -> NDArray[np.int64]:
+    """Groups of which none is held by nobody, if another of its signature is on the same line."""
+    full, names, line = np.isin(groups, groups[held]), groups.copy(), np.flatnonzero(~alone)
+    for stretch in np.split(line, np.flatnonzero(np.diff(signature[line])) + 1):
+        filled = np.flatnonzero(full[stretch])
+        if len(filled):
+            before = np.searchsorted(filled, np.arange(len(stretch)), side="right") - 1
+            names[stretch] = groups[stretch[filled[np.maximum(before, 0)]]]
+    return numbered(names)
 
 
 def _signature(column: Column, rules: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,9 +1,12 @@
 """Adaptive marginals on merged states: AIM, improved where measurements said so.
 
 1. A noisy table of each column at `one_way_share` of the budget, more of it for columns of many
-   states: ∝ states^(2/3), which minimises the summed L1 error.
+   states: ∝ states^(2/3), which minimises the summed L1 error. Of a column of numbers, states whose
+   counts noise explains are empty, and long tails have a smooth shape (`models.number_tails`).
 2. States are merged by these tables: rare levels into one group, ordered values and numbers into
-   runs of about equal mass. Tables of several columns are measured over groups.
+   runs of about equal mass. Tables of several columns are measured over groups. With δ, half of
+   what the one-way table of a column of numbers may cost buys one over finer runs, of which those
+   are made: noise does not add up in it as it does over many fine bins.
 3. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first.
 4. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`models.graphical.max_entropy`). Within a group, states have the shape of their one-way table,
@@ -39,17 +42,33 @@ from pydantic import Field
 from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
 from understudy.families.bin_edges import fine_bins
 from understudy.families.effort import Effort, known_rows
-from understudy.families.measurement_plan import PlannedTable, planned_rounds
+from understudy.families.measurement_plan import (
+    PlannedTable,
+    announced,
+    planned_rounds,
+    size_weights,
+)
 from understudy.families.method import Facts, Prepared
-from understudy.families.noisy_marginal import LEAST_STDDEV, Merged, coarse_groups, is_ordered
+from understudy.families.noisy_marginal import (
+    LEAST_STDDEV,
+    Merged,
+    NoisyMarginal,
+    coarse_groups,
+    is_ordered,
+)
+from understudy.families.number_masses import number_masses
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget, exact
 from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import calibrate
-from understudy.schema import Schema
+from understudy.privacy.released import Groups
+from understudy.schema import NUMERIC, Schema
 
 LEAST_BINS, MOST_BINS = 8, 48
 """Runs of an ordered column, as the budget allows."""
+FINER_RUNS = 24
+"""Runs of a column of numbers in which it is measured again by itself, at least."""
 RECORDS_PER_CELL = 3.0
 """Records of a cell of two columns in runs, in standard deviations of the noise of a round."""
 
@@ -87,10 +106,15 @@ class Marginals(AdaptiveMethod):
         """One-way tables, and rounds that follow from what is measured."""
         schema = schema.with_bins(fine_bins(schema))
         self._workload(schema)
-        bought = self._one_way_spend(schema, spend)
-        one_ways = self._planned_one_ways(schema, bought, budget, 2 / 3)
+        bought, wide = self._one_way_spend(schema, spend), self._wide(schema, budget)
+        runs = self._runs_spend(schema, bought, wide)
+        one_ways = self._planned_one_ways(schema, bought - runs, budget, 2 / 3, wide)
         if bought == spend:
             return tuple(one_ways)
+        if wide:
+            names = [(name,) for name in wide]
+            tables = NoisyTables(names, noise=self._noise(budget))
+            one_ways += announced(tables, schema, runs, budget, names, chosen=True)
         return (*one_ways, planned_rounds(schema, spend - bought, budget, self._cells))
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
@@ -128,9 +152,14 @@ class Marginals(AdaptiveMethod):
         """Measure the columns, merge states, measure what the model gets wrong."""
         gate.require(spend)
         schema = gate.schema
-        bought = self._one_way_spend(schema, spend)
-        known = self._one_ways(gate, bought, 2 / 3)
-        merged = Merged(schema, coarse_groups(schema, known, self._bins(gate, spend - bought)))
+        bought, wide = self._one_way_spend(schema, spend), self._wide(schema, gate.budget)
+        runs = self._runs_spend(schema, bought, wide)
+        known = self._one_ways(gate, bought - runs, 2 / 3, wide)
+        most = self._bins(gate, spend - bought)
+        known, finer = self._with_runs(gate, known, runs, wide, max(FINER_RUNS, most))
+        masses = number_masses(schema, known, known_rows(gate))
+        groups = coarse_groups(schema, known[: len(schema.names)], most, masses, finer)
+        merged = Merged(schema, groups, masses)
         pace = self._pace(gate, spend - bought)
         return self._in_rounds(gate, merged, known, pace, bought=bought)
 
@@ -150,6 +179,44 @@ class Marginals(AdaptiveMethod):
     def _one_way_spend(self, schema: Schema, spend: Fraction) -> Fraction:
         """All of it where there is nothing but one column."""
         return spend * exact(self.one_way_share) if len(schema.names) > 1 else spend
+
+    def _with_runs(
+        self,
+        gate: Gate,
+        known: list[NoisyMarginal],
+        spend: Fraction,
+        wide: tuple[str, ...],
+        bins: int,
+    ) -> tuple[list[NoisyMarginal], Groups]:
+        """One-way tables, with those over runs of some columns; and these runs."""
+        if not wide:
+            return known, {}
+        masses = number_masses(gate.schema, known, known_rows(gate))
+        found = coarse_groups(gate.schema, known, bins, masses)
+        finer = {name: groups for name, groups in found.items() if name in wide}
+        tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
+        more = gate.grouped(finer).ask(tables, spend=spend)
+        return [*known, *(NoisyMarginal.of(table) for table in more)], finer
+
+    def _wide(self, schema: Schema, budget: Budget) -> tuple[str, ...]:
+        """Columns of numbers that are measured in fine bins, and then in runs of these.
+
+        Not without δ, where half of the cost is twice the noise, nor where all is one column.
+        """
+        if budget.accounting == "pure" or len(schema.names) == 1:
+            return ()
+        most = self.bins or MOST_BINS
+        return tuple(
+            name
+            for name, column in schema.columns.items()
+            if isinstance(column, NUMERIC) and column.size > most
+        )
+
+    def _runs_spend(self, schema: Schema, bought: Fraction, wide: tuple[str, ...]) -> Fraction:
+        """What tables of runs cost: as much as the fine tables of the same columns."""
+        fine = dict(zip(schema.names, size_weights(schema, 2 / 3, wide), strict=True))
+        again = sum((fine[name] for name in wide), Fraction(0))
+        return bought * again / (sum(fine.values()) + again)
 
     def _bins(self, gate: Gate, spend: Fraction) -> int:
         """Runs of a column, from released and public numbers.

@@ -101,6 +101,20 @@ def state_widths(column: Integer | Continuous | Date) -> Floats:
     return widths
 
 
+def bins_on_line(column: Integer | Continuous | Date) -> tuple[Integers, Floats]:
+    """The states that are bins of more than a spike, and their edges end to end.
+
+    Args:
+        column: in the bins that the states are of.
+
+    Returns:
+        States, ascending, shape (bins,), and edges on the line, shape (bins + 1,): numbers, or
+        places among the values of the grid that are no spikes.
+    """
+    line = _line_of(column)
+    return line.states, line.edges
+
+
 def _even_places(bins: Integers, n_bins: int, rng: np.random.Generator) -> Floats:
     """Places in (0, 1), evenly spaced within each bin, in random order; shape (n,)."""
     shuffled = rng.permutation(len(bins))

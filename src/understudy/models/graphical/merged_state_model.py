@@ -62,7 +62,7 @@ def merged_levels(
     rules, apart = _marks(len(counts), signatures, alone)
     rare = (counts < RARE * np.asarray(stddev)) & ~apart
     # Rare states are named by what stands in the same rules, the others by themselves.
-    return _numbered(np.where(rare, -1 - rules, np.arange(len(counts))))
+    return numbered(np.where(rare, -1 - rules, np.arange(len(counts))))
 
 
 def merged_runs(
@@ -103,7 +103,7 @@ def merged_runs(
     names = np.arange(len(counts))
     for stretch in _stretches(np.flatnonzero(~apart), rules):
         _cut(stretch, mass, least, names)
-    return _numbered(names)
+    return numbered(names)
 
 
 def _marks(
@@ -139,7 +139,7 @@ def _cut(stretch: Integers, mass: Floats, least: Floats, names: Integers) -> Non
         names[stretch[start:]] = stretch[joined if light else start]
 
 
-def _numbered(names: Integers) -> Integers:
+def numbered(names: Integers) -> Integers:
     """The groups numbered in the order of their first states."""
     _, first, places = np.unique(names, return_index=True, return_inverse=True)
     order = np.empty(len(first), dtype=np.int64)

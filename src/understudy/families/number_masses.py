@@ -1,0 +1,63 @@
+"""Records in each state of a column of numbers, as its one-way tables tell them.
+
+A fine table, of which noise is taken (`models.number_tails`), and the first one over runs of its
+states, if there is one, whose counts have the noise of one state each. All of it is post-processing
+of released tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from understudy.arrays import Floats
+from understudy.families.noisy_marginal import NoisyMarginal
+from understudy.models.number_tails import LEAST_HELD, estimated_records, held_states, with_runs
+from understudy.schema import NUMERIC, Schema
+
+
+def number_masses(
+    schema: Schema,
+    marginals: Sequence[NoisyMarginal],
+    n_rows: float,
+    known: Mapping[str, Floats] | None = None,
+) -> dict[str, Floats]:
+    """Estimated records in each state of the columns of numbers, with tails (`number_tails`).
+
+    Args:
+        schema: states not merged.
+        marginals: tables, among them one-way ones, some also over runs of their states.
+        n_rows: number of rows.
+        known: earlier estimates; states that held hardly anybody then are empty now.
+    """
+    masses = {}
+    for name, marginal in fine_tables(marginals).items():
+        column, table = schema.columns[name], marginal.table
+        if not isinstance(column, NUMERIC):
+            continue
+        counts = np.asarray(table.counts, dtype=np.float64)
+        if known is None:
+            inside, normal = n_rows - max(table.outside, 0.0), marginal.noise.family.is_gaussian
+            held = held_states(column, counts, marginal.stddev, inside, normal=normal)
+        else:
+            held = known[name] > LEAST_HELD
+        found = estimated_records(column, counts, marginal.stddev, n_rows, held)
+        over = [m for m in marginals if m.table.columns == (name,) and m.table.groups]
+        if over:  # the first was measured before any round
+            runs = np.array(over[0].table.groups[name])
+            noisy, spread = np.asarray(over[0].table.counts), over[0].stddev
+            found = with_runs(found, marginal.stddev, runs, noisy, spread)
+        masses[name] = found
+    return masses
+
+
+def fine_tables(marginals: Sequence[NoisyMarginal]) -> dict[str, NoisyMarginal]:
+    """The most precise one-way table of each column in states that are not merged."""
+    best: dict[str, NoisyMarginal] = {}
+    for marginal in marginals:
+        if len(marginal.table.columns) == 1 and not marginal.table.groups:
+            (name,) = marginal.table.columns
+            if name not in best or marginal.noise.stddev < best[name].noise.stddev:
+                best[name] = marginal
+    return best
