@@ -481,7 +481,7 @@ def test_a_method_put_into_one_object_is_left_behind(tmp_path, words):
 
 def planted(schema):
     """A schema on which everything that could be asked of it is hidden by foreign functions."""
-    for one in (schema, schema.domain, *schema.columns.values()):
+    for one in (schema, schema.domain, *schema.declared.values()):
         kind = type(one)
         names = {name for name in dir(kind) if not name.startswith("__")} - NOT_ASKED
         held = set(getattr(kind, "model_fields", {})) | {

@@ -93,6 +93,21 @@ class Merged:
             groups.update(marginal.table.groups)
         return cls(schema, groups, masses)
 
+    def measured(self, groups: Groups) -> Schema:
+        """The schema of a table over some groups: the coarse one, or one with finer runs."""
+        if not groups:
+            return self.schema
+        if groups.items() <= self.groups.items():
+            return self.coarse
+        key = repr(sorted(groups.items()))
+        if key not in self._finer:
+            self._finer[key] = self.schema.with_groups(groups)
+        return self._finer[key]
+
+    @cached_property
+    def _finer(self) -> dict[str, Schema]:
+        return {}
+
     def held(self, name: str) -> NDArray[np.bool_] | None:
         """Which states of a merged column of numbers hold records; None for another column."""
         if name not in self.groups or name not in self.masses:
@@ -135,7 +150,7 @@ def observations(
     for marginal in marginals:
         counts = np.asarray(marginal.table.counts, dtype=np.float64)
         own = marginal.table.groups
-        measured = merged.schema.with_groups(own) if own else merged.schema
+        measured = merged.measured(own)
         allowed = measured.table(marginal.table.columns).allowed_mask()
         cells = allowed.astype(np.float64)
         held = merged.held(marginal.table.columns[0])

@@ -75,7 +75,7 @@ def twins(given: Schema, own: Schema) -> Twins:
         given: the schema that a method holds.
         own: the private copy.
     """
-    columns = ((given.columns[name], column) for name, column in own.columns.items())
+    columns = ((given.declared[name], column) for name, column in own.columns.items())
     return ((given, own), (given.domain, own.domain), *columns)
 
 
