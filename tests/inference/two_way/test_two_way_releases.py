@@ -144,6 +144,8 @@ def test_a_number_whose_values_were_counted(table, rows):
         ("odds-ratio", "income + works", "does not have two levels"),
         ("odds-ratio", "sex", "needs two columns"),
         ("odds-ratio", "sex + works + region", "needs two columns"),
+        ("odds-ratio", "works ~ sex", "needs two columns, such as 'works \\+ sex'"),
+        ("independence", "works ~ sex", "needs two columns"),
         ("odds-ratio", "sex + {sex == 'f'}", "are about 'sex'"),
         ("odds-ratio", "sex + {kids + 1}", "true for some and false for others"),
         ("odds-ratio", "sex + {region == 'z'}", "no level 'z'"),

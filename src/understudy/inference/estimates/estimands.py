@@ -223,7 +223,7 @@ def terms_of(kind: str, formula: str) -> tuple[tuple[str, ...], tuple[str, ...]]
         InferenceError: the formula has not two terms.
     """
     left, right = formulas.split_groups(formula) if kind in OF_GROUPS else ("", formula)
-    terms = formulas.split_terms(right) if right else ()
+    terms = formulas.split_terms(right) if right and "~" not in right else ()
     if len(terms) != 2 - bool(left):
         name, _, example = _TWO_TERMS[kind]
         raise InferenceError(
