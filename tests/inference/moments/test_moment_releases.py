@@ -357,3 +357,27 @@ def test_a_plan_shows_priority_and_what_it_does(tmp_path, capsys):
     narrow = ("correlation x + y", "correlation of x and y")
     assert first[narrow] < 0.95 * layered[narrow]
     assert all(layered[one] < alone[one] for one in alone)
+
+
+def test_means_of_functions_of_several_numbers(rows):
+    """With hardly any noise: the textbook mean and its error; with noise: what those of the two
+    columns say, and a wider interval than the rows have. Where a value is absent the record is left
+    out. Products, and means by group, are no sums of what was measured."""
+    exact, noisy = (
+        us.synthesize(rows, SCHEMA, epsilon=epsilon, delta=DELTA, insecure_noise_seed=8)
+        for epsilon in (2000, 2)
+    )
+    own = (rows["y"] - 2 * rows["x"]).to_numpy()
+    found = us.analyze(exact, "mean", "{y - 2 * x}").to_frame().iloc[0]
+    assert found["estimate"] == pytest.approx(own.mean(), abs=0.2 * own.std() / math.sqrt(4000))
+    assert found["stderr"] == pytest.approx(own.std() / math.sqrt(4000), rel=0.1)
+    wide = us.analyze(noisy, "mean", "{y - 2 * x}").to_frame().iloc[0]
+    assert wide["stderr"] > 1.2 * found["stderr"]
+    assert abs(wide["estimate"] - own.mean()) < 5 * wide["stderr"]
+    earners = rows.filter(pl.col("wage") >= 0)
+    both = earners["wage"] - earners["x"]
+    earning = us.analyze(exact, "mean", "{wage - x}").to_frame().iloc[0]
+    assert earning["lower"] < both.mean() < earning["upper"]
+    for formula in ("{y * x}", "{y - x} ~ sex"):
+        with pytest.raises(InferenceError):
+            us.analyze(noisy, "mean", formula)

@@ -121,13 +121,29 @@ def _ratios(
 ) -> MeasuredAnswer | None:
     found = moment_ratios(estimand, matrix, schema, sets)
     if found is None:
-        return None
+        return _mean_of_several(estimand, matrix, schema, sets)
     names = estimand.names(schema)
     inverted = found.sizes, found.mixed, found.squared
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
     parts = found.noise, found.sampling
     pooled = _pooled(names, found.estimate, parts, len(sets), inverted, *notes)
     return MeasuredAnswer(_with_bias(pooled, found.bias, matrix), found.dropped)
+
+
+def _mean_of_several(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    """The mean of a function of several columns: the constant of a linear model of it alone."""
+    if estimand.kind != "mean" or estimand.groups or len(estimand.used) < 2:
+        return None
+    formula = f"{formulas.as_formula(estimand.expression)} ~ 1"
+    answer = _model(replace(estimand, kind="ols", formula=formula), matrix, schema, sets)
+    if answer is None:
+        return None
+    notes = tuple(note for note in answer.pooled.notes if note != MODEL_NOTES["ols"])
+    pooled = replace(answer.pooled, names=estimand.names(schema), notes=notes)
+    complete = matrix.among(absences(schema, estimand.columns, matrix), schema)
+    return MeasuredAnswer(pooled, matrix.n - complete.n)
 
 
 def _model(
