@@ -4,7 +4,7 @@ The baseline that every other method has to beat, and a sound choice when only o
 matter or the budget is very small.
 
 * **Measures** the one-way table of each column, with noise in every state and in the out-of-domain
-  count.
+  count. Columns are drawn by the nearest counts without negative ones.
 * **Public**: the schema (levels, bounds, bins, structural zeros).
 * **Guarantee**: pure ε-DP with geometric or Laplace noise; (ε, δ)-DP through Gaussian DP (zCDP
   where ε is large) with discrete Gaussian noise when δ > 0. Both neighbouring relations. One-way
@@ -26,6 +26,7 @@ from typing import ClassVar, Literal, final
 from understudy.families.measurement_plan import PlannedTable, announced, natural_noise
 from understudy.families.method import Facts, Method
 from understudy.models import Model, ProductModel
+from understudy.models.table_models import projected
 from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
@@ -73,7 +74,7 @@ class Independent(Method):
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure every column."""
         tables = gate.ask(self._tables(gate.schema, gate.budget), spend=spend)
-        return ProductModel(gate.schema.domain, tuple(table.value.counts for table in tables))
+        return _drawn_from(gate.schema, [table.value for table in tables])
 
     def _tables(self, schema: Schema, budget: Budget) -> NoisyTables:
         marginals = [(name,) for name in schema.names]
@@ -83,7 +84,13 @@ class Independent(Method):
         self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
     ) -> Model | None:
         """Columns drawn by their released tables."""
-        return ProductModel(schema.domain, tuple(table.counts for table, _ in tables))
+        return _drawn_from(schema, [table for table, _ in tables])
 
     def _noise(self, accounting: Accounting) -> NoiseName:
         return natural_noise(accounting) if self.noise == "auto" else self.noise
+
+
+def _drawn_from(schema: Schema, tables: Sequence[NoisyTable]) -> ProductModel:
+    """Columns drawn by the nearest counts that are not negative and have the same sum."""
+    weights = (projected(table.counts, table.counts.sum()) for table in tables)
+    return ProductModel(schema.domain, tuple(weights))

@@ -75,10 +75,11 @@ def merged_runs(
 ) -> Integers:
     """Groups of an ordered column: runs of states next to each other, of about equal mass.
 
-    A run has at least the mass s, the larger of a part in `bins` and three deviations of the noise.
-    A state that has as much by itself ends the run before it and is a group of its own. So there
-    are at most 2·`bins` + 1 groups that no change of signature forces. What is left at the end of a
-    stretch, with less than half of s, joins the run before it.
+    A run has at least the mass s, the larger of a part in `bins` and three deviations of the noise
+    in the sum of its counts, which grows with the root of their number. A state that has as much by
+    itself ends the run before it and is a group of its own. So there are at most 2·`bins` + 1
+    groups that no change of signature forces. What is left at the end of a stretch, with less than
+    half of s, joins the run before it.
 
     Args:
         noisy: released counts, shape (K,).
@@ -98,11 +99,10 @@ def merged_runs(
     counts = np.asarray(noisy, dtype=np.float64)
     rules, apart = _marks(len(counts), signatures, alone)
     mass = projected(counts, counts.sum())
-    least = np.maximum(mass.sum() / bins, RARE * np.asarray(stddev))
-    least = np.broadcast_to(least, mass.shape)
+    noise = np.broadcast_to(RARE * np.asarray(stddev, dtype=np.float64), mass.shape)
     names = np.arange(len(counts))
     for stretch in _stretches(np.flatnonzero(~apart), rules):
-        _cut(stretch, mass, least, names)
+        _cut(stretch, mass, mass.sum() / bins, noise, names)
     return numbered(names)
 
 
@@ -121,21 +121,26 @@ def _stretches(states: Integers, rules: Integers) -> list[Integers]:
     return np.split(states, np.flatnonzero(np.diff(rules[states])) + 1)
 
 
-def _cut(stretch: Integers, mass: Floats, least: Floats, names: Integers) -> None:
+def _cut(stretch: Integers, mass: Floats, part: float, noise: Floats, names: Integers) -> None:
     """Name the states of a stretch by the first of their run, in place."""
     start, so_far = 0, 0.0
     joined = -1  # where the run before began, if a light one may still join it
+
+    def least(k: int, state: int) -> float:
+        """What the run up to before the k-th state of the stretch has to hold."""
+        return float(max(part, noise[state] * np.sqrt(max(k - start, 1))))
+
     for k, state in enumerate(stretch):
-        heavy = mass[state] >= least[state]
-        if k > start and (heavy or so_far + mass[state] / 2 >= least[state]):
-            light = heavy and joined >= 0 and so_far < least[state] / 2
+        heavy = mass[state] >= max(part, noise[state])
+        if k > start and (heavy or so_far + mass[state] / 2 >= least(k, state)):
+            light = heavy and joined >= 0 and so_far < least(k, state) / 2
             names[stretch[start:k]] = stretch[joined if light else start]
             start, so_far, joined = k, 0.0, start
         so_far += mass[state]
         if heavy:
             start, so_far, joined = k + 1, 0.0, -1
     if start < len(stretch):
-        light = joined >= 0 and so_far < least[stretch[-1]] / 2
+        light = joined >= 0 and so_far < least(len(stretch), stretch[-1]) / 2
         names[stretch[start:]] = stretch[joined if light else start]
 
 
