@@ -184,7 +184,8 @@ def _goals(known: Records) -> str:
             )
     return (
         "In brackets the bound, an upper one but for AUC; ± is the standard deviation from release "
-        f"to release.\n\n{table(head, rows)}"
+        "to release. Bounds of AUC are those of a former score, by which real rows reached .925 "
+        f"on coded Adult and .833 on ACS.\n\n{table(head, rows)}"
     )
 
 
