@@ -153,7 +153,12 @@ class Schema(BaseModel):
     def boxes(self) -> tuple[tuple[str, Box], ...]:
         """What rules and relations forbid, in this order: the text, and states by column."""
         rules = tuple((rule.text, rule.states(self.columns)) for rule in self.forbidden)
-        return (*rules, *relation_boxes(self.relations, self.columns))
+        return (*rules, *self._related)
+
+    @cached_property
+    def _related(self) -> tuple[tuple[str, Box], ...]:
+        """What relations alone forbid; asked for again with every grouping."""
+        return relation_boxes(self.relations, self.columns)
 
     def table(self, columns: Sequence[str]) -> Domain:
         """Cells of the cross-tabulation of some columns, with the rules over these alone.
@@ -254,7 +259,7 @@ class Schema(BaseModel):
         """
         coarse = {name: grouped_column(name, self.columns[name], g) for name, g in groups.items()}
         columns = {**self.columns, **coarse}
-        related = (Rule.of_states(b) for _, b in relation_boxes(self.relations, self.columns))
+        related = (Rule.of_states(box) for _, box in self._related)
         rules = grouped_rules((*self.forbidden, *related), self.columns, columns, groups)
         return self.model_copy(update={"columns": columns, "forbidden": rules, "relations": ()})
 

@@ -135,15 +135,14 @@ def number_scores(
         columns: ordered columns; those that are no numbers are left out.
         rng: draws the samples of the reference.
     """
-    numbers = [
-        one for one in columns if one.scale is Scale.NUMBER and one.counts(one.original).any()
-    ]
+    counted = ((one, one.counts(one.original)) for one in columns if one.scale is Scale.NUMBER)
+    numbers = [(one, counts) for one, counts in counted if counts.any()]
     if not numbers:
         return (), ()
-    sets = range(len(numbers[0].sets))
+    sets = range(len(numbers[0][0].sets))
     found = [
-        [number_distance(c.levels, c.counts(c.original), c.counts(c.sets[k])) for k in sets]
-        for c in numbers
+        [number_distance(column.levels, counts, column.counts(column.sets[k])) for k in sets]
+        for column, counts in numbers
     ]
     fresh = _fresh(numbers, rng)
     scores = []
@@ -153,15 +152,14 @@ def number_scores(
             note = f"over {len(numbers):,} columns of numbers"
             reference = float(null) if np.isfinite(null) else None
             scores.append(Score.over_sets(DEFINITIONS[name], values, null=reference, note=note))
-    details = [_detail(column, row) for column, row in zip(numbers, found, strict=True)]
+    details = [_detail(*number, row) for number, row in zip(numbers, found, strict=True)]
     return tuple(scores), tuple(sorted(details, key=lambda one: (sum(one.kept), -one.rank_error)))
 
 
-def _fresh(numbers: Sequence[OrderedColumn], rng: np.random.Generator) -> Floats:
+def _fresh(numbers: Sequence[tuple[OrderedColumn, Counts]], rng: np.random.Generator) -> Floats:
     """Each score of two samples of the original values, mean of the repetitions."""
     drawn: list[list[NumberDistance]] = [[] for _ in range(_REPETITIONS)]
-    for column in numbers:
-        counts = column.counts(column.original)
+    for column, counts in numbers:
         used = counts > 0
         levels, shares = column.levels[used], counts[used] / counts.sum()
         size = round(counts.sum() * len(column.sets[0]) / len(column.original))
@@ -196,8 +194,8 @@ _SCORES: dict[str, _Score] = {
 }
 
 
-def _detail(column: OrderedColumn, rows: Sequence[NumberDistance]) -> NumberKept:
-    mean, sd = moments(column.levels, column.counts(column.original))
+def _detail(column: OrderedColumn, counts: Counts, rows: Sequence[NumberDistance]) -> NumberKept:
+    mean, sd = moments(column.levels, counts)
 
     def over(name: str) -> float:
         return float(np.mean([getattr(row, name) for row in rows]))
