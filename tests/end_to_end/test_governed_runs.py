@@ -1,0 +1,315 @@
+"""Runs on rows whose population has a ledger: what is entered, refused and found out."""
+
+import json
+import shutil
+from fractions import Fraction as F
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import understudy as us
+from schemas import column
+from understudy.errors import CheckpointError, DataError, LedgerError
+from understudy.populations.past_release import manifest_digest, past_release
+from understudy.populations.population import Caps, Population
+from understudy.populations.population_ledger import PopulationLedger
+
+COLUMNS = column("job", "categorical", levels=["a", "b", "c"], source="law") + column(
+    "age", "integer", lower=0, upper=99, bins=5, source="law"
+)
+FREE = us.Schema.loads(f"row_limit = 10000\n{COLUMNS}")
+BOUND = us.Schema.loads(f'row_limit = 10000\n[ledger]\npopulation = "adults"\n{COLUMNS}')
+REQUEST = {"epsilon": 1, "method": "laplace"}
+
+
+@pytest.fixture
+def people():
+    rng = np.random.default_rng(1)
+    return pd.DataFrame({"job": rng.choice(["a", "b", "c"], 500), "age": rng.integers(0, 99, 500)})
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    made = PopulationLedger.create(tmp_path / "people.ledger")
+    made.add(Population("adults", "adult", "board", "add_remove", Caps.of(pure=3)))
+    return made
+
+
+@pytest.fixture
+def asked(ledger, tmp_path):
+    return {**REQUEST, "ledger": tmp_path / "people.ledger", "by": "Ann"}
+
+
+def kinds(ledger):
+    return [row.kind for row in ledger.history()[2:]]
+
+
+def test_a_release_is_reserved_charged_and_entered_with_its_digest(people, ledger, asked, tmp_path):
+    release = us.synthesize(people, BOUND, **asked)
+    steps = len(release.manifest.ledger)
+    assert kinds(ledger) == ["reserve", *["charge"] * steps, "commit"]
+    assert ledger.totals("adults").spent.pure == 1
+    release.save(tmp_path / "release")
+    assert kinds(ledger)[-1] == "commit"
+    assert manifest_digest(tmp_path / "release") in ledger.history()[-1].public
+    assert ledger.verify() == []
+    with pytest.raises(LedgerError, match="before"):
+        ledger.enter(past_release(tmp_path / "release"), "adults")
+
+
+def test_each_charge_is_noted_before_it_is_computed(people, ledger, asked, monkeypatch):
+    from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
+
+    noted = []
+    for mechanism in (RowCount, NoisyTables):
+        run = mechanism.run
+
+        def watched(self, rows, charges, source, run=run):
+            noted.append(kinds(ledger).count("charge"))
+            return run(self, rows, charges, source)
+
+        monkeypatch.setattr(mechanism, "run", watched)
+    us.synthesize(people, BOUND, **asked)
+    assert noted == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("schema", "more", "words"),
+    [
+        (BOUND, {"ledger": None}, "name the ledger"),
+        (FREE, {}, "which population"),
+        (BOUND, {"ledger": "nowhere.ledger"}, "nowhere"),
+        (BOUND, {"epsilon": 4}, "cap"),
+        (BOUND, {"insecure_noise_seed": 1}, "seed"),
+        (BOUND, {"options": {"mode": "paper", "form": "dense"}}, "unpaid"),
+        (BOUND, {"method": "contingency-table", "allow_nonprivate": True}, "guarantee"),
+        (BOUND, {"delta": "1e-6", "method": "marginals"}, "pure"),
+        (BOUND.model_copy(update={"rows": "public", "n_rows": 500, "row_limit": None}), {}, "repl"),
+    ],
+    ids=["none", "free", "lost", "cap", "seed", "paper", "exact", "unit", "neighbours"],
+)
+def test_what_cannot_be_counted_is_refused_before_rows_are_read(
+    ledger, asked, schema, more, words, monkeypatch
+):
+    monkeypatch.delenv("UNDERSTUDY_LEDGER", raising=False)
+    with pytest.raises(LedgerError, match=words):
+        us.synthesize(object(), schema, **{**asked, **more})
+    assert kinds(ledger) == []
+
+
+def test_the_environment_names_the_ledger_of_tables_that_say_so(
+    people, ledger, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("UNDERSTUDY_LEDGER", str(tmp_path / "people.ledger"))
+    monkeypatch.setenv("UNDERSTUDY_BY", "Bob")
+    us.synthesize(people, FREE, **REQUEST)
+    assert kinds(ledger) == []
+    us.synthesize(people, BOUND, **REQUEST)
+    assert ledger.totals("adults").spent.pure == 1
+    assert '"Bob"' in ledger.history()[2].public
+
+
+def test_data_that_cannot_be_read_cost_nothing(ledger, asked):
+    with pytest.raises(DataError):
+        us.synthesize(pd.DataFrame({"job": ["a"]}), BOUND, **asked)
+    assert ledger.totals("adults").spent.pure == 0
+    assert ledger.totals("adults").open == ()
+
+
+class Power(Exception):
+    """The run ends here, as if it were killed."""
+
+
+def interrupted(people, asked, place, steps):
+    """A run that ends after some charges, and leaves its checkpoint."""
+    left = iter(range(steps))
+
+    def tell(stage, _done, _total):
+        if stage.startswith("Measuring") and next(left, None) is None:
+            raise Power
+
+    with pytest.raises(Power):
+        us.synthesize(people, BOUND, **asked, checkpoint=place, progress=tell, sets=1)
+
+
+def test_a_run_that_dies_counts_whole_until_it_is_continued(people, ledger, asked, tmp_path):
+    asked |= {"method": "marginals"}
+    interrupted(people, asked, tmp_path / "checkpoint", 2)
+    totals = ledger.totals("adults")
+    assert (totals.reserved.pure, len(totals.open)) == (1, 1)
+    us.synthesize(people, BOUND, **asked, checkpoint=tmp_path / "checkpoint")
+    assert ledger.totals("adults").spent.pure == 1
+    assert kinds(ledger).count("reserve") == 1
+    assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("how", ["rolled back", "voided", "removed"])
+def test_a_checkpoint_that_is_not_the_last_one_is_found_out(people, ledger, asked, tmp_path, how):
+    asked |= {"method": "marginals"}
+    place = tmp_path / "checkpoint"
+    interrupted(people, asked, place, 2)
+    shutil.copytree(place, tmp_path / "copy")
+    if how == "voided":
+        (number,) = ledger.totals("adults").open
+        ledger.reservation(number).void()
+        with pytest.raises(CheckpointError, match="voided"):
+            us.synthesize(people, BOUND, **asked, checkpoint=place)
+        assert 0 < ledger.totals("adults").spent.pure < 1
+        return
+    us.synthesize(people, BOUND, **asked, checkpoint=place)  # goes on to the end
+    if how == "removed":  # another run with the same place is another reservation
+        us.synthesize(people, BOUND, **asked, checkpoint=place)
+        assert ledger.totals("adults").spent.pure == 2
+        return
+    shutil.copytree(tmp_path / "copy", place)
+    with pytest.raises(CheckpointError, match="rolled back"):
+        us.synthesize(people, BOUND, **asked, checkpoint=place)
+    assert ledger.totals("adults").spent.pure == 1
+
+
+def test_an_answer_needs_a_release_that_is_counted(people, ledger, asked, tmp_path):
+    us.synthesize(people, BOUND, **asked).save(tmp_path / "release")
+    other = PopulationLedger.create(tmp_path / "other.ledger")
+    other.add(Population("adults", "adult", "board", "add_remove", Caps.of(pure=3)))
+    question = {"analyses": [{"kind": "proportion", "formula": "job"}]}
+    how = {"epsilon": 1, "ledger": tmp_path / "other.ledger"}
+    with pytest.raises(LedgerError, match="ledger add"):
+        us.answer(question, people, tmp_path / "release", **how)
+    other.enter(past_release(tmp_path / "release"), "adults")
+    us.answer(question, people, tmp_path / "release", **how)
+    assert other.totals("adults").spent.pure == 2
+
+
+def test_a_run_that_goes_on_has_the_room_that_it_reserved(people, ledger, asked, tmp_path):
+    asked |= {"method": "marginals", "epsilon": 3}  # all that the cap allows
+    place = tmp_path / "checkpoint"
+    interrupted(people, asked, place, 2)
+    with pytest.raises(KeyboardInterrupt):  # before it has replayed a step
+        us.synthesize(people, BOUND, **asked, checkpoint=place, sets=1, progress=_at_once)
+    us.synthesize(people, BOUND, **asked, checkpoint=place, sets=1)
+    assert ledger.totals("adults").spent.pure == 3
+    assert kinds(ledger).count("reserve") == 1
+
+
+def _at_once(stage, _done, _total):
+    if stage.startswith("Measuring"):
+        raise KeyboardInterrupt
+
+
+def test_two_copies_of_a_checkpoint_cannot_charge_one_step_twice(people, ledger, asked, tmp_path):
+    asked |= {"method": "marginals"}
+    one, two = tmp_path / "one", tmp_path / "two"
+    interrupted(people, asked, one, 2)
+    shutil.copytree(one, two)
+    others = iter([lambda: interrupted(people, asked, two, 3)])
+
+    def tell(stage, _done, _total):  # the first has begun when the second charges one step more
+        if stage.startswith("Measuring"):
+            next(others, lambda: None)()
+
+    noted = kinds(ledger).count("charge")
+    with pytest.raises(LedgerError, match="by another run meanwhile"):
+        us.synthesize(people, BOUND, **asked, checkpoint=one, progress=tell, sets=1)
+    assert kinds(ledger).count("charge") == noted + 1
+    us.synthesize(people, BOUND, **asked, checkpoint=two, sets=1)
+    assert ledger.totals("adults").spent.pure == 1
+    assert ledger.verify() == []
+
+
+def test_a_clock_that_goes_backwards_changes_no_order(people, ledger, asked, monkeypatch):
+    from understudy.populations import ledger_row
+
+    class Backwards(ledger_row.datetime):
+        day = 28
+
+        @classmethod
+        def now(cls, zone):
+            cls.day -= 1
+            return cls(2020, 2, cls.day, tzinfo=zone)
+
+    monkeypatch.setattr(ledger_row, "datetime", Backwards)
+    us.synthesize(people, BOUND, **asked)
+    rows = ledger.history()
+    assert [row.number for row in rows] == list(range(1, len(rows) + 1))
+    assert [row.time for row in rows[2:]] == sorted((row.time for row in rows[2:]), reverse=True)
+    assert ledger.verify(ledger.head) == []
+    assert ledger.totals("adults").spent.pure == 1
+
+
+def test_a_reservation_that_cannot_be_closed_is_named(people, ledger, asked, tmp_path):
+    def tell(stage, _done, _total):
+        if stage.startswith("Measuring"):
+            (tmp_path / "people.ledger").rename(tmp_path / "gone")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as ended:
+        us.synthesize(people, BOUND, **asked, progress=tell)
+    assert any("could not be closed and counts whole" in note for note in ended.value.__notes__)
+
+
+def test_the_next_run_finds_no_room_while_another_is_open(people, ledger, asked, tmp_path):
+    interrupted(people, asked | {"epsilon": 2, "method": "marginals"}, tmp_path / "one", 1)
+    with pytest.raises(LedgerError, match="open reservations"):
+        us.synthesize(people, BOUND, **asked | {"epsilon": 2})
+    (number,) = ledger.totals("adults").open
+    ledger.reservation(number).void()
+    us.synthesize(people, BOUND, **asked | {"epsilon": 2})
+    assert ledger.totals("adults").spent.pure < 3
+
+
+def test_regressions_answers_and_verdicts_are_charged(people, ledger, asked, tmp_path):
+    place = {"ledger": asked["ledger"]}
+    us.synthesize(people, BOUND, **asked).save(tmp_path / "release")
+    question = {"analyses": [{"kind": "proportion", "formula": "job"}]}
+    us.answer(question, people, tmp_path / "release", epsilon="0.5", **place).save(tmp_path / "two")
+    us.verdict(people, BOUND, "mean age > 10", epsilon="1", assume_rows=500, **place)
+    us.regress(people, BOUND, "age ~ job", epsilon="0.25", **place)
+    spent = ledger.totals("adults").spent.pure
+    assert spent == F(11, 4)
+    whats = [row.public for row in ledger.history() if row.kind == "reserve"]
+    assert ["question" in what for what in whats] == [False, True, False, False]
+    assert "verdict" in whats[2]
+    other = PopulationLedger.create(tmp_path / "other.ledger")
+    other.add(Population("adults", "adult", "board", "add_remove", Caps.of(pure=3)))
+    other.enter(past_release(tmp_path / "release"), "adults")
+    other.enter(past_release(tmp_path / "two"), "adults")
+    assert other.totals("adults").spent.pure == F(3, 2), "what is amended counts once"
+
+
+def test_verdicts_that_are_paid_for_are_shown_though_the_next_is_refused(
+    people, ledger, asked, tmp_path, understudy
+):
+    us.synthesize(people, BOUND, **asked).save(tmp_path / "release")
+    people.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "two.toml").write_text(
+        'claims = ["mean age > 10", "mean age > 20"]', encoding="utf-8"
+    )
+    question = ["answer", tmp_path / "two.toml", tmp_path / "people.csv", "--yes", "--json"]
+    said = understudy(
+        *question, "-e", 3, "--release", tmp_path / "release", "--ledger", asked["ledger"]
+    )
+    assert [found["claim"] for found in json.loads(said.out)] == ["mean age > 10"]
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "is left" in said.err
+    assert ledger.totals("adults").spent.pure == F(5, 2)
+
+
+def test_evaluations_and_maps_are_entered_as_internal(people, ledger, asked, tmp_path):
+    release = us.synthesize(people, BOUND, **asked)
+    us.evaluate(people, release, ledger=asked["ledger"])
+    us.tradeoff(
+        people,
+        BOUND,
+        methods=["laplace"],
+        epsilons=["0.5", "1"],
+        repetitions=2,
+        ledger=asked["ledger"],
+    )
+    totals = ledger.totals("adults")
+    assert (totals.spent.pure, totals.internal.pure) == (1, 1 + 3)
+    with pytest.raises(LedgerError, match="name the ledger"):
+        us.evaluate(people, release)
+    number = next(row.number for row in ledger.history() if row.kind == "internal")
+    ledger.publish(number)
+    assert ledger.totals("adults").spent.pure == 2
