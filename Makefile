@@ -8,17 +8,21 @@ DEV := $(VENV)/.dev
 PROJECTS := pyproject.toml studies/pyproject.toml constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo check test lint format bench studies studies-install clean
+.PHONY: demo check test faults lint format bench studies studies-install clean
 
 demo: $(RUN)
 	$(BIN)/understudy demo
 
 # For daily work: no test that repeats, draws or enumerates for long.
 check: lint
-	$(BIN)/pytest -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole)"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults)"
 
 test: $(DEV)
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal -m "not faults"
+
+# What can go wrong around a run, by the hundred: kills, full disks, losses of power, servers.
+faults: $(DEV)
+	$(BIN)/pytest -n 2 --dist worksteal -m faults
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -58,8 +58,12 @@ CHANGED = ("stderr", "df", "lower", "upper", "pvalue", "synthesis_share")
 
 
 def plain(then):
-    """The old answer, with no bound on a bias."""
-    return then | {"terms": [term | {"bias_bound": 0} for term in then["terms"]]}
+    """The old answer, with no bound on a bias, and no degrees of freedom that rounding made."""
+    terms = [
+        term | {"bias_bound": 0, "df": None if (term["df"] or 0) > 1e15 else term["df"]}
+        for term in then["terms"]
+    ]
+    return then | {"terms": terms}
 
 
 def as_then(found, then):

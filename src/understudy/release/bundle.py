@@ -1,117 +1,76 @@
 """A folder that is published whole or not at all, with a checksum for each of its files.
 
-Its manifest is JSON that anybody may have written, so it is read strictly: one meaning, finite
-numbers, finite depth. JSON lets a name stand twice and Python lets the last one win, so that two
-readers may see two manifests; it lets numbers overflow to infinity, and nests without limit.
+It is filled beside its place, synced to the disk file by file, and then renamed, so that neither a
+kill nor a loss of power leaves half of it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final
 
-from understudy.errors import ReleaseError
+import polars as pl
+
+from understudy import disk
+from understudy.errors import ReleaseError, UnsavedError
+from understudy.release import strict_json
+from understudy.release.place import MANIFEST, held
 from understudy.release.shape import FORMATS
 
-MANIFEST = "manifest.json"
+UNWRITTEN: Final = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What writing a file may end in."""
 
 
-def require_new(path: Path) -> None:
-    """Refuse a place where a release cannot go; to be called before any budget is spent.
-
-    Raises:
-        ReleaseError: the folder is not empty, is a file, or its parent cannot be written.
-    """
-    if _is_taken(path):
-        raise ReleaseError(
-            f"The output {str(path)!r} already exists; choose another folder, or remove it first."
-        )
-    if (within := release_around(path)) is not None:
-        raise ReleaseError(
-            f"The output {str(path)!r} lies in the release {str(within)!r}, which is published as "
-            "it is; choose another place."
-        )
-    parent = path.absolute().parent
-    while not parent.exists():
-        parent = parent.parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        reason = "no permission in it" if parent.is_dir() else "it is not a folder"
-        raise ReleaseError(
-            f"The output {str(path)!r} cannot be written below {str(parent)!r}: {reason}; choose "
-            "another place."
-        )
-
-
-def release_around(path: Path) -> Path | None:
-    """The nearest folder above a path that is a release, if one is.
-
-    Both the folders that the path names and those that it leads to by links count.
-
-    Args:
-        path: of a file or folder, there or not.
-
-    Raises:
-        OSError: a folder that cannot be looked into.
-    """
-    above = dict.fromkeys((*Path(os.path.abspath(path)).parents, *path.resolve().parents))
-    return next((folder for folder in above if _is_release(folder)), None)
-
-
-def _is_release(folder: Path) -> bool:
-    """Whether a folder holds the manifest of a release; others call files by that name as well."""
-    manifest = folder / MANIFEST
-    if not manifest.is_file():
-        return False
-    try:
-        content = _parse(manifest.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return (folder / "synthetic").is_dir()
-    return isinstance(content, dict) and {"format", "files", "guarantee"} <= content.keys()
-
-
-def _is_taken(path: Path) -> bool:
-    try:
-        return path.is_symlink() or path.is_file() or (path.is_dir() and any(path.iterdir()))
-    except OSError as error:  # a name too long, a folder that may not be looked into
-        raise ReleaseError(
-            f"The output {str(path)!r} cannot be written: {error.strerror}; choose another place."
-        ) from None
-
-
-def publish(path: Path, fill: Callable[[Path], None], content: Mapping[str, Any]) -> None:
+def publish(
+    path: Path,
+    fill: Callable[[Path], None],
+    content: Mapping[str, Any],
+    before_rename: Callable[[str], None] | None = None,
+) -> None:
     """Fill a new folder, write its manifest, and move it to its place.
 
     Args:
         path: folder that does not exist yet (or is empty).
         fill: writes the files into the folder that it is given.
         content: plain data for the manifest; format version and checksums are added.
+        before_rename: told the SHA-256 of the manifest's bytes (hex) when the whole folder is on
+            the disk, and before it stands at its place; an error of it stops that.
 
     Raises:
-        ReleaseError: the folder exists and is not empty, or cannot be written.
+        UnsavedError: it cannot be written.
+        ReleaseError: the folder exists and is not empty, or another run holds its place.
     """
-    require_new(path)
-    try:
-        parent = path.absolute().parent
-        parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=parent, prefix=f".{path.name}.") as scratch:
-            folder = Path(scratch) / "release"
+    with held(path) as folder:
+        try:
             folder.mkdir()
             fill(folder)
             _write_manifest(folder, content)
-            if path.is_dir():
+            disk.sync_all(folder)
+            if before_rename is not None:
+                before_rename(hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest())
+            if os.name == "nt" and path.is_dir():  # elsewhere a rename takes an empty one away
                 path.rmdir()
             folder.rename(path)
+        except UNWRITTEN as error:
+            raise UnsavedError(path, disk.reason(error)) from None
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        _sync_name(path)
+
+
+def _sync_name(path: Path) -> None:
+    """Make sure that the release keeps its place, before anybody takes it for made."""
+    try:
+        disk.sync_folder(path.absolute().parent)
     except OSError as error:
         raise ReleaseError(
-            f"The release cannot be written to {str(path)!r}: {error.strerror}; nothing was left "
-            "behind."
+            f"The release stands at {str(path)!r}, but the disk failed as it was told to keep it: "
+            f"{disk.reason(error)}; look whether it is whole before you count on it."
         ) from None
 
 
@@ -158,7 +117,7 @@ def remove(path: Path) -> None:
 
 def _manifest(path: Path) -> dict[str, Any]:
     try:
-        content = _parse((path / MANIFEST).read_text(encoding="utf-8"))
+        content = strict_json.parse((path / MANIFEST).read_text(encoding="utf-8"))
         version, files = content["format"], content["files"]
         if not isinstance(files, dict) or not all(
             isinstance(checksum, str) for checksum in files.values()
@@ -223,44 +182,3 @@ def _files_below(path: Path) -> set[str]:
                         "file of its own but leads elsewhere; ask its publisher for a new copy."
                     )
     return files - {MANIFEST}
-
-
-def _parse(text: str) -> Any:
-    """The content of a manifest.
-
-    Args:
-        text: of the file.
-
-    Raises:
-        ValueError: not JSON, or JSON of one of these kinds; says which, in words.
-    """
-    try:
-        content = json.loads(
-            text, object_pairs_hook=_distinct, parse_constant=_refused, parse_float=_finite
-        )
-        json.dumps(content, ensure_ascii=False).encode("utf-8")
-    except json.JSONDecodeError:
-        raise ValueError("it is not JSON") from None
-    except UnicodeEncodeError:
-        raise ValueError("it holds half of a character") from None
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    return content
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise ValueError("it holds a name twice")
-    return content
-
-
-def _refused(_text: str) -> NoReturn:
-    raise ValueError("it holds a number that is not finite")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        _refused(text)
-    return number

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from understudy.functions.sequential_generator import Edge, require_network
 from understudy.privacy.accounting.guarantee import Guarantee
+from understudy.release.amendment import Amendment
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.release.measurement_content import Kind
 from understudy.release.shape import Fault
@@ -104,6 +105,8 @@ class Manifest:
         expected: how exact their answers were to be, by the plan; None where it does not say.
         ended_early: whether whoever waited ended the rounds of the method before the budget did;
             the ledger then holds less than the budget, and the guarantee is no worse for it.
+        amendments: what was measured later, for questions that came after the release; budget,
+            ledger and guarantee are those of all together.
     """
 
     method: str
@@ -128,6 +131,7 @@ class Manifest:
     priority: tuple[str, ...] = ()
     analyses: tuple[Mapping[str, str], ...] = ()
     expected: Mapping[str, Any] | None = None
+    amendments: tuple[Amendment, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the present format."""
@@ -137,6 +141,7 @@ class Manifest:
             "ledger": list(self.ledger),
             "priority": list(self.priority),
             "analyses": [dict(analysis) for analysis in self.analyses],
+            "amendments": [amendment.to_json() for amendment in self.amendments],
             "inference": self.inference.to_json(),
         }
 
@@ -151,7 +156,8 @@ class Manifest:
         guarantee, ledger = Guarantee.from_json(data["guarantee"]), tuple(data["ledger"])
         parts = {"guarantee": guarantee, "ledger": ledger, "inference": inference}
         lists = {name: tuple(data.get(name, ())) for name in ("analyses", "priority")}
-        return cls(**{**data, **parts, **lists})
+        amendments = tuple(map(Amendment.from_json, data.get("amendments", ())))
+        return cls(**{**data, **parts, **lists, "amendments": amendments})
 
 
 _OF_NUMBERS = (Kind.PARAMETERS, Kind.POSTERIOR, Kind.EXACT)

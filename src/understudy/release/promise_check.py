@@ -1,14 +1,22 @@
-"""Whether the promise of a manifest is more than budget, ledger, noise and schema allow."""
+"""Whether the promise of a manifest is that of its budget, ledger, noise and schema.
+
+What a manifest says of its guarantee (kind, ε, δ, ρ, μ, neighbours, and the sentence that states
+them) is computed anew from the budget, and the ledger is added up; what differs is refused. What is
+said besides, conditions, leaks and public inputs, is its publisher's word.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from understudy.errors import UnderstudyError
 from understudy.privacy.accounting.budget import UNITS, Approximate, Budget, decimal_up
 from understudy.privacy.accounting.guarantee import Guarantee
+from understudy.release.amendment import require_chain
 from understudy.release.manifest import Manifest
 from understudy.release.shape import Fault
 from understudy.schema import Schema
@@ -16,26 +24,39 @@ from understudy.schema import Schema
 _NO_PROMISE = ("none", "asymptotic")
 
 
-def require_promise(manifest: Manifest, entries: Sequence[int], schema: Schema) -> None:
+def require_promise(
+    manifest: Manifest, stated: Mapping[str, Any], entries: Sequence[int], schema: Schema
+) -> None:
     """Refuse a guarantee that its ledger does not carry.
 
     Args:
         manifest: of the right shape.
+        stated: its guarantee, as it stands in the folder; without "statement" in a format whose
+            sentences had other words.
         entries: for each measurement, the ledger entry that paid for it.
         schema: of the release.
 
     Raises:
         Fault: says what does not fit.
     """
-    budget = _budget(manifest.budget)
+    budget = stated_budget(manifest.budget)
     _require_ledger(manifest.ledger, budget)
+    _require_amendments(manifest, budget)
     if not set(entries) <= set(range(1, len(manifest.ledger) + 1)):
         raise Fault("a measurement was paid by no entry of its ledger")
     _require_guarantee(manifest, budget, schema)
+    _require_stated(stated, manifest.guarantee, budget)
 
 
-def _budget(stated: Mapping[str, str]) -> Budget:
-    """The stated budget."""
+def stated_budget(stated: Mapping[str, str]) -> Budget:
+    """The budget that a manifest states.
+
+    Args:
+        stated: its ε, δ, unit and amount, as decimals.
+
+    Raises:
+        Fault: it contradicts itself.
+    """
     accounting = next(k for k, unit in UNITS.items() if unit == stated["unit"])
     unit: Approximate = "zcdp" if accounting == "pure" else accounting
     try:
@@ -62,6 +83,27 @@ def _require_ledger(ledger: Sequence[Mapping[str, Any]], budget: Budget) -> None
         raise Fault("its ledger spends more than the stated budget")
 
 
+def _require_amendments(manifest: Manifest, budget: Budget) -> None:
+    """Refuse amendments that no budget carries: at each, what was paid and what was stated before.
+
+    What an amendment adds to a stated budget is all that it may spend.
+    """
+    unit = budget.unit_name
+    require_chain(manifest.amendments, manifest.ledger, unit)
+    stated = [stated_budget(one.budget) for one in manifest.amendments]
+    for earlier, later in pairwise([*stated, budget] if stated else []):
+        if earlier.amount >= later.amount or earlier.delta != later.delta:
+            raise Fault("an amendment adds nothing to the budget before it")
+    for amendment, before in zip(manifest.amendments, stated, strict=True):
+        paid = manifest.ledger[: amendment.entries]
+        if _spent(paid, unit) > before.amount:
+            raise Fault("an amendment states a smaller budget before it than was spent")
+
+
+def _spent(ledger: Sequence[Mapping[str, Any]], unit: str) -> Fraction:
+    return sum((Fraction(entry[f"{unit}_exact"] or 0) for entry in ledger), Fraction(0))
+
+
 def _require_guarantee(manifest: Manifest, budget: Budget, schema: Schema) -> None:
     """Refuse a promise that is more than budget, ledger, noise and schema allow."""
     promise = manifest.guarantee
@@ -77,15 +119,28 @@ def _require_guarantee(manifest: Manifest, budget: Budget, schema: Schema) -> No
         raise Fault("its guarantee promises what its ledger or its noise does not")
     if schema.rows == "public" and manifest.n_rows != schema.n_rows:
         raise Fault("it has another number of rows than its schema declares")
-    if _numbers(promise) != _stated(budget) or (promise.kind == "pure") > (not budget.delta):
+    if promise.kind not in _kinds(promise, budget):
+        raise Fault("its guarantee is of another kind than its budget and its leaks")
+
+
+def _kinds(promise: Guarantee, budget: Budget) -> set[str]:
+    """What a promise of some ε can be: conditional, if anything left in or unproved is named."""
+    if promise.leaks:
+        return {"conditional"}
+    paid = {"pure"} if budget.accounting == "pure" else {"approximate", "zcdp"}
+    return paid | ({"conditional"} if promise.conditions else set())
+
+
+def _require_stated(stated: Mapping[str, Any], promise: Guarantee, budget: Budget) -> None:
+    """Refuse numbers, or a sentence, that are not those of the stated budget."""
+    found = replace(promise, epsilon=None, delta=Fraction(0), rho=None, mu=None)
+    if promise.kind not in _NO_PROMISE:
+        rho = budget.amount if budget.accounting == "zcdp" else None
+        found = replace(found, epsilon=budget.epsilon, rho=rho, mu=budget.mu)
+    if promise.kind != "asymptotic":
+        found = replace(found, delta=budget.delta)
+    expected = found.to_json()
+    if any(stated[name] != expected[name] for name in stated if name != "statement"):
         raise Fault("its guarantee is another one than its stated budget")
-
-
-def _numbers(promise: Guarantee) -> tuple[str | None, ...]:
-    parts = (promise.epsilon, promise.delta, promise.rho)
-    return tuple(None if part is None else decimal_up(part) for part in parts)
-
-
-def _stated(budget: Budget) -> tuple[str | None, ...]:
-    rho = decimal_up(budget.amount) if budget.accounting == "zcdp" else None
-    return decimal_up(budget.epsilon), decimal_up(budget.delta), rho
+    if stated.get("statement", expected["statement"]) != expected["statement"]:
+        raise Fault("the sentence that states its guarantee is not that of its numbers")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
 from understudy.release import format_1
+from understudy.release.amendment import before, require_named_later
 from understudy.release.content_check import (
     require_cells,
     require_named,
@@ -77,9 +78,12 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
     if not set(manifest.priority) <= set(schema.names):
         raise Fault("it gives priority to columns that its schema does not have")
-    require_promise(manifest, [entry["ledger_entry"] for entry in entries], schema)
+    stated = {k: v for k, v in content["guarantee"].items() if version > 1 or k != "statement"}
+    require_promise(manifest, stated, [entry["ledger_entry"] for entry in entries], schema)
     measurements = tuple(_measurement(folder, data, schema) for data in entries)
-    require_facts(manifest.inference, manifest.sets_kind, measurements, schema)
+    behind = before(measurements, manifest.amendments)
+    require_named_later(measurements, behind)
+    require_facts(manifest.inference, manifest.sets_kind, behind, schema)
     tables = _tables(folder, schema, manifest, measurements)
     pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
     return Parts(tables, schema, manifest, measurements, pages)

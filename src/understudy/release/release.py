@@ -13,8 +13,10 @@ from markupsafe import Markup
 
 from understudy.arguments import kind_of, path_of
 from understudy.errors import ReleaseError
+from understudy.parallel import require_threads
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.internal import Internal
+from understudy.release.amendment import before
 from understudy.release.bundle import open_checked, publish
 from understudy.release.decoding import (
     FrameKind,
@@ -49,6 +51,8 @@ class Release:
         frame: kind of data frame that `sets` gives out.
         pages: makes the pages (file name → text) that are saved with the release; the report room
             stands below this one, so the pipeline hands it in.
+        entered: enters the checksum of the release in the ledger of its population, when it is
+            saved and before it appears under its name.
     """
 
     tables: tuple[pl.DataFrame, ...]
@@ -59,6 +63,7 @@ class Release:
     pages: Callable[[Release], Mapping[str, str]] | None = field(
         default=None, compare=False, repr=False
     )
+    entered: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what was computed from the rows without noise, and drop a draft's fingerprints."""
@@ -99,27 +104,48 @@ class Release:
         return self.manifest.guarantee
 
     @cached_property
+    def behind_sets(self) -> tuple[Measurement, ...]:
+        """The measurements that the records were drawn from: without those of amendments."""
+        return before(self.measurements, self.manifest.amendments)
+
+    @cached_property
     def sets(self) -> tuple[Any, ...]:
         """The synthetic tables as data frames of the kind that came in."""
         return tuple(to_frame(table, self.schema, self.frame) for table in self.tables)
 
-    def save(self, path: str | Path, *, csv: bool = False, csv_raw: bool = False) -> Path:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        csv: bool = False,
+        csv_raw: bool = False,
+        committed: Callable[[str], None] | None = None,
+    ) -> Path:
         """Write the release to a new folder, whole or not at all.
+
+        When this returns, the folder is on the disk and survives a loss of power.
 
         Args:
             path: folder that does not exist yet (or is empty).
             csv: write the synthetic tables as CSV beside Parquet; texts that a spreadsheet would
                 take for a formula get an apostrophe (`formulas`).
             csv_raw: write CSV, and its texts as they are.
+            committed: told the SHA-256 of the bytes of `manifest.json` (hex) when all is on the
+                disk, just before the folder stands at its place; an error of it stops that.
 
         Raises:
-            ReleaseError: the folder exists and is not empty, or cannot be written.
+            UnsavedError: the folder cannot be written; the release itself is unharmed, and can be
+                saved elsewhere as long as this process lives.
+            ReleaseError: the folder exists and is not empty, or another run holds its place.
         """
+        require_threads()
         place = path_of("The folder of a release", path, ReleaseError)
         measurements = [measurement.to_json() for measurement in self.measurements]
         content = {**self.manifest.to_json(), "measurements": measurements}
         how: _Csv = "raw" if csv_raw else "guarded" if csv else None
-        publish(place, lambda folder: self._fill(folder, csv=how), content)
+        publish(
+            place, lambda folder: self._fill(folder, csv=how), content, committed or self.entered
+        )
         return place
 
     def _fill(self, folder: Path, *, csv: _Csv) -> None:
@@ -172,6 +198,7 @@ class Release:
             ReleaseError: not a release, another format version, a file that was changed, or a
                 folder that contradicts itself.
         """
+        require_threads()
         folder = path_of("The folder of a release", path, ReleaseError)
         require_frame(frame)
         try:
@@ -202,6 +229,7 @@ def given_release(release: object) -> Release:
     Raises:
         ReleaseError: neither a release nor a path, or the folder is not a release.
     """
+    require_threads()
     if isinstance(release, Release):
         return release
     if isinstance(release, str | Path):

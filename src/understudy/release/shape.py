@@ -10,17 +10,27 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from understudy.privacy.accounting.budget import UNITS
 from understudy.privacy.accounting.guarantee import Kind as Promise
 from understudy.release.measurement_content import Kind
 
+# The sentence of a guarantee is compared with the one that is computed from its numbers
+# (`promise_check`): with other words of it, there has to be a new format.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 """Names of measurements, which become names of files."""
 
 MOST = 2.0**127
 """Largest number of records, and size of any other number, that a manifest may state."""
+
+
+def _of_size(spread: float) -> float:
+    """A number whose square is none of those that are too small to divide by."""
+    if 0 < spread < 1 / MOST:
+        raise ValueError
+    return spread
+
 
 _Decimal = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?$", max_length=800)]
 _Fraction = Annotated[str, Field(pattern=r"^[0-9]+(/0*[1-9][0-9]*)?$", max_length=4000)]
@@ -29,6 +39,7 @@ _Scale = Annotated[
     Field(pattern=r"^[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e[+-]?[0-9]{1,3})?)$", max_length=4000),
 ]
 _Number = Annotated[int | FiniteFloat, Field(ge=-MOST, le=MOST)]
+_Spread = Annotated[_Number, Field(ge=0), AfterValidator(_of_size)]
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 _Option = str | bool | int | FiniteFloat | None
 _Neighbours = Literal["add_remove", "replace"]
@@ -92,7 +103,7 @@ class _Measurement(_Plain):
     outside: _Number
     law: str
     scale: _Scale
-    stddev: Annotated[FiniteFloat | int, Field(ge=0)]
+    stddev: _Spread
     threshold: _Number | None
     ledger_entry: _Count
     totals: dict[str, _Number | bool] | None
@@ -159,11 +170,22 @@ class _ExpectedAnswers(_Plain):
     answers: list[_Expected]
 
 
+class _Amendment(_Plain):
+    parent: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+    entries: Annotated[int, Field(ge=1)]
+    budget: _Budget
+    title: str
+    asked_by: str
+    chosen: Literal["beforehand", "from the release", ""]
+    analyses: list[_Analysis]
+
+
 class _Format2(_Format1):
     analyses: list[_Analysis] = []
     expected: _ExpectedAnswers | None = None
     layer_share: _Fraction | None = None
     priority: list[str] = []
+    amendments: list[_Amendment] = []
     options: dict[str, _Option | list[_Option] | dict[str, _Option]]
     inference: _Inference
 

@@ -3,35 +3,32 @@
 A text file of one line per record, each behind its checksum. `append` returns when the line has
 reached the disk. A last line without its end was being written when the run was killed; it counts
 as not written, which is safe, since nothing is computed before `append` has returned. Any other
-damage is an error: a charge that was paid could be missing.
+damage is an error: a charge that was paid could be missing. So is a journal that has fewer lines
+than its anchor says (`anchor`).
 
-The first line says which request the journal belongs to, in public terms, and the entropy of the
-sampling. Nothing is said about the rows.
+The first line says which request the journal belongs to, in public terms, the entropy of the
+sampling, and what else its maker notes. Nothing is said about the rows.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from understudy import disk
 from understudy.errors import CheckpointError
+from understudy.privacy.checkpoint import anchor as anchors
+from understudy.privacy.checkpoint import checked_lines
+from understudy.privacy.checkpoint.anchor import Anchor, Mark
+from understudy.privacy.checkpoint.checked_lines import Record, chained, line_of, lines_of
+from understudy.privacy.checkpoint.spending import Spending
 
-try:
-    import fcntl
-except ImportError:  # not on Windows, where nothing hinders a second run of the same checkpoint
-    fcntl = None  # type: ignore[assignment]
-
-FORMAT = 2
-FILE = "journal.jsonl"
-_SUM = 16
-
-Record = dict[str, Any]
+FORMAT: Final = 3
+FILE: Final = "journal.jsonl"
 
 
 class Journal:
@@ -46,26 +43,49 @@ class Journal:
         seed: of the sampling, as the first run chose it.
         records: those of earlier runs, oldest first.
         run: number of this run, from 1.
+        notes: facts that were noted when the journal was made.
+        digest: chain of all whole lines written or read so far, the head included, in hexadecimal
+            digits (`checked_lines.chained`).
+        digests_of_charges: the same behind each charge of earlier runs, oldest first.
 
     Raises:
-        CheckpointError: it belongs to another request, is damaged, in use, or cannot be opened.
+        CheckpointError: it belongs to another request, is damaged or shortened, in use, or cannot
+            be opened.
     """
 
     def __init__(self, folder: Path, request: Mapping[str, Any], *, seed: int) -> None:
         self._path = folder / FILE
-        self._head = {"format": FORMAT, "request": _plain(request), "seed": str(seed)}
+        self._head = {"format": FORMAT, "request": _plain(request), "seed": str(seed), "notes": {}}
         self._file: int | None = None
+        self._anchor = Anchor(folder)
         self._waiting: list[Record] = []
+        self._lines, self._spending = 0, Spending(request)
         self.seed, self.run = seed, 1
         self.records: tuple[Record, ...] = ()
+        self.notes: dict[str, Any] = {}
+        self.digest = checked_lines.START
+        self.digests_of_charges: list[str] = []
         with self._told():
             if self._path.exists():
-                self._file = _locked(os.open(self._path, os.O_RDWR | os.O_APPEND), self._path)
-                try:
-                    self._read(self._file)
-                except BaseException:
-                    self.close()
-                    raise
+                self._file = self._opened(os.O_RDWR | os.O_APPEND)
+            try:
+                self._read()
+            except BaseException:
+                self.close()
+                raise
+
+    def note(self, **facts: Any) -> None:
+        """Keep facts in the first line of a new journal.
+
+        Args:
+            facts: public, as plain data.
+
+        Raises:
+            ValueError: the first line is written.
+        """
+        if self._lines:
+            raise ValueError("Facts are noted before the first record of a journal.")
+        self.notes |= _plain(facts)
 
     def append(self, record: Record, *, wait: bool = False) -> None:
         """Write a record, and return when it is on disk.
@@ -82,47 +102,90 @@ class Journal:
             with self._told():
                 self._write()
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything is written in it."""
+        return self._lines > 0
+
     def close(self) -> None:
-        """Let go of the file; another run may then open it."""
+        """Let go of the files; another run may then open them."""
+        self._anchor.close()
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
-    def _read(self, file: int) -> None:
-        lines, end = _whole_lines(self._path.read_bytes(), self._path)
-        if lines:
-            head, *records = lines
-            _require_same(head, self._head, self._path)
-            self.seed, self.records = int(head["seed"]), tuple(records)
-            self.run = 1 + max((record["run"] for record in records), default=0)
-        os.ftruncate(file, end)
+    def _read(self) -> None:
+        lines = [] if self._file is None else lines_of(self._path.read_bytes())
+        head, *records = journal_records(lines, self._path) or [self._head]
+        _require_same(head, self._head, self._path)
+        digests = _chain(lines)
+        self._require_anchored(digests)
+        self._lines, self.digest, self._head = len(lines), digests[-1], head
+        self.seed, self.notes, self.records = int(head["seed"]), head["notes"], tuple(records)
+        self.run = 1 + max((record["run"] for record in records), default=0)
+        self._spending.add(records)
+        paid = (record.get("kind") == "charge" for record in records)
+        self.digests_of_charges = [
+            digest for digest, one in zip(digests[2:], paid, strict=False) if one
+        ]
+        if self._file is not None:
+            os.ftruncate(self._file, sum(map(len, lines)))
+
+    def _require_anchored(self, digests: list[str]) -> None:
+        """Refuse a journal that is not what it was when a run last wrote it."""
+        try:
+            mark = self._anchor.last()
+        except ValueError:
+            raise damaged(self._path) from None
+        if mark is None and len(digests) > 1:
+            raise damaged(self._path)
+        mark = mark or anchors.NOTHING
+        if mark.lines >= len(digests) or digests[mark.lines] != mark.digest:
+            raise CheckpointError(
+                f"The checkpoint {str(self._path.parent)!r} has lost what was written in it. By "
+                f"its anchor it has spent {mark.spent}, which counts; it cannot be continued."
+            )
 
     def _write(self) -> None:
-        new = self._file is None
         if self._file is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL
-            self._file = _locked(os.open(self._path, flags, 0o600), self._path)
-        head = [self._head] if os.fstat(self._file).st_size == 0 else []
-        data = b"".join(_line(record) for record in [*head, *self._waiting])
-        while data:
-            data = data[os.write(self._file, data) :]
+            self._file = self._opened(os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
+        assert self._file is not None
+        head = []
+        if not self._lines:
+            self._anchor.begin()
+            head = [self._head | {"notes": self.notes}]
+        lines = [line_of(record) for record in [*head, *self._waiting]]
+        disk.write_all(self._file, b"".join(lines))
         os.fsync(self._file)
-        self._waiting = []
-        if new:
+        if head:
             _sync_folder(self._path.parent)
             _sync_folder(self._path.parent.absolute().parent)
+        self._spending.add(self._waiting)
+        self._lines, self._waiting = self._lines + len(lines), []
+        self.digest = _chain(lines, self.digest)[-1]
+        self._anchor.set(Mark(self._lines, self.digest, str(self._spending)))
+
+    def _opened(self, flags: int) -> int:
+        """The file, locked: two runs would each draw noise for one charge."""
+        file = os.open(self._path, flags, 0o600)
+        try:
+            disk.lock(file)
+        except BaseException:
+            os.close(file)
+            raise
+        return file
 
     @contextmanager
     def _told(self) -> Iterator[None]:
         try:
             yield
-        except FileExistsError:
-            raise _in_use(self._path) from None
+        except (FileExistsError, BlockingIOError):
+            raise in_use(self._path) from None
         except OSError as error:
             raise CheckpointError(
                 f"The checkpoint {str(self._path.parent)!r} cannot be read or written: "
-                f"{error.strerror}; without it, no step is paid for."
+                f"{disk.reason(error)}; without it, no step is paid for. Mend that, and go on."
             ) from None
 
 
@@ -147,51 +210,41 @@ def open_journal(
         journal.close()
 
 
-def is_checkpoint(folder: Path) -> bool:
-    """Whether a folder holds a journal."""
-    return (folder / FILE).exists()
-
-
-def remove(folder: Path) -> None:
-    """Remove a checkpoint whose release was made; no harm if there is none."""
-    (folder / FILE).unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # there is none, or somebody keeps other files in it
-        folder.rmdir()
-
-
 def _plain(data: Mapping[str, Any]) -> Any:
     return json.loads(json.dumps(data, default=str))
 
 
-def _line(record: Record) -> bytes:
-    text = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    return _sum(text) + b" " + text + b"\n"
+def journal_records(lines: list[bytes], path: Path) -> list[Record]:
+    """The records of whole lines.
+
+    Raises:
+        CheckpointError: one is not as it was written.
+    """
+    try:
+        return [checked_lines.record_of(line) for line in lines]
+    except ValueError:
+        raise damaged(path) from None
 
 
-def _sum(text: bytes) -> bytes:
-    return hashlib.sha256(text).hexdigest()[:_SUM].encode("ascii")
+def _chain(lines: list[bytes], start: str = checked_lines.START) -> list[str]:
+    """The chain before the first line, and behind each."""
+    digests = [start]
+    for line in lines:
+        digests.append(chained(digests[-1], line))
+    return digests
 
 
-def _whole_lines(data: bytes, path: Path) -> tuple[list[Record], int]:
-    """The records, and where the last whole line ends."""
-    end = data.rfind(b"\n") + 1
-    records = []
-    for line in data[:end].split(b"\n")[:-1]:
-        if line[:_SUM] != _sum(line[_SUM + 1 :]):
-            raise CheckpointError(
-                f"The checkpoint {str(path.parent)!r} is damaged, so that a step that was paid for "
-                "could be missing; it cannot be continued, and its spending counts."
-            )
-        records.append(json.loads(line[_SUM + 1 :]))
-    return records, end
+def damaged(path: Path) -> CheckpointError:
+    """What is said of a journal that is not as it was written."""
+    return CheckpointError(
+        f"The checkpoint {str(path.parent)!r} is damaged, so that a step that was paid for "
+        "could be missing; it cannot be continued, and its spending counts."
+    )
 
 
 def _require_same(head: Record, expected: Record, path: Path) -> None:
     if head.get("format") != FORMAT:
-        raise CheckpointError(
-            f"The checkpoint {str(path.parent)!r} has another format than this version of "
-            "Understudy reads; continue it with the version that made it."
-        )
+        raise another_format(path)
     old, new = head["request"], expected["request"]
     differ = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
     if differ:
@@ -202,28 +255,19 @@ def _require_same(head: Record, expected: Record, path: Path) -> None:
         )
 
 
-def _locked(file: int, path: Path) -> int:
-    """One run at a time: two would each draw noise for one charge. Released when a process ends."""
-    try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(file)
-        raise _in_use(path) from None
-    return file
+def another_format(path: Path) -> CheckpointError:
+    """What is said of a journal of another version."""
+    return CheckpointError(
+        f"The checkpoint {str(path.parent)!r} has another format than this version of "
+        "Understudy reads; continue it with the version that made it."
+    )
 
 
-def _in_use(path: Path) -> CheckpointError:
+def in_use(path: Path) -> CheckpointError:
+    """What is said of a journal that another process holds."""
     return CheckpointError(
         f"The checkpoint {str(path.parent)!r} is in use by another run; wait for its end."
     )
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make sure that a new name in a folder survives a loss of power."""
-    if os.name != "nt":
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
+_sync_folder = disk.sync_folder

@@ -42,7 +42,8 @@ from typing import Any
 
 from understudy.errors import CheckpointError
 from understudy.privacy.accounting.ledger import Entry, Ledger
-from understudy.privacy.checkpoint.journal import Journal, Record
+from understudy.privacy.checkpoint.checked_lines import Record
+from understudy.privacy.checkpoint.journal import Journal
 from understudy.privacy.checkpoint.json_values import fingerprint, pack, unpack
 from understudy.privacy.earlier_runs import Unrecorded
 from understudy.privacy.mechanism import A, Charge, Mechanism, Outcome
