@@ -1,5 +1,6 @@
 """README and guides show only what runs and what is there: Python, schemas, commands, links."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -9,7 +10,9 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.cli import app
+from understudy.inference.amended_answers import amended_answers
 from understudy.methods import METHODS
+from understudy.populations.population_ledger import PopulationLedger
 
 pytestmark = pytest.mark.whole
 
@@ -59,12 +62,37 @@ def test_the_guides_run_from_top_to_bottom(workplace, capsys):
     scope: dict = {}
     run(GUIDES / "steward.md", scope)
     assert scope["again"].manifest == scope["release"].manifest
+    run(GUIDES / "ledger.md", {})
     run(GUIDES / "analyst.md", {})
     run(GUIDES / "methods.md", {})
     shown = capsys.readouterr().out
     assert "CONFIDENTIAL" in shown
     assert "Approximate differential privacy with ε = 1, δ = 0.000001" in shown
+    assert "Spent and reserved, at δ = 0.000001: ε = 1.45467107771" in shown
     assert "multiple-synthesis: Bayesian models" in shown
+
+
+def test_the_life_of_one_project(workplace, capsys):
+    (schema,) = (text for _, text in blocks(GUIDES / "project.md", "toml"))
+    Path("residents.toml").write_text(schema, encoding="utf-8")
+    run(GUIDES / "project.md", {})
+    shown = capsys.readouterr().out
+    assert "is left, open reservations counted whole" in shown, "the third question is refused"
+    assert "Yes: mean income > 25000" in shown
+    before, after = (us.Release.load(name) for name in ("survey", "survey-2"))
+    (told,) = amended_answers(after)
+    for name, half in half_widths(before).items():
+        assert told.pooled.half_widths[name] < 0.7 * half
+    ledger = PopulationLedger.open("board.ledger")
+    whats = [json.loads(row.public)["what"] for row in ledger.history() if row.kind == "reserve"]
+    assert whats == ["release", "question", "verdict", "release"]
+    assert ledger.verify() == []
+    assert ledger.totals("residents").epsilon < 3
+
+
+def half_widths(release):
+    frame = us.analyze(release, "ols", "income ~ trained + age").to_frame()
+    return dict((frame["upper"] - frame["lower"]) / 2)
 
 
 def test_the_schemas_that_are_shown_can_be_read():
@@ -85,7 +113,10 @@ def test_no_block_that_could_be_run_is_left_out():
             assert language in {"", "python", "console", "toml"}, (page, language)
             if not language:
                 assert not re.search(r"^understudy (?!study )", text, re.MULTILINE), (page, text)
-    run_here = {GUIDES / name for name in ("steward.md", "analyst.md", "methods.md")} | {README}
+    run_here = {
+        GUIDES / name
+        for name in ("steward.md", "ledger.md", "analyst.md", "methods.md", "project.md")
+    } | {README}
     assert {page for page in PAGES if blocks(page, "console", "toml")} <= run_here
 
 

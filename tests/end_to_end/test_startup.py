@@ -14,6 +14,7 @@ pytestmark = pytest.mark.whole
 HEAVY = {
     *("numpy", "scipy", "numba", "llvmlite", "polars", "pandas", "pyarrow", "pydantic"),
     *("sklearn", "statsmodels", "matplotlib", "formulaic", "jinja2", "cryptography"),
+    *("sqlalchemy", "psycopg"),
 }
 RARE = {"pandas", "statsmodels", "sklearn", "matplotlib", "formulaic", "scipy.stats"}
 """What most commands do without."""

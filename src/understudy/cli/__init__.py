@@ -5,23 +5,31 @@ Each file adds its commands to the program as it is imported; `app` holds the or
 
 from understudy.cli import (
     analyze_command,
+    answer_command,
     evaluate_commands,
+    ledger_commands,
     regress_command,
     release_commands,
     risk_utility_command,
     schema_commands,
     study_command,
+    verdict_command,
+    waves_command,
 )
 from understudy.cli.app import app, main
 
 __all__ = [
     "analyze_command",
+    "answer_command",
     "app",
     "evaluate_commands",
+    "ledger_commands",
     "main",
     "regress_command",
     "release_commands",
     "risk_utility_command",
     "schema_commands",
     "study_command",
+    "verdict_command",
+    "waves_command",
 ]

@@ -5,15 +5,19 @@ Mistakes end it with a sentence.
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
+from understudy.cli.terminal import streams
+from understudy.cli.terminal.streams import Screen
 from understudy.errors import MethodError, UnderstudyError, shown
 
 # As a user comes to them.
@@ -23,10 +27,14 @@ _ORDER = (
     "synthesize",
     "show",
     "analyze",
+    "waves",
+    "answer",
     "regress",
+    "verdict",
     "evaluate",
     "risk",
     "tradeoff",
+    "ledger",
     "methods",
     "demo",
     "study",
@@ -50,15 +58,22 @@ app = typer.Typer(
 )
 schema_app = typer.Typer(help="Draft and check the public schema of a table.", no_args_is_help=True)
 app.add_typer(schema_app, name="schema")
+ledger_app = typer.Typer(
+    help="Count what releases of the same people cost together, and refuse what is too much.",
+    no_args_is_help=True,
+)
+app.add_typer(ledger_app, name="ledger")
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
+MACHINE = (OSError, MemoryError, ImportError)
+"""Errors that tell of the machine and not of a mistake."""
 
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        Console(highlight=False).print(f"understudy {version('understudy')}")
+        Screen(highlight=False).print(f"understudy {version('understudy')}")
         raise typer.Exit
 
 
@@ -74,26 +89,72 @@ def understudy(
     """Synthetic microdata you can publish and do statistics on."""
 
 
+class Terminated(BaseException):
+    """The process was asked to end (SIGTERM)."""
+
+
 def main() -> None:
-    """Run the command line; a user's mistake ends with one sentence and exit code 2."""
+    """Run the command line; a mistake, or a machine that refuses, ends it with one sentence.
+
+    The exit code is 2 then, 130 after Ctrl-C and 143 after SIGTERM.
+    """
+    streams.tolerate()
+    with _heeding_sigterm():
+        try:
+            code = app(standalone_mode=False)
+            streams.flush()
+        except UnderstudyError as error:
+            _fail(" ".join([str(error), *getattr(error, "__notes__", ())]))
+        except typer.TyperException as error:  # a usage error; without a message, help was shown
+            if message := error.format_message():
+                command = getattr(getattr(error, "ctx", None), "command_path", "understudy")
+                _fail(f"{message.rstrip('.')}. See {command} --help.")
+            sys.exit(2)
+        except MACHINE as error:
+            _fail(machine_words(error))
+        except Terminated:
+            _say("Ended by SIGTERM; nothing was written.")
+            sys.exit(TERMINATED)
+        if code == INTERRUPTED:
+            _say("Interrupted; nothing was written.")
+        sys.exit(code)
+
+
+def machine_words(error: BaseException) -> str:
+    """What the machine refused, in a sentence.
+
+    Args:
+        error: one of `MACHINE`; of what libraries say only that which holds no rows is told.
+    """
+    if isinstance(error, MemoryError):
+        return "The machine has too little memory for this."
+    if isinstance(error, ImportError):
+        return f"A part of the installation cannot be loaded: {error.msg}."
+    return f"The machine refused to go on: {getattr(error, 'strerror', None) or 'an I/O error'}."
+
+
+@contextmanager
+def _heeding_sigterm() -> Iterator[None]:
+    """Have SIGTERM end the work as Ctrl-C does, so that it is said what is kept; the next kills."""
+
+    def end(_number: int, _frame: FrameType | None) -> NoReturn:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, end)
     try:
-        code = app(standalone_mode=False)
-    except UnderstudyError as error:
-        _fail(str(error))
-    except typer.TyperException as error:  # a usage error; without a message, help was shown
-        if message := error.format_message():
-            command = getattr(getattr(error, "ctx", None), "command_path", "understudy")
-            _fail(f"{message.rstrip('.')}. See {command} --help.")
-        sys.exit(2)
-    if code == INTERRUPTED:
-        Console(stderr=True).print("Interrupted; nothing was written.")
-    sys.exit(code)
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _say(sentence: str) -> None:
+    with suppress(OSError):  # nobody reads it; the exit code says it too
+        Screen(stderr=True, highlight=False, soft_wrap=True).print(shown(sentence), markup=False)
 
 
 def _fail(sentence: str) -> NoReturn:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"Error: {shown(sentence)}", markup=False
-    )
+    _say(f"Error: {sentence}")
     sys.exit(2)
 
 
@@ -115,6 +176,16 @@ Seed = Annotated[
 NoiseSeed = Annotated[
     int | None,
     typer.Option(help="For tests only: seed the privacy noise. The release is NOT private.", min=0),
+]
+LedgerUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        help="URL or path of the ledger of the population; by default UNDERSTUDY_LEDGER.",
+    ),
+]
+By = Annotated[
+    str | None, typer.Option(help="Who spends, for the ledger; by default UNDERSTUDY_BY.")
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")]
 

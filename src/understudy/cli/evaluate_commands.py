@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from understudy import pipeline
-from understudy.cli.app import Json, Quiet, app, listed
+from understudy.cli.app import Json, LedgerUrl, Quiet, app, listed
 from understudy.cli.json_output import internal_place, print_json, write_text
 from understudy.cli.terminal import progress_bar
 
@@ -48,6 +48,7 @@ def evaluate(
     keys: Keys = None,
     secrets: Secrets = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.", min=0)] = 0,
+    ledger: LedgerUrl = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -68,6 +69,7 @@ def evaluate(
             keys=listed(keys, loaded.schema.names),
             secrets=listed(secrets, loaded.schema.names),
             seed=seed,
+            ledger=ledger,
             progress=tell,
         ).value
     if place is not None:
@@ -92,6 +94,7 @@ def risk(
     secrets: Secrets = None,
     targets: Annotated[int, typer.Option(help="Most targets, and most controls.", min=1)] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.", min=0)] = 0,
+    ledger: LedgerUrl = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -110,6 +113,7 @@ def risk(
             secrets=listed(secrets, loaded.schema.names),
             targets=targets,
             seed=seed,
+            ledger=ledger,
             progress=tell,
         ).value
     if place is not None:

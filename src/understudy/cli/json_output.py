@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
+from understudy.cli.terminal import streams
+from understudy.cli.terminal.streams import Screen
 from understudy.errors import MethodError
 
 # JSON escapes controls below a space; terminals obey more than those.
@@ -19,7 +19,9 @@ def print_json(content: Any) -> None:
     """Print plain data as JSON on standard output."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
     escaped = _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    Console(soft_wrap=True, highlight=False).out(escaped)
+    if not streams.holds(escaped):
+        escaped = json.dumps(content, indent=2)
+    Screen(soft_wrap=True, highlight=False).out(escaped)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -76,7 +78,7 @@ def require_new_file(out: Path) -> None:
 
 
 def _require_outside_releases(out: Path) -> None:
-    from understudy.release.bundle import release_around
+    from understudy.release.place import release_around
 
     try:
         within = release_around(out)

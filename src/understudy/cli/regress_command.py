@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from understudy.cli import kept_runs
-from understudy.cli.app import Delta, Epsilon, Json, NoiseSeed, Quiet, Resume, Seed, app
+from understudy.cli.app import (
+    By,
+    Delta,
+    Epsilon,
+    Json,
+    LedgerUrl,
+    NoiseSeed,
+    Quiet,
+    Resume,
+    Seed,
+    app,
+)
 from understudy.cli.json_output import print_json
 from understudy.cli.terminal import progress_bar, release_text
 from understudy.errors import InferenceError, MethodError
@@ -23,6 +34,7 @@ USUAL = "sufficient-statistics"
 
 @app.command()
 def regress(
+    context: typer.Context,
     data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
     schema: Annotated[Path, typer.Argument(help="Reviewed schema (TOML).")],
     formula: Annotated[
@@ -56,6 +68,8 @@ def regress(
     ] = None,
     seed: Seed = None,
     insecure_noise_seed: NoiseSeed = None,
+    ledger: LedgerUrl = None,
+    by: By = None,
     resume: Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -69,6 +83,8 @@ def regress(
     from understudy.pipeline import regression
     from understudy.schema import Schema
 
+    if out is not None and mechanism == USUAL:
+        kept_runs.hold(context, out)
     loaded = Schema.load(schema)
     asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "kind": kind}
     place = _place(out, mechanism, resume=resume, schema=loaded, formula=formula, **asked)
@@ -77,7 +93,8 @@ def regress(
     if mechanism == USUAL and not (quiet or as_json):
         # For the eyes of whoever sits there: no file, no pipe and no log has what does not fit.
         asked |= {"confide": diagnostics.append, "confide_misfits": sys.stderr.isatty()}
-    with kept_runs.keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:
+    with kept_runs.keeping(place, out), progress_bar.progress(quiet=quiet or as_json) as bar:
+        tell = kept_runs.noting(bar, out, place)
         ask: Any = regression.regress  # which refuses a mechanism that there is not
         found = ask(
             data,
@@ -87,6 +104,8 @@ def regress(
             insecure_noise_seed=insecure_noise_seed,
             checkpoint=place,
             keep_checkpoint=True,
+            ledger=ledger,
+            by=by,
             progress=tell,
         )
         if out is not None:
@@ -95,18 +114,23 @@ def regress(
             tell("Writing the release", 1, 1)
     if place is not None:
         kept_runs.remove(place)
+    with kept_runs.made(out):
+        _show(found, mechanism, out, as_json=as_json, quiet=quiet)
+        if not (quiet or as_json):
+            release_text.to_be_checked(data, schema)
+        for diagnostic in diagnostics:
+            release_text.confided(diagnostic)
+    if getattr(found, "refused", ""):
+        raise InferenceError(found.refused)
+
+
+def _show(found: Any, mechanism: str, out: Path | None, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         print_json(found.to_json() | ({} if out is None else {"release": str(out)}))
     elif mechanism == USUAL:
         release_text.regressed(found, out, quiet=quiet)
     else:
         release_text.coefficients(found)
-    if not (quiet or as_json):
-        release_text.to_be_checked(data, schema)
-    for diagnostic in diagnostics:
-        release_text.confided(diagnostic)
-    if getattr(found, "refused", ""):
-        raise InferenceError(found.refused)
 
 
 def _place(
@@ -115,7 +139,6 @@ def _place(
     """Where the checkpoint is kept, if there is to be one; refuses before rows are read."""
     from understudy.pipeline import regression
     from understudy.pipeline.request import request_of
-    from understudy.release.bundle import require_new
 
     regression.require_mechanism(mechanism)
     if out is None:
@@ -126,6 +149,5 @@ def _place(
         raise MethodError(
             f"The mechanism {mechanism} makes no release; leave out --out, or take {USUAL}."
         )
-    require_new(out)
     request = request_of(**regression.declared(schema, formula, **asked))
     return kept_runs.checkpoint_of(out, request, resume=resume)

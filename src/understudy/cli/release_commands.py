@@ -14,10 +14,12 @@ from understudy.cli.app import (
     Analyses,
     AnalysesFile,
     AnswersShare,
+    By,
     Delta,
     Epsilon,
     Json,
     LayerShare,
+    LedgerUrl,
     LinesShare,
     MethodName,
     NoiseSeed,
@@ -67,6 +69,7 @@ _Like = Annotated[
 
 @app.command()
 def demo(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder of the release.")] = Path("demo-release"),
     epsilon: Epsilon = "1",
     delta: Delta = "1e-6",
@@ -83,8 +86,9 @@ def demo(
     from understudy.release.bundle import remove
 
     schema = demo_schema()
-    _require_demo_place(out)
-    with progress_bar.progress(quiet=quiet) as tell:
+    if not (out / DEMO_MARK).exists():  # the demo replaces nothing but a folder that it made
+        kept_runs.hold(context, out)
+    with kept_runs.keeping(None, out), progress_bar.progress(quiet=quiet) as tell:
         release = pipeline.synthesize(
             demo_data(),
             schema,
@@ -105,7 +109,8 @@ def demo(
         (out / DEMO_MARK).touch()
         tell("Writing the release", 1, 1)
     if not quiet:
-        release_text.released(release, out)
+        with kept_runs.made(out):
+            release_text.released(release, out)
 
 
 @app.command()
@@ -157,6 +162,7 @@ def plan(
 
 @app.command()
 def synthesize(
+    context: typer.Context,
     data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
     schema: SchemaFile,
     epsilon: Epsilon,
@@ -179,6 +185,8 @@ def synthesize(
     allow_nonprivate: _AllowNonprivate = False,
     csv: _Csv = False,
     csv_raw: _CsvRaw = False,
+    ledger: LedgerUrl = None,
+    by: By = None,
     resume: Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -190,10 +198,9 @@ def synthesize(
     """
     from understudy.pipeline.request import request_of
     from understudy.release import Release
-    from understudy.release.bundle import require_new
     from understudy.schema import Schema
 
-    require_new(out)
+    kept_runs.hold(context, out)
     loaded = Schema.load(schema)
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
     request |= {"options": method_options(option), "rows_share": rows_share}
@@ -203,7 +210,8 @@ def synthesize(
     place = kept_runs.checkpoint_of(out, request_of(loaded, **request), resume=resume)
     earlier = None if like is None else Release.load(like)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
-    with kept_runs.keeping(place), progress_bar.progress(quiet=quiet or as_json) as tell:
+    with kept_runs.keeping(place, out), progress_bar.progress(quiet=quiet or as_json) as bar:
+        tell = kept_runs.noting(bar, out, place)
         release = pipeline.synthesize(
             data,
             loaded,
@@ -215,6 +223,8 @@ def synthesize(
             allow_nonprivate=allow_nonprivate,
             checkpoint=place,
             keep_checkpoint=True,
+            ledger=ledger,
+            by=by,
             progress=tell,
             confide=None if quiet or as_json else diagnostics.append,
             # For the eyes of whoever sits there: no file, no pipe and no log has it.
@@ -225,13 +235,14 @@ def synthesize(
         tell("Writing the release", 1, 1)
     if place is not None:
         kept_runs.remove(place)
-    if as_json:
-        print_json({"release": str(out), "guarantee": release.guarantee.to_json()})
-    elif not quiet:
-        release_text.released(release, out)
-        release_text.to_be_checked(data, schema)
-    for diagnostic in diagnostics:
-        release_text.confided(diagnostic)
+    with kept_runs.made(out):
+        if as_json:
+            print_json({"release": str(out), "guarantee": release.guarantee.to_json()})
+        elif not quiet:
+            release_text.released(release, out)
+            release_text.to_be_checked(data, schema)
+        for diagnostic in diagnostics:
+            release_text.confided(diagnostic)
 
 
 @app.command()
@@ -269,11 +280,3 @@ def show_release(
         print_json(loaded.manifest.to_json())
     else:
         release_text.release(loaded)
-
-
-def _require_demo_place(out: Path) -> None:
-    """The demo replaces nothing but a folder that it made itself."""
-    from understudy.release.bundle import require_new
-
-    if not (out / DEMO_MARK).exists():
-        require_new(out)

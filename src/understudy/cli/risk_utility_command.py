@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from understudy.cli.app import Delta, Json, Quiet, app, listed, method_options
+from understudy.cli.app import Delta, Json, LedgerUrl, Quiet, app, listed, method_options
 from understudy.cli.json_output import internal_place, print_json, require_new_file, write_text
 from understudy.cli.terminal import progress_bar
 from understudy.errors import MethodError
@@ -75,6 +75,7 @@ def tradeoff(
     out: _Out = None,
     seed: _Seed = 0,
     jobs: _Jobs = None,
+    ledger: LedgerUrl = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -105,7 +106,9 @@ def tradeoff(
         "seed": seed,
     }
     with progress_bar.progress(quiet=quiet or as_json) as tell:
-        tradeoff = _map(data, declared, asked, public=public, workers=jobs, progress=tell)
+        tradeoff = _map(
+            data, declared, asked, public=public, workers=jobs, ledger=ledger, progress=tell
+        )
     _show(tradeoff, place, as_json=as_json, quiet=quiet)
 
 
@@ -124,6 +127,7 @@ def _map(
     *,
     public: bool,
     workers: int | None,
+    ledger: str | None,
     progress: Progress,
 ) -> Tradeoff:
     from understudy import risk_utility
@@ -137,6 +141,7 @@ def _map(
         schema,
         public=public,  # type: ignore[call-overload]  # known when it is run
         workers=workers or processors(),
+        ledger=ledger,
         progress=progress,
         **asked,
     )

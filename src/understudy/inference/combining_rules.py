@@ -68,6 +68,8 @@ from understudy.inference.set_estimates import (
 )
 
 RULES: Final = ("partial", "full", "mi", "single")
+_MOST_DF: Final = 1e15
+"""Beyond, sets differ by rounding."""
 
 
 class Totals(NamedTuple):
@@ -197,7 +199,7 @@ def single_variance(
     known = within * _or_one(size_ratio) + noise
     variance = known + b / m
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        df = np.where(b > 0, (m - 1) * (1 + m * known / b) ** 2, np.inf)
+        df = _told(np.where(b > 0, (m - 1) * (1 + m * known / b) ** 2, np.inf))
         # Not 1 - sampling/variance, which would cancel where the share is small.
         share = (noise + b / m) / variance
     return Totals(estimate, variance, df, share, np.zeros(variance.shape, dtype=np.bool_))
@@ -227,7 +229,7 @@ def full_variance(q: ArrayLike, u: ArrayLike, *, size_ratio: float | None = None
     sampling = within * _or_one(size_ratio)
     variance = np.where(adjusted, sampling, raw)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        df = np.where(adjusted, np.inf, (m - 1) * (1 - m * within / ((m + 1) * b)) ** 2)
+        df = _told(np.where(adjusted, np.inf, (m - 1) * (1 - m * within / ((m + 1) * b)) ** 2))
         share = np.where(adjusted, np.nan, np.clip(1 - sampling / variance, 0, 1))
     if size_ratio is None:
         share = np.full_like(share, np.nan)
@@ -251,7 +253,7 @@ def mi_variance(q: ArrayLike, u: ArrayLike, *, size_ratio: float | None = None) 
     known, extra = within * _or_one(size_ratio), (1 + 1 / m) * b
     variance = known + extra
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        df = np.where(b > 0, (m - 1) * (1 + known / extra) ** 2, np.inf)
+        df = _told(np.where(b > 0, (m - 1) * (1 + known / extra) ** 2, np.inf))
         share = extra / variance
     return Totals(estimate, variance, df, share, np.zeros(variance.shape, dtype=np.bool_))
 
@@ -311,3 +313,8 @@ def _notes(names: tuple[str, ...], totals: Totals, ratio: float | None) -> tuple
         f"The variance of {', '.join(replaced)} was estimated as not positive and is replaced by "
         f"the within-set variance ({sizes}; Reiter 2002).",
     )
+
+
+def _told(df: Floats) -> Floats:
+    """Degrees of freedom, infinite where sets differ by no more than rounding."""
+    return np.asarray(np.where(df < _MOST_DF, df, np.inf))

@@ -104,7 +104,7 @@ def known_numbers(release: Release, columns: Sequence[str]) -> Known:
         release: with its measurements.
         columns: of a question.
     """
-    tables = [table for table in release.measurements if table.kind.is_joint]
+    tables = [table for table in release.behind_sets if table.kind.is_joint]
     together = [table for table in tables if set(columns) <= set(table.columns)]
     bins = {}
     for name in columns:

@@ -62,7 +62,7 @@ def model_of(release: Release, fits: int) -> Model | None:
     schema, manifest = release.schema, release.manifest
     tables = [
         measurement.noisy(schema)
-        for measurement in release.measurements
+        for measurement in release.behind_sets
         if measurement.kind is Kind.TABLE
     ]
     if manifest.method not in METHODS or not tables:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from understudy.families.method import Method
 from understudy.inference.declared_analyses import ExpectedAnswers
 from understudy.pipeline.request import Request
-from understudy.privacy.accounting.budget import decimal_up
+from understudy.privacy.accounting.budget import Budget, decimal_up
 from understudy.privacy.gate import Gate
 from understudy.privacy.released import Released
 from understudy.release import Manifest, Measurement
@@ -56,12 +56,7 @@ def manifest_of(
         # What was paid in the end: less than was planned, after a lost charge.
         rows_obtained=replace(request, rows_spend=bought or request.rows_spend).rows_words,
         guarantee=gate.guarantee(),
-        budget={
-            "epsilon": _stated(request.budget.epsilon),
-            "delta": _stated(request.budget.delta),
-            "unit": request.budget.unit_name,
-            "amount": decimal_up(request.budget.amount),
-        },
+        budget=stated(request.budget),
         ledger=tuple(entry.to_json() for entry in gate.ledger),
         secure=secure,
         sampling_seed=seed,
@@ -76,6 +71,16 @@ def manifest_of(
         analyses=tuple(asdict(analysis) for analysis in request.analyses),
         expected=None if expected is None else expected.to_json(),
     )
+
+
+def stated(budget: Budget) -> dict[str, str]:
+    """A budget as a manifest states it."""
+    return {
+        "epsilon": _decimal(budget.epsilon),
+        "delta": _decimal(budget.delta),
+        "unit": budget.unit_name,
+        "amount": decimal_up(budget.amount),
+    }
 
 
 def _part(request: Request, spent: Fraction) -> str | None:
@@ -130,7 +135,7 @@ def measurements_of(gate: Gate, schema: Schema) -> tuple[Measurement, ...]:
     )
 
 
-def _stated(value: Fraction) -> str:
+def _decimal(value: Fraction) -> str:
     """A stated number as its decimal; rounded up where that has no end."""
     with localcontext() as context:
         context.prec, context.traps[Inexact] = 400, True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from understudy.engine import Engine
+from understudy.engine import Engine, Table
+from understudy.pipeline.interruption import Progress
 from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.accounting.ledger import Entry, Ledger
 from understudy.privacy.checkpoint.journal import Journal
 from understudy.privacy.checkpoint.replay import Replay
 from understudy.privacy.earlier_runs import Unrecorded
@@ -16,6 +18,7 @@ from understudy.privacy.mechanism import Mechanisms
 from understudy.privacy.mechanisms import MECHANISMS
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.not_dp import WITHOUT_EPSILON
+from understudy.schema import Schema
 
 NAMED: Final[Mechanisms] = (*MECHANISMS, *WITHOUT_EPSILON)
 """All that a gate can be asked for."""
@@ -30,6 +33,7 @@ def open_gate(
     allow_nonprivate: bool = False,
     stop: Callable[[], bool] = lambda: False,
     confide: Confide = lambda _told: None,
+    earlier: Sequence[Entry] = (),
 ) -> Gate:
     """A gate in front of rows.
 
@@ -41,7 +45,14 @@ def open_gate(
         allow_nonprivate: as in `Gate`, and so are the others.
         stop: whether whoever waits has asked for an end.
         confide: takes what the steward alone may know.
+        earlier: what was paid, out of the same budget, for a release that is amended.
     """
+
+    def record(ledger: Ledger) -> Unrecorded:
+        for entry in earlier:
+            ledger.restore(entry)
+        return Unrecorded() if journal is None else Replay(journal, ledger, randomness)
+
     return Gate(
         engine,
         budget,
@@ -50,7 +61,22 @@ def open_gate(
         allow_nonprivate=allow_nonprivate,
         stop=stop,
         confide=confide,
-        record=lambda ledger: (
-            Unrecorded() if journal is None else Replay(journal, ledger, randomness)
-        ),
+        record=record,
     )
+
+
+def coded_rows(data: object, schema: Schema, tell: Progress) -> Table:
+    """The rows, read and coded, while it is told so; nothing is spent by it.
+
+    Args:
+        data: as `synthesize` takes it.
+        schema: of the table.
+        tell: who waits.
+
+    Raises:
+        DataError: a structural fault of the data.
+    """
+    tell("Reading and coding rows", 0, 1)
+    rows = Table(data, schema)
+    tell("Reading and coding rows", 1, 1)
+    return rows

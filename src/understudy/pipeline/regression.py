@@ -22,33 +22,26 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Literal, overload
 
-from understudy import engine as engines
 from understudy.arguments import require_function, require_number, require_text
 from understudy.errors import InferenceError, MethodError, suggestion
 from understudy.inference.declared_analyses import DeclaredAnalysis
 from understudy.inference.private_regression import (
     PrivateRegression,
     Repair,
-    private_regression,
-    read_formula,
-    require_repair,
 )
 from understudy.inference.regression_release import RegressionRelease
 from understudy.inference.set_estimates import require_level
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
-from understudy.pipeline.gates import open_gate
 from understudy.pipeline.interruption import Progress
+from understudy.pipeline.published_regression import published_regression
 from understudy.pipeline.request import request_of
 from understudy.pipeline.synthesis import synthesize
 from understudy.privacy.accounting.budget import Budget, Number
 from understudy.privacy.internal import Confide
 from understudy.privacy.mechanisms.sums.linear_regression import (
     MECHANISMS,
-    Regression,
     RegressionMechanism,
 )
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
 
@@ -74,6 +67,8 @@ def regress(
     insecure_noise_seed: int | None = ...,
     checkpoint: str | Path | None = ...,
     keep_checkpoint: bool = ...,
+    ledger: str | Path | None = ...,
+    by: str | None = ...,
     progress: Progress | None = ...,
     confide: Confide | None = ...,
     confide_misfits: bool = ...,
@@ -90,6 +85,8 @@ def regress(
     mechanism: RegressionMechanism,
     repair: Repair | None = ...,
     insecure_noise_seed: int | None = ...,
+    ledger: str | Path | None = ...,
+    by: str | None = ...,
     progress: Progress | None = ...,
 ) -> PrivateRegression: ...
 
@@ -109,6 +106,8 @@ def regress(
     insecure_noise_seed: int | None = None,
     checkpoint: str | Path | None = None,
     keep_checkpoint: bool = False,
+    ledger: str | Path | None = None,
+    by: str | None = None,
     progress: Progress | None = None,
     confide: Confide | None = None,
     confide_misfits: bool = True,
@@ -144,6 +143,8 @@ def regress(
             result is **not private** and its guarantee says so.
         checkpoint: folder that holds, while this runs, what was released and what it cost.
         keep_checkpoint: leave it when the release is made.
+        ledger: that governs the population of the rows, as for `synthesize`.
+        by: who spends, as for `synthesize`.
         progress: called with a stage, and how much of how much is done.
         confide: gets diagnostics that depend on the rows: for the steward, never to be published.
         confide_misfits: whether those of columns are among them.
@@ -161,6 +162,7 @@ def regress(
         MethodError: a mechanism, columns or options that do not fit.
         DataError: a structural fault of the data; nothing was spent.
         CheckpointError: as `synthesize`.
+        LedgerError: as `synthesize`.
     """
     require_mechanism(mechanism)
     require_text("formula", formula, InferenceError, "income ~ age")
@@ -172,7 +174,7 @@ def regress(
         own |= {"level": level != _LEVEL, "seed": seed is not None}
         own |= {"checkpoint": checkpoint, "confide": confide}
         _require_none(mechanism, [name for name, given in own.items() if given])
-        return _published(
+        return published_regression(
             data,
             schema,
             formula,
@@ -180,6 +182,7 @@ def regress(
             mechanism=mechanism,
             repair="ridge" if repair is None else repair,
             insecure_noise_seed=insecure_noise_seed,
+            governed=(ledger, by),
             tell=progress or (lambda _stage, _done, _total: None),
         )
     if repair is not None:
@@ -191,6 +194,8 @@ def regress(
         insecure_noise_seed=insecure_noise_seed,
         checkpoint=checkpoint,
         keep_checkpoint=keep_checkpoint,
+        ledger=ledger,
+        by=by,
         progress=progress,
         confide=confide,
         confide_misfits=confide_misfits,
@@ -277,33 +282,3 @@ def _require_none(mechanism: str, given: Sequence[str]) -> None:
             f"epsilon, and no errors or records; leave out {', '.join(given)}, or take the "
             f"mechanism {SUFFICIENT_STATISTICS}."
         )
-
-
-def _published(
-    data: object,
-    schema: Schema | str | Path,
-    formula: str,
-    *,
-    epsilon: Number,
-    mechanism: RegressionMechanism,
-    repair: Repair,
-    insecure_noise_seed: int | None,
-    tell: Progress,
-) -> PrivateRegression:
-    """Coefficients alone; whatever does not fit is refused before rows are read."""
-    schema = given_schema(schema)
-    schema.require_reviewed()
-    response, predictors = read_formula(formula)
-    require_repair(repair)
-    budget = Budget.of(epsilon)
-    asked = Regression(response=response, predictors=predictors, mechanism=mechanism)
-    asked.price(terms_of(schema, budget), budget.amount)
-    seed = insecure_noise_seed
-    source = SecureRandomness() if seed is None else SeededRandomness(seed)
-    tell("Reading and coding rows", 0, 1)
-    gate = open_gate(engines.Table(data, schema), budget, source)
-    tell("Reading and coding rows", 1, 1)
-    released = gate.ask(asked, spend=budget.amount)
-    return private_regression(
-        released, formula, repair, guarantee=gate.guarantee(), ledger=gate.ledger
-    )

@@ -20,6 +20,8 @@ from understudy.arguments import require_function, require_list, require_text
 from understudy.engine import Table
 from understudy.engine.reading.readers import open_rows
 from understudy.errors import DataError, MethodError
+from understudy.pipeline.gates import coded_rows
+from understudy.pipeline.internal_uses import enter_evaluation
 from understudy.pipeline.interruption import Progress
 from understudy.privacy.internal import Internal
 from understudy.release import Release
@@ -84,6 +86,7 @@ def evaluate(
     keys: Sequence[str] = (),
     secrets: Sequence[str] = (),
     seed: int = 0,
+    ledger: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Internal[Evaluation]:
     """Compare a release with the rows it was made from. INTERNAL: outside ε, never to be released.
@@ -98,12 +101,15 @@ def evaluate(
         keys: columns that an intruder knows; all but the secrets if none.
         secrets: columns that he wants to know; the target if none.
         seed: of every random choice (permutations, subsamples, test rows).
+        ledger: that governs the population of the rows, as for `synthesize`; it is entered there as
+            internal, outside ε.
         progress: called with a stage, and how much of how much is done.
 
     Raises:
         DataError: the data cannot be read, lack a column of the release, or have no rows.
         MethodError: an unknown column, or a formula that cannot be computed.
         ReleaseError: the folder is not a release.
+        LedgerError: as `synthesize`.
     """
     from understudy.evaluation.full_evaluation import evaluate_release
 
@@ -114,10 +120,9 @@ def evaluate(
     for name, given in (("by", by), ("target", target)):
         if given is not None:
             require_text(name, given, MethodError, loaded.schema.names[0])
+    enter_evaluation(loaded, "evaluation of a release", ledger)
     tell = progress or (lambda _stage, _done, _total: None)
-    tell("Reading and coding rows", 0, 1)
-    rows = engines.Table(data, loaded.schema)
-    tell("Reading and coding rows", 1, 1)
+    rows = coded_rows(data, loaded.schema, tell)
     return evaluate_release(
         rows,
         loaded,
@@ -141,6 +146,7 @@ def risk(
     secrets: Sequence[str] = (),
     targets: int = 2000,
     seed: int = 0,
+    ledger: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Internal[Risks]:
     """Attack a release: what does it disclose? INTERNAL: outside ε, never to be released.
@@ -160,6 +166,7 @@ def risk(
         secrets: columns that he wants to know; by default the column that `evaluate` predicts.
         targets: most targets, and most controls.
         seed: of every random choice.
+        ledger: as for `evaluate`.
         progress: called with a stage, and how much of how much is done.
 
     Raises:
@@ -167,6 +174,7 @@ def risk(
         MethodError: an unknown column, one that is key and secret, none left for the one or the
             other, or no number of targets.
         ReleaseError: the folder is not a release.
+        LedgerError: as `synthesize`.
     """
     from understudy.evaluation.risk.assess import risk_release
 
@@ -176,6 +184,7 @@ def risk(
         for column in given:
             require_text(f"an entry of {name}", column, MethodError, "age")
     require_function("progress", progress, MethodError)
+    enter_evaluation(loaded, "attacks on a release", ledger)
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
     rows = engines.Table(data, loaded.schema)

@@ -179,6 +179,7 @@ class Request:
         text = self.schema.released().dumps()
         return {
             "schema": hashlib.sha256(text.encode("utf-8")).hexdigest(),
+            "neighbours": self.schema.neighbours,
             "method": self.name,
             "options": json.dumps(self.options, sort_keys=True, default=str),
             "epsilon": str(self.budget.epsilon),

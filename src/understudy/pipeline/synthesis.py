@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from understudy import engine as engines
-from understudy.arguments import path_of, require_function, require_whole
-from understudy.errors import CheckpointError, MethodError, NotPrivateError
 from understudy.families.method import Facts, Prepared
-from understudy.inference.declared_analyses import ExpectedAnswers
 from understudy.methods import METHODS
 from understudy.models import Sample
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
-from understudy.pipeline.gates import open_gate
+from understudy.pipeline.gates import coded_rows, open_gate
 from understudy.pipeline.interruption import Progress, ending_rounds
+from understudy.pipeline.late_needs import require_late_needs, telling_what_was_spent
 from understudy.pipeline.number_places import places_of
-from understudy.pipeline.planning import expected_of
+from understudy.pipeline.outlay import Outlay, outlay_of
+from understudy.pipeline.page_set import pages
+from understudy.pipeline.release_checks import (
+    expected_in,
+    require_arguments,
+    require_possible,
+    resumable_place,
+)
 from understudy.pipeline.request import Request, request_of
+from understudy.pipeline.run_spending import spending
 from understudy.pipeline.set_drawing import decoded_sets, draw_sets, prepared_by
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
-from understudy.privacy.checkpoint.journal import remove as remove_checkpoint
+from understudy.privacy.checkpoint.left_run import remove as remove_checkpoint
 from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Confide, Diagnostic, Internal, misfits
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness
 from understudy.privacy.released import Released
-from understudy.release import Release
-from understudy.release.decoding import FrameKind, require_frame
+from understudy.release import Measurement, Release
+from understudy.release.decoding import FrameKind
 from understudy.schema import Schema
 
 
@@ -69,6 +76,8 @@ def synthesize(
     frame: FrameKind | None = None,
     checkpoint: str | Path | None = None,
     keep_checkpoint: bool = False,
+    ledger: str | Path | None = None,
+    by: str | None = None,
     progress: Progress | None = None,
     confide: Confide | None = None,
     confide_misfits: bool = True,
@@ -109,7 +118,12 @@ def synthesize(
             run leaves it; the same request on the same rows continues from there, and counts a
             charge that nothing came of as spent. Not to be published, copied or deleted while its
             release is wanted.
-        keep_checkpoint: leave it when the release is made, for callers that save the release first.
+        keep_checkpoint: leave it when the release is made, for callers that save the release first:
+            without it, what was paid for is in this process alone until it is saved. Remove the
+            folder when `Release.save` has returned.
+        ledger: URL or path of the ledger that governs the population of the rows; None for the one
+            that `UNDERSTUDY_LEDGER` names. A schema with [ledger] is refused without one.
+        by: who spends, for that ledger; None for what `UNDERSTUDY_BY` says.
         progress: called with a stage, and how much of how much is done. What stands behind a comma
             changes while the stage lasts: "Measuring with noise, 43 % of ε spent".
         confide: gets the diagnostics, when the release is made: how each walk of a method by Markov
@@ -133,6 +147,9 @@ def synthesize(
         ReleaseError: an unknown kind of data frame.
         CheckpointError: the checkpoint belongs to another request, is in use or damaged, cannot be
             written, or its budget is spent.
+        LedgerError: the population's ledger cannot be reached, or refuses the cost.
+
+        An error that comes after something was paid says in a note what was spent.
     """
     request = request_of(
         schema,
@@ -148,22 +165,24 @@ def synthesize(
         analyses=analyses,
         priority=priority,
     )
-    _require_arguments(seed, insecure_noise_seed, frame, progress, confide)
-    _require_possible(request, seed, allow_nonprivate=allow_nonprivate)
-    expected = _expected(request, assume_rows, like, secure=insecure_noise_seed is None)
-    place = None if checkpoint is None else _resumable_place(checkpoint, request)
+    require_arguments(seed, insecure_noise_seed, frame, progress, confide)
+    require_possible(request, seed, allow_nonprivate=allow_nonprivate)
+    secure = insecure_noise_seed is None
+    place = None if checkpoint is None else resumable_place(checkpoint, request)
+    outlay = _outlay(request, place, ledger, by, secure=secure)
+    expected = expected_in(request, assume_rows, like, secure=secure)
     tell = progress or (lambda _stage, _done, _total: None)
-    tell("Reading and coding rows", 0, 1)
-    rows = engines.Table(data, request.schema)
-    tell("Reading and coding rows", 1, 1)
+    require_late_needs(randomness := _randomness(insecure_noise_seed))
+    rows = coded_rows(data, request.schema, tell)
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
     diagnoses: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
-    randomness = _randomness(insecure_noise_seed)
-    drawn_with = f"{seed}, {insecure_noise_seed}"
-    identity = {**request.identity, "seeds": drawn_with, "permissions": str(allow_nonprivate)}
+    drawn_with = {"seeds": f"{seed}, {insecure_noise_seed}", "permissions": str(allow_nonprivate)}
+    identity = {**request.identity, **drawn_with, **outlay.identity}
     with (
         open_journal(place, identity, _entropy(seed, insecure_noise_seed)) as (journal, entropy),
         ending_rounds(request.method, tell) as stop,
+        spending(outlay, "release", identity, journal) as spent,
+        ExitStack() as telling,
     ):
         gate = open_gate(
             *(rows, request.budget, randomness, journal),
@@ -171,27 +190,62 @@ def synthesize(
             stop=stop,
             confide=diagnoses.append,
         )
+        gate.listen(spent.note)
+        telling.enter_context(telling_what_was_spent(gate))
         rng = np.random.default_rng(entropy)
-        n_rows = _bought_once(request, gate)
-        prepared = prepared_by(request, gate)
-        samples = _draw_sets(request, prepared, gate, n_rows, rng=rng, tell=tell)
-        measurements = measurements_of(gate, prepared.schema)
-        places = places_of(measurements, prepared.schema, n_rows, request.method)
-        tables = decoded_sets(samples, places, prepared.schema, (rng, randomness), tell)
+        n_rows, schema, measurements, tables = _measured(request, gate, (rng, randomness), tell)
         _tell_steward(confide, diagnoses)
-        stddev, secure = n_rows.noise.stddev, randomness.secure
-        facts = inference_facts(request.method, prepared.schema, measurements, stddev)
+        facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
+        manifest = manifest_of(request, gate, n_rows, facts, expected, seed=seed, secure=secure)
+        spent.settle(manifest.guarantee, manifest.to_json())
         release = Release(
             tables=tables,
-            schema=prepared.schema,
-            manifest=manifest_of(request, gate, n_rows, facts, expected, seed=seed, secure=secure),
+            schema=schema,
+            manifest=manifest,
             measurements=measurements,
             frame=frame or rows.frame_kind,
-            pages=_pages,
+            pages=pages,
+            entered=spent.entered,
         )
     if place is not None and not keep_checkpoint:
         remove_checkpoint(place)
     return release
+
+
+def _outlay(
+    request: Request,
+    place: Path | None,
+    ledger: str | Path | None,
+    by: str | None,
+    *,
+    secure: bool,
+) -> Outlay:
+    return outlay_of(
+        request.schema,
+        request.budget,
+        ledger,
+        by,
+        secure=secure,
+        private=request.method.private,
+        options=request.options,
+        checkpoint=place,
+    )
+
+
+def _measured(
+    request: Request,
+    gate: Gate,
+    drawing: tuple[np.random.Generator, Randomness],
+    tell: Progress,
+) -> tuple[Released[int], Schema, tuple[Measurement, ...], tuple[pl.DataFrame, ...]]:
+    """The number of rows, the schema, what was measured and the synthetic tables."""
+    n_rows = _bought_once(request, gate)
+    prepared = prepared_by(request, gate)
+    samples = _draw_sets(request, prepared, gate, n_rows, rng=drawing[0], tell=tell)
+    measurements = measurements_of(gate, prepared.schema)
+    places = places_of(measurements, prepared.schema, n_rows, request.method)
+    tables = decoded_sets(samples, places, prepared.schema, drawing, tell)
+    return n_rows, prepared.schema, measurements, tables
 
 
 def _bought_once(request: Request, gate: Gate) -> Released[int]:
@@ -208,43 +262,6 @@ def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]
     for diagnosis in diagnoses:
         if confide:
             confide(diagnosis)
-
-
-def _require_possible(request: Request, seed: int | None, *, allow_nonprivate: bool) -> None:
-    """Refuse what does not fit the schema or is not permitted, before rows are read."""
-    request.tables()
-    request.setup()
-    if not (request.method.private or allow_nonprivate):
-        raise NotPrivateError(
-            f"The method {request.name} {request.method.unprotected}; it needs allow_nonprivate "
-            "(--allow-nonprivate), and its release is stamped not private."
-        )
-    if seed is not None and request.draws_records:
-        raise MethodError(
-            f"In this form of {request.name}, drawing records is the privacy "
-            "mechanism, so no seed is accepted; leave seed out."
-        )
-
-
-def _expected(
-    request: Request, assume_rows: int | None, like: Release | None, *, secure: bool
-) -> ExpectedAnswers | None:
-    """What the manifest says was expected; never by records without a guarantee, if it has one."""
-    promised = like is None or (like.guarantee.epsilon is not None and like.manifest.secure)
-    if secure and not promised:
-        raise NotPrivateError(
-            "The release in like is not private, and what is expected by it stands in the "
-            "manifest; leave like out, and give it to plan alone."
-        )
-    return expected_of(request, assume_rows, like)
-
-
-def _pages(release: Release) -> dict[str, str]:
-    """The pages that are saved with a release; charts are drawn only then."""
-    from understudy.report import public_page, results_page
-
-    results = {"results.html": results_page(release)} if release.manifest.analyses else {}
-    return {"report.html": public_page(release), **results}
 
 
 def _draw_sets(
@@ -269,32 +286,6 @@ def _tell_spending(gate: Gate, tell: Progress, *, done: bool = False) -> None:
     percent = int(100 * gate.share_spent)
     stage = f"Measuring with noise, {percent} % of {gate.budget.unit} spent"
     tell(stage, 100 if done else percent, 100)
-
-
-def _require_arguments(
-    seed: int | None,
-    insecure_noise_seed: int | None,
-    frame: FrameKind | None,
-    progress: Progress | None,
-    confide: Confide | None,
-) -> None:
-    """Refuse what would break something after the budget was spent."""
-    for name, given in (("seed", seed), ("insecure_noise_seed", insecure_noise_seed)):
-        if given is not None:
-            require_whole(name, given, MethodError, least=0)
-    if frame is not None:
-        require_frame(frame)
-    require_function("progress", progress, MethodError)
-    require_function("confide", confide, MethodError)
-
-
-def _resumable_place(checkpoint: str | Path, request: Request) -> Path:
-    if not request.method.can_resume(request.schema):
-        raise MethodError(
-            f"In this form the method {request.name} measures more than a checkpoint can hold; "
-            "leave checkpoint out."
-        )
-    return path_of("checkpoint", checkpoint, CheckpointError)
 
 
 def _randomness(insecure_noise_seed: int | None) -> Randomness:

@@ -67,6 +67,11 @@ claim: noisy counts over finer cells of numbers, and beyond their bounds
 claim: a number of successes
     proof: mechanisms/counts/binomial_count.py
     test: privacy/mechanisms/counts/test_binomial_count.py
+claim: votes of random subsets on a claim
+    proof: mechanisms/counts/votes.py mechanisms/counts/subset_estimates.py
+        ../features/record_terms.py
+    test: privacy/mechanisms/counts/test_votes.py
+        privacy/mechanisms/counts/test_subset_estimates.py
 claim: ranges of one column
     proof: mechanisms/counts/hierarchy_layer.py
     test: privacy/mechanisms/counts/test_range_counts.py

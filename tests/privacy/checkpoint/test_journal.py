@@ -5,6 +5,7 @@ and nothing else. `tests/end_to_end/test_resume.py` kills real processes.
 """
 
 import datetime
+import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ from understudy.errors import CheckpointError, InsufficientBudgetError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.promise import Unpaid
+from understudy.privacy.checkpoint import anchor as anchors
 from understudy.privacy.checkpoint import journal as journals
+from understudy.privacy.checkpoint import left_run
 from understudy.privacy.checkpoint.journal import FILE, Journal
 from understudy.privacy.checkpoint.json_values import pack, unpack
 from understudy.privacy.checkpoint.replay import LOST, Replay
@@ -245,20 +248,21 @@ def test_a_journal_is_made_with_its_first_record_and_gives_back_what_was_written
     three = opened(folder)
     assert [one["run"] for one in three.records] == [1, 1, 2]
     three.close()
-    journals.remove(folder)
+    left_run.remove(folder)
     assert not folder.exists()
-    journals.remove(folder)
+    left_run.remove(folder)
 
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))
 def test_a_torn_last_line_counts_as_not_written(tmp_path, cut):
     one = opened(tmp_path)
     one.append({"x": 1})
-    kept = (tmp_path / FILE).read_bytes()
+    kept, anchored = (tmp_path / FILE).read_bytes(), (tmp_path / anchors.FILE).read_bytes()
     one.append({"y": "a text that is long enough to be torn somewhere"})
     one.close()
     torn = (tmp_path / FILE).read_bytes()[: len(kept) + cut]
     (tmp_path / FILE).write_bytes(torn)
+    (tmp_path / anchors.FILE).write_bytes(anchored)  # which is written behind the journal's line
     two = opened(tmp_path)
     assert two.records == ({"run": 1, "x": 1},)
     two.append({"z": 1})
@@ -272,11 +276,77 @@ def test_a_torn_first_line_is_no_journal_yet(tmp_path, cut):
     one.append({"x": 1})
     one.close()
     (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:cut])
-    two = Journal(tmp_path, {"method": "another"}, seed=9)
+    begun, *_ = (tmp_path / anchors.FILE).read_bytes().splitlines(keepends=True)
+    (tmp_path / anchors.FILE).write_bytes(begun)
+    two = Journal(tmp_path, REQUEST | {"method": "another"}, seed=9)
     assert (two.records, two.seed, two.run) == ((), 9, 1)
     two.append({"y": 1})
     two.close()
-    assert len(Journal(tmp_path, {"method": "another"}, seed=1).records) == 1
+    assert len(Journal(tmp_path, REQUEST | {"method": "another"}, seed=1).records) == 1
+
+
+def shortened(folder, lines):
+    """The journal with only its first lines, as an older copy of it would be."""
+    kept = (folder / FILE).read_bytes().splitlines(keepends=True)[:lines]
+    (folder / FILE).write_bytes(b"".join(kept))
+
+
+TAKEN = {
+    "emptied": lambda folder: shortened(folder, 0),
+    "shortened": lambda folder: shortened(folder, 2),
+    "gone": lambda folder: (folder / FILE).unlink(),
+}
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+def test_a_journal_that_lost_lines_is_found_out_and_says_what_was_spent(tmp_path, taken):
+    """Continued, it would begin again with a budget that is spent."""
+    whole(tmp_path)
+    assert left_run.spent_of(tmp_path) == "ε = 1 of 1"
+    TAKEN[taken](tmp_path)
+    with pytest.raises(CheckpointError, match=r"By its anchor it has spent ε = 1 of 1, which"):
+        opened(tmp_path)
+    assert left_run.is_checkpoint(tmp_path)
+    assert left_run.spent_of(tmp_path) == "ε = 1 of 1"
+
+
+def test_a_journal_without_its_anchor_is_damaged_and_says_what_was_spent(tmp_path):
+    whole(tmp_path)
+    (tmp_path / anchors.FILE).unlink()
+    with pytest.raises(CheckpointError, match="damaged"):
+        opened(tmp_path)
+    assert left_run.spent_of(tmp_path) == "ε = 1 of 1"
+
+
+def test_another_journal_of_as_many_lines_does_not_fit_the_anchor(tmp_path):
+    for name in ("one", "two"):
+        whole(tmp_path / name)
+    (tmp_path / "one" / FILE).write_bytes((tmp_path / "two" / FILE).read_bytes())
+    assert Journal(tmp_path / "two", REQUEST, seed=1).records
+    journal = (tmp_path / "two" / FILE).read_bytes()
+    first, *rest = journal.splitlines(keepends=True)
+    (tmp_path / "one" / FILE).write_bytes(b"".join([first, *rest[::-1]]))
+    with pytest.raises(CheckpointError, match="has lost what was written"):
+        opened(tmp_path / "one")
+
+
+def test_the_chain_is_over_all_lines_and_is_known_behind_each_charge(tmp_path):
+    one = opened(tmp_path)
+    one.note(ledger="abc")
+    door = gate(one)
+    door.ask(NoisyTables([("a",), ("b",)], noise="geometric"), spend=Fraction(1, 2))
+    with pytest.raises(ValueError, match="before the first record"):
+        one.note(more=1)
+    one.close()
+    digests = ["0" * 64]
+    for line in (tmp_path / FILE).read_bytes().splitlines(keepends=True):
+        digests.append(hashlib.sha256(digests[-1].encode() + line).hexdigest())
+    two = opened(tmp_path)
+    assert (one.digest, two.digest) == (digests[-1], digests[-1])
+    kinds = [line["kind"] for line in lines(tmp_path)]
+    assert kinds == ["charge", "charge", "answer"]
+    assert two.digests_of_charges == digests[2:4]
+    assert (two.notes, one.digests_of_charges) == ({"ledger": "abc"}, [])
 
 
 def test_a_changed_line_is_damage_and_says_no_value(tmp_path):
@@ -687,7 +757,8 @@ def opened_again(folder):
     """As if the process of the first journal had ended."""
     copy = folder / "later"
     copy.mkdir()
-    (copy / FILE).write_bytes((folder / FILE).read_bytes())
+    for name in (FILE, anchors.FILE):
+        (copy / name).write_bytes((folder / name).read_bytes())
     return opened(copy)
 
 
@@ -722,7 +793,7 @@ def test_a_lost_last_round_ends_the_rounds_before_it(tmp_path, disk):
         assert again.ledger == door.ledger
         assert len(again.measured) == len(door.measured)
         assert again.ended_early == door.ended_early == (at == total_writes() - 1)
-    assert total == total_writes()
+    assert total == total_writes() + 1  # and when all but the anchor of the last one is written
 
 
 def total_writes():

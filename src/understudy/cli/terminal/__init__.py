@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from rich import markup
-from rich.console import Console
 
+from understudy.cli.terminal.streams import Screen
 from understudy.errors import line
 
 MOST_ROWS = 20
 """Rows of a table; the others are in the output with --json."""
 
-out = Console(highlight=False)
+out = Screen(highlight=False)
 
 
 def escape(text: str) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from understudy.cli.terminal.streams import Screen
+
 if TYPE_CHECKING:
     from understudy.pipeline.interruption import Progress
 
@@ -25,12 +27,12 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
     `make`, a pipe, a server), a plain line every ten seconds, so that short work says nothing.
     """
     watched = next(
-        (console for console in (Console(stderr=True), Console()) if _can_draw(console)), None
+        (console for console in (Screen(stderr=True), Screen()) if _can_draw(console)), None
     )
     if quiet:
         yield lambda _stage, _done, _total: None
     elif watched is None:
-        lines = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        lines = Screen(stderr=True, highlight=False, markup=False, soft_wrap=True)
         yield lines_of(lines.print)
     else:
         with _bars(watched) as tell:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 
 from understudy.cli.terminal import MOST_ROWS, escape, out, sets_words
+from understudy.cli.terminal.streams import Screen
 
 if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to show help
     from understudy.inference.analysis import Analysis
@@ -73,7 +73,7 @@ def confided(internal: Internal[Diagnostic]) -> None:
         said = _walked(diagnostic)
     elif isinstance(diagnostic, FittedPosterior):
         said = _weighed(diagnostic)
-    Console(stderr=True, highlight=False).print(f"INTERNAL, not for release: {escape(said)}")
+    Screen(stderr=True, highlight=False).print(f"INTERNAL, not for release: {escape(said)}")
 
 
 def _misfitted(columns: Iterable[tuple[str, str]], *, no_rows: bool) -> str:
@@ -258,14 +258,9 @@ def _answers_table(loaded: Release) -> Table:
     return table
 
 
-def synthesis_interrupted(checkpoint: Path) -> None:
-    """What is kept, and how to go on."""
-    Console(stderr=True, highlight=False).print(
-        f"Interrupted; no release was written. What was paid for is kept in "
-        f"{escape(str(checkpoint))}, and counts: add --resume to the same command to go on, on the "
-        "same rows.",
-        soft_wrap=True,
-    )
+def ended(how: str, what: str) -> None:
+    """How a run ended that somebody ended, and what is left of it."""
+    Screen(stderr=True, highlight=False).print(escape(f"{how}; {what}"), soft_wrap=True)
 
 
 def methods(rows: tuple[Facts, ...]) -> None:

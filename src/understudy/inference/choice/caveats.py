@@ -109,7 +109,7 @@ def number_notes(
 
 def merged_notes(release: Release, facts: Facts) -> Iterator[str]:
     """Which columns go together with others only through groups of their states."""
-    merged = merged_columns(release.measurements, facts.columns) if len(facts.columns) > 1 else ()
+    merged = merged_columns(release.behind_sets, facts.columns) if len(facts.columns) > 1 else ()
     if merged:
         yield (
             f"States of {', '.join(merged)} were merged into groups before they were measured "

@@ -196,7 +196,8 @@ class Facts:
 
 def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     """What is public about a release and matters to an analysis of some columns."""
-    measured = release.measurements
+    # The sets know nothing of what an amendment measured later; answers from counts do.
+    measured = release.behind_sets
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
     made = manifest.inference
@@ -205,7 +206,8 @@ def facts_of(release: Release, kind: str, columns: Sequence[str]) -> Facts:
     return Facts(
         kind=kind,
         columns=tuple(columns),
-        full=n_cells <= MOST_CELLS and any(covers(table, columns) for table in measured),
+        full=n_cells <= MOST_CELLS
+        and any(covers(table, columns) for table in release.measurements),
         together=any(set(columns) <= table for table in kept_together),
         sets=manifest.sets,
         sets_kind=manifest.sets_kind,
@@ -283,7 +285,7 @@ def _drawn_from(release: Release, columns: Sequence[str]) -> Sequence[str]:
     whole = release.schema.names
     leaves = release.manifest.inference.leaves_only
     measured = any(
-        set(table.columns) == set(whole) and table.kind.is_joint for table in release.measurements
+        set(table.columns) == set(whole) and table.kind.is_joint for table in release.behind_sets
     )
     return whole if leaves and measured else columns
 

@@ -14,6 +14,7 @@ from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.mechanisms.counts.number_lines import NumberLines
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
+from understudy.privacy.mechanisms.counts.votes import Votes
 from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
@@ -49,6 +50,7 @@ MECHANISMS: Final[Mechanisms] = (
     ScoreMoments,
     ThresholdTable,
     Urn,
+    Votes,
     WalkedParameters,
 )
 """All that have a finite cost. The list is closed: a new one is written here, with its proof."""

@@ -11,6 +11,13 @@ Both are attained. Laplace-type noise of scale Δ₁/ε in every cell, empty one
 2012). Discrete Gaussian noise of variance Δ₂²/(2ρ) is ρ-zCDP (Canonne, Kamath & Steinke 2020,
 Theorem 4 for integer-valued queries). In Gaussian DP it costs a little more (`gaussian_variance`).
 `tests/privacy/test_sensitivity.py` enumerates the neighbours.
+
+A public number of rows is an equation between the counts, and no reason for another price. Gaussian
+noise in all of them, projected onto that equation, is Gaussian noise of the same variance in every
+direction in which neighbours can differ; so one number fewer would be bought for as much. Models
+use the equation as if no record were out of domain: a count of a column of two states then has half
+the variance of its noise. With Laplace-type noise of scale 2/ε, the difference of two states alone
+would have half of the variance that is left; it is not bought, as both counts would have one noise.
 """
 
 from __future__ import annotations

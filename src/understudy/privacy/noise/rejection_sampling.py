@@ -25,12 +25,12 @@ algorithms 1 to 3.
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.arrays import compiled
 from understudy.privacy.noise.randomness import Randomness
 
 __all__ = [
@@ -57,15 +57,9 @@ _ONE: Final = (1, 1)
 _CHUNK_WORDS: Final = 2**16
 _WORDS_PER_DRAW: Final = 16
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 _Words = NDArray[np.uint64]
 _Integers = NDArray[np.int64]
 _Ratio = tuple[int, int]
-
-
-def compiled(function: _Function) -> _Function:
-    """Compile a kernel with numba (cached on disk, releases the interpreter lock)."""
-    return cast("_Function", njit(cache=True, nogil=True)(function))
 
 
 # Kernels. `cursor` holds the index of the next word. Past the end a word reads as 0, the cursor

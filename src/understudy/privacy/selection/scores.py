@@ -31,9 +31,9 @@ from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.arrays import compiled
 from understudy.engine import Engine, ExactTable
 from understudy.engine.marginal_counter import in_groups
 from understudy.errors import MethodError
@@ -138,7 +138,7 @@ def narrow(counts: NDArray[np.int64]) -> Counts:
     return flat.astype(np.int32) if flat.max(initial=0) < 2**31 else flat
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _distance(counts: Counts, estimates: NDArray[np.floating]) -> int:
     """Σ |K n - rint(K ŷ)|; an estimate beyond 2⁴⁰ records counts as that, none as 0."""
     total = np.int64(0)

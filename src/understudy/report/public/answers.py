@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -24,7 +24,7 @@ from understudy.inference.choice.expected_widths import ExpectedWidths
 from understudy.inference.choice.question_kinds import QuestionKind
 from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers, line_of
 from understudy.models.bayesian_network import kept
-from understudy.release import Release
+from understudy.release import Measurement, Release
 from understudy.release.measurement_content import Kind
 from understudy.report.number_text import times
 from understudy.report.public import answer_words as words
@@ -82,7 +82,8 @@ class Answers:
         network = self._release.manifest.inference.network
         groups = kept(network) if network else ()
         indirect = {frozenset(pair) for group in groups for pair in combinations(group, 2)}
-        return frozenset((self._measured | indirect) - self.counted - self.moments)
+        behind = self._covered(self._release.behind_sets)
+        return frozenset((behind | indirect) - self.counted - self.moments)
 
     @cached_property
     def moments(self) -> frozenset[Pair]:
@@ -144,7 +145,11 @@ class Answers:
     @cached_property
     def _measured(self) -> frozenset[Pair]:
         """Pairs that some measurement covers; which columns were chosen measures nothing."""
-        tables = {table.columns for table in self._release.measurements if table.kind.is_joint}
+        return self._covered(self._release.measurements)
+
+    @staticmethod
+    def _covered(measured: Sequence[Measurement]) -> frozenset[Pair]:
+        tables = {table.columns for table in measured if table.kind.is_joint}
         return frozenset(frozenset(pair) for table in tables for pair in combinations(table, 2))
 
     @cached_property

@@ -12,6 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from understudy.inference.amended_answers import POOLED_RIGHT
 from understudy.inference.choice.expected_widths import ASSUMED
 from understudy.release import Release
 from understudy.release.measurement import kept_columns
@@ -20,6 +21,7 @@ from understudy.report import guarantee_text
 from understudy.report import number_text as templates
 from understudy.report.public import column_cards, measurement_reliability, release_sections
 from understudy.report.public.answers import Answers
+from understudy.report.public.paid_answers import paid_questions
 from understudy.report.public.pair_map import MOST_COLUMNS, pair_map
 from understudy.report.public.results_page import declared_results
 
@@ -108,6 +110,8 @@ def _context(release: Release) -> dict[str, Any]:
         "assumed": ASSUMED,
         "by_moments": bool(answers.moments),
         "declared": declared_results(release),
+        "paid": paid_questions(release),
+        "warning": POOLED_RIGHT,
         "pair_map": _pair_map(answers),
         "sparks": _rows("spark", list(column_cards.overview(release))) if many else (Markup(""), 0),
         "many_columns": many,

@@ -144,7 +144,7 @@ def relations(release: Release) -> Relations:
     joint = list(
         dict.fromkeys(
             table.columns
-            for table in release.measurements
+            for table in release.behind_sets
             if len(table.columns) > 1 and table.kind is not Kind.PRODUCTS  # of pairs, for answers
         )
     )

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from understudy.errors import InferenceError
+from understudy.inference.amended_answers import POOLED_RIGHT
 from understudy.inference.choice.advice import quoted
 from understudy.inference.declared_analyses import Expected, ExpectedAnswers
 from understudy.release import Release
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
+from understudy.report.public.paid_answers import paid_questions
 
 if TYPE_CHECKING:
     from understudy.inference.analysis import Analysis
@@ -125,6 +127,8 @@ def results_page(release: Release) -> str:
         n_refused=sum(bool(result.refused) for result in results),
         figures=_figures(results),
         tables=[_table(result) for result in results],
+        paid=paid_questions(release),
+        warning=POOLED_RIGHT,
     )
 
 

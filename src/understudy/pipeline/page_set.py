@@ -1,0 +1,18 @@
+"""The pages that are saved with a release; charts are drawn only then."""
+
+from __future__ import annotations
+
+from understudy.release import Release
+
+
+def pages(release: Release) -> dict[str, str]:
+    """File name → HTML text: the public page, and that of declared or paid answers.
+
+    Args:
+        release: that is saved.
+    """
+    from understudy.report import public_page, results_page
+
+    asked = release.manifest.analyses or release.manifest.amendments
+    results = {"results.html": results_page(release)} if asked else {}
+    return {"report.html": public_page(release), **results}
