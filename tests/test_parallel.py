@@ -6,6 +6,10 @@ The work is `list`: what other processes do must be importable there, which a te
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -42,3 +46,59 @@ def test_a_process_that_dies_is_an_error_of_the_caller(error):
 
 def test_threads_keep_the_order():
     assert each(lambda k: k**2, range(50)) == [k**2 for k in range(50)]
+
+
+FORKED = """
+import multiprocessing
+from understudy.errors import UnderstudyError
+from understudy.parallel import require_threads
+def ask(used):
+    try:
+        require_threads()
+    except UnderstudyError as error:
+        return str(error)
+with multiprocessing.get_context("fork").Pool(1) as early:
+    assert early.apply(ask, (1,)) is None
+require_threads()
+with multiprocessing.get_context("fork").Pool(1) as late:
+    print(late.apply(ask, (1,)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
+def test_a_child_that_was_forked_after_use_is_refused_and_does_not_hang():
+    run = [sys.executable, "-c", FORKED]
+    assert 'start it by the method "spawn"' in subprocess.check_output(run, text=True)
+
+
+ORPHANS = """
+import os, time
+from understudy.parallel import pool
+with pool(2) as processes:
+    for one in [processes.submit(os.getpid) for _ in range(8)]:
+        one.result()
+    for one in [processes.submit(time.sleep, 600) for _ in range(2)]:
+        pass
+    print(*processes._processes, flush=True)
+    time.sleep(600)
+"""
+
+
+def alive(number):
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{number}/stat", encoding="utf-8") as file:
+        return file.read().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")
+def test_processes_end_with_a_parent_that_is_killed():
+    with subprocess.Popen([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE) as parent:
+        numbers = [int(text) for text in parent.stdout.readline().split()]
+        assert numbers
+        assert all(map(alive, numbers))
+        parent.send_signal(signal.SIGKILL)
+    while any(map(alive, numbers)):  # which hangs, and fails by that, if one does not end
+        time.sleep(0.05)

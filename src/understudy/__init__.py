@@ -13,6 +13,7 @@ from understudy.errors import UnderstudyError
 
 if TYPE_CHECKING:
     from understudy.inference.combining_rules import pool
+    from understudy.inference.waves import waves
     from understudy.pipeline import (
         analyze,
         check,
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
         risk,
         synthesize,
     )
+    from understudy.pipeline.amending import answer
+    from understudy.pipeline.answer_plan import plan_answer
     from understudy.pipeline.planning import Plan, plan
     from understudy.pipeline.regression import regress
+    from understudy.pipeline.verdict import plan_verdict, verdict
     from understudy.privacy.accounting.guarantee import Guarantee
     from understudy.release import Release
     from understudy.report.public.forest_plot import plot
@@ -41,12 +45,15 @@ __all__ = [
     "Schema",
     "UnderstudyError",
     "analyze",
+    "answer",
     "check",
     "draft",
     "evaluate",
     "list_methods",
     "methods",
     "plan",
+    "plan_answer",
+    "plan_verdict",
     "plot",
     "pool",
     "regress",
@@ -54,6 +61,8 @@ __all__ = [
     "risk",
     "synthesize",
     "tradeoff",
+    "verdict",
+    "waves",
 ]
 
 
@@ -75,18 +84,34 @@ def _home(name: str) -> ModuleType:
         from understudy.privacy.accounting import guarantee as home
     elif name == "Release":
         from understudy import release as home
-    elif name in {"Plan", "plan"}:
-        from understudy.pipeline import planning as home
     elif name == "pool":
         from understudy.inference import combining_rules as home
+    elif name == "waves":
+        from understudy.inference import waves as home
     elif name == "plot":
         from understudy.report.public import forest_plot as home
     elif name == "results_page":
         from understudy.report.public import results_page as home
-    elif name == "regress":
-        from understudy.pipeline import regression as home
     elif name == "tradeoff":
         from understudy import risk_utility as home
+    else:
+        home = _pipeline_of(name)
+    return home
+
+
+def _pipeline_of(name: str) -> ModuleType:
+    """The module of the pipeline that a public name comes from."""
+    home: ModuleType
+    if name in {"Plan", "plan"}:
+        from understudy.pipeline import planning as home
+    elif name == "regress":
+        from understudy.pipeline import regression as home
+    elif name == "answer":
+        from understudy.pipeline import amending as home
+    elif name == "plan_answer":
+        from understudy.pipeline import answer_plan as home
+    elif name in {"plan_verdict", "verdict"}:
+        from understudy.pipeline import verdict as home
     else:
         from understudy import pipeline as home
     return home

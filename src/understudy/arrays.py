@@ -28,7 +28,8 @@ def compiled(**options: Any) -> Callable[[F], F]: ...
 def compiled(function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
     """Compile a kernel: kept on disk, and without the interpreter's lock while it runs.
 
-    The compiler is loaded when a module of kernels is, and not before.
+    The compiler is loaded when a module of kernels is, and not before. Where nothing can be kept,
+    each process compiles anew.
 
     Args:
         function: the kernel.
@@ -42,5 +43,12 @@ def compiled(function: F | None = None, /, **options: Any) -> F | Callable[[F], 
 
 
 def _compiled(njit: Any, kernel: F, options: dict[str, Any]) -> F:
-    made: F = njit(cache=True, nogil=True, **options)(kernel)
+    made: F
+    try:
+        made = njit(cache=True, nogil=True, **options)(kernel)
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
+            raise
+        # No folder can be written to keep it in: neither the package's, nor one of the user's.
+        made = njit(nogil=True, **options)(kernel)
     return made

@@ -81,12 +81,36 @@ class ReleaseError(UnderstudyError):
     """A release folder cannot be written or read, or fails its own checks."""
 
 
+class UnsavedError(ReleaseError):
+    """A release that is made cannot be written; nothing of it was left behind on the disk.
+
+    Attributes:
+        what: what cannot be written and why, without an end.
+    """
+
+    def __init__(self, place: object, why: str) -> None:
+        self.what = (
+            f"The release cannot be written to {str(place)!r}: {why}; nothing was left behind there"
+        )
+        super().__init__(
+            f"{self.what}, and its budget is spent. As an object it is unharmed: save it elsewhere."
+        )
+
+
 class CheckpointError(UnderstudyError):
     """A checkpoint cannot be made, read or continued."""
 
 
 class InferenceError(UnderstudyError):
     """An estimate for which no rule is valid, or input that does not fit one."""
+
+
+class LedgerError(UnderstudyError):
+    """A population ledger cannot be read or written, or refuses what it was asked to enter."""
+
+
+class SignatureError(UnderstudyError):
+    """A key cannot be made or read, or a signature is none of what it stands under."""
 
 
 class StudyError(UnderstudyError):

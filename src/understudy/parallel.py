@@ -2,7 +2,11 @@
 
 Libraries that split each of many small fits over all processors wait for each other more than they
 compute, and badly so on a machine that is busy with other work. Processes are deaf to Ctrl-C, which
-is for their parent.
+is for their parent, and end with it, in whatever way it does.
+
+A fork copies one thread of a process, and the locks that all of them hold: the threads of Polars
+and numba are gone in the child, and whatever waits for them waits for ever. So the processes here
+are no forks, and a child that somebody else has forked is refused.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +24,8 @@ from typing import TypeVar, cast
 from threadpoolctl import threadpool_limits
 
 from understudy.errors import UnderstudyError
+
+_threads_begun, _threads_lost = threading.Event(), threading.Event()
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -31,6 +38,32 @@ _THREADS = (
     "NUMBA_NUM_THREADS",
     "POLARS_MAX_THREADS",
 )
+
+
+def require_threads() -> None:
+    """Refuse a forked child whose parent had begun to use the threads of libraries.
+
+    To be called where work with them begins.
+
+    Raises:
+        UnderstudyError: this process is such a child, and would hang.
+    """
+    if _threads_lost.is_set():
+        raise UnderstudyError(
+            "This process was forked from one that had used Understudy before, and would wait for "
+            'ever for threads that only its parent has; start it by the method "spawn" or '
+            '"forkserver" of multiprocessing.'
+        )
+    _threads_begun.set()
+
+
+def _lose_threads() -> None:
+    if _threads_begun.is_set():
+        _threads_lost.set()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_lose_threads)
 
 
 @contextmanager
@@ -128,7 +161,7 @@ def _in_processes(
 def pool(jobs: int) -> ProcessPoolExecutor:
     """New processes, not forks: a fork copies locks that threads of this process may hold."""
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts_to_parent)
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_follow_parent)
 
 
 def processors() -> int:
@@ -142,5 +175,13 @@ def _single() -> None:
     threadpool_limits(limits=1)  # OpenMP counts for each calling thread by itself
 
 
-def _leave_interrupts_to_parent() -> None:
+def _follow_parent() -> None:
+    """Leave interrupts to the parent, and end when it does: a killed one ends nobody."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)

@@ -21,6 +21,7 @@ import understudy as us
 from understudy.cli.json_output import internal_place, print_json, write_text
 from understudy.cli.terminal import release_text
 from understudy.errors import MethodError, ReleaseError, UnderstudyError
+from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release.bundle import digest
 from understudy.release.decoding import without_formulas
@@ -373,6 +374,21 @@ ALTERED = {
         ),
         "more than the stated budget",
     ),
+    "another sentence": (
+        set_at("guarantee", "statement", value="Pure differential privacy with ε = 0.01."),
+        "the sentence that states its guarantee",
+    ),
+    "an invented ρ": (set_at("guarantee", "rho", value="0.1"), "than its stated budget"),
+    "an invented μ": (set_at("guarantee", "mu", value="0.1"), "than its stated budget"),
+    "another δ": (set_at("guarantee", "delta", value="0.1"), "than its stated budget"),
+    "another kind": (set_at("guarantee", "kind", value="approximate"), "of another kind"),
+    "conditions of nothing": (set_at("guarantee", "kind", value="conditional"), "another kind"),
+    "a leak with a proof": (
+        set_at("guarantee", "leaks", value=["The rows."]),
+        "than its stated budget",
+    ),
+    "a spread beyond numbers": (set_at("measurements", 1, "stddev", value=10**400), "stddev"),
+    "a spread next to none": (set_at("measurements", 1, "stddev", value=5e-324), "stddev"),
     "other neighbours": (set_at("guarantee", "neighbours", value="replace"), "other neighbours"),
     "seeded and private": (set_at("secure", value=False), "promises what"),
     "options that are no plain values": (set_at("options", value={"x": {"y": {}}}), "options.x"),
@@ -583,6 +599,8 @@ def with_evil_texts(folder):
     manifest["guarantee"]["kind"] = "conditional"
     for public in manifest["guarantee"]["public_inputs"]:
         public.update(what=EVIL, source=EVIL, note=EVIL)
+    promise = Guarantee.from_json(manifest["guarantee"])
+    manifest["guarantee"]["statement"] = promise.statement
     manifest["software"] = {EVIL: EVIL}
     for one in manifest["measurements"]:
         one["law"] = EVIL

@@ -18,6 +18,7 @@ import understudy as us
 from understudy.decision_trees import Grid, GridDepthTwo, Stumps
 from understudy.engine import Table
 from understudy.errors import MethodError
+from understudy.features.record_terms import Computed, LevelValues
 from understudy.functions.sequential_generator import regressions
 from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers
 from understudy.functions.triangulation import TreeLimit
@@ -38,6 +39,7 @@ from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
 from understudy.privacy.mechanisms.counts.number_lines import NumberLines
 from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
+from understudy.privacy.mechanisms.counts.votes import Votes
 from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
 from understudy.privacy.mechanisms.records.imputers import Imputation
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
@@ -249,6 +251,14 @@ def mechanisms(schema):
         "ScoreMoments": ScoreMoments(("a", "d")),
         "ThresholdTable": ThresholdTable(("a", "b"), 2, "laplace"),
         "Urn": Urn(columns=("a", "b"), reinforced=True, n_rows=3),
+        "Votes": Votes(
+            kind="ols",
+            outcome=(Computed("d"),),
+            design=((), (Computed("c", log=True), LevelValues("b", (0.0, 1.0)))),
+            border=0.5,
+            above=True,
+            subsets=2,
+        ),
         **choices_of_parameters(schema),
     }
 

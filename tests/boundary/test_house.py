@@ -17,7 +17,7 @@ STUDIES = Path(__file__).parents[2] / "studies" / "src" / "understudy_studies"
 """The other distribution of this repository: one more room, which no other knows of."""
 ROOMS = [
     ["arrays", "errors"],
-    ["arguments", "parallel"],
+    ["arguments", "disk", "parallel", "signatures"],
     ["domain"],
     ["schema"],
     ["features", "decision_trees"],
@@ -27,7 +27,7 @@ ROOMS = [
     ["families"],
     ["methods"],
     ["release"],
-    ["inference"],
+    ["inference", "populations"],
     ["evaluation"],
     ["report"],
     ["pipeline"],
@@ -124,7 +124,7 @@ def imports_of_the_engine(modules: Sources) -> list[str]:
     ]
 
 
-DESCRIBED = {"release", "inference", "evaluation", "report"}
+DESCRIBED = {"release", "inference", "evaluation", "report", "populations"}
 """Rooms that ask a release what it is."""
 METHOD_ROOMS = {"families", "methods"}
 

@@ -8,7 +8,10 @@ import understudy
 
 TESTS = Path(__file__).parents[1]
 PACKAGE = Path(understudy.__file__).parent
-ACROSS = {"attacks", "benchmarks", "boundary", "contract", "end_to_end", "oracles", "studies"}
+ACROSS = {
+    *("attacks", "benchmarks", "boundary", "contract", "end_to_end", "faults", "oracles"),
+    "studies",
+}
 """Rooms of tests of the whole, or of what stands beside the package."""
 
 

@@ -18,7 +18,9 @@ def claims(*headings):
     return [point for text in texts for point in re.split(r"^\* ", text, flags=re.MULTILINE)[1:]]
 
 
-@pytest.mark.parametrize("claim", claims("The boundary", "Releases from others"))
+@pytest.mark.parametrize(
+    "claim", claims("The boundary", "Several releases", "Releases from others")
+)
 def test_a_claim_names_its_tests(claim):
     assert REFERENCE.search(claim), claim
 

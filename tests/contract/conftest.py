@@ -362,13 +362,21 @@ class Case:
     ) -> list[list[Any]]:
         """What was done for each planned table: one step, or any number of rounds of a choice and
         a table each. A fit does not begin with a choice where it has rounds, so that their end can
-        be told."""
-        found, left = [], list(steps)
+        be told; tables of single columns that it buys once more, after the first ones, are theirs.
+        """
+        found, left, again = [], list(steps), []
+        columns = next((len(table.columns) for table in planned if table.form == "rounds"), 0)
         for table in planned:
-            rounds = len(list(takewhile(is_choice, left[::2])))
-            size = 2 * rounds if table.form == "rounds" else 1
-            found.append(left[:size])
-            left = left[size:]
+            if table.form == "rounds":
+                rounds = len(list(takewhile(is_choice, left[::2])))
+                found.append(again + left[: 2 * rounds])
+                left, again = left[2 * rounds :], []
+                continue
+            found.append(left[:1])
+            left = left[1:]
+            last = [measured_by(step) for one in found[-columns:] for step in one]
+            if columns and last == [measured_by(step) for step in left[:columns]]:
+                left, again = left[columns:], left[:columns]
         assert not left
         return found
 
@@ -383,6 +391,11 @@ class Case:
     def ask(self, gate: Gate, spend: Fraction) -> None:
         """What one fit asks of the gate, once it knows the number of rows."""
         self.configured.fit(gate, spend, 10)
+
+
+def measured_by(step: Any) -> Any:
+    """What a line of a ledger, or a measurement, is about."""
+    return step["query"] if isinstance(step, dict) else (step.columns, step.kind)
 
 
 def _accepted(case: Case) -> bool:

@@ -1,5 +1,6 @@
 """AIM: what it reproduces, what a single column gets, and whose tables are whose."""
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -100,22 +101,18 @@ def test_a_single_column_gets_all():
 @pytest.mark.parametrize("name", ["aim", "marginals", "mst"])
 @pytest.mark.parametrize("seed", range(3))
 def test_tables_of_split_sets_are_told_apart(sizes, name, seed):
-    """Rounds may measure single columns in the order of the schema, which is how a fit begins."""
+    """Rounds, and tables that are bought once more, may measure single columns in the order of the
+    schema, which is how a fit begins."""
     release = us.synthesize(
         frame(states(sizes, 100)), schema(sizes, 100), method=name, epsilon="0.5",
         delta="0.000001", sets=3, options={"sets": "split"}, insecure_noise_seed=seed,
     )  # fmt: skip
-    measured, parts, before = release.measurements, [], "table"
-    for one in measured:  # a fit begins with a table that no choice has led to
-        fresh = one.kind == "table" and before == "table"
-        fresh = fresh and (not parts or len(parts[-1]) >= len(sizes))
-        before = one.kind if name != "mst" else before
-        if name == "mst":
-            fresh = one.kind == "table" and one.columns == ("x0",)
-        if fresh:
-            parts.append([])
+    costs = [Fraction(step["half_mu_squared_exact"]) for step in release.manifest.ledger]
+    measured, parts, spent = release.measurements, [[], [], []], Fraction(0)
+    for one, cost in zip(measured, costs, strict=True):  # each fit spends a third of the budget
         if one.kind == "table":
-            parts[-1].append(one.columns)
+            parts[int(3 * spent / sum(costs))].append(one.columns)
+        spent += cost
     declared = release.schema
     tables = [one.noisy(declared) for one in measured if one.kind == "table"]
     found = configure(name, {"sets": "split"}).by_fit(declared, tables, 3)

@@ -1,5 +1,7 @@
 """Which states of a line of numbers hold records, and how its tails run out."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -71,6 +73,19 @@ def test_laplace_noise_needs_more():
     noisy[3:7], noisy[20] = 250, 110
     assert open_states(noisy, 20.0, 1_110)[20]
     assert not open_states(noisy, 20.0, 1_110, normal=False)[20]
+
+
+def test_holes_no_longer_than_all_open_states_are_filled():
+    """For every choice of four open states among twelve: holes of up to four are filled."""
+    for places in combinations(range(12), 4):
+        found = np.isin(np.arange(12), places)
+        filled = number_tails._filled(found)
+        for k in range(12):
+            below, above = [p for p in places if p <= k], [p for p in places if p >= k]
+            inside = bool(below and above) and min(above) - max(below) <= 5
+            assert filled[k] == inside
+    noisy = np.array([60.0, 4, 3, 70, 0, 0, 0, 0, 0, 0, 80])
+    assert np.flatnonzero(open_states(noisy, 5.0, 215)).tolist() == [0, 1, 2, 3, 10]
 
 
 @pytest.mark.parametrize("seed", range(3))

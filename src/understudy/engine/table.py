@@ -20,6 +20,7 @@ from understudy.engine.score_products import ExactProducts, score_products
 from understudy.errors import DataError
 from understudy.features.column_scores import Scores
 from understudy.features.line_cells import LineCells
+from understudy.parallel import require_threads
 from understudy.schema import Schema, private_copy
 
 KEEP_BYTES = 2**30
@@ -45,6 +46,7 @@ class Table:
     """
 
     def __init__(self, data: object, schema: Schema, *, keep_bytes: int = KEEP_BYTES) -> None:
+        require_threads()
         self._given = schema
         self._schema = schema = private_copy(schema)
         self._keep_bytes = keep_bytes

@@ -54,7 +54,6 @@ from understudy.schema import Schema
 
 _STEPS = 12
 """Steps of the fit between two rounds; the last fit runs until it has converged."""
-
 Fit = Callable[[Sequence[NoisyMarginal], MaxEntropy | None], MaxEntropy]
 
 
@@ -298,6 +297,7 @@ class AdaptiveMethod(MarginalMethod):
         merged: Merged,
         known: Sequence[NoisyMarginal],
         pace: Pace,
+        workload: Workload,
         *,
         bought: Fraction,
     ) -> Model:
@@ -306,15 +306,15 @@ class AdaptiveMethod(MarginalMethod):
         Args:
             gate: states not merged.
             merged: its columns, with groups of states.
-            known: one-way tables.
+            known: tables measured before.
             pace: how rounds spend.
-            bought: what the one-way tables cost.
+            workload: of the merged columns.
+            bought: what the known tables cost.
         """
         n_rows, view = known_rows(gate), gate.grouped(merged.groups)
 
         def fit(marginals: Sequence[NoisyMarginal], warm: MaxEntropy | None) -> MaxEntropy:
             return fit_of(merged, marginals, n_rows, warm=warm, steps=_STEPS)
 
-        workload = self._workload(view.schema)
         marginals = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit)
         return self._model(gate.schema, marginals, n_rows)

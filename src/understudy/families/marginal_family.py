@@ -107,11 +107,11 @@ class MarginalMethod(Method):
         assert isinstance(model, MarginalModel)
         marginals = [NoisyMarginal(table, noise) for table, noise in tables]
 
-        known = number_masses(schema, marginals, n_rows)
+        merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
 
         def refit(rng: np.random.Generator) -> Model:
             again = [fresh(schema, marginal, rng) for marginal in marginals]
-            return self._model(schema, again, n_rows, warm=model.fit, known=known)
+            return self._model(schema, again, n_rows, warm=model.fit, known=merged)
 
         return PosteriorPredictive(refit)
 
@@ -121,16 +121,16 @@ class MarginalMethod(Method):
         marginals: Sequence[NoisyMarginal],
         n_rows: int,
         warm: MaxEntropy | None = None,
-        known: Mapping[str, Floats] | None = None,
+        known: Merged | None = None,
     ) -> MarginalModel:
-        """The model of some tables; which states of numbers hold records follows from `known`."""
-        fine = fine_tables(marginals)
-        first = number_masses(schema, marginals, n_rows) if known is None else known
-        merged = Merged.by_tables(schema, marginals, first)
+        """The model of some tables; groups, and states that hold numbers, follow from `known`."""
+        fine, merged = fine_tables(marginals), known
+        if merged is None:
+            merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
         fit = fit_of(merged, marginals, n_rows, warm=warm)
         masses = denoised_columns(merged, fine, n_rows)
         if known is not None:
-            masses |= number_masses(schema, marginals, n_rows, known)
+            masses |= number_masses(schema, marginals, n_rows, known.masses)
         return MarginalModel(
             schema.domain,
             fit,
@@ -138,6 +138,12 @@ class MarginalMethod(Method):
             numbers(schema, masses),
             run_places(merged, fit),
         )
+
+    def _merged(
+        self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
+    ) -> Merged:
+        """The columns of the model, with groups of states: those that tables were measured over."""
+        return Merged.by_tables(schema, marginals, masses)
 
     @property
     def accounting(self) -> Approximate:

@@ -14,7 +14,9 @@ deviation: nothing here has to be private, for it is post-processing of what was
 leaves out: a flat prior knows neither that counts are whole numbers of at least 0 nor that tables
 agree (the model that is fitted afterwards sees to that, and is a little further from sparse tables
 than the released fit, having twice the noise to get rid of); which tables were measured, and which
-states merged, stays as it was.
+states merged, stays as it was. A prior that draws tables towards independent columns would have
+less noise, but its sets would not answer: a relation is just what it shrinks, and of intervals of
+a correlation hardly any would hold the truth where noise is as large as the relation.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from understudy.schema.coarsening import signatures, summed
 
 LEAST_STDDEV = 1e-6
 """In records: that of whole-number noise at a huge budget underflows when it is squared."""
-_CLEAR = 4.0
+CLEAR = 4.0
 """Standard deviations by which records out of domain must stand out to be taken off."""
 
 
@@ -178,7 +180,7 @@ def _scale(marginal: NoisyMarginal, n_rows: float, n_cells: int) -> float:
     outside = float(marginal.table.outside)
     inside = float(np.sum(marginal.table.counts))
     spread = marginal.stddev
-    if outside <= _CLEAR * spread or inside <= _CLEAR * spread * math.sqrt(n_cells):
+    if outside <= CLEAR * spread or inside <= CLEAR * spread * math.sqrt(n_cells):
         return 1.0
     return max(n_rows, 1.0) / inside
 

@@ -1,19 +1,22 @@
 """Records in each state of a column of numbers, as its one-way tables tell them.
 
 A fine table, of which noise is taken (`models.number_tails`), and the first one over runs of its
-states, if there is one, whose counts have the noise of one state each. All of it is post-processing
-of released tables.
+states, if there is one, whose counts have the noise of one state each. A column measured more than
+once has the mean of its tables. All of it is post-processing of released tables.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from understudy.arrays import Floats
 from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.models.number_tails import LEAST_HELD, estimated_records, held_states, with_runs
+from understudy.privacy.noise_record import Noise
 from understudy.schema import NUMERIC, Schema
 
 
@@ -53,11 +56,30 @@ def number_masses(
 
 
 def fine_tables(marginals: Sequence[NoisyMarginal]) -> dict[str, NoisyMarginal]:
-    """The most precise one-way table of each column in states that are not merged."""
-    best: dict[str, NoisyMarginal] = {}
+    """The one-way table of each column in states that are not merged; the mean of several."""
+    found: dict[str, NoisyMarginal] = {}
     for marginal in marginals:
         if len(marginal.table.columns) == 1 and not marginal.table.groups:
             (name,) = marginal.table.columns
-            if name not in best or marginal.noise.stddev < best[name].noise.stddev:
-                best[name] = marginal
-    return best
+            found[name] = averaged(found[name], marginal) if name in found else marginal
+    return found
+
+
+def averaged(one: NoisyMarginal, other: NoisyMarginal) -> NoisyMarginal:
+    """The mean, by inverse variance, of two tables of the same cells with independent noise.
+
+    Of Gaussian noise that is as good as a single table for the cost of both; of Laplace noise it is
+    not. Its noise is named as that of the first.
+
+    Args:
+        one: a table.
+        other: of the same columns, bins and groups.
+    """
+    variances = one.stddev**2, other.stddev**2
+    share = variances[0] / sum(variances)  # of the other
+    counts = np.asarray(one.table.counts, dtype=np.float64)
+    counts = counts + share * (np.asarray(other.table.counts) - counts)
+    outside = one.table.outside + share * (other.table.outside - one.table.outside)
+    variance = share * variances[1]
+    noise = Noise(one.noise.distribution, str(variance), math.sqrt(variance))
+    return NoisyMarginal(replace(one.table, counts=counts, outside=float(outside)), noise)

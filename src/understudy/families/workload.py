@@ -86,6 +86,15 @@ class Workload:
         weights = tuple(max(1, round(MOST_WEIGHT * mass / largest)) for mass in raw)
         return cls(candidates, weights)
 
+    def telling(self, schema: Schema) -> Workload:
+        """Only marginals of columns that have more than one state; all if no pair has."""
+        size = dict(zip(schema.names, schema.sizes, strict=True))
+        pairs = zip(self.candidates, self.weights, strict=True)
+        kept = [pair for pair in pairs if all(size[name] > 1 for name in pair[0])]
+        if not any(len(columns) > 1 for columns, _ in kept):
+            return self
+        return Workload(*map(tuple, zip(*kept, strict=True)))
+
     def within(self, schema: Schema, cells: float) -> Workload:
         """Only marginals of at most so many cells; those of a single column stay.
 

@@ -90,7 +90,8 @@ class Aim(AdaptiveMethod):
             model_cells=self._cells,
             noise=self._noise(gate.budget),
         )
-        return self._in_rounds(gate, Merged(gate.schema, {}), known, pace, bought=bought)
+        merged, workload = Merged(gate.schema, {}), self._workload(gate.schema)
+        return self._in_rounds(gate, merged, known, pace, workload, bought=bought)
 
     def _spends(
         self, schema: Schema, spend: Fraction, accounting: Accounting

@@ -3,12 +3,18 @@
 1. A noisy table of each column at `one_way_share` of the budget, more of it for columns of many
    states: ∝ states^(2/3), which minimises the summed L1 error. Of a column of numbers, states whose
    counts noise explains are empty, and long tails have a smooth shape (`models.number_tails`).
+   Where noise leaves room for fewer cells than a table of two columns has, they are bought once
+   more, in proportion to what is lacking: with few records and a small budget, columns drawn from
+   good tables are closer than pairs drowned in noise. That is divided ∝ states^(1/3), since much of
+   the noise of many states is smoothed away.
 2. States are merged by these tables: rare levels into one group, ordered values and numbers into
    runs of about equal mass. Tables of several columns are measured over groups. With δ, half of
    what the one-way table of a column of numbers may cost buys one over finer runs, of which those
    are made: noise does not add up in it as it does over many fine bins.
-3. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first.
-4. The model of greatest entropy that fits all tables, regularised in proportion to the noise
+3. A table of each pair that a declared relation ties, at the cost of a round but without a choice.
+4. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first. A column merged
+   into one group tells nothing of a pair.
+5. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`models.graphical.max_entropy`). Within a group, states have the shape of their one-way table,
    shrunk towards a smooth one as far as noise makes it doubtful; which records take the first
    states of a run follows columns that were measured with it (`models.graphical.run_places`).
@@ -32,13 +38,16 @@ Sheldon (2021), J. Privacy and Confidentiality 11(3), for merged states; James &
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Annotated, ClassVar, final
 
+import numpy as np
 from pydantic import Field
 
+from understudy.arrays import Floats
 from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
 from understudy.families.bin_edges import fine_bins
 from understudy.families.effort import Effort, known_rows
@@ -56,7 +65,7 @@ from understudy.families.noisy_marginal import (
     coarse_groups,
     is_ordered,
 )
-from understudy.families.number_masses import number_masses
+from understudy.families.number_masses import fine_tables, number_masses
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget, exact
 from understudy.privacy.gate import Gate
@@ -71,6 +80,10 @@ FINER_RUNS = 24
 """Runs of a column of numbers in which it is measured again by itself, at least."""
 RECORDS_PER_CELL = 3.0
 """Records of a cell of two columns in runs, in standard deviations of the noise of a round."""
+ONE_WAY_SHARE = Fraction(2, 5)
+"""Share of the budget for one-way tables, at least."""
+FEWEST_CELLS = 0.1
+"""Part of a usual pair's cells that noise must leave room for, or no round is worth its cost."""
 
 
 @final
@@ -81,7 +94,8 @@ class Marginals(AdaptiveMethod):
     Attributes:
         bins: runs that ordered columns are merged into; by default as many as leave a cell of two
             columns three standard deviations of the noise in records, 8 to 48.
-        one_way_share: share of the budget for one-way tables.
+        one_way_share: share of the budget for one-way tables; by default .4, and more where pairs
+            would be drowned in noise.
         measured_share: part of a round's cost that buys the table; the rest buys the choice.
         rounds_per_column: rounds that the rest is divided into at first, for each column; 4, or 1
             where δ = 0, by default.
@@ -98,7 +112,7 @@ class Marginals(AdaptiveMethod):
     )
 
     bins: Annotated[int, Field(ge=2)] | None = None
-    one_way_share: Annotated[float, Field(gt=0, lt=1)] = 0.4
+    one_way_share: Annotated[float, Field(gt=0, lt=1)] | None = None
     measured_share: Annotated[float, Field(gt=0, lt=1)] = 0.9
     rounds_per_column: Annotated[float, Field(gt=0)] | None = None
 
@@ -115,7 +129,11 @@ class Marginals(AdaptiveMethod):
             names = [(name,) for name in wide]
             tables = NoisyTables(names, noise=self._noise(budget))
             one_ways += announced(tables, schema, runs, budget, names, chosen=True)
-        return (*one_ways, planned_rounds(schema, spend - bought, budget, self._cells))
+        tied, cost = self._tied(schema), self._tied_spend(schema, spend - bought, budget)
+        if tied:
+            tables = NoisyTables(tied, noise=self._noise(budget))
+            one_ways += announced(tables, schema, cost, budget, tied, chosen=True)
+        return (*one_ways, planned_rounds(schema, spend - bought - cost, budget, self._cells))
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Fine bins for numbers whose bins are the default ones."""
@@ -154,31 +172,78 @@ class Marginals(AdaptiveMethod):
         schema = gate.schema
         bought, wide = self._one_way_spend(schema, spend), self._wide(schema, gate.budget)
         runs = self._runs_spend(schema, bought, wide)
+        tied, cost = self._tied(schema), self._tied_spend(schema, spend - bought, gate.budget)
         known = self._one_ways(gate, bought - runs, 2 / 3, wide)
-        most = self._bins(gate, spend - bought)
+        if again := self._again(gate, spend - bought - cost):
+            known += self._one_ways(gate, again, 1 / 3)
+        left = spend - bought - cost - again
+        most = self._bins(gate, left)
         known, finer = self._with_runs(gate, known, runs, wide, max(FINER_RUNS, most))
         masses = number_masses(schema, known, known_rows(gate))
-        groups = coarse_groups(schema, known[: len(schema.names)], most, masses, finer)
-        merged = Merged(schema, groups, masses)
-        pace = self._pace(gate, spend - bought)
-        return self._in_rounds(gate, merged, known, pace, bought=bought)
+        groups = coarse_groups(schema, [*fine_tables(known).values()], most, masses, finer)
+        view, merged = gate.grouped(groups), Merged(schema, groups, masses)
+        if tied:
+            tables = NoisyTables(tied, noise=self._noise(gate.budget))
+            known += [NoisyMarginal.of(table) for table in view.ask(tables, spend=cost)]
+        workload = self._workload(view.schema).telling(view.schema)
+        pace = self._pace(gate, left)
+        return self._in_rounds(gate, merged, known, pace, workload, bought=spend - left)
+
+    def _tied(self, schema: Schema) -> list[tuple[str, ...]]:
+        """Pairs that a declared relation ties and whose tables fit into the model, each once."""
+        names, size = schema.names, {name: column.size for name, column in schema.columns.items()}
+        pairs = {tuple(sorted(one.columns, key=names.index)) for one in schema.relations}
+        fitting = [pair for pair in pairs if size[pair[0]] * size[pair[1]] <= self._cells]
+        return sorted(fitting, key=lambda pair: [names.index(name) for name in pair])
+
+    def _tied_spend(self, schema: Schema, rounds: Fraction, budget: Budget) -> Fraction:
+        """What their tables cost: a first round each, and half of what rounds may cost at most."""
+        return min(self._first(schema, rounds, budget) * len(self._tied(schema)), rounds / 2)
+
+    def _again(self, gate: Gate, left: Fraction) -> Fraction:
+        """What buys the one-way tables once more; from public numbers and that of the rows.
+
+        Args:
+            gate: with the number of rows, as bought or declared.
+            left: for these tables and the rounds.
+        """
+        if self.one_way_share is not None or not left:
+            return Fraction(0)
+        sizes = np.minimum(gate.schema.sizes, LEAST_BINS)
+        pair = float(np.mean([a * b for a, b in combinations(sizes, 2)]))
+        used = min(self._room(gate, left) / pair, 1.0)
+        return left * (1 - Fraction(round(1000 * used), 1000)) if used >= FEWEST_CELLS else left
+
+    def _merged(
+        self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
+    ) -> Merged:
+        """Columns that are in no table of several have rare states merged as well."""
+        merged = super()._merged(schema, marginals, masses)
+        chosen = {
+            name for one in marginals if len(one.table.columns) > 1 for name in one.table.columns
+        }
+        alone = [one for name, one in fine_tables(marginals).items() if name not in chosen]
+        own = coarse_groups(schema, alone, self.bins or MOST_BINS, masses)
+        return Merged(schema, {**own, **merged.groups}, masses)
 
     def _pace(self, gate: Gate, spend: Fraction) -> Pace:
-        pure = gate.budget.accounting == "pure"
-        per_column = (
-            exact(self.rounds_per_column) if self.rounds_per_column else Fraction(1 if pure else 4)
-        )
         return Pace(
             spend=spend,
-            first=spend / (per_column * len(gate.schema.names)),
+            first=self._first(gate.schema, spend, gate.budget),
             measured=exact(self.measured_share),
             model_cells=self._cells,
             noise=self._noise(gate.budget),
         )
 
+    def _first(self, schema: Schema, spend: Fraction, budget: Budget) -> Fraction:
+        """Cost of the first round."""
+        usual = 1 if budget.accounting == "pure" else 4
+        return spend / (exact(self.rounds_per_column or usual) * len(schema.names))
+
     def _one_way_spend(self, schema: Schema, spend: Fraction) -> Fraction:
         """All of it where there is nothing but one column."""
-        return spend * exact(self.one_way_share) if len(schema.names) > 1 else spend
+        share = ONE_WAY_SHARE if self.one_way_share is None else exact(self.one_way_share)
+        return spend * share if len(schema.names) > 1 else spend
 
     def _with_runs(
         self,
@@ -192,7 +257,7 @@ class Marginals(AdaptiveMethod):
         if not wide:
             return known, {}
         masses = number_masses(gate.schema, known, known_rows(gate))
-        found = coarse_groups(gate.schema, known, bins, masses)
+        found = coarse_groups(gate.schema, [*fine_tables(known).values()], bins, masses)
         finer = {name: groups for name, groups in found.items() if name in wide}
         tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
         more = gate.grouped(finer).ask(tables, spend=spend)
@@ -230,6 +295,15 @@ class Marginals(AdaptiveMethod):
         """
         if self.bins or not spend:
             return self.bins or MOST_BINS
+        return int(min(max(math.sqrt(self._room(gate, spend)), LEAST_BINS), MOST_BINS))
+
+    def _room(self, gate: Gate, spend: Fraction) -> float:
+        """Cells of a table that have as many records as `RECORDS_PER_CELL` asks for.
+
+        Args:
+            gate: with the number of rows.
+            spend: of all rounds.
+        """
         accounting = gate.budget.accounting
         table = spend * exact(self.measured_share)
         noise = calibrate(
@@ -238,8 +312,7 @@ class Marginals(AdaptiveMethod):
             accounting=accounting,
             neighbours=gate.neighbours,
         )
-        cells = known_rows(gate) / (RECORDS_PER_CELL * max(noise.stddev, LEAST_STDDEV))
-        return int(min(max(math.sqrt(cells), LEAST_BINS), MOST_BINS))
+        return known_rows(gate) / (RECORDS_PER_CELL * max(noise.stddev, LEAST_STDDEV))
 
 
 def _rounds(accounting: Accounting) -> float:

@@ -6,8 +6,10 @@ a standard deviation. So before a noisy table is smoothed (`models.share_tree`),
 
 * **open states** are told from empty ones. A stretch of 1, 2, 4, … closed states opens if its noisy
   sum is above `FIRM` standard deviations of its own noise, and a stretch of up to four next to an
-  open state if it is above `NEAR`: records are likelier beside others. What is left is empty, as
-  long as noise alone explains how many records the open states lack; else the thresholds fall.
+  open state if it is above `NEAR`: records are likelier beside others. So does what lies between
+  open states and is no longer than all of them together: few columns have holes of that size, and
+  with little budget noise makes them. What is left is empty, as long as noise alone explains how
+  many records the open states lack; else the thresholds fall.
 * **tails** of about `TAIL` standard deviations of noise are given the shape of a generalised Pareto
   distribution, to which tails beyond high thresholds tend. Its scale and shape have a grid of
   values, and a tail the mean over the grid, weighted by how likely each makes the noisy counts. So
@@ -22,6 +24,8 @@ lengths, Glaz, Naus & Wallenstein (2001), "Scan statistics".
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,8 +142,17 @@ def open_states(noisy: Floats, stddev: float, total: float, *, normal: bool = Tr
         found = _scanned(noisy / stddev, part * (1.0 if normal else HEAVIER))
         lack = (total - noisy[found].sum()) / stddev
         if found.any() and lack <= _LACK * np.sqrt(found.sum()):
-            return found
+            return _filled(found)
     return np.ones(len(noisy), dtype=np.bool_)
+
+
+def _filled(found: Mask) -> Mask:
+    """With the closed stretches between open states that are no longer than all open ones."""
+    filled, places = found.copy(), np.flatnonzero(found)
+    for before, after in pairwise(places):
+        if after - before - 1 <= len(places):
+            filled[before:after] = True
+    return filled
 
 
 def _scanned(scaled: Floats, part: float) -> Mask:

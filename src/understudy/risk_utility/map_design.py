@@ -19,6 +19,7 @@ from understudy.privacy.accounting.budget import Budget, Number, decimal_up
 from understudy.risk_utility.risk_axis import RISKS
 from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
+from understudy.schema.ledger_binding import LedgerBinding
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ class Design:
             known = tuple(name for name in schema.names if name not in secrets)
         RISKS[risk].require(known, tuple(secrets))
         return cls(
-            schema=schema,
+            # Its releases stay inside, and are entered together as one internal use.
+            schema=schema.model_copy(update={"ledger": LedgerBinding()}),
             methods=tuple(dict.fromkeys(methods)),
             options={name: dict(given) for name, given in chosen.items()},
             epsilons=tuple(sorted({budget.epsilon for budget in budgets})),
@@ -136,6 +138,12 @@ class Design:
             for method in self.methods
             for epsilon in (self.epsilons if is_private(method) else (None,))
         )
+
+    def cost(self, setting: Setting) -> Budget | None:
+        """What a release of a point may spend at most; None for one without a guarantee."""
+        if setting.epsilon is None:
+            return None
+        return Budget.of(setting.epsilon, self.delta, "gdp")
 
     def refusal(self, setting: Setting) -> str:
         """Why a method cannot be run so, as the schema alone tells; "" if it can."""

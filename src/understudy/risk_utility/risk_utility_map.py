@@ -12,6 +12,7 @@ import numpy as np
 from understudy.arguments import require_function, require_whole
 from understudy.errors import MethodError
 from understudy.parallel import in_chunks
+from understudy.pipeline.internal_uses import enter_use
 from understudy.pipeline.release_evaluation import rows_in_memory
 from understudy.privacy.accounting.budget import Number, decimal_up
 from understudy.privacy.internal import Internal
@@ -19,6 +20,7 @@ from understudy.risk_utility.map_design import Design, Setting
 from understudy.risk_utility.map_results import Interval, Point, Tradeoff
 from understudy.risk_utility.repetition import Outcome, Trial, run_some
 from understudy.schema import Schema
+from understudy.schema.given_schema import given_schema
 
 Progress = Callable[[str, int, int], None]
 
@@ -46,6 +48,7 @@ def tradeoff(
     options: Mapping[str, Mapping[str, Any]] | None = ...,
     seed: int = ...,
     workers: int = ...,
+    ledger: str | Path | None = ...,
     progress: Progress | None = ...,
 ) -> Tradeoff: ...
 
@@ -68,6 +71,7 @@ def tradeoff(
     options: Mapping[str, Mapping[str, Any]] | None = ...,
     seed: int = ...,
     workers: int = ...,
+    ledger: str | Path | None = ...,
     progress: Progress | None = ...,
 ) -> Internal[Tradeoff]: ...
 
@@ -89,6 +93,7 @@ def tradeoff(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
     workers: int = 1,
+    ledger: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Internal[Tradeoff] | Tradeoff:
     """An R-U map of methods over budgets. INTERNAL on confidential rows.
@@ -119,6 +124,8 @@ def tradeoff(
         seed: everything random follows from it, the noise of these releases included, which are
             never published; the number of workers changes nothing.
         workers: processes. With several, a script needs the guard `if __name__ == "__main__":`.
+        ledger: that governs the population of the rows, as for `synthesize`; a map of rows that are
+            not public is entered there as internal, with the sum of its releases.
         progress: called with a stage, and how much of how much is done.
 
     Returns:
@@ -131,6 +138,7 @@ def tradeoff(
         MethodError: an unknown method, option, risk, loss or column, a number out of range, or no
             method can be run.
         DataError: a structural fault of the data, or too few rows.
+        LedgerError: as `synthesize`.
     """
     design = Design.of(
         schema,
@@ -151,6 +159,11 @@ def tradeoff(
     refused = {setting: design.refusal(setting) for setting in design.settings}
     if all(refused.values()):
         raise MethodError(next(iter(refused.values())))
+    if not public:
+        budgets = [design.cost(setting) for setting, reason in refused.items() if not reason]
+        private = None if None in budgets else [one for one in budgets if one is not None]
+        repeated = None if private is None else private * design.repetitions
+        enter_use(given_schema(schema), "map of methods over budgets", repeated, ledger)
     tradeoff = _drawn(data, design, refused, public=public, workers=workers, progress=progress)
     return tradeoff if public else Internal(tradeoff)
 

@@ -23,6 +23,7 @@ from understudy.schema.coarsening import (
 from understudy.schema.column_base import LevelMap
 from understudy.schema.columns import KINDS, Column
 from understudy.schema.derived_columns import derived_faults
+from understudy.schema.ledger_binding import LedgerBinding
 from understudy.schema.relation_boxes import Box, rebinned, relation_boxes
 from understudy.schema.relations import Relation
 from understudy.schema.review import Reviewed
@@ -36,17 +37,18 @@ class Schema(BaseModel):
 
     Attributes:
         format: version of the file format.
-        title: name of the table, for people.
+        title: of the table.
         rows: "private": the number of rows is protected, neighbouring tables differ by one record
             added or removed. "public": it is declared in `n_rows`, neighbouring tables differ by
-            one record replaced.
+            one replaced.
         n_rows: the public number of rows, only with rows = "public".
         row_limit: optional public upper limit of the noisy number of rows, only with
             rows = "private".
-        unit: who is protected.
+        unit: who.
+        ledger: of which population the rows are.
         file: how the rows are written, where they come as a delimited text file.
-        columns: name → column, in the order of the release. In Python, `declared` are all of them,
-            and `columns` those that are measured; `derived` ones are computed from these.
+        columns: name → column, in order. In Python, `declared` are all of them, `columns` those
+            that are measured, and `derived` ones are computed from these.
         forbidden: combinations that cannot occur (structural zeros).
         relations: inequalities and hierarchies that hold for everybody.
 
@@ -73,6 +75,7 @@ class Schema(BaseModel):
     n_rows: int | None = Field(default=None, ge=0)
     row_limit: int | None = Field(default=None, ge=1)
     unit: Unit = Unit()
+    ledger: LedgerBinding = LedgerBinding()
     file: FileFormat = FileFormat()
     declared: dict[str, Column] = Field(alias="columns", min_length=1)
     forbidden: tuple[Rule, ...] = ()
@@ -80,8 +83,7 @@ class Schema(BaseModel):
 
     def __repr__(self) -> str:
         """One line without levels and bounds: those of a draft were read from the rows."""
-        n = len(self.declared)
-        columns = f"{n:,} {'column' if n == 1 else 'columns'}"
+        columns = f"{len(self.declared):,} column{'s' * (len(self.declared) != 1)}"
         return f"Schema({self.title!r}, {columns}, rows {self.rows})"
 
     __str__ = __repr__
@@ -300,8 +302,7 @@ class Schema(BaseModel):
         """The schema as TOML text, defaults left out; `loads` gives back an equal schema."""
         content = self.model_dump(exclude_defaults=True, by_alias=True)
         unit = {"rows_per_unit": self.unit.rows_per_unit, **content.pop("unit", {})}
-        head = {"format": self.format, "rows": self.rows}
-        return toml.dumps({**head, **content, "unit": unit})
+        return toml.dumps({"format": self.format, "rows": self.rows, **content, "unit": unit})
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a TOML file.
@@ -313,7 +314,7 @@ class Schema(BaseModel):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        """JSON Schema (2020-12) of the file format, for editors and other programs."""
-        inner: list[type[BaseModel]] = [Unit, FileFormat, Rule, Range, Relation, LevelMap]
-        inner += KINDS.values()
+        """JSON Schema (2020-12) of the file format."""
+        inner: list[type[BaseModel]] = [Unit, LedgerBinding, FileFormat, Rule, Range, Relation]
+        inner += LevelMap, *KINDS.values()
         return json_schema(cls, *inner, title="Understudy table schema")
