@@ -16,7 +16,7 @@ spend the difference of the two stated budgets, which is all that the longer led
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from understudy.pipeline.outlay import outlay_of
 from understudy.pipeline.page_set import pages
 from understudy.pipeline.purchases import Purchase, purchases
 from understudy.pipeline.run_spending import spending
-from understudy.privacy.accounting.budget import Budget, Number, exact
+from understudy.privacy.accounting.budget import Budget, Number
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.accounting.ledger import Entry
 from understudy.privacy.checkpoint.journal import open_journal
@@ -96,20 +96,8 @@ class Parent:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """What was paid for it."""
-        unit = self.budget.unit_name
-        return tuple(
-            Entry(
-                number=entry["number"],
-                mechanism=entry["mechanism"],
-                query=entry["query"],
-                accounting=self.budget.accounting,
-                spent=exact(entry[f"{unit}_exact"]),
-                sensitivity=entry["sensitivity"],
-                noise=entry["noise"],
-                cells=entry["cells"],
-            )
-            for entry in self.release.manifest.ledger
-        )
+        kept_in = self.budget.accounting
+        return tuple(Entry.from_json(entry, kept_in) for entry in self.release.manifest.ledger)
 
 
 def answer(
@@ -267,10 +255,7 @@ def _amended(
         title=asked.title,
         asked_by=asked.asked_by,
         chosen=asked.chosen,
-        analyses=tuple(
-            {"kind": one.kind, "formula": one.formula, "asked_by": one.asked_by}
-            for one in asked.analyses
-        ),
+        analyses=tuple(asdict(analysis) for analysis in asked.analyses),
     )
     return replace(
         old,
