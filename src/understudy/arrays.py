@@ -45,7 +45,7 @@ def compiled(function: F | None = None, /, **options: Any) -> F | Callable[[F], 
 def _compiled(njit: Any, kernel: F, options: dict[str, Any]) -> F:
     made: F
     try:
-        made = njit(cache=True, nogil=True, **options)(kernel)
+        made = njit(cache=True, nogil=True, no_cfunc_wrapper=True, **{"error_model": "numpy", **options})(kernel)
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise

@@ -72,12 +72,17 @@ def cover(
     # Large ones first: they leave least freedom, and small ones fill the room beside them.
     cells = {columns: math.prod(sizes[j] for j in columns) for columns in set(ordered)}
     distinct = sorted(cells, key=lambda columns: (-cells[columns], columns))
-    assigned = _assign(
-        _incidence(distinct, len(sizes)),
+    sets, values = _incidence(distinct, len(sizes)), np.array([min(n, cap + 1) for n in sizes])
+    table_of = np.full(len(distinct), -1, dtype=np.int64)
+    _assign(
+        sets,
         np.array([min(cells[columns], cap + 1) for columns in distinct], dtype=np.int64),
-        np.array([min(size, cap + 1) for size in sizes], dtype=np.int64),
-        cap,
-    ).tolist()
+        values,
+        (cap, np.log2(values + 1.0), _PROGRESS ** np.arange(-1.0, sets.arity.max(initial=0) + 1)),
+        _Growth(sets.arity.copy(), np.zeros(len(sizes), dtype=np.bool_), np.zeros(len(sizes))),
+        table_of,
+    )
+    assigned = table_of.tolist()
     members: list[set[int]] = [set() for _ in range(max(assigned, default=-1) + 1)]
     for columns, table in zip(distinct, assigned, strict=True):
         # A column that was tried but completed no marginal is dropped again here.
@@ -134,39 +139,8 @@ def _incidence(sets: Sequence[tuple[int, ...]], n_columns: int) -> _Incidence:
     )
 
 
-@compiled
-def _assign(
-    sets: _Incidence, cells: NDArray[np.int64], sizes: NDArray[np.int64], cap: int
-) -> NDArray[np.int64]:
-    """Give each set the number of the first table that covers it.
-
-    Each set that is still uncovered when its turn comes seeds a new table, which then grows.
-
-    Args:
-        sets: The distinct marginals, the largest first.
-        cells: Cells of each set, clipped to ``cap + 1``.
-        sizes: Values of each column, clipped to ``cap + 1``.
-        cap: Largest number of cells of a table with more than its seed.
-
-    Returns:
-        Table of each set, shape ``(n_sets,)``.
-    """
-    table_of = np.empty(len(cells), dtype=np.int64)
-    table_of[:] = -1
-    n_tables = 0
-    for seed in range(len(cells)):
-        if table_of[seed] >= 0:
-            continue
-        missing = _grow(seed, sets, table_of, sizes, cap // cells[seed])
-        for s in range(seed, len(cells)):
-            if missing[s] == 0 and table_of[s] < 0:
-                table_of[s] = n_tables
-        n_tables += 1
-    return table_of
-
-
 class _Growth(NamedTuple):
-    """A growing table; its arrays are updated in place.
+    """A growing table; its arrays are updated in place, and start anew with each seed.
 
     Attributes:
         missing: How many columns each set still misses, shape ``(n_sets,)``; only kept up for sets
@@ -181,50 +155,69 @@ class _Growth(NamedTuple):
 
 
 @compiled
-def _grow(
-    seed: int, sets: _Incidence, table_of: NDArray[np.int64], sizes: NDArray[np.int64], room: int
-) -> NDArray[np.int64]:
-    """Grow a table from its seed, one column at a time, while there is room for more cells.
+def _assign(
+    sets: _Incidence,
+    cells: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    terms: tuple[int, NDArray[np.float64], NDArray[np.float64]],
+    growth: _Growth,
+    table_of: NDArray[np.int64],
+) -> None:
+    """Give each set the number of the first table that covers it.
 
-    A column is worth the uncovered sets that it completes, and those that it brings nearer, in
-    ratio to the room it takes (the logarithm of its size).
+    Each set that is still uncovered when its turn comes seeds a new table. It grows one column at a
+    time, while there is room for more cells: a column is worth the uncovered sets that it
+    completes, and those that it brings nearer, in ratio to the room it takes.
+
+    One kernel, without powers, logarithms, allocation or copies of slices: it is compiled in half
+    the time so.
 
     Args:
-        seed: The set to start from.
-        sets: All sets.
-        table_of: Table of each set, -1 while uncovered.
-        sizes: Values of each column.
-        room: By what factor the cells of the seed may still be multiplied.
-
-    Returns:
-        How many columns each uncovered set still misses, shape ``(n_sets,)``.
+        sets: The distinct marginals, the largest first.
+        cells: Cells of each set, clipped to ``cap + 1``.
+        sizes: Values of each column, clipped to ``cap + 1``.
+        terms: ``cap``, the largest number of cells of a table with more than its seed; the room
+            that each column takes (a logarithm), shape ``(n_columns,)``; the worth of a set that
+            misses k more columns than one, from k = -1.
+        growth: Written to.
+        table_of: Receives the table of each set, shape ``(n_sets,)``; all -1 at first.
     """
-    growth = _Growth(sets.arity.copy(), np.zeros(len(sizes), dtype=np.bool_), np.zeros(len(sizes)))
-    for k in range(sets.member_start[seed], sets.member_start[seed + 1]):
-        _include(sets.members[k], sets, table_of, growth)
-    while True:
-        best, best_rate = len(sizes), 0.0
-        for column in range(len(sizes)):
-            rate = growth.score[column] / np.log2(sizes[column] + 1.0)
-            if not growth.chosen[column] and sizes[column] <= room and rate > best_rate:
-                best, best_rate = column, rate
-        if best == len(sizes):
-            return growth.missing
-        room //= sizes[best]
-        _include(best, sets, table_of, growth)
-
-
-@compiled
-def _include(column: int, sets: _Incidence, table_of: NDArray[np.int64], growth: _Growth) -> None:
-    """Add a column to the growing table."""
-    growth.chosen[column] = True
-    for h in range(sets.holder_start[column], sets.holder_start[column + 1]):
-        s = sets.holders[h]
-        if table_of[s] >= 0:
+    missing, chosen, score = growth
+    cap, takes, worth = terms
+    n_tables = 0
+    for seed in range(len(cells)):
+        if table_of[seed] >= 0:
             continue
-        growth.missing[s] -= 1
-        # Worth of the set now less its worth before; for a completed set it no longer matters,
-        # because all its columns are chosen.
-        gain = _PROGRESS ** (growth.missing[s] - 1) - _PROGRESS ** growth.missing[s]
-        for k in range(sets.member_start[s], sets.member_start[s + 1]):
-            growth.score[sets.members[k]] += gain
+        for s in range(len(cells)):
+            missing[s] = sets.arity[s]
+        for one in range(len(sizes)):
+            chosen[one], score[one] = False, 0.0
+        room, next_of_seed = cap // cells[seed], sets.member_start[seed]
+        while True:
+            column, best_rate = len(sizes), 0.0
+            if next_of_seed < sets.member_start[seed + 1]:
+                column = sets.members[next_of_seed]
+                next_of_seed += 1
+            else:
+                for one in range(len(sizes)):
+                    rate = score[one] / takes[one]
+                    if not chosen[one] and sizes[one] <= room and rate > best_rate:
+                        column, best_rate = one, rate
+                if column == len(sizes):
+                    break
+                room //= sizes[column]
+            chosen[column] = True
+            for h in range(sets.holder_start[column], sets.holder_start[column + 1]):
+                s = sets.holders[h]
+                if table_of[s] >= 0:
+                    continue
+                missing[s] -= 1
+                # Worth of the set now less its worth before; for a completed set it no longer
+                # matters, because all its columns are chosen.
+                gain = worth[missing[s]] - worth[missing[s] + 1]
+                for k in range(sets.member_start[s], sets.member_start[s + 1]):
+                    score[sets.members[k]] += gain
+        for s in range(seed, len(cells)):
+            if missing[s] == 0 and table_of[s] < 0:
+                table_of[s] = n_tables
+        n_tables += 1

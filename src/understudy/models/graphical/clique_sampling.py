@@ -120,7 +120,7 @@ def _draw(states: States, step: _Step, chances: _Chances, systematic: bool) -> N
             _place_freely(states, order[a:b], (ends, last), step.new, chances.places)
 
 
-@compiled
+@compiled(inline="always")
 def _grouped(states: States, given: Integers, n_groups: int) -> tuple[Integers, Integers]:
     """Where each group starts, and the records sorted by group (a counting sort)."""
     n = states.shape[1]
@@ -141,7 +141,7 @@ def _grouped(states: States, given: Integers, n_groups: int) -> tuple[Integers, 
     return starts, order
 
 
-@compiled
+@compiled(inline="always")
 def _shuffle(order: Integers, a: int, b: int, uniforms: Floats) -> None:
     """Put the records from place a to b into random order (Fisher & Yates)."""
     for i in range(a, b - 1):
@@ -149,7 +149,7 @@ def _shuffle(order: Integers, a: int, b: int, uniforms: Floats) -> None:
         order[i], order[j] = order[j], order[i]
 
 
-@compiled
+@compiled(inline="always")
 def _place_evenly(
     states: States, records: Integers, cells: tuple[Floats, int], new: Integers, start: float
 ) -> None:
@@ -163,7 +163,7 @@ def _place_evenly(
         _write(states, records[i], cell, new)
 
 
-@compiled
+@compiled(inline="always")
 def _place_freely(
     states: States, records: Integers, cells: tuple[Floats, int], new: Integers, uniforms: Floats
 ) -> None:
@@ -181,7 +181,7 @@ def _place_freely(
         _write(states, i, low, new)
 
 
-@compiled
+@compiled(inline="always")
 def _write(states: States, record: int, cell: int, new: Integers) -> None:
     """The states of one cell, the last column runs fastest."""
     for c in range(len(new) - 1, -1, -1):

@@ -95,13 +95,14 @@ class _Memory:
     def direction(self, problem: Problem, gradient: Floats, diagonal: Floats) -> Floats:
         """Minus the approximate inverse Hessian times the gradient."""
         q, places = gradient.copy(), np.array(self._places, dtype=np.int64)
-        shares = _backward(q, places, self._changes, (self._steps, self._curvatures))
+        shares, remembered = np.zeros(len(places)), (self._steps, self._curvatures)
+        _backward(q, places, self._changes, (*remembered, shares))
         scale = 0.5
         if self._places:
             last = self._places[-1]
             scale = float(self._curvatures[last] / _weighed(self._changes[last], diagonal))
         q = problem.precondition(q, diagonal, min(scale, 1.0))
-        _forward(q, places, self._changes, (self._steps, self._curvatures, shares))
+        _forward(q, places, self._changes, (*remembered, shares))
         return np.negative(q, out=q)
 
 
@@ -186,11 +187,10 @@ def _remember(step: Floats, change: Floats, s: Singles, y: Singles) -> float:
 
 @compiled(fastmath={"reassoc", "contract"})
 def _backward(
-    q: Floats, places: NDArray[np.int64], changes: Singles, pairs: tuple[Singles, Floats]
-) -> Floats:
-    """The first loop of the recursion, from the last step back."""
-    steps, curvatures = pairs
-    shares = np.zeros(len(places))
+    q: Floats, places: NDArray[np.int64], changes: Singles, pairs: tuple[Singles, Floats, Floats]
+) -> None:
+    """The first loop of the recursion, from the last step back; fills in the shares."""
+    steps, curvatures, shares = pairs
     for k in range(len(places) - 1, -1, -1):
         s, y, product = steps[places[k]], changes[places[k]], 0.0
         for i in range(len(q)):
@@ -198,7 +198,6 @@ def _backward(
         shares[k] = product / curvatures[places[k]]
         for i in range(len(q)):
             q[i] -= shares[k] * y[i]
-    return shares
 
 
 @compiled(fastmath={"reassoc", "contract"})

@@ -53,7 +53,7 @@ GAUSSIAN_VARIANCE: Final = 2**60
 """Largest numerator of a Gaussian variance; then b·t² ≤ 4a ≤ 2⁶² in `_gaussian`."""
 
 _LONGEST_RUN: Final = 2**20
-_ONE: Final = (1, 1)
+_ONE: Final = (np.int64(1), np.int64(1))
 _CHUNK_WORDS: Final = 2**16
 _WORDS_PER_DRAW: Final = 16
 
@@ -66,7 +66,7 @@ _Ratio = tuple[int, int]
 # keeps moving, and every loop ends; the caller sees `cursor[0] > words.size` and drops the draw.
 
 
-@compiled
+@compiled(inline="always")
 def _word(words: _Words, cursor: _Integers) -> np.uint64:
     at = cursor[0]
     cursor[0] = at + 1
@@ -75,7 +75,7 @@ def _word(words: _Words, cursor: _Integers) -> np.uint64:
     return np.uint64(0)
 
 
-@compiled
+@compiled(inline="always")
 def word_below(words: _Words, cursor: _Integers, bound: int) -> int:
     """Return an integer exactly uniform on {0, …, bound - 1}, 1 ≤ bound < 2⁶³ (kernel)."""
     size = np.uint64(bound)
@@ -117,7 +117,7 @@ def _exp_product(words: _Words, cursor: _Integers, part: _Ratio, rate: _Ratio) -
     return _exp_chain(words, cursor, part, (rate[0] % rate[1], rate[1]))
 
 
-@compiled
+@compiled(inline="always")
 def exp_trial(words: _Words, cursor: _Integers, rate: _Ratio) -> bool:
     """Bernoulli(exp(-rate)), rate = (numerator, denominator) ≥ 0 of any size (kernel)."""
     return _exp_product(words, cursor, _ONE, rate)
@@ -137,7 +137,7 @@ def exponential(words: _Words, cursor: _Integers, t: int) -> tuple[int, int]:
     return u, v
 
 
-@compiled
+@compiled(inline="always")
 def _laplace(words: _Words, cursor: _Integers, scale: _Ratio) -> int:
     """P(x) ∝ exp(-|x|/scale): algorithm 2. With scale = t/s no number exceeds 2⁴⁰ + 2⁶⁰."""
     t, s = scale
@@ -151,7 +151,7 @@ def _laplace(words: _Words, cursor: _Integers, scale: _Ratio) -> int:
     return 0
 
 
-@compiled
+@compiled(inline="always")
 def _gaussian_accepts(
     words: _Words, cursor: _Integers, y: tuple[int, int], variance: _Ratio, t: int
 ) -> bool:
@@ -179,7 +179,7 @@ def _gaussian_accepts(
     return _exp_product(words, cursor, (top, full), (top, 2 * a))
 
 
-@compiled
+@compiled(inline="always")
 def _gaussian(words: _Words, cursor: _Integers, variance: _Ratio, t: int) -> int:
     """P(x) ∝ exp(-x²/(2σ²)): algorithm 3, discrete Laplace proposals of scale t = ⌊σ⌋ + 1."""
     while cursor[0] <= words.size:
